@@ -1,0 +1,24 @@
+# Every table of the papers is a target: snakemake results/table4.csv --cores 8
+# Rules stand in workflow/rules, in the order the data walks; each is one `python -m pipeline` call.
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/sources.smk"
+include: "workflow/rules/captions.smk"
+include: "workflow/rules/images.smk"
+include: "workflow/rules/words.smk"
+include: "workflow/rules/training.smk"
+include: "workflow/rules/tables.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        expand("results/{table}.csv", table=SETTINGS["tables"]),

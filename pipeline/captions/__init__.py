@@ -1,0 +1,1 @@
+"""Captions of every data set in one table, and their tokens."""

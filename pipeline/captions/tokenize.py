@@ -1,0 +1,108 @@
+"""Tokens of captions, one tokeniser for each language.
+
+The MULE paper names no tokeniser and says nothing of punctuation. Ours:
+
+- European and other spaced languages: Moses, as in Multi30K's published `lc.norm.tok` files (lower-cased,
+  punctuation normalised, tokenised), without its HTML escapes.
+- Chinese: jieba, with its hidden Markov model for words that its dictionary lacks.
+- Japanese: SudachiPy, mode A (shortest units, the nearest to the MeCab units of FastText's vectors).
+- Tokens without a letter or digit are dropped: the mean of the word vectors (u) would give a full stop
+  the weight of a noun, and Chinese and Japanese marks have no counterpart in the other languages.
+"""
+
+import functools
+import logging
+import unicodedata
+from collections.abc import Callable
+
+import pandas as pd
+
+from pipeline.errors import InputError
+from pipeline.progress import counted
+
+log = logging.getLogger("pipeline")
+
+Tokenizer = Callable[[str], list[str]]
+
+_INVISIBLE = str.maketrans(dict.fromkeys("\u00ad\u200b\ufeff"))  # stand inside words of the published text
+
+
+def tokenize(captions: pd.DataFrame, language: str) -> pd.DataFrame:
+    """Sentence table of one language of a caption table; captions without a word are left out and logged.
+
+    Raises:
+        InputError: the table has no captions in the language, or the language has no tokeniser.
+    """
+    of_language = captions[captions["language"] == language]
+    if of_language.empty:
+        found = ", ".join(sorted(captions["language"].unique()))
+        raise InputError(f"There are no captions in {language!r}; the table has {found}.")
+    return with_tokens(of_language, language)
+
+
+def with_tokens(captions: pd.DataFrame, language: str) -> pd.DataFrame:
+    """Add `tokens` to captions of one language; rows without a word are left out, and counted in the log."""
+    split = tokenizer(language)
+    texts = counted(captions["caption"], f"{language} captions", len(captions))
+    sentences = captions.assign(tokens=[" ".join(split(text)) for text in texts])
+    empty = sentences["tokens"] == ""
+    if empty.any():
+        log.warning(
+            "%d of %d captions in %s have no word and are left out", empty.sum(), len(empty), language
+        )
+    return sentences[~empty]
+
+
+@functools.cache
+def tokenizer(language: str) -> Tokenizer:
+    """A function from a caption to its lower-cased words, without punctuation.
+
+    Raises:
+        InputError: no tokeniser is known for the language.
+    """
+    if language not in _TOKENIZERS:
+        raise InputError(
+            f"There is no tokeniser for {language!r}; there are {', '.join(sorted(_TOKENIZERS))}."
+        )
+    split = _TOKENIZERS[language](language)
+    return lambda caption: [token for token in split(caption) if any(map(str.isalnum, token))]
+
+
+def moses(language: str) -> Tokenizer:
+    """Multi30K's preprocessing: lower case, Moses punctuation normalisation, Moses tokeniser."""
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer
+
+    normalizer, splitter = MosesPunctNormalizer(lang=language), MosesTokenizer(lang=language)
+
+    def split(caption: str) -> list[str]:
+        text = caption.translate(_INVISIBLE).lower()
+        return splitter.tokenize(normalizer.normalize(text), escape=False)
+
+    return split
+
+
+def _jieba(language: str) -> Tokenizer:
+    import jieba
+
+    jieba.setLogLevel(logging.WARNING)
+    words = jieba.Tokenizer()
+    return lambda caption: words.lcut(_folded(caption), HMM=True)
+
+
+def _sudachi(language: str) -> Tokenizer:
+    import sudachipy
+
+    words = sudachipy.Dictionary(dict="small").tokenizer(mode=sudachipy.SplitMode.A)
+    return lambda caption: [word.surface() for word in words.tokenize(_folded(caption))]
+
+
+def _folded(caption: str) -> str:
+    """Full-width digits and letters as ASCII, lower-cased."""
+    return unicodedata.normalize("NFKC", caption.translate(_INVISIBLE)).lower()
+
+
+_TOKENIZERS: dict[str, Callable[[str], Tokenizer]] = {
+    **dict.fromkeys(("af", "ar", "cs", "de", "en", "fr", "ko", "ru"), moses),
+    "ja": _sudachi,
+    "zh": _jieba,
+}

@@ -1,0 +1,82 @@
+"""Digest of the code that a stage runs, so that an edit reruns the stages that import it and no others.
+
+Comments, docstrings and layout do not count.
+"""
+
+import ast
+import hashlib
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent
+
+# What says, saves or checks a result, but never makes it another.
+WITHOUT_EFFECT = {"pipeline.errors", "pipeline.files", "pipeline.progress", "pipeline.code"}
+
+# The modules that a stage begins from; all that they import counts too.
+STAGES = {
+    "demo": ["pipeline.sources.demo.datasets", "pipeline.sources.demo.dictionaries"],
+    "captions": ["pipeline.captions.multi30k", "pipeline.captions.flickr8k"],
+    "tokenize": ["pipeline.captions.tokenize"],
+    "features": ["pipeline.images.extract", "pipeline.images.brought"],
+    "translate": ["pipeline.translation.translate", "pipeline.translation.dictionary"],
+    "words": ["pipeline.words.make"],
+    "train": ["pipeline.training.train"],
+    "evaluate": ["pipeline.retrieval.evaluate"],
+    "tabulate": ["pipeline.tables.tabulate"],
+}
+
+# Training asks the recall code only which epoch to keep. Evaluation asks again and refuses a model whose
+# choice was made by other recall code, so an edit there reruns evaluation alone.
+WITHOUT = {"train": {"pipeline.retrieval.ranks", "pipeline.retrieval.recall", "pipeline.retrieval.evaluate"}}
+
+
+@cache
+def digest(stage: str) -> str:
+    """Digest of all modules of this package that a stage imports, directly or not."""
+    seen: dict[str, str] = {}
+    left = list(STAGES[stage])
+    skipped = WITHOUT_EFFECT | WITHOUT.get(stage, set())
+    while left:
+        module = left.pop()
+        path = _path(module)
+        if module in seen or module in skipped or path is None:
+            continue
+        tree = _parsed(path)
+        seen[module] = ast.dump(tree)
+        left.extend(_imports(tree))
+    text = "\n".join(f"{module} {code}" for module, code in sorted(seen.items()))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _path(module: str) -> Path | None:
+    base = ROOT.joinpath(*module.split(".")[1:])
+    return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.exists()), None)
+
+
+@cache
+def _parsed(path: Path) -> ast.Module:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and _is_docstring(body[0]):
+            del body[0]
+    return tree
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _imports(tree: ast.Module) -> list[str]:
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found += [node.module, *(f"{node.module}.{name.name}" for name in node.names)]
+    return [module for module in found if module.split(".")[0] == "pipeline"]

@@ -1,0 +1,1 @@
+"""Image features: a frozen CNN over several crops of each photograph, pooled and averaged."""

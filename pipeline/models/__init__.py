@@ -1,0 +1,1 @@
+"""EmbN, PARALLEL-EmbN and MULE, and their losses."""

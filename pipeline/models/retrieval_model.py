@@ -1,0 +1,100 @@
+"""The model of every row: an image branch, a word embedding a language, sentence branches shared or separate.
+
+| model         | languages | sentence branches |
+|---------------|-----------|-------------------|
+| EmbN          | one       | shared            |
+| PARALLEL-EmbN | several   | separate          |
+| MULE          | several   | shared            |
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from pipeline.models.branches import ImageBranch, sentence_branch
+from pipeline.models.universal import UniversalEmbedding
+from pipeline.words.corpus import Sentences
+
+
+@dataclass
+class Embedded:
+    """Embeddings of one language's sentences.
+
+    universal: u, (B, d) unit vectors, the mean of a sentence's universal word vectors.
+    multimodal: s, (B, e) unit vectors, comparable with images.
+    """
+
+    universal: Tensor
+    multimodal: Tensor
+
+
+class RetrievalModel(nn.Module):
+    """Image-sentence retrieval in one or more languages.
+
+    Args:
+        vectors: for each language its (V + 1, 300) initial word vectors.
+        feature_size: D, size of the image features.
+        branches: `shared`, one sentence branch for all languages, or `separate` (PARALLEL-EmbN).
+        model: settings: universal, multimodal, recurrent, hidden, image_hidden, dropout,
+            batch_norm_momentum, universal_mean.
+    """
+
+    def __init__(
+        self, vectors: Mapping[str, Tensor], feature_size: int, branches: str, model: Mapping[str, Any]
+    ):
+        super().__init__()
+        self.universal = UniversalEmbedding(vectors, model["universal"], model["universal_mean"])
+        keys = ["shared"] if branches == "shared" else self.languages
+        self.branches = nn.ModuleDict({key: sentence_branch(model) for key in keys})
+        self.image_branch = ImageBranch(
+            feature_size,
+            model["image_hidden"],
+            model["multimodal"],
+            model["dropout"],
+            model["batch_norm_momentum"],
+        )
+        self.classifier = nn.Linear(model["universal"], len(self.languages))
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages, in the order of the classifier's outputs."""
+        return self.universal.languages
+
+    def embed_images(self, features: Tensor) -> Tensor:
+        """Image features (n, D) to unit vectors (n, e)."""
+        embedded: Tensor = self.image_branch(features)
+        return embedded
+
+    def embed_sentences(self, sentences: Mapping[str, Sentences]) -> dict[str, Embedded]:
+        """Sentences of each language to their universal and multimodal embeddings.
+
+        A shared branch sees the sentences of all languages in one call.
+        """
+        words = {language: self.universal[language](batch.ids) for language, batch in sentences.items()}
+        lengths = {language: batch.lengths for language, batch in sentences.items()}
+        multimodal = self._run_branches(words, lengths)
+        return {
+            language: Embedded(
+                self.universal.sentences(words[language], lengths[language]), multimodal[language]
+            )
+            for language in sentences
+        }
+
+    def _run_branches(self, words: Mapping[str, Tensor], lengths: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        if "shared" not in self.branches:
+            return {
+                language: self.branches[language](words[language], lengths[language]) for language in words
+            }
+        longest = max(batch.shape[1] for batch in words.values())
+        padded = [F.pad(batch, (0, 0, 0, longest - batch.shape[1])) for batch in words.values()]
+        out = self.branches["shared"](torch.cat(padded), torch.cat(list(lengths.values())))  # (all, e)
+        return dict(zip(words, out.split([len(batch) for batch in lengths.values()]), strict=True))
+
+
+def count_parameters(module: nn.Module) -> int:
+    """Number of trainable numbers in a module."""
+    return sum(parameter.numel() for parameter in module.parameters())

@@ -1,0 +1,69 @@
+"""A trained model as a file: weights, the settings that made it, and the epoch that was kept."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pipeline.errors import InputError
+from pipeline.files import existing, written_beside
+from pipeline.models.retrieval_model import RetrievalModel
+
+
+@dataclass
+class Saved:
+    """What a model file holds besides the weights.
+
+    settings: of the experiment. vocabularies: digest of each language's words.
+    epoch: the kept one, from 1. validation: mR of each language on the validation split at that epoch.
+    """
+
+    settings: dict[str, Any]
+    vocabularies: dict[str, str]
+    epoch: int
+    validation: dict[str, float]
+
+
+def save_model(path: Path, model: RetrievalModel, saved: Saved) -> None:
+    """Write a model whole or not at all."""
+    # The initial word tables serve training alone.
+    weights = {name: value.cpu() for name, value in model.state_dict().items() if not _initial(name)}
+    with written_beside(path) as temporary:
+        torch.save({"weights": weights, **vars(saved)}, temporary)
+
+
+def load_model(path: Path) -> tuple[RetrievalModel, Saved]:
+    """Read a model back, on the CPU; raises `InputError` where the file is missing or damaged."""
+    existing(path, "the trained model", "Run its training.")
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+        weights = content.pop("weights")
+        saved = Saved(**content)
+    except (RuntimeError, KeyError, TypeError, EOFError, OSError) as error:
+        raise InputError(
+            f"{path}: not a model of this project ({error}). Delete it and train again."
+        ) from None
+    model = RetrievalModel(
+        {
+            language: torch.zeros_like(weights[f"universal.{language}.table.weight"])
+            for language in saved.settings["languages"]
+        },
+        weights["image_branch.layers.0.weight"].shape[1],
+        saved.settings["branches"],
+        saved.settings["model"],
+    )
+    missing, unexpected = model.load_state_dict(weights, strict=False)
+    if unexpected or not all(map(_initial, missing)):
+        raise InputError(f"{path}: weights do not fit the settings beside them. Delete it and train again.")
+    return model, saved
+
+
+def _initial(name: str) -> bool:
+    return name.endswith(".initial")
+
+
+def vocabulary_digest(words: list[str]) -> str:
+    """Digest of a vocabulary: a model answers only for the words it was trained with."""
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()

@@ -1,0 +1,104 @@
+"""The universal embedding: one word table and one linear layer a language (MULE, Figure 2, left half).
+
+Sizes in comments: B sentences, W words of the longest of them, d universal size.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class WordEmbedding(nn.Module):
+    """One language's word table and its linear layer into the universal embedding.
+
+    Args:
+        vectors: (V + 1, 300) initial word vectors; row 0 is padding.
+        size: d, size of the universal embedding.
+    """
+
+    initial: Tensor
+
+    def __init__(self, vectors: Tensor, size: int):
+        super().__init__()
+        self.table = nn.Embedding.from_pretrained(vectors.clone(), freeze=False, padding_idx=0)
+        self.projection = nn.Linear(vectors.shape[1], size)
+        self.register_buffer("initial", vectors.clone())
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Word ids (B, W) to universal word vectors (B, W, d). Padding gets the layer's bias."""
+        projected: Tensor = self.projection(self.table(ids))
+        return projected
+
+    def drift(self) -> Tensor:
+        """1/2 sum (E - E0)^2, the regulariser against forgetting (MULE, implementation details)."""
+        return 0.5 * (self.table.weight - self.initial).square().sum()
+
+
+class UniversalEmbedding(nn.Module):
+    """Words of every language in one space of d numbers.
+
+    Args:
+        vectors: for each language its (V + 1, 300) initial word vectors.
+        size: d.
+        mean: what a sentence's mean runs over: its `words`, or the whole row `padded` to the longest
+            sentence of the batch, as in the authors' code.
+    """
+
+    def __init__(self, vectors: Mapping[str, Tensor], size: int, mean: str):
+        super().__init__()
+        self.languages = list(vectors)
+        self.mean = mean
+        for language, table in vectors.items():
+            self.add_module(language, WordEmbedding(table, size))
+
+    def __getitem__(self, language: str) -> WordEmbedding:
+        embedding = self.get_submodule(language)
+        assert isinstance(embedding, WordEmbedding)
+        return embedding
+
+    def sentences(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """u: universal word vectors (B, W, d) and word counts (B,) to unit vectors (B, d)."""
+        mean = words.mean(1) if self.mean == "padded" else mean_of_words(words, lengths)
+        return F.normalize(mean, dim=-1)
+
+    def drift(self) -> Tensor:
+        """Mean over languages of 1/2 sum (E - E0)^2."""
+        return torch.stack([self[language].drift() for language in self.languages]).mean()
+
+    @torch.no_grad()
+    def forget_initial(self) -> None:
+        """Take the tables as they now are for E0 (the authors' code does so after each epoch)."""
+        for language in self.languages:
+            self[language].initial.copy_(self[language].table.weight)
+
+    def projections(self) -> list[nn.Parameter]:
+        """Weights of the linear layers: what pretraining trains."""
+        return [
+            parameter for language in self.languages for parameter in self[language].projection.parameters()
+        ]
+
+
+def mean_of_words(words: Tensor, lengths: Tensor) -> Tensor:
+    """Mean over each sentence's words, (B, W, d) and (B,) to (B, d); padding does not count."""
+    mask = torch.arange(words.shape[1], device=words.device) < lengths[:, None]  # (B, W)
+    return (words * mask[:, :, None]).sum(1) / lengths[:, None]
+
+
+class _Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, strength: float) -> Tensor:
+        ctx.strength = strength
+        return values.view_as(values)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+        return -ctx.strength * gradient, None
+
+
+def reverse_gradient(values: Tensor, strength: float) -> Tensor:
+    """Identity whose gradient is multiplied by `-strength` (Ganin and Lempitsky 2014)."""
+    result: Tensor = _Reversal.apply(values, strength)
+    return result

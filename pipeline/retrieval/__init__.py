@@ -1,0 +1,1 @@
+"""Retrieval: embeddings, ranks, recalls, and one JSON an experiment."""

@@ -1,0 +1,30 @@
+"""Embeddings of a whole split, in chunks, without gradients."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.words.corpus import Corpus, LanguageCorpus
+
+CHUNK = 512
+
+
+@torch.inference_mode()
+def embed_images(model: RetrievalModel, corpus: Corpus) -> Tensor:
+    """(n, e) unit vectors of the split's images; sets the model to evaluation mode."""
+    model.eval()
+    return torch.cat([model.embed_images(chunk) for chunk in corpus.features.split(CHUNK)])
+
+
+@torch.inference_mode()
+def embed_sentences(model: RetrievalModel, language: str, part: LanguageCorpus) -> Tensor:
+    """(B, e) unit vectors of one language's sentences; sets the model to evaluation mode."""
+    model.eval()
+    # Sentences of like length stand together, so that little padding is computed.
+    order = np.argsort(part.lengths.cpu().numpy(), kind="stable")
+    chunks = [
+        model.embed_sentences({language: part.take(order[start : start + CHUNK])})[language].multimodal
+        for start in range(0, len(order), CHUNK)
+    ]
+    return torch.cat(chunks)[torch.from_numpy(np.argsort(order))]

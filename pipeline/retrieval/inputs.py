@@ -1,0 +1,60 @@
+"""What a model is trained on and evaluated with, read from files and checked."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from pipeline.captions.select import own_captions
+from pipeline.captions.table import read_sentences
+from pipeline.errors import raise_together
+from pipeline.images.settings import expected_attributes
+from pipeline.images.store import read_features
+from pipeline.words.corpus import Corpus, corpus_of
+from pipeline.words.vocabulary import Vocabulary, read_vocabulary
+
+
+def read_vocabularies(paths: Sequence[Path], languages: Sequence[str]) -> dict[str, Vocabulary]:
+    """The vocabulary of each language, in the order of `languages`."""
+    read = {vocabulary.language: vocabulary for vocabulary in map(read_vocabulary, paths)}
+    raise_together(
+        [f"no --words file is for {language!r}" for language in languages if language not in read],
+        "The vocabularies do not fit the experiment's languages:",
+    )
+    return {language: read[language] for language in languages}
+
+
+def own_sentences(paths: Sequence[Path], settings: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """The data set's own captions of each language, all splits."""
+    tables = pd.concat([read_sentences(path) for path in paths])
+    return {
+        language: own_captions(
+            tables[tables["language"] == language], settings["own_origins"].get(language, "human")
+        )
+        for language in settings["languages"]
+    }
+
+
+def evaluation_corpus(
+    own: Mapping[str, pd.DataFrame],
+    vocabularies: Mapping[str, Vocabulary],
+    settings: Mapping[str, Any],
+    split: str,
+) -> Corpus:
+    """The corpus of a split to retrieve from, without features yet; each language must have captions."""
+    corpus = corpus_of(own, vocabularies, settings["longest_caption"], split)
+    empty = [language for language, part in corpus.languages.items() if not len(part.image)]
+    raise_together(
+        [f"{language!r} has no captions in split {split!r}" for language in empty],
+        f"{settings['dataset']} cannot be evaluated; take the language out of the data set's languages:",
+    )
+    return corpus
+
+
+def add_features(corpus: Corpus, features: Path, settings: Mapping[str, Any]) -> None:
+    """Read the features of the corpus' images; they must match the configuration."""
+    corpus.features = torch.from_numpy(
+        read_features(features, corpus.images, expected_attributes(settings["features"]))
+    )

@@ -1,0 +1,1 @@
+"""The demo data sets: drawn scenes, and captions written by small grammars that are data."""

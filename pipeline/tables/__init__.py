@@ -1,0 +1,1 @@
+"""The papers' tables, and each number beside the paper's."""

@@ -1,0 +1,45 @@
+"""Which experiment fills which cell of a table."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table.
+
+    row: the row's entry in config/tables. paper_dataset: the data set of its column in the paper.
+    dataset: the one of this scale that stands for it. queries: `own` test captions, or ones `translated`
+    into the language of the experiment's model.
+    """
+
+    row: Mapping[str, Any]
+    paper_dataset: str
+    dataset: str
+    language: str
+    experiment: str
+    queries: str
+
+
+def cells(settings: Mapping[str, Any]) -> Iterator[Cell]:
+    """The cells of a table, row by row; columns of data sets that this scale lacks are left out.
+
+    Args:
+        settings: `table`, as in config/tables; `datasets`, for each data set of the paper the one of this
+            scale; `one_per_language`, the experiments that are a model for each language.
+    """
+    for row in settings["table"]["rows"]:
+        for named, languages in settings["table"]["columns"].items():
+            for language in languages if named in settings["datasets"] else []:
+                single = row["experiment"] in settings["one_per_language"]
+                experiment = f"{row['experiment']}-{language}" if single else row["experiment"]
+                translated = row.get("queries") == "translated" and not experiment.endswith(f"-{language}")
+                yield Cell(
+                    row,
+                    named,
+                    settings["datasets"][named],
+                    language,
+                    experiment,
+                    "translated" if translated else "own",
+                )

@@ -1,0 +1,104 @@
+"""Tables of the papers from the evaluations of experiments.
+
+A table's rows name experiments (config/tables/*.yaml). Nothing is computed here but means over seeds.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pipeline.errors import raise_together
+from pipeline.files import existing, written_beside
+from pipeline.tables.cells import cells
+
+METRICS = ("i2s_R@1", "i2s_R@5", "i2s_R@10", "s2i_R@1", "s2i_R@5", "s2i_R@10", "mR")
+ROW_COLUMNS = ["section", "row", "group", "method", "training_data", "single_model"]
+COMPARISON_COLUMNS = [
+    "table", *ROW_COLUMNS, "scale", "dataset", "language", "metric", "measured", "std", "seeds", "paper",
+    "experiment",
+]  # fmt: skip
+
+
+Row = dict[str, Any]
+Key = tuple[str, ...]
+
+
+def tabulate(
+    settings: Mapping[str, Any], evaluations: Sequence[Path], papers: Path, table: Path, comparison: Path
+) -> None:
+    """Write a table as the paper prints it, and the same with one number a line beside the paper's.
+
+    Args:
+        settings: `scale`; `seeds`; `table`, as in config/tables; `datasets`, for each data set of the paper
+            the one of this scale that stands for it.
+        evaluations: JSON files; every one that the table's rows need.
+        papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
+    """
+    lines = list(_lines(settings, _by_key(evaluations), _of_paper(papers, settings["table"])))
+    missing = {line["missing"] for line in lines if line["missing"]}
+    raise_together(sorted(missing), f"{table}: evaluations are missing:")
+    numbers = pd.DataFrame(lines)
+    with written_beside(comparison) as temporary:
+        numbers[COMPARISON_COLUMNS].to_csv(temporary, index=False, float_format="%.3f")
+    with written_beside(table) as temporary:
+        _printed(numbers, settings).to_csv(temporary, index=False, float_format="%.1f")
+
+
+def _lines(
+    settings: Mapping[str, Any], evaluated: Mapping[Key, Row], paper: Mapping[Key, str]
+) -> Iterator[Row]:
+    """One line for each cell and metric; `missing` names evaluations that a cell needs and has not."""
+    for cell in cells(settings):
+        keys = [(cell.dataset, cell.experiment, str(seed), cell.queries) for seed in settings["seeds"]]
+        missing = [" ".join(key) for key in keys if cell.language not in evaluated.get(key, {})]
+        for metric in METRICS:
+            found = pd.Series([evaluated[key][cell.language][metric] for key in keys] if not missing else [])
+            yield {
+                "table": settings["table"]["table"],
+                **{key: cell.row.get(key, "") for key in ROW_COLUMNS},
+                "scale": settings["scale"],
+                "dataset": cell.dataset,
+                "language": cell.language,
+                "metric": metric,
+                "measured": found.mean(),
+                "std": found.std() if len(found) > 1 else None,
+                "seeds": len(keys),
+                "paper": paper.get((str(cell.row["row"]), cell.paper_dataset, cell.language, metric)),
+                "experiment": cell.experiment,
+                "missing": "; ".join(missing),
+            }
+
+
+def _printed(numbers: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Mean recalls in the paper's rows and columns; a row is known by its number in the paper."""
+    recalls = numbers[numbers["metric"] == "mR"].set_index("row")
+    column = recalls["dataset"] + " " + recalls["language"]
+    wide = recalls.assign(column=column).pivot(columns="column", values="measured")
+    heads = recalls[[key for key in ROW_COLUMNS if key != "row"]]
+    heads = heads[~heads.index.duplicated()].loc[:, (heads != "").any()]
+    seeds = " ".join(map(str, settings["seeds"]))
+    return heads.join(wide[list(dict.fromkeys(column))]).assign(
+        metric="mR", scale=settings["scale"], seeds=seeds
+    )
+
+
+def _by_key(paths: Sequence[Path]) -> dict[Key, Row]:
+    """Test recalls by (data set, experiment, seed, queries)."""
+    found = {}
+    for path in paths:
+        existing(path, "the evaluation", "Run its `evaluate`.")
+        content = json.loads(path.read_text(encoding="utf-8"))
+        key = (content["dataset"], content["experiment"], str(content["seed"]), content["queries"])
+        found[key] = content["test"]
+    return found
+
+
+def _of_paper(path: Path, table: Mapping[str, Any]) -> dict[Key, str]:
+    """The paper's values of a table by (row, data set, language, metric)."""
+    every = pd.read_csv(path, dtype=str, keep_default_na=False)
+    chosen = every[(every["paper"] == table["paper"]) & (every["table"] == str(table["table"]))]
+    keys = chosen[["row", "dataset", "language", "metric"]].itertuples(index=False, name=None)
+    return dict(zip(keys, chosen["value"], strict=True))

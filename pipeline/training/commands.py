@@ -1,0 +1,50 @@
+"""Commands of the training room."""
+
+import argparse
+import json
+from pathlib import Path
+
+
+def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `pretrain` and `train`."""
+    pretraining = subparsers.add_parser("pretrain", help="pretrain the universal embedding (LP)")
+    _add_inputs(pretraining)
+    pretraining.set_defaults(run=_pretrain)
+    training = subparsers.add_parser("train", help="train one experiment and keep its best epoch")
+    _add_inputs(training)
+    training.add_argument("--features", type=Path, required=True, help="image features")
+    training.add_argument("--pretrained", type=Path, nargs="*", default=[], help="what `pretrain` made")
+    training.add_argument("--curves", type=Path, required=True, help="CSV to write, one row an epoch")
+    training.set_defaults(run=_train)
+
+
+def _add_inputs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--settings", type=json.loads, required=True, help="JSON")
+    parser.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
+    parser.add_argument("--translations", type=Path, nargs="*", default=[], help="translated captions")
+    parser.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="where a killed run goes on from")
+    parser.add_argument("--output", type=Path, required=True)
+
+
+def _pretrain(arguments: argparse.Namespace) -> None:
+    from pipeline.code import digest
+    from pipeline.training.train import Inputs, pretrain
+
+    inputs = Inputs(arguments.sentences, arguments.translations, arguments.words)
+    pretrain(inputs, arguments.settings, digest("train"), arguments.checkpoint, arguments.output)
+
+
+def _train(arguments: argparse.Namespace) -> None:
+    from pipeline.code import digest
+    from pipeline.training.train import Inputs, train
+
+    inputs = Inputs(
+        arguments.sentences,
+        arguments.translations,
+        arguments.words,
+        arguments.features,
+        arguments.pretrained[0] if arguments.pretrained else None,
+    )
+    settings = arguments.settings
+    train(inputs, settings, digest("train"), arguments.checkpoint, arguments.curves, arguments.output)

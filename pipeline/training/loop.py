@@ -1,0 +1,116 @@
+"""The loop that pretraining and training share: epochs, steps, checkpoints, progress, curves.
+
+Batches and dropout are functions of (seed, epoch, step), so a run that is killed and goes on from its
+checkpoint ends with the same weights, bit for bit, as one that is not (on a CPU).
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pipeline.progress import Progress
+from pipeline.training.batches import Drawn, Sampler
+from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
+
+log = logging.getLogger("pipeline")
+
+SECONDS_BETWEEN_CHECKPOINTS = 60.0
+
+
+@dataclass
+class Run:
+    """A run of some epochs.
+
+    terms: the loss terms of a batch, given also the share of the run that is done.
+    after_epoch: gives the epoch's row of the curves; it may keep what it wants in `kept`.
+    kept: state that a checkpoint takes along besides the model and the optimiser.
+    fingerprint: digest of settings, inputs and code; a checkpoint of another one is not continued.
+    """
+
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    sampler: Sampler
+    epochs: int
+    decay: float
+    terms: Callable[[Drawn, float], dict[str, Tensor]]
+    after_epoch: Callable[[int], dict[str, float]]
+    checkpoint: Path
+    fingerprint: str
+    kept: dict[str, Any] = field(default_factory=dict)
+    curves: list[dict[str, float]] = field(default_factory=list)
+    saved_at: float = field(default_factory=time.monotonic)
+
+    def finish(self) -> None:
+        """Run from the checkpoint, or from the beginning, to the last epoch."""
+        epoch, step, sums = self._continued()
+        total = self.epochs * self.sampler.steps
+        progress = Progress("steps", total, done=epoch * self.sampler.steps + step)
+        while epoch < self.epochs:
+            for drawn in self.sampler.epoch(epoch, step):
+                seed_dropout(self.sampler.seed, epoch, step)
+                add_to(sums, self._step(drawn, (epoch * self.sampler.steps + step) / total))
+                step += 1
+                progress.advance(note=f"epoch {epoch + 1}/{self.epochs}")
+                if time.monotonic() - self.saved_at > SECONDS_BETWEEN_CHECKPOINTS:
+                    self._save(epoch, step, sums)
+            self._end_epoch(epoch, sums)
+            epoch, step, sums = epoch + 1, 0, {}
+            self._save(epoch, step, sums)
+
+    def _step(self, drawn: Drawn, done: float) -> dict[str, float]:
+        self.model.train()
+        terms = self.terms(drawn, done)
+        loss = torch.stack(list(terms.values())).sum()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return {"loss": loss.item(), **{name: term.item() for name, term in terms.items()}}
+
+    def _end_epoch(self, epoch: int, sums: dict[str, float]) -> None:
+        means = {name: total / self.sampler.steps for name, total in sums.items()}
+        row = {"epoch": epoch + 1, **means, **self.after_epoch(epoch)}
+        self.curves.append(row)
+        for group in self.optimizer.param_groups:
+            group["lr"] *= self.decay
+        log.info("epoch %s", ", ".join(f"{name} {value:.5g}" for name, value in row.items()))
+
+    def _save(self, epoch: int, step: int, sums: dict[str, float]) -> None:
+        state = {
+            "epoch": epoch,
+            "step": step,
+            "sums": sums,
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "curves": self.curves,
+            "kept": self.kept,
+        }
+        save_checkpoint(self.checkpoint, self.fingerprint, state)
+        self.saved_at = time.monotonic()
+
+    def _continued(self) -> tuple[int, int, dict[str, float]]:
+        state = load_checkpoint(self.checkpoint, self.fingerprint)
+        if state is None:
+            return 0, 0, {}
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.curves.extend(state["curves"])
+        self.kept.update(state["kept"])
+        log.info("continues after epoch %d, step %d", state["epoch"], state["step"])
+        return state["epoch"], state["step"], state["sums"]
+
+
+def seed_dropout(seed: int, epoch: int, step: int) -> None:
+    """Make the dropout of a step a function of (seed, epoch, step)."""
+    torch.manual_seed((seed * 1_000_003 + epoch) * 1_000_003 + step)
+
+
+def add_to(sums: dict[str, float], values: dict[str, float]) -> None:
+    """Add each value to the sum of its name."""
+    for name, value in values.items():
+        sums[name] = sums.get(name, 0.0) + value

@@ -1,0 +1,93 @@
+"""The whole loss of one batch: matching, neighbourhood constraints, language classifier, word regulariser."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pipeline.models.losses import (
+    Anchored,
+    Triplets,
+    classifier_loss,
+    matching_loss,
+    neighborhood_loss,
+)
+from pipeline.models.retrieval_model import Embedded, RetrievalModel
+from pipeline.models.universal import UniversalEmbedding
+from pipeline.training.batches import Drawn
+from pipeline.words.corpus import Corpus
+
+Terms = dict[str, Tensor]
+
+
+def training_terms(
+    model: RetrievalModel, corpus: Corpus, drawn: Drawn, settings: Mapping[str, Any], done: float
+) -> Terms:
+    """The weighted terms whose sum is minimised (MULE, Equation 4), by name.
+
+    Args:
+        settings: triplets, matching, neighborhood (or None), classifier (or None), words.
+        done: share of the training that is done, 0 to 1.
+    """
+    sentences = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}
+    embedded = model.embed_sentences(sentences)
+    features = corpus.features[torch.from_numpy(drawn.images).to(corpus.features.device)]
+    images = model.embed_images(features)
+    triplets = Triplets(**settings["triplets"])
+    multimodal = {
+        language: _anchored(part.multimodal, drawn, language) for language, part in embedded.items()
+    }
+    terms = {"matching": _matching(images, multimodal, triplets, settings["matching"])}
+    if settings["neighborhood"]:
+        universal = [_anchored(part.universal, drawn, language) for language, part in embedded.items()]
+        on_both = neighborhood_loss(list(multimodal.values()), triplets) + neighborhood_loss(
+            universal, triplets
+        )
+        terms["neighborhood"] = settings["neighborhood"]["weight"] * on_both
+    if settings["classifier"]:
+        terms["classifier"] = _adversary(model, embedded, settings["classifier"], done)
+    terms["words"] = settings["words"]["regularization"] * model.universal.drift()
+    return terms
+
+
+def pretraining_terms(
+    universal: UniversalEmbedding, corpus: Corpus, drawn: Drawn, triplets: Triplets
+) -> Terms:
+    """The neighbourhood constraints on u alone (MULE: pretraining MULE with paired sentences)."""
+    anchored = []
+    for language, rows in drawn.rows.items():
+        batch = corpus.languages[language].take(rows)
+        u = universal.sentences(universal[language](batch.ids), batch.lengths)
+        anchored.append(_anchored(u, drawn, language))
+    return {"neighborhood": neighborhood_loss(anchored, triplets)}
+
+
+def _anchored(vectors: Tensor, drawn: Drawn, language: str) -> Anchored:
+    slots = torch.from_numpy(drawn.slots[language]).to(vectors.device)
+    return Anchored(vectors, slots, drawn.each[language])
+
+
+def _matching(
+    images: Tensor, sentences: Mapping[str, Anchored], triplets: Triplets, weights: Mapping[str, float]
+) -> Tensor:
+    # An image without captions in a language is still a negative for that language's sentences.
+    anchored = Anchored(images, torch.arange(len(images), device=images.device), 1)
+    losses = [matching_loss(anchored, part, triplets, weights) for part in sentences.values()]
+    return torch.stack(losses).mean()
+
+
+def _adversary(
+    model: RetrievalModel, embedded: Mapping[str, Embedded], settings: Mapping[str, Any], done: float
+) -> Tensor:
+    strength = reversal_strength(done)
+    if settings["weight_applied"] == "twice":  # the authors' code: on the reversal and on the loss
+        strength *= settings["weight"]
+    universal = {model.languages.index(language): part.universal for language, part in embedded.items()}
+    return settings["weight"] * classifier_loss(universal, model.classifier, strength)
+
+
+def reversal_strength(done: float) -> float:
+    """Ramp of the gradient reversal, 2 / (1 + exp(-10 p)) - 1 (Ganin and Lempitsky 2014, Section 3.1)."""
+    return 2 / (1 + math.exp(-10 * done)) - 1

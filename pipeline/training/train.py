@@ -1,0 +1,221 @@
+"""Pretraining and training of one experiment (MULE, "Implementation Details")."""
+
+import copy
+import hashlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from pipeline.captions.select import training_captions
+from pipeline.captions.table import read_sentences
+from pipeline.errors import InputError, raise_together
+from pipeline.files import sha256, written_beside
+from pipeline.models.losses import Triplets
+from pipeline.models.retrieval_model import RetrievalModel, count_parameters
+from pipeline.models.saved import Saved, save_model, vocabulary_digest
+from pipeline.models.universal import UniversalEmbedding
+from pipeline.retrieval.evaluate import mean_recalls
+from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.training.batches import Sampler, language_groups
+from pipeline.training.loop import Run
+from pipeline.training.objective import pretraining_terms, training_terms
+from pipeline.words.corpus import Corpus, corpus_of
+from pipeline.words.vocabulary import Vocabulary
+
+log = logging.getLogger("pipeline")
+
+
+@dataclass
+class Inputs:
+    """Files of one experiment.
+
+    sentences: sentence tables with the data set's own captions. translations: those with translations.
+    words: one vocabulary a language. features: image features, None for pretraining.
+    pretrained: weights of the universal embedding's layers, None where LP is off.
+    """
+
+    sentences: Sequence[Path]
+    translations: Sequence[Path]
+    words: Sequence[Path]
+    features: Path | None = None
+    pretrained: Path | None = None
+
+    def fingerprint(self, settings: Mapping[str, Any], code: str) -> str:
+        """Digest of all that the weights depend on: settings, the files' bytes, the code."""
+        optional = [path for path in (self.features, self.pretrained) if path]
+        files = [*self.sentences, *self.translations, *self.words, *optional]
+        parts = [json.dumps(settings, sort_keys=True), code, torch.__version__, *map(sha256, files)]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint: Path, output: Path) -> None:
+    """Pretrain the linear layers into the universal embedding with word tables frozen (LP)."""
+    device = prepare(settings)
+    vocabularies = read_vocabularies(inputs.words, settings["languages"])
+    own = own_sentences(inputs.sentences, settings)
+    corpus = _training_corpus(inputs, own, vocabularies, settings).to(device)
+    universal = UniversalEmbedding(
+        _vectors(vocabularies), settings["model"]["universal"], settings["model"]["universal_mean"]
+    ).to(device)
+    optimizer = torch.optim.Adam(universal.projections(), lr=settings["training"]["learning_rate"])
+    triplets = Triplets(**settings["triplets"])
+    run = Run(
+        model=universal,
+        optimizer=optimizer,
+        sampler=_sampler(corpus, own, settings),
+        epochs=settings["training"]["epochs"],
+        decay=1.0,
+        terms=lambda drawn, done: pretraining_terms(universal, corpus, drawn, triplets),
+        after_epoch=lambda epoch: {},
+        checkpoint=checkpoint,
+        fingerprint=inputs.fingerprint(settings, code),
+    )
+    run.finish()
+    weights = {name: value for name, value in universal.state_dict().items() if ".projection." in name}
+    with written_beside(output) as temporary:
+        torch.save(weights, temporary)
+    checkpoint.unlink(missing_ok=True)
+
+
+def train(
+    inputs: Inputs,
+    settings: Mapping[str, Any],
+    code: str,
+    checkpoint: Path,
+    curves: Path,
+    output: Path,
+) -> None:
+    """Train one experiment, keep the epoch with the best mean mR on validation, write model and curves."""
+    device = prepare(settings)
+    vocabularies = read_vocabularies(inputs.words, settings["languages"])
+    own = own_sentences(inputs.sentences, settings)
+    corpus = _training_corpus(inputs, own, vocabularies, settings)
+    validation = evaluation_corpus(own, vocabularies, settings, "val")
+    for part in (corpus, validation):
+        add_features(part, inputs.features, settings)
+    corpus, validation = corpus.to(device), validation.to(device)
+    model = RetrievalModel(
+        _vectors(vocabularies), corpus.features.shape[1], settings["branches"], settings["model"]
+    ).to(device)
+    if inputs.pretrained:
+        weights = torch.load(inputs.pretrained, map_location=device, weights_only=True)
+        _check_pretrained(model, weights, inputs.pretrained)
+        model.universal.load_state_dict(weights, strict=False)
+    _log_sizes(model, corpus, settings)
+    kept: dict[str, Any] = {"mean": -1.0}
+    run = Run(
+        model=model,
+        optimizer=torch.optim.Adam(model.parameters(), lr=settings["training"]["learning_rate"]),
+        sampler=_sampler(corpus, own, settings),
+        epochs=settings["training"]["epochs"],
+        decay=settings["training"]["decay"],
+        terms=lambda drawn, done: training_terms(model, corpus, drawn, settings, done),
+        after_epoch=lambda epoch: _keep_best(model, validation, kept, epoch, settings),
+        checkpoint=checkpoint,
+        fingerprint=inputs.fingerprint(settings, code),
+        kept=kept,
+    )
+    run.finish()
+    model.load_state_dict(kept["weights"])
+    digests = {language: vocabulary_digest(part.words) for language, part in vocabularies.items()}
+    with written_beside(curves) as temporary:
+        pd.DataFrame(run.curves).to_csv(temporary, index=False)
+    save_model(output, model, Saved(dict(settings), digests, kept["epoch"], kept["validation"]))
+    checkpoint.unlink(missing_ok=True)
+
+
+def _keep_best(
+    model: RetrievalModel, validation: Corpus, kept: dict[str, Any], epoch: int, settings: Mapping[str, Any]
+) -> dict[str, float]:
+    if settings["words"]["regularize_toward"] == "previous_epoch":
+        model.universal.forget_initial()
+    found = mean_recalls(model, validation)
+    mean = sum(found.values()) / len(found)
+    if mean > kept["mean"]:
+        weights = copy.deepcopy(model.state_dict())
+        kept.update(mean=mean, epoch=epoch + 1, validation=found, weights=weights)
+    return {"val_mR": mean, **{f"val_mR_{language}": value for language, value in found.items()}}
+
+
+def prepare(settings: Mapping[str, Any]) -> torch.device:
+    """Set threads and seed for repeatable numbers; the device: a GPU where there is one."""
+    torch.set_num_threads(settings["training"]["threads"])
+    torch.manual_seed(settings["seed"])
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    log.info("trains on %s", torch.cuda.get_device_name() if device.type == "cuda" else "the CPU")
+    return device
+
+
+def _training_corpus(
+    inputs: Inputs,
+    own: Mapping[str, pd.DataFrame],
+    vocabularies: Mapping[str, Vocabulary],
+    settings: Mapping[str, Any],
+) -> Corpus:
+    translations: dict[str, list[pd.DataFrame]] = {language: [] for language in own}
+    for table in map(read_sentences, inputs.translations):
+        translations[table["language"].iloc[0]].append(table)
+    sentences = {
+        language: training_captions(table, translations[language], settings["captions"])
+        for language, table in own.items()
+    }
+    corpus = corpus_of(sentences, vocabularies, settings["longest_caption"], "train")
+    empty = [language for language, part in corpus.languages.items() if not len(part.image)]
+    raise_together(
+        [
+            f"{language!r} has no training captions under captions: {settings['captions']}"
+            for language in empty
+        ],
+        f"{settings['dataset']} {settings['experiment']}: languages without training captions:",
+    )
+    return corpus
+
+
+def _sampler(corpus: Corpus, own: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Sampler:
+    captioned = {language: set(table["image"]) for language, table in own.items()}
+    groups = language_groups(corpus.images, captioned, settings["groups"])
+    if len(groups) > 1:
+        log.info("images are drawn equally from groups of %s", ", ".join(str(len(rows)) for rows in groups))
+    return Sampler(corpus, groups, settings["training"], settings["seed"])
+
+
+def _vectors(vocabularies: Mapping[str, Vocabulary]) -> dict[str, torch.Tensor]:
+    return {
+        language: torch.from_numpy(vocabulary.vectors.astype(np.float32))
+        for language, vocabulary in vocabularies.items()
+    }
+
+
+def _check_pretrained(model: RetrievalModel, weights: Mapping[str, torch.Tensor], path: Path) -> None:
+    expected = {
+        name: tuple(value.shape)
+        for name, value in model.universal.state_dict().items()
+        if ".projection." in name
+    }
+    found = {name: tuple(value.shape) for name, value in weights.items()}
+    if found != expected:
+        raise InputError(
+            f"{path}: pretrained layers {found} do not fit the model's {expected}. Pretrain with the same "
+            "languages and sizes."
+        )
+
+
+def _log_sizes(model: RetrievalModel, corpus: Corpus, settings: Mapping[str, Any]) -> None:
+    captions = ", ".join(f"{language} {len(part.image):,}" for language, part in corpus.languages.items())
+    log.info(
+        "%s %s seed %d: %s images, captions %s; %s parameters, %s of them in sentence branches",
+        settings["dataset"],
+        settings["experiment"],
+        settings["seed"],
+        f"{len(corpus.images):,}",
+        captions,
+        f"{count_parameters(model):,}",
+        f"{count_parameters(model.branches):,}",
+    )

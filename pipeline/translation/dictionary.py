@@ -1,0 +1,141 @@
+"""Word-by-word translation with bilingual dictionaries in the format of MUSE (Conneau et al. 2018).
+
+A dictionary has one `source target` pair a line and is named `en-de.txt`. It is read backwards where
+only the other direction was published.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipeline.captions.tokenize import tokenizer
+from pipeline.errors import InputError, raise_together
+from pipeline.files import existing
+
+Candidates = dict[str, list[str]]  # word -> translations, the best first
+
+_LATIN = {"af", "cs", "de", "en", "fr"}  # languages written in Latin letters
+_UNSPACED = {"ja", "zh"}  # languages written without spaces
+_SHORT = 2  # letters
+
+
+class DictionaryTranslator:
+    """Replace each word by one translation.
+
+    Of several translations, the one seen most often in `target_words` is taken, then the one listed
+    first. In Chinese and Japanese a word that the dictionaries lack is read as the longest words that
+    they have, from its left (小女孩 as 小, 女孩). What is still unknown is left out, but for numbers and
+    for words of more than two letters that `target_words` has (names, `t-shirt`): MUSE lists no shorter
+    English words, and `a`, `an` and `in` would stand in most sentences as false friends.
+
+    The translation has spaces in every language, so that the tokeniser of the target keeps its words.
+
+    Args:
+        dictionaries: files named `SOURCE-TARGET.txt` or `TARGET-SOURCE.txt`; earlier ones come first.
+        target_words: counts of words in captions of the target language; empty: not known.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        target: str,
+        dictionaries: Sequence[Path],
+        target_words: Counter[str] | None = None,
+    ):
+        self.source, self.target = source, target
+        self.target_words: Counter[str] = target_words or Counter()
+        self.words = self.translated = 0  # seen so far, and those of them that the dictionaries have
+        self._best = {
+            # max() keeps the first of equals.
+            word: max(candidates, key=lambda candidate: self.target_words[candidate])
+            for word, candidates in read_dictionaries(dictionaries, source, target).items()
+        }
+        self._split = tokenizer(source)
+
+    def translate(self, sentences: Sequence[str]) -> list[str]:
+        """Translations of captions, in order; empty where no word could be translated."""
+        return [
+            " ".join(part for word in self._split(sentence) for part in self._word(word))
+            for sentence in sentences
+        ]
+
+    def _word(self, word: str) -> list[str]:
+        self.words += 1
+        if translations := [self._best[part] for part in self._parts(word)]:
+            self.translated += 1
+            return translations
+        stays = word.isdecimal() or (len(word) > _SHORT and word in self.target_words)
+        return [word] if stays else []
+
+    def _parts(self, word: str) -> list[str]:
+        """The words of the dictionaries that `word` consists of."""
+        if word in self._best or self.source not in _UNSPACED:
+            return [word] if word in self._best else []
+        parts = []
+        start = 0
+        while start < len(word):
+            ends = range(len(word), start, -1)
+            end = next((end for end in ends if word[start:end] in self._best), None)
+            if end:
+                parts.append(word[start:end])
+            start = end or start + 1
+        return parts
+
+
+def read_dictionaries(paths: Sequence[Path], source: str, target: str) -> Candidates:
+    """Translations of each lower-cased source word, the best first.
+
+    Forwards, that is the order of the file. Backwards, a target word that lists the source word earlier
+    comes first, then the order of the file (MUSE: the more frequent word first). Words that are not in
+    the target's script (`was was` in en-ja) are left out.
+
+    Raises:
+        InputError: lists files of another pair of languages and lines that are not a pair.
+    """
+    candidates: Candidates = {}
+    mistakes: list[str] = []
+    for path in paths:
+        if path.stem == f"{source}-{target}":
+            pairs = _pairs(path, mistakes)
+        elif path.stem == f"{target}-{source}":
+            pairs = _backwards(_pairs(path, mistakes))
+        else:
+            mistakes.append(f"{path}: expected the name {source}-{target}.txt or {target}-{source}.txt")
+            continue
+        for word, translation in pairs:
+            known = candidates.setdefault(word, [])
+            if translation not in known and _in_script(translation, target):
+                known.append(translation)
+    raise_together(mistakes, f"The dictionaries cannot translate {source} to {target}:")
+    return {word: known for word, known in candidates.items() if known}
+
+
+def _pairs(path: Path, mistakes: list[str]) -> list[tuple[str, str]]:
+    existing(path, "the dictionary", "Download it (workflow/sources.csv has its URL).")
+    try:
+        lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not a text file in UTF-8: {error}.") from None
+    pairs = []
+    for number, line in enumerate(lines, 1):
+        match re.split(r"[ \t]+", line.strip().lower()):
+            case [word, translation] if word and translation:
+                pairs.append((word, translation))
+            case _:
+                mistakes.append(f"{path}: line {number}: found {line[:60]!r}; expected two words")
+    return pairs
+
+
+def _backwards(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    ranks: Counter[str] = Counter()
+    ranked = []
+    for word, translation in pairs:
+        ranked.append((ranks[word], translation, word))
+        ranks[word] += 1
+    ranked.sort(key=lambda pair: pair[0])  # stable: equal ranks stay in the order of the file
+    return [(translation, word) for _, translation, word in ranked]
+
+
+def _in_script(word: str, language: str) -> bool:
+    return language in _LATIN or word.isdecimal() or not word.isascii()

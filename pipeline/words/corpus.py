@@ -1,0 +1,100 @@
+"""One experiment's sentences and image features, as arrays on the training device."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pipeline.words.vocabulary import Vocabulary
+
+
+@dataclass
+class Sentences:
+    """Sentences of one language: word ids (B, W), 0 is padding, and word counts (B,), at least 1."""
+
+    ids: Tensor
+    lengths: Tensor
+
+
+@dataclass
+class LanguageCorpus:
+    """The sentences of one language in one split.
+
+    ids: (B, W) word ids, 0 is padding. lengths: (B,) word counts.
+    image: (B,) row of each sentence's image among the split's images; ascending.
+    """
+
+    ids: Tensor
+    lengths: Tensor
+    image: NDArray[np.int64]
+
+    def take(self, rows: NDArray[np.int64]) -> Sentences:
+        """The sentences at `rows`, padded to the longest of them."""
+        index = torch.from_numpy(rows).to(self.ids.device)
+        lengths = self.lengths[index]
+        return Sentences(self.ids[index, : int(lengths.max())], lengths)
+
+
+@dataclass
+class Corpus:
+    """One split: its images and, for each language, its sentences.
+
+    images: ids of the images. features: (n, D) float32, empty (n, 0) for pretraining.
+    """
+
+    images: list[str]
+    features: Tensor
+    languages: dict[str, LanguageCorpus]
+
+    def to(self, device: torch.device) -> "Corpus":
+        """The same corpus on another device."""
+        languages = {
+            language: LanguageCorpus(part.ids.to(device), part.lengths.to(device), part.image)
+            for language, part in self.languages.items()
+        }
+        return Corpus(self.images, self.features.to(device), languages)
+
+
+def encode(
+    sentences: pd.DataFrame, vocabulary: Vocabulary, images: Sequence[str], longest: int
+) -> LanguageCorpus:
+    """Encode one language's sentence table. A sentence without any known word is one padding word.
+
+    It is not left out: a query that the model knows nothing of must still count in the recalls.
+
+    Args:
+        sentences: columns image and tokens; every image must be in `images`.
+        vocabulary: the language's words.
+        images: the split's images, giving each its row.
+        longest: words after the first `longest` are dropped.
+    """
+    row = {image: number for number, image in enumerate(images)}
+    encoded = [
+        (row[image], vocabulary.encode(tokens, longest) or [0])
+        for image, tokens in zip(sentences["image"], sentences["tokens"], strict=True)
+    ]
+    encoded.sort(key=lambda pair: pair[0])  # stable: an image's sentences keep their order
+    lengths = torch.tensor([len(ids) for _, ids in encoded], dtype=torch.long)
+    padded = torch.zeros((len(encoded), max([1, *map(len, (ids for _, ids in encoded))])), dtype=torch.long)
+    for number, (_, ids) in enumerate(encoded):
+        padded[number, : len(ids)] = torch.tensor(ids)
+    return LanguageCorpus(padded, lengths, np.array([image for image, _ in encoded], dtype=np.int64))
+
+
+def corpus_of(
+    sentences: Mapping[str, pd.DataFrame],
+    vocabularies: Mapping[str, Vocabulary],
+    longest: int,
+    split: str,
+) -> Corpus:
+    """The corpus of one split, still without image features; images in the order of their ids."""
+    parts = {language: table[table["split"] == split] for language, table in sentences.items()}
+    images = sorted(set().union(*(table["image"] for table in parts.values())))
+    languages = {
+        language: encode(table, vocabularies[language], images, longest) for language, table in parts.items()
+    }
+    return Corpus(images, torch.empty(len(images), 0), languages)

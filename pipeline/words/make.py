@@ -1,0 +1,66 @@
+"""Vocabulary and initial vectors of one language, from the captions that an experiment trains on."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from pipeline.captions.select import own_captions, training_captions
+from pipeline.captions.table import read_sentences
+from pipeline.errors import InputError
+from pipeline.words.settings import WordSettings
+from pipeline.words.vectors import read_vectors, train_vectors
+from pipeline.words.vocabulary import training_words, vocabulary, write_vocabulary
+
+
+def make_words(
+    language: str,
+    sentences: Path,
+    own_origin: str,
+    translations: Sequence[Path],
+    captions: str,
+    settings: WordSettings,
+    vectors_file: Path | None,
+    output: Path,
+) -> None:
+    """Write the words of the training captions that have a FastText vector, and their vectors.
+
+    Args:
+        sentences: sentence table with the language's own captions, of origin `own_origin`.
+        translations: sentence tables with translations into the language.
+        captions: which of both are trained on: human, human+mt or mt.
+        vectors_file: published vectors; None trains them on the training captions.
+    """
+    chosen = _training_sentences(language, sentences, own_origin, translations, captions)
+    words = training_words(chosen)
+    if vectors_file is None:
+        vectors = train_vectors(chosen, words, settings)
+    else:
+        vectors = read_vectors(vectors_file, words, settings)
+    attributes: dict[str, str | int] = {
+        "vectors": vectors_file.name if vectors_file else "trained",
+        "settings": json.dumps(dataclasses.asdict(settings)),
+        "training_captions": len(chosen),
+        "training_tokens": sum(len(tokens.split()) for tokens in chosen),
+        "training_words": len(words),
+        "fasttext": version("fasttext-community"),
+    }
+    write_vocabulary(vocabulary(language, words, vectors), attributes, output)
+
+
+def _training_sentences(
+    language: str, sentences: Path, own_origin: str, translations: Sequence[Path], captions: str
+) -> list[str]:
+    table = read_sentences(sentences)
+    of_language = table[table["language"] == language]
+    if of_language.empty:
+        raise InputError(
+            f"{sentences}: no captions in {language!r}; it has {sorted(table['language'].unique())}."
+        )
+    own = own_captions(of_language, own_origin)
+    chosen = training_captions(own, [read_sentences(path) for path in translations], captions)
+    training = chosen[chosen["split"] == "train"]
+    if training.empty:
+        raise InputError(f"{sentences}: no captions in {language!r} to train on under captions: {captions}.")
+    return list(training["tokens"])

@@ -1,0 +1,111 @@
+"""FastText word vectors (Bojanowski et al. 2017): trained on the captions, or published."""
+
+import gzip
+import logging
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.errors import InputError
+from pipeline.files import existing
+from pipeline.progress import Progress, duration
+from pipeline.words.settings import WordSettings
+
+log = logging.getLogger("pipeline")
+
+Vectors = dict[str, np.ndarray]  # word -> (dimension,) float32
+
+
+def train_vectors(sentences: list[str], words: list[str], settings: WordSettings) -> Vectors:
+    """Skipgram vectors of the words, trained with subwords on tokenised sentences.
+
+    One thread and a fixed seed: the same sentences give the same bytes.
+    """
+    import fasttext
+
+    # train_unsupervised() takes no seed argument, but reads it among its defaults.
+    fasttext.FastText.unsupervised_default["seed"] = settings.seed
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder, "sentences.txt")
+        text.write_text("\n".join(sentences) + "\n", encoding="utf-8")
+        model = fasttext.train_unsupervised(
+            str(text),
+            model="skipgram",
+            dim=settings.dimension,
+            epoch=settings.epochs,
+            minn=settings.minimum_subword,
+            maxn=settings.maximum_subword,
+            bucket=settings.subword_buckets,
+            minCount=1,
+            thread=1,
+            verbose=0,
+        )
+    log.info("FastText trained on %d captions in %s", len(sentences), duration(time.monotonic() - begun))
+    return {word: model.get_word_vector(word) for word in words}
+
+
+def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vectors:
+    """Vectors of the lower-cased words from a file in FastText's text format (`.vec` or `.vec.gz`).
+
+    The file is read as a stream, and only the rows of the words are kept.
+
+    Raises:
+        InputError: the file is cut short, not in the format, or of another dimension.
+    """
+    existing(path, "the file of vectors", "Download it, or set `vectors` to `train`.")
+    wanted = set(words)
+    vectors: Vectors = {}
+    exact: set[str] = set()  # words whose own lower-case row was found
+    try:
+        for number, word, numbers in _rows(path, settings.dimension):
+            lower = word.lower()
+            if lower not in wanted:
+                continue
+            first = lower not in vectors or (word == lower and lower not in exact)
+            if first or settings.casing == "last":
+                vectors[lower] = _vector(numbers, settings.dimension, f"{path}: line {number}")
+            if word == lower:
+                exact.add(lower)
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read to its end: {error}. Download it again.") from None
+    return vectors
+
+
+def _rows(path: Path, dimension: int) -> Iterator[tuple[int, str, str]]:
+    """Line number, word and numbers of each row; checks the header against `dimension` and the rows."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    # newline: some words hold rarer line separators.
+    with opened(path, "rt", encoding="utf-8", newline="\n") as file:
+        header = file.readline().split()
+        if len(header) != 2 or not all(map(str.isdecimal, header)):
+            raise InputError(
+                f"{path}: line 1: found {header[:3]}; expected the numbers of words and dimensions."
+            )
+        count = int(header[0])
+        if int(header[1]) != dimension:
+            raise InputError(f"{path}: has {header[1]} dimensions; the setting `dimension` is {dimension}.")
+        progress = Progress(f"{path.name} rows", count)
+        number = 1
+        for number, line in enumerate(file, 2):
+            word, _, numbers = line.partition(" ")
+            yield number, word, numbers
+            progress.advance()
+    if number - 1 != count:
+        raise InputError(
+            f"{path}: has {number - 1} rows; its first line promises {count}. Download it again."
+        )
+
+
+def _vector(numbers: str, dimension: int, where: str) -> np.ndarray:
+    try:
+        vector = np.array(numbers.split(), dtype=np.float32)
+    except ValueError as error:
+        raise InputError(f"{where}: not a vector: {error}.") from None
+    if vector.shape != (dimension,) or not np.isfinite(vector).all():
+        raise InputError(f"{where}: found {len(vector)} numbers; expected {dimension} finite ones.")
+    return vector

@@ -1,0 +1,103 @@
+"""The words of one language and their initial vectors (MULE, "Visual-Semantic Multilingual Alignment")."""
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from pipeline.errors import InputError, raise_together
+from pipeline.files import existing, written_beside
+
+PADDING = ""  # the word of index 0
+
+Attribute = str | int
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Words of one language and their vectors.
+
+    Attributes:
+        language: ISO 639-1 code.
+        words: V + 1 words; index 0 is padding, the empty string.
+        vectors: (V + 1, dimension) float32; row 0 is zeros.
+    """
+
+    language: str
+    words: list[str]
+    vectors: np.ndarray
+
+    @functools.cached_property
+    def index(self) -> dict[str, int]:
+        """Word -> its row, from 1; padding is not a word."""
+        return {word: row for row, word in enumerate(self.words) if row}
+
+    def encode(self, tokens: str, longest: int) -> list[int]:
+        """Rows of the known words among space-separated tokens, at most the first `longest` of them."""
+        rows = [self.index[word] for word in tokens.split() if word in self.index]
+        return rows[:longest]
+
+
+def training_words(sentences: Iterable[str]) -> list[str]:
+    """The distinct lower-cased words of tokenised sentences, sorted; no frequency cut (MULE's code)."""
+    return sorted({word.lower() for tokens in sentences for word in tokens.split()})
+
+
+def vocabulary(language: str, words: list[str], vectors: dict[str, np.ndarray]) -> Vocabulary:
+    """Vocabulary of the words that have a vector, in their order.
+
+    Raises:
+        InputError: none of the words has a vector.
+    """
+    known = [word for word in words if word in vectors]
+    if not known:
+        raise InputError(
+            f"None of the {len(words)} words of the training captions has a vector. "
+            "Are the vectors of the captions' language?"
+        )
+    rows = np.stack([vectors[word] for word in known]).astype(np.float32)
+    return Vocabulary(language, [PADDING, *known], np.vstack([np.zeros_like(rows[:1]), rows]))
+
+
+def write_vocabulary(vocabulary: Vocabulary, attributes: dict[str, Attribute], path: Path) -> None:
+    """Write HDF5 datasets `words` and `vectors`; attributes say their language and how they were made."""
+    with written_beside(path) as temporary, h5py.File(temporary, "w") as file:
+        file.create_dataset("words", data=vocabulary.words, dtype=h5py.string_dtype())
+        file.create_dataset("vectors", data=vocabulary.vectors, dtype=np.float32)
+        file.attrs.update(attributes | {"language": vocabulary.language})
+
+
+def read_vocabulary(path: Path) -> Vocabulary:
+    """Read a vocabulary; raises `InputError` for a file that is cut short or holds something else."""
+    existing(path, "the vocabulary", "Run `python -m pipeline words`.")
+    mend = "Delete the file and run `python -m pipeline words` again."
+    try:
+        with h5py.File(path, "r") as file:
+            words = list(file["words"].asstr()[:])
+            vectors = file["vectors"][:]
+            language = str(file.attrs["language"])
+    except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(
+            f"{path}: not an HDF5 file with `words`, `vectors` and a `language`: {error}. {mend}"
+        ) from None
+    raise_together(_mistakes(words, vectors), f"{path}: not a valid vocabulary. {mend}")
+    return Vocabulary(language, words, vectors)
+
+
+def _mistakes(words: list[str], vectors: np.ndarray) -> list[str]:
+    if vectors.dtype != np.float32 or vectors.ndim != 2 or len(vectors) != len(words):
+        return [
+            f"vectors: found {vectors.dtype} of shape {vectors.shape}; expected float32, "
+            f"one row for each of {len(words)} words"
+        ]
+    mistakes = []
+    if len(words) < 2 or words[0] != PADDING or vectors[0].any():
+        mistakes.append("row 0: expected the empty string and zeros (padding), and words after it")
+    if len(set(words)) < len(words):
+        mistakes.append(f"words: {len(words) - len(set(words))} stand twice")
+    if not np.isfinite(vectors).all():
+        mistakes.append("vectors: some are not finite numbers")
+    return mistakes

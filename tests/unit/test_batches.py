@@ -1,0 +1,131 @@
+"""What stands in a batch: different images, sentences without repeats, the same after a kill."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.errors import InputError
+from pipeline.training.batches import Drawn, Sampler, language_groups
+from pipeline.words.corpus import Corpus, LanguageCorpus
+
+SETTINGS: dict[str, Any] = {
+    "batch_images": 4,
+    "sentences_per_image": 2,
+    "repeat_captions": False,
+    "images_in_batch": "different",
+}
+
+
+def corpus(counts: dict[str, list[int]]) -> Corpus:
+    """A corpus whose languages have so many sentences for each image; word ids are the rows."""
+    languages = {}
+    for language, each in counts.items():
+        image = np.repeat(np.arange(len(each)), each)
+        ids = torch.arange(len(image))[:, None] + 1
+        languages[language] = LanguageCorpus(ids, torch.ones(len(image), dtype=torch.long), image)
+    images = [f"image{number}" for number in range(len(next(iter(counts.values()))))]
+    return Corpus(images, torch.zeros(len(images), 0), languages)
+
+
+def all_images(count: int) -> list[np.ndarray]:
+    return [np.arange(count)]
+
+
+@given(st.integers(0, 1000), st.integers(4, 30), st.integers(2, 9))
+@settings(max_examples=50, deadline=None)
+def test_an_epoch_shows_every_image_at_most_once(seed: int, images: int, batch: int) -> None:
+    made = corpus({"en": [5] * images, "fr": [1] * images})
+    sampler = Sampler(made, all_images(images), {**SETTINGS, "batch_images": batch}, seed)
+    seen = np.concatenate([drawn.images for drawn in sampler.epoch(0)])
+    assert len(seen) == len(set(seen)) == sampler.steps * min(batch, images)
+    assert len(seen) > images - batch  # only an incomplete last batch is left out
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=30, deadline=None)
+def test_sentences_belong_to_their_image_and_differ(seed: int) -> None:
+    made = corpus({"en": [5, 5, 4, 5, 5, 5], "fr": [1] * 6})
+    for drawn in Sampler(made, all_images(6), SETTINGS, seed).epoch(3):
+        assert drawn.each == {"en": 2, "fr": 1}
+        for language, rows in drawn.rows.items():
+            images = made.languages[language].image[rows]
+            assert images.tolist() == drawn.images[drawn.slots[language]].tolist()
+            assert len(set(rows.tolist())) == len(rows)
+
+
+def test_every_pair_of_sentences_is_drawn_alike() -> None:
+    sampler = Sampler(corpus({"en": [4, 4]}), all_images(2), SETTINGS, 0)
+    firsts = [drawn.rows["en"][drawn.slots["en"] == drawn.images.argmin()] for epoch in range(3000)
+              for drawn in sampler.epoch(epoch)]  # fmt: skip
+    pairs = [tuple(sorted(rows.tolist())) for rows in firsts]
+    shares = np.array([pairs.count((a, b)) for a in range(4) for b in range(a + 1, 4)]) / len(pairs)
+    assert shares == pytest.approx(np.full(6, 1 / 6), abs=0.035)  # five standard deviations
+
+
+def test_one_or_two_sentences_an_image_give_one() -> None:
+    sampler = Sampler(corpus({"zh": [1, 2, 1, 1, 2]}), all_images(5), SETTINGS, 0)
+    assert next(iter(sampler.epoch(0))).each == {"zh": 1}
+
+
+def test_repeat_captions_draws_the_only_one_twice() -> None:
+    sampler = Sampler(corpus({"fr": [1] * 4}), all_images(4), {**SETTINGS, "repeat_captions": True}, 0)
+    drawn = next(iter(sampler.epoch(0)))
+    assert sorted(drawn.rows["fr"].tolist()) == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_drawn_by_sentence_may_show_an_image_twice() -> None:
+    sampler = Sampler(
+        corpus({"en": [2] * 5}), all_images(5), {**SETTINGS, "images_in_batch": "drawn_by_sentence"}, 0
+    )
+    assert any(len(set(drawn.images)) < 4 for epoch in range(20) for drawn in sampler.epoch(epoch))
+
+
+def same(first: Drawn, second: Drawn) -> bool:
+    return first.images.tolist() == second.images.tolist() and all(
+        first.rows[language].tolist() == second.rows[language].tolist() for language in first.rows
+    )
+
+
+def test_batches_depend_on_seed_epoch_and_step_alone() -> None:
+    made = corpus({"en": [3] * 20})
+    whole = list(Sampler(made, all_images(20), SETTINGS, 7).epoch(2))
+    rest = list(Sampler(made, all_images(20), SETTINGS, 7).epoch(2, first_step=3))
+    assert len(rest) == len(whole) - 3
+    assert all(same(first, second) for first, second in zip(whole[3:], rest, strict=True))
+    assert not same(whole[0], next(iter(Sampler(made, all_images(20), SETTINGS, 8).epoch(2))))
+
+
+def test_groups_are_drawn_equally_and_no_image_twice() -> None:
+    made = corpus({"en": [2] * 12, "ja": [2] * 3 + [0] * 9, "zh": [0] * 2 + [1] * 3 + [0] * 7})
+    names = np.array(made.images)
+    own = {"en": set(names), "ja": set(names[:3]), "zh": set(names[2:5])}
+    groups = language_groups(made.images, own, [["en"], ["en", "ja"], ["en", "zh"]])
+    assert [group.tolist() for group in groups] == [list(range(5, 12)), [0, 1, 2], [2, 3, 4]]
+    drawn = [
+        batch.images.tolist()
+        for epoch in range(50)
+        for batch in Sampler(made, groups, {**SETTINGS, "batch_images": 6}, 0).epoch(epoch)
+    ]
+    assert all(len(set(images)) == len(images) for images in drawn)
+    by_group = np.array([[np.isin(images, group).sum() for group in groups] for images in drawn])
+    assert by_group[:, 0].max() == 2  # two of the seven English-only images, though they are most
+    assert by_group.sum() >= 0.85 * 6 * len(drawn)  # fewer only where an image was drawn twice
+
+
+def test_images_of_no_group_make_one_more() -> None:
+    own = {"en": {"a", "b", "c"}, "ja": {"a"}}
+    groups = language_groups(["a", "b", "c", "d"], own, [["en"], ["en", "ja"]])
+    assert [group.tolist() for group in groups] == [[1, 2], [0], [3]]
+
+
+def test_one_language_has_one_group() -> None:
+    assert len(language_groups(["a", "b"], {"ja": {"a"}}, [["en"], ["en", "ja"]])) == 1
+
+
+def test_a_single_image_cannot_be_trained_on() -> None:
+    with pytest.raises(InputError, match="1 image to train on"):
+        Sampler(corpus({"en": [5]}), all_images(1), SETTINGS, 0)

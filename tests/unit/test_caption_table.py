@@ -1,0 +1,101 @@
+"""The schema of caption tables, and the choice of captions by origin."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.captions.select import select
+from pipeline.captions.sources import caption_table, restricted
+from pipeline.captions.table import read_captions, read_sentences, write_captions
+from pipeline.errors import InputError
+
+ROW = ("1", "train", "en", "A dog runs.", "human", "")
+
+
+def _table(*rows: tuple[str, ...]) -> pd.DataFrame:
+    return caption_table(list(rows))
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(str.strip))
+def test_any_caption_survives_a_file(tmp_path_factory: pytest.TempPathFactory, caption: str) -> None:
+    path = tmp_path_factory.mktemp("table") / "captions.csv"
+    table = _table(ROW, ("2", "val", "de", caption, "google", "en"))
+    write_captions(table, path)
+    assert read_captions(path).to_numpy().tolist() == table.to_numpy().tolist()
+
+
+def test_all_mistakes_are_listed_and_nothing_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "captions.csv"
+    path.write_text("earlier")
+    wrong = _table(ROW, ("1", "test", "eng", "  ", "human", "English"), ("3", "dev", "de", "x", "human", ""))
+    with pytest.raises(InputError) as caught:
+        write_captions(wrong, path)
+    for part in ("caption is empty in 1 rows, first in row 3", "split is not", "row 4", "language", "'1'"):
+        assert part in str(caught.value)
+    assert path.read_text() == "earlier"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "empty"),
+        (b"image,split\n1,train\n", "'language' is missing"),
+        (b"image,split,language,caption,origin,source_language\n", "no captions"),
+        (b"image\n\xff\n", "UTF-8"),
+    ],
+)
+def test_a_wrong_file_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "captions.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=f"captions.csv: .*(?s:.*){message}"):
+        read_captions(path)
+
+
+def test_a_caption_table_is_no_sentence_table(tmp_path: Path) -> None:
+    write_captions(_table(ROW), tmp_path / "captions.csv")
+    with pytest.raises(InputError, match=r"'tokens' is missing"):
+        read_sentences(tmp_path / "captions.csv")
+
+
+CHINESE = _table(
+    ROW,
+    ("1", "train", "zh", "own", "human", ""),
+    ("1", "train", "zh", "machine", "google", "en"),
+    ("2", "test", "zh", "own", "human", ""),
+    ("2", "test", "zh", "by people", "human", "en"),
+    ("1", "train", "fr", "by people", "human", "en"),
+)
+
+
+@pytest.mark.parametrize(
+    ("origins", "source_languages", "rows"),
+    [
+        (None, None, [0, 1, 2, 3, 4, 5]),
+        (["human"], None, [0, 1, 3, 5]),  # French has only translations: they stay
+        (["human", "google"], None, [0, 1, 2, 3, 5]),
+        (["human"], ["en"], [4, 5]),
+        (None, [""], [0, 1, 3]),
+    ],
+)
+def test_select(origins: list[str] | None, source_languages: list[str] | None, rows: list[int]) -> None:
+    assert list(select(CHINESE, origins, source_languages).index) == rows
+
+
+def test_select_names_the_origins_there_are() -> None:
+    with pytest.raises(InputError, match=r"origin 'baidu'; found .*google.*human"):
+        select(CHINESE, ["human", "baidu"])
+
+
+def test_a_list_of_images_restricts_a_table(tmp_path: Path) -> None:
+    images = tmp_path / "images.csv"
+    images.write_text("split,image\ntest,2\n")
+    assert list(restricted(CHINESE, images).index) == [3, 4]
+    images.write_text("image\n2\n8\n9\n")
+    with pytest.raises(InputError, match=r"(?s)2 of its 3 images have no captions.*8.*9"):
+        restricted(CHINESE, images)
+    images.write_text("id\n2\n")
+    with pytest.raises(InputError, match=r"found columns \['id'\]; expected one named 'image'"):
+        restricted(CHINESE, images)

@@ -1,0 +1,72 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torchvision import transforms
+
+from pipeline.images.crops import UnreadableImage, crops_of, read_image
+
+
+def noise(width: int, height: int) -> Image.Image:
+    pixels = np.random.default_rng(0).integers(0, 256, (height, width, 3), dtype=np.uint8)
+    return Image.fromarray(pixels)
+
+
+def ramp(mode: str = "RGB") -> Image.Image:
+    return Image.fromarray(np.arange(64, dtype=np.uint8).reshape(8, 8)).convert(mode)
+
+
+@pytest.mark.parametrize("interpolation", ["bilinear", "bicubic"])
+def test_ten_crops_are_torchvisions(interpolation: str) -> None:
+    image = noise(70, 50)
+    chain = transforms.Compose(
+        [transforms.Resize(40, transforms.InterpolationMode(interpolation)), transforms.TenCrop(32)]
+    )
+    wanted = torch.stack([transforms.functional.pil_to_tensor(view) for view in chain(image)])
+    assert torch.equal(crops_of(image, 40, 32, 10, interpolation), wanted)
+    assert torch.equal(crops_of(image, 40, 32, 5, interpolation), wanted[:5])
+
+
+def test_one_and_two_crops_are_the_centre_and_its_mirror() -> None:
+    image = noise(8, 6)  # the shorter side is 6 already, so nothing is resized
+    pixels = torch.from_numpy(np.array(image)).permute(2, 0, 1)
+    centre = pixels[:, 1:5, 2:6]
+    assert torch.equal(crops_of(image, 6, 4, 1, "bilinear"), centre[None])
+    assert torch.equal(crops_of(image, 6, 4, 2, "bilinear"), torch.stack([centre, centre.flip(2)]))
+
+
+def test_exif_orientation_turns_the_image(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # shown turned by 90 degrees clockwise
+    stored = noise(6, 4)
+    stored.save(tmp_path / "turned.png", exif=exif)
+    shown = np.asarray(read_image(tmp_path / "turned.png"))
+    assert np.array_equal(shown, np.rot90(np.asarray(stored), -1))
+
+
+@pytest.mark.parametrize("mode, ending", [("L", "png"), ("RGBA", "png"), ("P", "png"), ("CMYK", "tif")])
+def test_every_mode_becomes_rgb(tmp_path: Path, mode: str, ending: str) -> None:
+    path = tmp_path / f"image.{ending}"
+    ramp(mode).save(path)
+    image = read_image(path)
+    assert image.mode == "RGB"
+    assert np.abs(np.asarray(image).astype(int) - np.asarray(ramp())).max() <= 1
+
+
+def test_sixteen_bit_grey_is_scaled_not_clipped(tmp_path: Path) -> None:
+    path = tmp_path / "grey.png"
+    Image.fromarray(np.array([[0, 257, 25700, 65535]], dtype=np.uint16)).save(path)
+    assert np.asarray(read_image(path))[0, :, 0].tolist() == [0, 1, 100, 255]
+
+
+def test_a_broken_file_is_named_with_the_reason(tmp_path: Path) -> None:
+    noise(64, 64).save(tmp_path / "whole.jpg")
+    content = (tmp_path / "whole.jpg").read_bytes()
+    (tmp_path / "cut.jpg").write_bytes(content[: len(content) // 2])
+    (tmp_path / "text.jpg").write_text("no image")
+    with pytest.raises(UnreadableImage, match=r"cut\.jpg.*truncated"):
+        read_image(tmp_path / "cut.jpg")
+    with pytest.raises(UnreadableImage, match=r"text\.jpg.*cannot identify"):
+        read_image(tmp_path / "text.jpg")

@@ -1,0 +1,339 @@
+"""The demo: grammars that are data, scenes, pictures, the two data sets and the dictionaries."""
+
+import argparse
+import hashlib
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from PIL import Image
+
+from pipeline.captions.table import read_captions
+from pipeline.errors import InputError
+from pipeline.sources.demo.backgrounds import HEIGHT, WIDTH, draw_background
+from pipeline.sources.demo.commands import add_commands
+from pipeline.sources.demo.concepts import DATA, concepts
+from pipeline.sources.demo.datasets import make_dataset
+from pipeline.sources.demo.dictionaries import pairs
+from pipeline.sources.demo.drawing import draw_scene_image
+from pipeline.sources.demo.grammar import Language, language, read_language
+from pipeline.sources.demo.plans import FRAMES, Mention, Plan, draw_plan
+from pipeline.sources.demo.scenes import Group, Scene, draw_scene
+
+LANGUAGES = ("en", "de", "fr", "cs", "zh", "ja")
+
+
+def all_captions(grammar: Language, plan: Plan) -> set[str]:
+    return {grammar.caption(plan, Random(seed)) for seed in range(300)}
+
+
+def mention(noun: str, number: int = 1, **attributes: str) -> Mention:
+    return Mention({"noun": noun, "number": str(number), **attributes})
+
+
+DOG_BY_CAR = Plan(
+    "relation",
+    {"subject": mention("dog", 2, size="small", colour="white"), "object": mention("car", colour="red")},
+    {"relation": "in_front_of"},
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("en", "Two small white dogs are in front of a red car."),
+        ("de", "Zwei kleine weiße Hunde vor einem roten Auto."),
+        ("fr", "Deux petits chiens blancs devant une voiture rouge."),
+        ("cs", "Dva malí bílí psi jsou před červeným autem."),
+        ("zh", "两只白色的小狗在一辆红色的汽车前面。"),
+        ("ja", "赤い車の前に二匹の小さな白い犬がいる。"),
+    ],
+)
+def test_a_plan_is_said_with_the_agreement_of_each_language(code: str, expected: str) -> None:
+    assert expected in all_captions(language(code), DOG_BY_CAR)
+
+
+@pytest.mark.parametrize(
+    ("code", "plan", "expected"),
+    [
+        ("en", Plan("single", {"subject": mention("elephant")}), "There is an elephant."),
+        ("en", Plan("single", {"subject": mention("owl", colour="grey")}), "A picture of a grey owl."),
+        ("de", Plan("single", {"subject": mention("woman")}, {"activity": "cycle", "background": "beach"}),
+         "Am Strand fährt eine Frau Fahrrad."),
+        ("fr", Plan("relation", {"subject": mention("cat"), "object": mention("apple", colour="green")},
+                    {"relation": "left_of"}), "Il y a un chat à gauche d'une pomme verte."),
+        ("fr", Plan("single", {"subject": mention("woman", colour="orange")}),
+         "On voit une femme vêtue d'orange."),
+        ("cs", Plan("list", {"subject": mention("cat", 2), "object": mention("sheep", 3)}),
+         "Dvě kočky se třemi ovcemi."),
+        ("cs", Plan("single", {"subject": mention("man", colour="yellow")}), "Na obrázku je muž ve žlutém."),
+        ("ja", Plan("single", {"subject": mention("car", 2)}), "二台の車がある。"),
+        ("zh", Plan("single", {"subject": mention("horse", 3, colour="black")}), "这里有三匹黑色的马。"),
+    ],
+)  # fmt: skip
+def test_details_of_grammar(code: str, plan: Plan, expected: str) -> None:
+    assert expected in all_captions(language(code), plan)
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_plan_can_be_said_and_leaves_no_slot_or_bracket(code: str) -> None:
+    random = Random(code)
+    for _ in range(300):
+        caption = language(code).caption(draw_plan(draw_scene(random), random), random)
+        assert not set(caption) & set("{}[]@∅"), caption
+        assert "  " not in caption and caption[-2] != " "
+
+
+def test_a_plan_says_only_what_the_scene_holds() -> None:
+    random = Random(5)
+    for _ in range(500):
+        scene = draw_scene(random)
+        plan = draw_plan(scene, random)
+        assert plan.slots in FRAMES[plan.frame]
+        for said in plan.mentions.values():
+            group = next(group for group in scene.groups if group.kind == said.words["noun"])
+            assert said.words["number"] == str(group.count)
+            assert said.words.get("colour", group.colour) == group.colour
+            assert said.words.get("size", group.size) == group.size
+        assert plan.words.get("background", scene.background) == scene.background
+
+
+def test_the_relation_turns_with_the_roles() -> None:
+    scene = Scene("beach", (Group("dog"), Group("car")), "left_of")
+    random, seen = Random(1), set()
+    for _ in range(400):
+        plan = draw_plan(scene, random)
+        if plan.frame == "relation":
+            seen.add((plan.mentions["subject"].words["noun"], plan.words["relation"]))
+    assert seen == {("dog", "left_of"), ("dog", "beside"), ("car", "right_of"), ("car", "beside")}
+
+
+def test_a_relation_is_seen_in_the_picture() -> None:
+    """The red car's pixels lie right of the green turtle's."""
+    scene = Scene("snow", (Group("turtle", colour="green"), Group("car", colour="red")), "left_of")
+    for seed in range(5):
+        pixels = np.asarray(draw_scene_image(scene, Random(seed)), dtype=int)
+        red = (pixels[..., 0] > 180) & (pixels[..., 1] < 110) & (pixels[..., 2] < 110)
+        green = (pixels[..., 1] > 110) & (pixels[..., 0] < 120) & (pixels[..., 2] < 90)
+        assert red.sum() > 500 and green.sum() > 300
+        assert np.nonzero(green)[1].mean() < np.nonzero(red)[1].mean()
+
+
+@pytest.mark.parametrize("name", concepts().backgrounds)
+def test_backgrounds_are_drawn_and_vary(name: str) -> None:
+    first, second = draw_background(name, Random(0)), draw_background(name, Random(1))
+    assert first.size == (WIDTH, HEIGHT) and first.mode == "RGB"
+    assert np.asarray(first).std() > 10
+    assert not np.array_equal(np.asarray(first), np.asarray(second))
+
+
+def test_every_object_and_activity_is_drawn() -> None:
+    empty = np.asarray(draw_scene_image(Scene("desert", ()), Random(0)), dtype=int)
+    pictured = [Group(kind) for kind, thing in concepts().objects.items() if thing.glyph]
+    pictured += [Group("woman", activity=activity) for activity in concepts().activities]
+    for group in pictured:
+        picture = np.asarray(draw_scene_image(Scene("desert", (group,)), Random(0)), dtype=int)
+        changed = np.abs(picture - empty).sum(axis=2) > 90
+        assert changed.sum() > 400, group
+        assert not changed[:12].any() and not changed[:, :12].any() and not changed[:, -12:].any(), group
+
+
+# A toy Arabic: adjectives after the noun and in agreement with it, a dual without a number word, no copula.
+ARABIC_HEAD: dict[str, Any] = {
+    "features": ["sg", "du", "pl", "m", "f"],
+    "forms": {"noun": ["sg", "du", "pl"]},
+    "fields": {},
+    "frames": {
+        "single": ["[{pose:@subject} ][{activity:@subject} ]{subject}[ {background}]"],
+        "relation": [
+            "[{pose:@subject} ][{activity:@subject} ]{subject} {relation} {object}[ و{third}][ {background}]"
+        ],
+        "list": ["{subject} و{object}[ و{third}][ {background}]"],
+    },
+    "phrases": {"thing": ["{number} {noun}[ {size}][ {colour}]"], "person": ["{noun}[ {colour}]"]},
+    "rewrites": [],
+    "capital": False,
+    "end": "",
+    "number": {
+        "sg": {"1": [{"any": ""}]},
+        "du": {"2": [{"any": ""}]},
+        "pl": {"3": [{"m": "ثلاثة", "f": "ثلاث"}]},
+    },
+    "words": {},
+}
+
+
+def write_arabic(path: Path, **changes: Any) -> Path:
+    """A whole language file: real words for the tested concepts, the concepts' names for the others."""
+    kinds: dict[str, Any] = {
+        kind: {"-": {key: [{"any": key}] for key in keys}}
+        for kind, keys in concepts().kinds.items()
+        if kind != "number"
+    }
+    names = {key: [f"{key}/{key}2/{key}3"] for key in concepts().objects}
+    kinds["noun"] = {
+        "m": {**names, "dog": ["كلب/كلبان/كلاب"]},
+        "f": {"car": ["سيارة/سيارتان/سيارات"]},
+    }
+    del kinds["noun"]["m"]["car"]
+    red = {"sg m": "أحمر", "sg f": "حمراء", "du m": "أحمران", "du f": "حمراوان", "pl": "حمراء"}
+    kinds["colour"]["-"]["red"] = [red]
+    kinds["relation"]["-"]["beside"] = ["بجانب"]
+    path.write_text(yaml.safe_dump({**ARABIC_HEAD, **kinds, **changes}, allow_unicode=True), encoding="utf-8")
+    return path
+
+
+def test_a_language_with_other_categories_is_only_a_file(tmp_path: Path) -> None:
+    arabic = read_language(write_arabic(tmp_path / "ar.yaml"))
+    plan = Plan(
+        "relation",
+        {"subject": mention("dog", 3, colour="red"), "object": mention("car", 2, colour="red")},
+        {"relation": "beside"},
+    )
+    # three (masculine) dogs red beside car-dual red-dual-feminine
+    assert arabic.caption(plan, Random(0)) == "ثلاثة كلاب حمراء بجانب سيارتان حمراوان"
+
+
+def test_missing_words_are_listed_together(tmp_path: Path) -> None:
+    path = write_arabic(tmp_path / "ar.yaml", size={"-": {}}, pose={"-": {"stand": ["يقف"]}})
+    with pytest.raises(InputError) as error:
+        read_language(path)
+    for expected in ("ar.yaml", "size 'small'", "size 'big'", "pose 'fly'"):
+        assert expected in str(error.value)
+    assert "pose 'stand'" not in str(error.value)
+
+
+def test_missing_forms_are_listed_with_the_features_asked_for(tmp_path: Path) -> None:
+    colours = {key: [{"any": key}] for key in concepts().colours}
+    colours["red"] = [{"sg m": "أحمر", "sg f": "حمراء", "pl": "حمراء"}]
+    with pytest.raises(InputError, match="colour 'red' has no form or field for 'du m'") as error:
+        read_language(write_arabic(tmp_path / "ar.yaml", colour={"-": colours}))
+    assert "'du f'" in str(error.value) and "'sg m'" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"frames": {**ARABIC_HEAD["frames"], "list": ["{subject}"]}}, "frame 'list' has no template for"),
+        ({"forms": {"noun": ["sg", "pl"]}}, "has 3 forms, expected sg, pl"),
+        ({"forms": {"noun": ["sg", "du", "plural"]}}, "plural not among the file's `features`"),
+        ({"glossary": {"on": [True]}}, "put it in quotes"),
+        ({"rewrites": None}, "key 'rewrites' is None, expected a list"),
+        ({"noun": ["dog"]}, "key 'noun' is .*, expected a dict"),
+    ],
+)  # fmt: skip
+def test_mistakes_of_a_language_file_are_named(
+    tmp_path: Path, changes: dict[str, Any], expected: str
+) -> None:
+    with pytest.raises(InputError, match=expected):
+        read_language(write_arabic(tmp_path / "ar.yaml", **changes))
+
+
+def test_a_language_without_a_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"xx\.yaml"):
+        read_language(tmp_path / "xx.yaml")
+
+
+def digest(folder: Path, captions: Path) -> str:
+    files = [*sorted(folder.iterdir()), captions]
+    return hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()
+
+
+def make(folder: Path, dataset: str, seed: int = 0, scenes: int = 36) -> tuple[Path, Path]:
+    images, captions = folder / "images", folder / "captions.csv"
+    make_dataset(dataset, seed, scenes, images, captions)
+    return images, captions
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    first = digest(*make(tmp_path / "a", "multi30k"))
+    assert digest(*make(tmp_path / "b", "multi30k")) == first
+    assert digest(*make(tmp_path / "b", "multi30k")) == first  # over an earlier run
+    assert digest(*make(tmp_path / "c", "multi30k", seed=1)) != first
+
+
+def test_multi30k_has_its_languages_and_splits(tmp_path: Path) -> None:
+    images, captions = make(tmp_path, "multi30k")
+    table = read_captions(captions)
+    assert table.drop_duplicates("image")["split"].value_counts().to_dict() == {
+        "train": 24,
+        "val": 4,
+        "test": 8,
+    }
+    per_image = table.groupby(["image", "language"]).size().unstack()
+    assert (per_image == {"en": 5, "de": 5, "fr": 1, "cs": 1}).all(axis=None)
+    assert table.groupby("language")["source_language"].unique().map(list).to_dict() == {
+        "en": [""], "de": [""], "fr": ["en"], "cs": ["en"],
+    }  # fmt: skip
+    assert {path.stem for path in images.iterdir()} == set(table["image"])
+    assert Image.open(images / "multi30k-0001.jpg").size == (WIDTH, HEIGHT)
+
+
+def test_mscoco_has_japanese_and_chinese_on_parts_of_training(tmp_path: Path) -> None:
+    _, captions = make(tmp_path, "mscoco", scenes=150)
+    table = read_captions(captions)
+    sizes = table.groupby(["image", "language"]).size().unstack(fill_value=0)
+    assert set(sizes["en"]) == {5} and set(sizes["ja"]) == {0, 5} and set(sizes["zh"]) == {0, 1, 2}
+    split = table.drop_duplicates("image").set_index("image")["split"]
+    training, others = sizes[split == "train"] > 0, sizes[split != "train"] > 0
+    assert others.all(axis=None)
+    # of 100: 18 Japanese only, 14 Chinese only, 3 both
+    assert (training["ja"].sum(), training["zh"].sum(), (training["ja"] & training["zh"]).sum()) == (
+        21,
+        17,
+        3,
+    )
+
+
+def test_wrong_requests_touch_nothing(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "mine.jpg").write_bytes(b"mine")
+    with pytest.raises(InputError, match=r"mine\.jpg"):
+        make(tmp_path, "multi30k")
+    with pytest.raises(InputError, match="flickr"):
+        make(tmp_path / "new", "flickr")
+    with pytest.raises(InputError, match="9 or more"):
+        make(tmp_path / "new", "multi30k", scenes=8)
+    assert [path.name for path in tmp_path.rglob("*.*")] == ["mine.jpg"]
+
+
+@pytest.mark.parametrize("code", LANGUAGES[1:])
+def test_dictionaries_pair_single_words_of_one_number(code: str) -> None:
+    found = pairs(language("en"), language(code))
+    assert len(found) == len(set(found)) > 200
+    assert all(word == word.lower() and len(word.split()) == 1 for pair in found for word in pair)
+    assert not any("∅" in word for _, word in found)
+    assert {"dog", "dogs", "red", "two", "in", "and", "behind", "on"} <= {english for english, _ in found}
+
+
+def test_a_dictionary_keeps_singular_and_plural_apart() -> None:
+    found = pairs(language("en"), language("de"))
+    assert ("dogs", "hunden") in found and ("dog", "hund") in found
+    assert ("dog", "hunde") not in found and ("dogs", "hund") not in found
+
+
+def test_the_commands_write_their_files(tmp_path: Path) -> None:
+    parser = argparse.ArgumentParser()
+    add_commands(parser.add_subparsers())
+    arguments = parser.parse_args(["demo-dictionaries", "--output", str(tmp_path)])
+    arguments.run(arguments)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "en-cs.txt", "en-de.txt", "en-fr.txt", "en-ja.txt", "en-zh.txt",
+    ]  # fmt: skip
+    assert (tmp_path / "en-de.txt").read_text(encoding="utf-8").startswith("dog hund\n")
+    images, captions = tmp_path / "images", tmp_path / "captions.csv"
+    words = f"demo --dataset mscoco --scenes 9 --images-out {images} --captions {captions}".split()
+    arguments = parser.parse_args(words)
+    arguments.run(arguments)
+    assert len(list(images.iterdir())) == 9 and len(read_captions(captions)) >= 45
+
+
+def test_no_code_of_the_demo_names_a_language() -> None:
+    """The grammar's engine, the plans and the data sets know languages only as data."""
+    for module in ("grammar", "plans", "datasets", "scenes", "drawing"):
+        source = (DATA.parent / f"{module}.py").read_text(encoding="utf-8")
+        for code in LANGUAGES:
+            assert f'"{code}"' not in source and f"'{code}'" not in source

@@ -1,0 +1,201 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from pipeline.errors import InputError
+from pipeline.images.brought import bring_features
+from pipeline.images.journal import open_journal
+from pipeline.images.settings import (
+    BroughtSettings,
+    brought_settings,
+    expected_attributes,
+    extraction_settings,
+)
+from pipeline.images.store import read_features, write_features
+
+FEATURES = np.arange(12, dtype=np.float32).reshape(3, 4)
+ATTRIBUTES = {"backbone": "resnet50", "crops": 10, "mean": [0.5, 0.5, 0.25]}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    path = tmp_path / "features.h5"
+    write_features(path, ["a", "b", "ü"], FEATURES, ATTRIBUTES)
+    return path
+
+
+def test_rows_come_in_the_order_asked_for(store: Path) -> None:
+    found = read_features(store, ["ü", "a", "ü"], ATTRIBUTES)
+    assert found.dtype == np.float32
+    assert np.array_equal(found, FEATURES[[2, 0, 2]])
+
+
+def test_every_other_attribute_is_named(store: Path) -> None:
+    expected = {"backbone": "vgg19", "crops": 10, "mean": [0.5, 0.5, 0.5], "resize": 512}
+    with pytest.raises(InputError) as caught:
+        read_features(store, ["a"], expected)
+    message = str(caught.value)
+    assert "backbone: found 'resnet50', expected 'vgg19'" in message
+    assert "mean: found [0.5, 0.5, 0.25], expected [0.5, 0.5, 0.5]" in message
+    assert "resize: found 'nothing', expected 512" in message
+    assert "crops" not in message
+
+
+def test_missing_images_are_counted_and_named(store: Path) -> None:
+    wanted = ["a", *(f"x{i}" for i in range(12))]
+    with pytest.raises(InputError, match=r"12 images \(x0, .*, x9, \.\.\.\)"):
+        read_features(store, wanted, {})
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+def test_a_truncated_store_is_refused(store: Path, share: float) -> None:
+    content = store.read_bytes()
+    store.write_bytes(content[: int(len(content) * share)])
+    with pytest.raises(InputError, match=r"features\.h5: not a whole feature store"):
+        read_features(store, ["a"], {})
+
+
+def test_an_absent_store_and_another_hdf5_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not there"):
+        read_features(tmp_path / "none.h5", [], {})
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["vectors"] = FEATURES
+    with pytest.raises(InputError, match="features and image is missing; found vectors"):
+        read_features(tmp_path / "other.h5", [], {})
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused(tmp_path: Path, value: float) -> None:
+    features = FEATURES.copy()
+    features[1, 2] = value
+    write_features(tmp_path / "f.h5", ["a", "b", "c"], features, {})
+    with pytest.raises(InputError, match=r"NaN or infinite features for 1 images \(b\)"):
+        read_features(tmp_path / "f.h5", ["a", "b"], {})
+    assert np.array_equal(read_features(tmp_path / "f.h5", ["a", "c"], {}), features[[0, 2]])
+
+
+def test_brought_features_are_read_back_with_their_origin(store: Path, tmp_path: Path) -> None:
+    with h5py.File(store, "r+") as file:
+        file.attrs["backbone"] = "resnet50 (Keras)"
+    output = tmp_path / "brought.h5"
+    bring_features(store, ["ü", "a"], BroughtSettings("resnet50", 4), output)
+    assert np.array_equal(
+        read_features(output, ["a", "ü"], {"backbone": "resnet50", "dimension": 4}), FEATURES[[0, 2]]
+    )
+    with h5py.File(output) as file:
+        assert file.attrs["source_backbone"] == "resnet50 (Keras)"
+        assert file.attrs["brought_from"] == "features.h5"
+        assert len(file.attrs["brought_sha256"]) == 64
+
+
+def test_half_precision_is_widened(tmp_path: Path) -> None:
+    write_features(tmp_path / "f.h5", ["a"], FEATURES[:1], {"backbone": "x"})
+    with h5py.File(tmp_path / "f.h5", "r+") as file:
+        del file["features"]
+        file["features"] = FEATURES[:1].astype(np.float16)
+    bring_features(tmp_path / "f.h5", ["a"], BroughtSettings(), tmp_path / "g.h5")
+    found = read_features(tmp_path / "g.h5", ["a"], {"backbone": "x"})
+    assert found.dtype == np.float32
+    assert np.array_equal(found, FEATURES[:1])
+
+
+def test_brought_features_of_another_kind_are_refused(store: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        bring_features(store, ["a"], BroughtSettings("resnet5", 2048), tmp_path / "out.h5")
+    assert "backbone: found 'resnet50', expected 'resnet5'" in str(caught.value)
+    assert "dimension: found 4, expected 2048" in str(caught.value)
+    assert not (tmp_path / "out.h5").exists()
+
+
+def test_an_image_stored_twice_is_refused(tmp_path: Path) -> None:
+    write_features(tmp_path / "f.h5", ["a", "b", "a"], FEATURES, {})
+    with pytest.raises(InputError, match=r"1 images \(a\) stand in it more than once"):
+        bring_features(tmp_path / "f.h5", ["a"], BroughtSettings(), tmp_path / "out.h5")
+
+
+KEYS = [bytes([i]) * 16 for i in range(3)]
+
+
+def written(path: Path, attributes: dict[str, Any]) -> dict[bytes, np.ndarray]:
+    with open_journal(path, attributes, 4) as journal:
+        return dict(journal.features)
+
+
+def test_a_journal_cut_anywhere_keeps_the_whole_records(tmp_path: Path) -> None:
+    path = tmp_path / "partial"
+    with open_journal(path, {"crops": 1}, 4) as journal:
+        journal.append(KEYS[:2], FEATURES[:2])
+        journal.append(KEYS[2:], FEATURES[2:])
+    content = path.read_bytes()
+    header, record = content.index(b"\n") + 1, 16 + 4 * 4 + 4
+    assert len(content) == header + 3 * record
+    for length in range(len(content) + 1):
+        path.write_bytes(content[:length])
+        whole = max(length - header, 0) // record
+        found = written(path, {"crops": 1})
+        assert list(found) == KEYS[:whole]
+        assert all(np.array_equal(found[key], FEATURES[i]) for i, key in enumerate(found))
+
+
+def test_a_journal_goes_on_after_a_torn_record(tmp_path: Path) -> None:
+    path = tmp_path / "partial"
+    with open_journal(path, {}, 4) as journal:
+        journal.append(KEYS[:2], FEATURES[:2])
+    content = bytearray(path.read_bytes())
+    content[-10] ^= 1  # inside the second feature
+    path.write_bytes(content)
+    with open_journal(path, {}, 4) as journal:
+        assert list(journal.features) == KEYS[:1]
+        journal.append(KEYS[1:], FEATURES[1:])
+    assert list(written(path, {})) == KEYS
+
+
+def test_a_journal_made_otherwise_starts_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "partial"
+    with open_journal(path, {"crops": 1}, 4) as journal:
+        journal.append(KEYS, FEATURES)
+    assert written(path, {"crops": 5}) == {}
+    assert "starting anew" in caplog.text
+    assert written(path, {"crops": 1}) == {}
+
+
+def test_two_extractions_do_not_share_a_journal(tmp_path: Path) -> None:
+    with (
+        open_journal(tmp_path / "partial", {}, 4),
+        pytest.raises(InputError, match="another extraction"),
+        open_journal(tmp_path / "partial", {}, 4),
+    ):
+        pass
+
+
+GOOD = {"backbone": "resnet18", "weights": "some/where/w.pth", "resize": 64, "crop": 32, "crops": 10}
+
+
+def test_settings_list_every_mistake() -> None:
+    wrong = {**GOOD, "crops": 3, "resize": True, "std": [1, 1, 0], "colour": 1}
+    del wrong["weights"]
+    with pytest.raises(InputError) as caught:
+        extraction_settings(json.dumps(wrong))
+    for key in ("colour: unknown", "weights: missing", "crops: found 3", "resize: found True", "std: found"):
+        assert key in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", json.dumps({**GOOD, "crop": 65})])
+def test_settings_that_make_no_sense_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="features settings"):
+        extraction_settings(text)
+
+
+def test_brought_settings_may_be_open_but_not_unknown() -> None:
+    assert brought_settings('{"backbone": null, "resize": null}') == BroughtSettings()
+    with pytest.raises(InputError, match="resize: unknown; known are backbone, dimension"):
+        brought_settings('{"resize": 256}')
+
+
+def test_what_is_expected_of_a_store_leaves_speed_and_open_settings_out() -> None:
+    expected = expected_attributes({**GOOD, "batch": 4, "mean": None})
+    assert expected == {**GOOD, "weights": "w.pth"}

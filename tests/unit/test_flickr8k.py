@@ -1,0 +1,110 @@
+"""Flickr8K-CN and its Japanese: the reader on a small tree of the same layout, and on the published files."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pipeline.captions.flickr8k import FOLDER, JAPANESE, read_flickr8kcn
+from pipeline.captions.select import select
+from pipeline.errors import InputError
+
+MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
+SPLIT = {"train": ["11_aa"], "val": ["22_bb"], "test": ["33_cc"]}
+KINDS = {"enc": "caption", "zhc": "caption", "zhg": "caption", "zhb": "caption", "zhmtest": "captions"}
+
+
+def _text(kind: str) -> Path:
+    return Path(FOLDER, f"flickr8k{kind}.{KINDS[kind]}.txt")
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    """Captions stand in the order of their numbers, as in zhc; image 44 is in no official list."""
+    (tmp_path / FOLDER).mkdir(parents=True)
+    (tmp_path / JAPANESE).parent.mkdir(parents=True)
+    for split, images in SPLIT.items():
+        (tmp_path / FOLDER / f"flickr8k{split}.txt").write_text("\n".join(images) + "\n")
+    for kind in KINDS:
+        images = (
+            ["33_cc.jpg"] if kind == "zhmtest" else ["44_dd.jpg.1", "11_aa.jpg", "22_bb.jpg", "33_cc.jpg"]
+        )
+        lines = [f"{image}#{kind[:3]}#{n}  {kind}{n} of {image[:2]}" for n in range(5) for image in images]
+        (tmp_path / _text(kind)).write_text("\r\n".join(lines) + "\r\n")
+    lines = [
+        f"[{image}.jpg#{n}]\tja{n} of {image[:2]}" for n in range(5) for image in ("33_cc", "11_aa", "22_bb")
+    ]
+    (tmp_path / JAPANESE).write_text("\n".join(lines))
+    return tmp_path
+
+
+def test_captions_of_the_official_lists(sources: Path) -> None:
+    table = read_flickr8kcn(sources)
+    assert dict(zip(table["image"], table["split"], strict=True)) == {
+        "11": "train",
+        "22": "val",
+        "33": "test",
+    }
+    kinds = {
+        (language, origin, source): list(rows["caption"])
+        for (language, origin, source), rows in table.groupby(["language", "origin", "source_language"])
+    }
+    everywhere = [(image, n) for image in (11, 22, 33) for n in range(5)]
+    assert kinds == {
+        ("en", "human", ""): [f"enc{n} of {image}" for image, n in everywhere],
+        ("zh", "human", ""): [f"zhc{n} of {image}" for image, n in everywhere],
+        ("zh", "human", "en"): [f"zhmtest{n} of 33" for n in range(5)],
+        ("zh", "google", "en"): [f"zhg{n} of {image}" for image, n in everywhere],
+        ("zh", "baidu", "en"): [f"zhb{n} of {image}" for image, n in everywhere],
+        ("ja", "google", "en"): [f"ja{n} of {image}" for image, n in everywhere],
+    }
+
+
+def test_translations_are_not_taken_for_chinese_captions(sources: Path) -> None:
+    table = read_flickr8kcn(sources)
+    chinese = select(table[table["language"] == "zh"], ["human"])
+    assert len(chinese) == 15
+    assert chinese["caption"].str.startswith("zhc").all()
+
+
+def test_all_mistakes_of_all_files_are_listed(sources: Path) -> None:
+    for kind, line in {
+        "enc": "no caption here",
+        "zhc": "11_aa.jpg#zhg#0 other kind",
+        "zhg": "11_aa.jpg#zhg#4 two",
+    }.items():
+        with open(sources / _text(kind), "a") as file:
+            file.write(line + "\n")
+    content = (sources / _text("zhb")).read_text().split("\n")
+    (sources / _text("zhb")).write_text("\n".join(content[2:]))
+    (sources / JAPANESE).unlink()
+    with open(sources / FOLDER / "flickr8ktest.txt", "a") as file:
+        file.write("11_aa\n")
+    with pytest.raises(InputError) as caught:
+        read_flickr8kcn(sources)
+    for part in (
+        "flickr8ktest.txt: image 11 stands in a list already (train)",
+        "enc.caption.txt: line 21: cannot be read: 'no caption here'",
+        "zhc.caption.txt: line 21: cannot be read",
+        "zhg.caption.txt: line 21: caption 4 a second time",
+        "zhb.caption.txt: 1 images of the official lists have not 5 captions, first 11 (4)",
+        "flickr_jp_all.txt: not there",
+    ):
+        assert part in str(caught.value)
+
+
+@pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
+def test_the_published_files() -> None:
+    assert MIRROR is not None
+    table = read_flickr8kcn(Path(MIRROR))
+    counts = table.groupby(["language", "origin", "source_language", "split"]).size().to_dict()
+    images = {"train": 6_000, "val": 1_000, "test": 1_000}
+    everywhere = [
+        ("en", "human", ""),
+        ("zh", "human", ""),
+        ("zh", "google", "en"),
+        ("zh", "baidu", "en"),
+        ("ja", "google", "en"),
+    ]
+    expected = {(*kind, split): 5 * count for kind in everywhere for split, count in images.items()}
+    assert counts == expected | {("zh", "human", "en", "test"): 5_000}

@@ -1,0 +1,101 @@
+"""Sizes and shapes of the models; padding and company in a batch change nothing."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from pipeline.models.retrieval_model import RetrievalModel, count_parameters
+from pipeline.models.universal import mean_of_words
+from pipeline.words.corpus import Sentences
+
+PAPER: dict[str, Any] = {
+    "universal": 512,
+    "multimodal": 512,
+    "recurrent": "lstm",
+    "hidden": 1024,
+    "image_hidden": 2048,
+    "dropout": 0.5,
+    "batch_norm_momentum": 0.1,
+    "universal_mean": "words",
+}
+SMALL = {**PAPER, "universal": 8, "multimodal": 6, "hidden": 10, "image_hidden": 12}
+
+
+def model(
+    branches: str, settings: dict[str, Any], languages: tuple[str, ...] = ("en", "de")
+) -> RetrievalModel:
+    torch.manual_seed(0)
+    size = 300 if settings is PAPER else 5
+    vectors = {language: F.pad(torch.randn(7, size), (0, 0, 1, 0)) for language in languages}
+    return RetrievalModel(vectors, 2048 if settings is PAPER else 9, branches, settings).eval()
+
+
+def test_language_branch_has_the_papers_6_8_million_parameters() -> None:
+    branch = count_parameters(model("shared", PAPER).branches)
+    assert branch == 4 * 1024 * (512 + 1024 + 2) + 512 * (1024 + 1)
+    assert round(branch / 1e6, 1) == 6.8
+
+
+def test_parallel_embn_has_four_times_6_8_million() -> None:
+    """The paper's 27.2M is 6.8M x 4; unrounded, PyTorch's two LSTM biases included, it is 27.3M."""
+    languages = ("en", "de", "fr", "cs")
+    separate = count_parameters(model("separate", PAPER, languages).branches)
+    assert separate == 4 * count_parameters(model("shared", PAPER, languages).branches)
+    assert 4 * round(separate / 4e6, 1) == pytest.approx(27.2)
+
+
+@pytest.mark.parametrize("recurrent", ["lstm", "gru", "mean"])
+@pytest.mark.parametrize("branches", ["shared", "separate"])
+def test_a_sentence_is_embedded_alike_alone_and_in_company(recurrent: str, branches: str) -> None:
+    made = model(branches, {**SMALL, "recurrent": recurrent})
+    short = Sentences(torch.tensor([[3, 1]]), torch.tensor([2]))
+    padded = Sentences(torch.tensor([[2, 4, 4, 1], [3, 1, 0, 0]]), torch.tensor([4, 2]))
+    other = Sentences(torch.tensor([[5, 1, 2, 2, 6]]), torch.tensor([5]))
+    alone = made.embed_sentences({"en": short})["en"]
+    together = made.embed_sentences({"en": padded, "de": other})["en"]
+    torch.testing.assert_close(together.multimodal[1:], alone.multimodal)
+    torch.testing.assert_close(together.universal[1:], alone.universal)
+
+
+def test_embeddings_are_unit_vectors() -> None:
+    made = model("shared", SMALL)
+    embedded = made.embed_sentences({"de": Sentences(torch.tensor([[1, 2]]), torch.tensor([2]))})["de"]
+    for vectors in (embedded.universal, embedded.multimodal, made.embed_images(torch.randn(3, 9))):
+        torch.testing.assert_close(vectors.norm(dim=-1), torch.ones(len(vectors)))
+
+
+def test_the_shared_branch_sees_languages_alike_and_separate_ones_do_not() -> None:
+    sentences = Sentences(torch.tensor([[1, 2, 3]]), torch.tensor([3]))
+    for branches, alike in (("shared", True), ("separate", False)):
+        made = model(branches, SMALL)
+        for language in ("en", "de"):
+            made.universal[language].load_state_dict(made.universal["en"].state_dict())
+        both = made.embed_sentences({"en": sentences, "de": sentences})
+        assert torch.allclose(both["en"].multimodal, both["de"].multimodal) == alike
+
+
+def test_mean_of_words_by_hand() -> None:
+    words = torch.tensor([[[1.0, 2.0], [3.0, 6.0], [9.0, 9.0]]])
+    assert mean_of_words(words, torch.tensor([2])).tolist() == [[2.0, 4.0]]
+
+
+def test_padded_mean_adds_the_layers_bias() -> None:
+    """The authors' code averages over padding too, where a linear layer gives its bias."""
+    made = model("shared", {**SMALL, "universal_mean": "padded"})
+    embedding = made.universal["en"]
+    row = Sentences(torch.tensor([[3, 0, 0]]), torch.tensor([1]))
+    expected = (embedding(torch.tensor([[3]]))[0, 0] + 2 * embedding.projection.bias) / 3
+    found = made.embed_sentences({"en": row})["en"].universal[0]
+    torch.testing.assert_close(found, F.normalize(expected, dim=-1))
+
+
+def test_drift_by_hand() -> None:
+    made = model("shared", SMALL).universal
+    assert made.drift().item() == 0.0
+    with torch.no_grad():
+        made["en"].table.weight[2, 3] += 2.0
+    assert made.drift().item() == pytest.approx((0.5 * 2.0**2 + 0) / 2)
+    made.forget_initial()
+    assert made.drift().item() == 0.0

@@ -1,0 +1,108 @@
+"""Multi30K: the reader on a small tree of the same layout, and on the published files."""
+
+import csv
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from pipeline.captions import flickr8k
+from pipeline.captions.multi30k import FOLDER, read_multi30k
+from pipeline.errors import InputError
+
+IMAGES = {"train": ["1.jpg", "2.jpg", "3.jpg"], "val": ["4.jpg"], "test": ["5.jpg"]}
+MIRROR, PILOT = os.environ.get("MULTILINGUAL_MIRROR"), os.environ.get("MULTILINGUAL_PILOT")
+
+
+def _write(path: Path, lines: list[str]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = ("\n".join(lines) + "\n").encode()
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    """Caption "de2-1" is the second German one of image 1. Task 1 lists the images in another order."""
+    data = tmp_path / FOLDER
+    for split, images in IMAGES.items():
+        first = "test_2016_flickr" if split == "test" else split
+        second = "test_2016" if split == "test" else split
+        _write(data / f"task1/image_splits/{first}.txt", images[::-1])
+        _write(data / f"task2/image_splits/{second}_images.txt", images)
+        for language in ("fr", "cs"):
+            _write(
+                data / f"task1/raw/{first}.{language}.gz", [f"{language}-{name[0]}" for name in images[::-1]]
+            )
+        for language in ("en", "de"):
+            for number in range(1, 6):
+                lines = [f" {language}{number}-{name[0]}\r" for name in images]
+                _write(data / f"task2/raw/{second}.{number}.{language}.gz", lines)
+    for split, images in {"train": ["5_a", "9_b"], "val": ["1_c"], "test": ["2_d"]}.items():
+        _write(tmp_path / flickr8k.FOLDER / f"flickr8k{split}.txt", images)
+    return tmp_path
+
+
+def test_its_own_split(sources: Path) -> None:
+    table = read_multi30k(sources, "multi30k")
+    assert len(table) == 5 * (5 + 5 + 1 + 1)
+    assert dict(zip(table["image"], table["split"], strict=True)) == {
+        **dict.fromkeys("123", "train"),
+        "4": "val",
+        "5": "test",
+    }
+    of_two = table[table["image"] == "2"]
+    expected = [f"{language}{number}-2" for language in ("en", "de") for number in range(1, 6)]
+    assert list(of_two["caption"]) == [*expected, "fr-2", "cs-2"]
+    assert list(of_two["source_language"]) == [""] * 10 + ["en"] * 2
+    assert set(table["origin"]) == {"human"}
+
+
+def test_the_split_of_flickr8k_keeps_its_images(sources: Path) -> None:
+    table = read_multi30k(sources, "flickr8k")
+    assert dict(zip(table["image"], table["split"], strict=True)) == {"1": "val", "2": "test", "5": "train"}
+
+
+def test_all_mistakes_of_all_files_are_listed(sources: Path) -> None:
+    data = sources / FOLDER
+    (data / "task1/raw/val.fr.gz").unlink()
+    (data / "task2/raw/train.1.en.gz").write_bytes(gzip.compress(b"only one\n"))
+    (data / "task2/raw/train.2.en.gz").write_bytes(gzip.compress(b"one\n\nthree\n"))
+    (data / "task2/raw/train.3.en.gz").write_bytes(gzip.compress(b"a longer text\n" * 9)[:-12])
+    (data / "task2/raw/train.4.en.gz").write_bytes(gzip.compress(b"\xff\n\n\n"))
+    _write(data / "task1/image_splits/val.txt", ["7.jpg"])
+    with pytest.raises(InputError) as caught:
+        read_multi30k(sources, "multi30k")
+    for part in (
+        "val.fr.gz: not there",
+        "train.1.en.gz: found 1 lines; its list has 3 images",
+        "train.2.en.gz: 1 empty lines, first line 2",
+        "train.3.en.gz: cannot be read",
+        "train.4.en.gz: cannot be read",
+        "val: tasks 1 and 2 list different images",
+    ):
+        assert part in str(caught.value)
+
+
+@pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
+def test_the_published_files() -> None:
+    assert MIRROR is not None
+    table = read_multi30k(Path(MIRROR), "multi30k")
+    counts = table.groupby(["split", "language"]).size().to_dict()
+    images = {"train": 29_000, "val": 1_014, "test": 1_000}
+    per_image = {"en": 5, "de": 5, "fr": 1, "cs": 1}
+    assert counts == {(s, x): images[s] * per_image[x] for s in images for x in per_image}
+    first = table[table["image"] == "1000092795"]
+    assert first["caption"].iloc[0].startswith("Two young guys with shaggy hair")
+
+
+@pytest.mark.skipif(not (MIRROR and PILOT), reason="MULTILINGUAL_MIRROR or MULTILINGUAL_PILOT is not set")
+def test_the_pilots_split_is_the_official_one() -> None:
+    assert MIRROR and PILOT
+    table = read_multi30k(Path(MIRROR), "flickr8k")
+    split = dict(zip(table["image"], table["split"], strict=True))
+    assert len(split) == 7_391
+    with open(Path(PILOT, "images.csv"), newline="") as file:
+        pilot = {row["image"]: row["split"] for row in csv.DictReader(file)}
+    assert len(pilot) == 6_490
+    assert pilot == {image: split.get(image) for image in pilot}

@@ -1,0 +1,89 @@
+"""Ranks and recalls on matrices worked out by hand, and against a plain sort."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.retrieval.ranks import image_to_sentence_ranks, sentence_to_image_ranks
+from pipeline.retrieval.recall import chance_mean_recall, recall_at_k, recalls
+
+# Three images on the axes; the sentences' coordinates are their similarities to the images.
+IMAGES = torch.eye(3)
+SENTENCES = torch.tensor(
+    [
+        [0.9, 0.1, 0.0],  # of image 0: nearest to it
+        [0.2, 0.8, 0.1],  # of image 0: nearer to image 1
+        [0.5, 0.5, 0.1],  # of image 1: as near to image 0, which stands earlier
+        [0.6, 0.2, 0.7],  # of image 2
+    ]
+)
+IMAGE_OF = torch.tensor([0, 0, 1, 2])
+
+
+def test_sentence_to_image_by_hand() -> None:
+    assert sentence_to_image_ranks(IMAGES, SENTENCES, IMAGE_OF).tolist() == [1, 2, 2, 1]
+
+
+def test_image_to_sentence_by_hand() -> None:
+    # image 0: .9 .2 .5 .6, best own .9; image 1: .1 .8 .5 .2, own .5; image 2: 0 .1 .1 .7, own .7
+    assert image_to_sentence_ranks(IMAGES, SENTENCES, IMAGE_OF).tolist() == [1, 2, 1]
+
+
+def test_recalls_by_hand() -> None:
+    found = recalls(IMAGES, SENTENCES, IMAGE_OF)
+    assert found["s2i_R@1"] == 50.0
+    assert found["i2s_R@1"] == pytest.approx(200 / 3)
+    assert found["s2i_R@5"] == found["i2s_R@10"] == 100.0
+    assert found["mR"] == pytest.approx((50 + 200 / 3 + 4 * 100) / 6)
+
+
+def test_recall_at_k_counts_ranks_up_to_k() -> None:
+    assert recall_at_k(torch.tensor([1, 5, 6, 11]), 5) == 50.0
+
+
+def test_ties_do_not_flatter() -> None:
+    """A model that says the same of everything is no better than the order of the data."""
+    same = torch.ones(4, 2)
+    assert sentence_to_image_ranks(same, same, torch.arange(4)).tolist() == [1, 2, 3, 4]
+    assert image_to_sentence_ranks(same, same, torch.arange(4)).tolist() == [1, 2, 3, 4]
+
+
+@given(st.integers(0, 10_000), st.integers(2, 30), st.integers(1, 4))
+@settings(max_examples=60, deadline=None)
+def test_ranks_equal_a_stable_sort(seed: int, images: int, most: int) -> None:
+    generator = np.random.default_rng(seed)
+    image_of = np.repeat(np.arange(images), generator.integers(1, most + 1, images))
+    # small whole numbers: many ties, and sums that float32 holds exactly
+    left = generator.integers(-2, 3, (images, 3)).astype(np.float32)
+    right = generator.integers(-2, 3, (len(image_of), 3)).astype(np.float32)
+    similarity = left @ right.T
+
+    def rank(values: np.ndarray, right_ones: set[int]) -> int:
+        order = np.argsort(-values, kind="stable").tolist()
+        return 1 + min(order.index(one) for one in right_ones)
+
+    to_image = [rank(similarity[:, s], {int(image_of[s])}) for s in range(len(image_of))]
+    to_sentence = [rank(similarity[i], set(np.flatnonzero(image_of == i).tolist())) for i in range(images)]
+    arguments = torch.tensor(left), torch.tensor(right), torch.tensor(image_of)
+    assert sentence_to_image_ranks(*arguments).tolist() == to_image
+    assert image_to_sentence_ranks(*arguments).tolist() == to_sentence
+
+
+def test_chance_by_hand() -> None:
+    # Two images of one sentence each: R@1 is 1/2 either way, R@5 and R@10 are certain.
+    assert chance_mean_recall(2, np.array([0, 1])) == pytest.approx(100 * (0.5 + 0.5 + 4) / 6)
+
+
+def test_chance_equals_random_orders() -> None:
+    generator = np.random.default_rng(0)
+    image_of = np.repeat(np.arange(40), 3)
+    found = []
+    for _ in range(300):
+        vectors = torch.tensor(generator.normal(size=(40 + 120, 16)), dtype=torch.float32)
+        found.append(recalls(vectors[:40], vectors[40:], torch.tensor(image_of))["mR"])
+    error = np.std(found) / math.sqrt(len(found))
+    assert chance_mean_recall(40, image_of) == pytest.approx(np.mean(found), abs=4 * error)

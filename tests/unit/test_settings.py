@@ -1,0 +1,109 @@
+"""The configuration: every mistake said together; a stage gets what it depends on and nothing else."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import settings as configuration
+from pipeline.errors import InputError
+
+CONFIG = Path(__file__).parents[2] / "config"
+
+
+def load(**user: Any) -> dict[str, Any]:
+    return configuration.load({"scale": "demo", **user}, CONFIG)
+
+
+@pytest.mark.parametrize("scale", ["demo", "pilot", "paper"])
+def test_the_scales_are_valid(scale: str) -> None:
+    assert load(scale=scale)["scale"] == scale
+
+
+def test_the_paper_scale_has_the_papers_sizes() -> None:
+    paper = load(scale="paper")
+    assert (
+        paper["model"] | {"universal": 512, "multimodal": 512, "hidden": 1024, "recurrent": "lstm"}
+        == paper["model"]
+    )
+    assert paper["triplets"] == {"margin": 0.05, "hardest": 10, "distance": "euclidean"}
+    assert paper["images"]["backbone"] == "resnet152.tv_in1k"
+    assert (paper["images"]["resize"], paper["images"]["crop"], paper["images"]["crops"]) == (512, 448, 10)
+    assert (paper["training"]["batch_images"], paper["training"]["epochs"]) == (450, 20)
+    assert paper["classifier"]["weight"] == 1e-6
+
+
+def test_every_mistake_is_said_together_with_what_to_do() -> None:
+    with pytest.raises(InputError) as caught:
+        load(trainig={}, training={"epochs": 0, "lerning_rate": 1}, images={"crops": 3})
+    message = str(caught.value)
+    assert "unknown key 'trainig', did you mean 'training'?" in message
+    assert "training.epochs: found 0, expected a whole number, 1 or more" in message
+    assert "training: unknown key 'lerning_rate', did you mean 'learning_rate'?" in message
+    assert "images.crops: found 3, expected 1 (centre)" in message
+
+
+def test_unknown_scale() -> None:
+    with pytest.raises(InputError, match="scale: found 'papr', expected demo, pilot or paper"):
+        load(scale="papr")
+
+
+def test_contradictions_between_keys() -> None:
+    with pytest.raises(InputError) as caught:
+        load(
+            datasets={"multi30k": {"groups": [["en", "xx"]]}},
+            translation={"pairs": {"en-zh": {"provider": "files"}}},
+            images={"crop": 300},
+            tables={"mine": {"paper": "mule", "table": 2, "columns": {}, "rows": [
+                {"row": 1, "method": "m", "experiment": "mule-ful"},
+                {"row": 2, "method": "m", "experiment": "mule-full", "queries": "translated"},
+            ]}},
+        )  # fmt: skip
+    message = str(caught.value)
+    assert "datasets.multi30k.groups: 'xx' is not among its languages" in message
+    assert "translation.pairs.en-zh: provider files needs `origin`" in message
+    assert "images.crop: larger than images.resize" in message
+    assert "no experiment 'mule-ful', did you mean 'mule-full'?" in message
+    assert "translated queries need a model of one language" in message
+
+
+def test_paths_take_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_FOLDER", "/data")
+    assert load(sources={"mirror": "$SOME_FOLDER/mirror"})["sources"]["mirror"] == "/data/mirror"
+    monkeypatch.delenv("SOME_FOLDER")
+    with pytest.raises(InputError, match=r"sources.mirror: .*the environment variable is not set"):
+        load(sources={"mirror": "$SOME_FOLDER/mirror"})
+
+
+def experiment(settings: dict[str, Any], name: str) -> dict[str, Any]:
+    return configuration.experiment_settings(settings, "multi30k", name, 0)
+
+
+def test_what_an_experiment_does_not_use_does_not_reach_it() -> None:
+    usual, changed = (
+        load(),
+        load(neighborhood={"weight": 2.0}, classifier={"weight": 1e-5}, pretraining={"epochs": 1}),
+    )
+    for name in ("embn-en", "parallel-embn", "mule-embn"):
+        assert experiment(usual, name) == experiment(changed, name)
+    assert experiment(usual, "mule-nc") != experiment(changed, "mule-nc")
+
+
+def test_an_experiment_may_have_settings_of_its_own() -> None:
+    changed = load(experiments={"mule-nc": {"settings": {"training": {"learning_rate": 5e-4}}}})
+    assert experiment(changed, "mule-nc")["training"]["learning_rate"] == 5e-4
+    assert experiment(changed, "mule-nc-lc") == experiment(load(), "mule-nc-lc")
+
+
+def test_one_model_a_language() -> None:
+    names = configuration.expanded(load(), "mscoco")
+    assert [name for name in names if name.startswith("embn-")][:3] == ["embn-en", "embn-zh", "embn-ja"]
+    assert names["embn-zh"]["languages"] == ["zh"]
+    assert names["mule-full"]["languages"] == ["en", "zh", "ja"]
+
+
+def test_training_settings_do_not_reach_pretraining() -> None:
+    usual, changed = load(), load(training={"learning_rate": 0.5, "epochs": 1}, model={"hidden": 7})
+    assert configuration.pretraining_settings(usual, "multi30k", "mule-full", 0) == (
+        configuration.pretraining_settings(changed, "multi30k", "mule-full", 0)
+    )

@@ -1,0 +1,109 @@
+"""Tables from evaluations: rows and columns as the paper prints them, and one number a line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from pipeline import settings as configuration
+from pipeline.errors import InputError
+from pipeline.tables.cells import cells
+from pipeline.tables.tabulate import METRICS, tabulate
+
+ROOT = Path(__file__).parents[2]
+PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
+
+
+def settings(table: str, **user: Any) -> dict[str, Any]:
+    return configuration.table_settings(configuration.load({"scale": "demo", **user}, ROOT / "config"), table)
+
+
+def evaluations(folder: Path, of: dict[str, Any], shift: float = 0.0) -> list[Path]:
+    """An evaluation for every cell and seed; recalls say which seed and language they are of."""
+    content: dict[tuple[str, str, str, int], dict[str, Any]] = {}
+    for cell in cells(of):
+        for seed in of["seeds"]:
+            key = (cell.dataset, cell.experiment, cell.queries, seed)
+            value = 10.0 * seed + len(content) + shift
+            content.setdefault(key, {})[cell.language] = dict.fromkeys(METRICS, value)
+    paths = []
+    for number, ((dataset, experiment, queries, seed), test) in enumerate(content.items()):
+        path = folder / f"{number}.json"
+        path.write_text(
+            json.dumps(
+                {"dataset": dataset, "experiment": experiment, "queries": queries, "seed": seed, "test": test}
+            )
+        )
+        paths.append(path)
+    return paths
+
+
+def made(folder: Path, of: dict[str, Any], paths: list[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    tabulate(of, paths, PAPERS, folder / "table.csv", folder / "comparison.csv")
+    return pd.read_csv(folder / "table.csv"), pd.read_csv(folder / "comparison.csv")
+
+
+def test_table_2_has_the_papers_rows_that_are_built(tmp_path: Path) -> None:
+    of = settings("table2")
+    table, comparison = made(tmp_path, of, evaluations(tmp_path, of))
+    assert table["row"].tolist() == [1, 2, 8, 9, 10, 11]
+    assert [name for name in table if name.startswith("multi30k")] == [
+        "multi30k en", "multi30k de", "multi30k fr", "multi30k cs",
+    ]  # fmt: skip
+    assert set(table["scale"]) == {"demo"}
+    assert list(comparison.columns) == [
+        "table", "section", "row", "group", "method", "training_data", "single_model", "scale", "dataset",
+        "language", "metric", "measured", "std", "seeds", "paper", "experiment",
+    ]  # fmt: skip
+    assert len(comparison) == 6 * 4 * len(METRICS)
+    full = comparison[(comparison["row"] == 11) & (comparison["metric"] == "mR")]
+    assert full["paper"].tolist() == [68.0, 61.4, 56.4, 50.3]
+    first = comparison[(comparison["row"] == 1) & (comparison["metric"] == "mR")]
+    assert first["experiment"].tolist() == ["embn-en", "embn-de", "embn-fr", "embn-cs"]
+
+
+def test_table_4_asks_translated_queries_of_the_english_model(tmp_path: Path) -> None:
+    of = settings("table4")
+    asked = {
+        (cell.dataset, cell.language): (cell.experiment, cell.queries)
+        for cell in cells(of)
+        if cell.row["row"] == 3
+    }
+    assert asked["multi30k", "en"] == ("embn-en", "own")
+    assert asked["multi30k", "cs"] == asked["mscoco", "zh"] == ("embn-en", "translated")
+    table, _ = made(tmp_path, of, evaluations(tmp_path, of))
+    assert table["row"].tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert "mscoco ja" in table
+
+
+def test_the_pilots_second_data_set_fills_mscocos_columns(tmp_path: Path) -> None:
+    of = settings("table4", scale="pilot")
+    table, comparison = made(tmp_path, of, evaluations(tmp_path, of))
+    assert "flickr8kcn zh" in table
+    chinese = comparison[(comparison["dataset"] == "flickr8kcn") & (comparison["language"] == "zh")]
+    assert chinese[(chinese["row"] == 7) & (chinese["metric"] == "mR")]["paper"].tolist() == [74.8]
+
+
+def test_seeds_give_mean_and_sample_standard_deviation(tmp_path: Path) -> None:
+    of = settings("table2", seeds=[0, 1, 2])
+    table, comparison = made(tmp_path, of, evaluations(tmp_path, of))
+    evaluated = [json.loads(path.read_text()) for path in tmp_path.glob("*.json")]
+    values = [one["test"]["cs"]["mR"] for one in evaluated if one["experiment"] == "mule-full"]
+    row = comparison[
+        (comparison["row"] == 11) & (comparison["language"] == "cs") & (comparison["metric"] == "mR")
+    ]
+    assert row["measured"].item() == pytest.approx(sum(values) / 3, abs=1e-3)
+    assert row["std"].item() == pytest.approx(pd.Series(values).std(), abs=1e-3)
+    assert row["seeds"].item() == 3
+    assert table["seeds"].unique().tolist() == ["0 1 2"]
+
+
+def test_missing_evaluations_are_named_and_nothing_is_written(tmp_path: Path) -> None:
+    of = settings("table2")
+    paths = evaluations(tmp_path, of)
+    left = [path for path in paths if '"mule-nc"' not in path.read_text()]
+    with pytest.raises(InputError, match="multi30k mule-nc 0 own"):
+        tabulate(of, left, PAPERS, tmp_path / "table.csv", tmp_path / "comparison.csv")
+    assert not (tmp_path / "table.csv").exists()

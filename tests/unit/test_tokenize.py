@@ -1,0 +1,94 @@
+"""Tokenisers: small sentences of each language, and Multi30K's published tokens."""
+
+import gzip
+import html
+import logging
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.captions.multi30k import FOLDER
+from pipeline.captions.sources import caption_table
+from pipeline.captions.tokenize import moses, tokenize, tokenizer
+from pipeline.errors import InputError
+
+MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
+
+
+@pytest.mark.parametrize(
+    ("language", "caption", "tokens"),
+    [
+        (
+            "en",
+            "Two dogs' owner isn't in a T-shirt (size 3.5)!",
+            "two dogs owner isn 't in a t-shirt size 3.5",
+        ),
+        ("de", "Ein Mann – „Löwe“ genannt – läuft.", "ein mann löwe genannt läuft"),
+        ("fr", "L'homme à l’arrêt : « Oui ! »", "l' homme à l' arrêt oui"),
+        ("cs", "Žena chytila \u200b\u200bmíč.", "žena chytila míč"),
+        ("zh", "一个小男孩在海滩\u200b\u200b上，３个女孩。", "一个 小男孩 在 海滩 上 3 个 女孩"),
+        ("ja", "ピンクのドレスの子供は、Ｔシャツです。", "ピンク の ドレス の 子供 は t シャツ です"),
+        ("ru", "Собака бежит.", "собака бежит"),
+        ("ar", "كلب يجري، في الحديقة.", "كلب يجري في الحديقة"),
+        ("ko", "개가 달린다.", "개가 달린다"),
+        ("af", "'n Hond hardloop.", "n hond hardloop"),
+    ],
+)
+def test_tokens(language: str, caption: str, tokens: str) -> None:
+    assert " ".join(tokenizer(language)(caption)) == tokens
+
+
+@pytest.mark.parametrize("language", ["en", "fr", "ja", "zh"])
+@given(caption=st.text(max_size=40))
+def test_tokens_are_words_that_a_table_can_join(language: str, caption: str) -> None:
+    tokens = tokenizer(language)(caption)
+    assert " ".join(tokens).split(" ") == (tokens or [""])
+    assert all(any(map(str.isalnum, token)) for token in tokens)
+
+
+def test_a_sentence_table_keeps_one_language_and_no_empty_row(caplog: pytest.LogCaptureFixture) -> None:
+    captions = caption_table(
+        [
+            ("1", "train", "en", "A Dog.", "human", ""),
+            ("1", "train", "en", "…!", "human", ""),
+            ("1", "train", "de", "Ein Hund.", "human", ""),
+            ("2", "test", "en", "Cats", "google", "de"),
+        ]
+    )
+    with caplog.at_level(logging.WARNING, "pipeline"):
+        sentences = tokenize(captions, "en")
+    assert list(sentences["tokens"]) == ["a dog", "cats"]
+    assert list(sentences["origin"]) == ["human", "google"]
+    assert "1 of 3 captions in en have no word" in caplog.text
+
+
+def test_a_language_without_captions_or_tokeniser_is_named() -> None:
+    captions = caption_table([("1", "train", x, "a", "human", "") for x in ("en", "de", "xx")])
+    with pytest.raises(InputError, match=r"no captions in 'fr'; the table has de, en, xx"):
+        tokenize(captions, "fr")
+    with pytest.raises(InputError, match=r"no tokeniser for 'xx'; there are af, ar, cs"):
+        tokenize(captions, "xx")
+
+
+@pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
+@pytest.mark.parametrize(
+    ("language", "raw", "published"),
+    [
+        ("en", "task2/raw/val.1.en.gz", "task2/tok/val.lc.norm.tok.1.en"),
+        ("de", "task2/raw/val.1.de.gz", "task2/tok/val.lc.norm.tok.1.de"),
+        ("fr", "task1/raw/val.fr.gz", "task1/tok/val.lc.norm.tok.fr"),
+        ("cs", "task1/raw/val.cs.gz", "task1/tok/val.lc.norm.tok.cs"),
+    ],
+)
+def test_moses_gives_the_published_tokens(language: str, raw: str, published: str) -> None:
+    """Before punctuation is dropped; the published files have HTML escapes, ours do not."""
+    assert MIRROR is not None
+    split = moses(language)
+    lines = gzip.decompress(Path(MIRROR, FOLDER, raw).read_bytes()).decode().split("\n")
+    expected = Path(MIRROR, FOLDER, published).read_text(encoding="utf-8").split("\n")
+    assert len(lines) == len(expected) == 1015
+    same = sum(split(a) == html.unescape(b).split() for a, b in zip(lines, expected, strict=True))
+    assert same / len(lines) > 0.99

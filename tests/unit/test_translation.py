@@ -1,0 +1,181 @@
+"""Word-by-word translation on dictionaries worked out by hand, published translations, the command line."""
+
+import argparse
+import logging
+import os
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pipeline.captions.sources import caption_table
+from pipeline.captions.table import read_sentences, write_captions, write_sentences
+from pipeline.captions.tokenize import with_tokens
+from pipeline.errors import InputError
+from pipeline.translation.commands import add_commands
+from pipeline.translation.dictionary import DictionaryTranslator, read_dictionaries
+from pipeline.translation.translate import published, translate
+
+DICTIONARIES = os.environ.get("MULTILINGUAL_DICTIONARIES")
+
+
+def _dictionary(folder: Path, name: str, *pairs: str) -> Path:
+    path = folder / f"{name}.txt"
+    path.write_text("\n".join(pairs) + "\n", encoding="utf-8")
+    return path
+
+
+def _german(folder: Path) -> Path:
+    return _dictionary(
+        folder, "en-de", "The die", "the der", "man mensch", "man mann", "runs\tläuft", "dog hund"
+    )
+
+
+def test_forwards_in_the_order_of_the_file(tmp_path: Path) -> None:
+    assert read_dictionaries([_german(tmp_path)], "en", "de") == {
+        "the": ["die", "der"],
+        "man": ["mensch", "mann"],
+        "runs": ["läuft"],
+        "dog": ["hund"],
+    }
+
+
+def test_backwards_a_first_translation_comes_before_a_second(tmp_path: Path) -> None:
+    path = _dictionary(
+        tmp_path, "en-de", "human mann", "one eins", "one mann", "man mann", "guy kerl", "guy mann"
+    )
+    assert read_dictionaries([path], "de", "en") == {
+        "mann": ["human", "man", "one", "guy"],
+        "eins": ["one"],
+        "kerl": ["guy"],
+    }
+
+
+def test_words_of_another_script_are_no_translations(tmp_path: Path) -> None:
+    path = _dictionary(tmp_path, "en-ja", "was was", "dog dog", "dog 犬")
+    assert read_dictionaries([path], "en", "ja") == {"dog": ["犬"]}
+
+
+def test_all_mistakes_of_dictionaries_are_listed(tmp_path: Path) -> None:
+    french = _dictionary(tmp_path, "en-fr", "dog chien")
+    german = _dictionary(tmp_path, "en-de", "dog hund", "dog", "dog ein hund")
+    with pytest.raises(InputError) as caught:
+        read_dictionaries([french, german], "en", "de")
+    for part in ("en-fr.txt: expected the name en-de.txt or de-en.txt", "line 2: found 'dog'", "line 3"):
+        assert part in str(caught.value)
+
+
+def test_the_word_most_frequent_in_the_targets_captions_wins(tmp_path: Path) -> None:
+    path = _german(tmp_path)
+    assert DictionaryTranslator("en", "de", [path]).translate(["The man runs."]) == ["die mensch läuft"]
+    counts = Counter(der=5, die=2, mann=1)
+    assert DictionaryTranslator("en", "de", [path], counts).translate(["The man runs."]) == ["der mann läuft"]
+
+
+def test_what_is_not_in_the_dictionary(tmp_path: Path) -> None:
+    counts = Counter({"a": 9, "frisbee": 1})
+    translator = DictionaryTranslator("en", "de", [_german(tmp_path)], counts)
+    sentences = ["A dog has 2 Frisbees", "a Frisbee", "a zebra", "dog."]
+    assert translator.translate(sentences) == ["hund 2", "frisbee", "", "hund"]
+    assert (translator.words, translator.translated) == (10, 2)
+
+
+def test_chinese_words_are_read_as_their_longest_known_parts(tmp_path: Path) -> None:
+    path = _dictionary(tmp_path, "en-zh", "girl 女孩", "woman 女", "small 小", "dog 狗")
+    translator = DictionaryTranslator("zh", "en", [path])
+    assert translator.translate(["小女孩和狗。"]) == ["small girl dog"]
+
+
+def _sentences(*rows: tuple[str, ...]) -> pd.DataFrame:
+    return with_tokens(caption_table(list(rows)), "en")
+
+
+SOURCE = [
+    ("1", "train", "en", "A man.", "human", ""),
+    ("1", "train", "en", "A dog.", "google", "de"),
+    ("2", "val", "en", "Zebras.", "human", ""),
+    ("3", "test", "en", "The dog runs!", "human", ""),
+]
+
+
+def test_translations_make_a_sentence_table(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    translator = DictionaryTranslator("en", "de", [_german(tmp_path)])
+    with caplog.at_level(logging.WARNING, "pipeline"):
+        table = translate(_sentences(*SOURCE), translator, "dictionary")
+    assert table.to_numpy().tolist() == [
+        ["1", "train", "de", "mensch", "dictionary", "en", "mensch"],
+        ["3", "test", "de", "die hund läuft", "dictionary", "en", "die hund läuft"],
+    ]
+    assert "1 of 3 translations are empty" in caplog.text
+    of_google = translate(_sentences(*SOURCE), translator, "dictionary", source_origin="google")
+    assert list(of_google["caption"]) == ["hund"]
+
+
+def test_nothing_to_translate_is_an_error(tmp_path: Path) -> None:
+    translator = DictionaryTranslator("en", "de", [_german(tmp_path)])
+    with pytest.raises(InputError, match=r"No sentence could be translated from 'en' to 'de'"):
+        translate(_sentences(SOURCE[2]), translator, "dictionary")
+    with pytest.raises(InputError, match=r"origin 'google'; found .*human"):
+        translate(_sentences(SOURCE[0]), translator, "dictionary", source_origin="google")
+
+
+def test_published_translations_are_chosen_by_pair_and_origin() -> None:
+    captions = caption_table(
+        [
+            ("1", "train", "zh", "自己写的", "human", ""),
+            ("1", "train", "zh", "一只狗。", "google", "en"),
+            ("1", "train", "zh", "一条狗。", "baidu", "en"),
+            ("1", "train", "ja", "犬。", "google", "en"),
+        ]
+    )
+    assert list(published(captions, "en", "zh", "google")["tokens"]) == ["一只 狗"]
+    with pytest.raises(
+        InputError, match=r"of origin 'human'; origins of this pair of languages: baidu, google"
+    ):
+        published(captions, "en", "zh", "human")
+
+
+def _run(*arguments: object) -> None:
+    parser = argparse.ArgumentParser()
+    add_commands(parser.add_subparsers(required=True))
+    parsed = parser.parse_args([str(argument) for argument in ("translate", *arguments)])
+    parsed.run(parsed)
+
+
+def test_the_command_counts_only_training_captions(tmp_path: Path) -> None:
+    write_sentences(_sentences(*SOURCE), tmp_path / "en.csv")
+    target = caption_table(
+        [("1", "train", "de", "Mann", "human", "")] + [("2", "test", "de", "Mensch", "human", "")] * 9
+    )
+    write_sentences(with_tokens(target, "de"), tmp_path / "de.csv")
+    pair = ("--source", "en", "--target", "de", "--output", tmp_path / "en-de.csv")
+    files = ("--dictionaries", _german(tmp_path), "--target-sentences", tmp_path / "de.csv")
+    _run(*pair, "--provider", "dictionary", "--sentences", tmp_path / "en.csv", *files)
+    assert list(read_sentences(tmp_path / "en-de.csv")["tokens"]) == ["mann", "die hund läuft"]
+
+
+def test_the_command_takes_published_translations(tmp_path: Path) -> None:
+    write_captions(caption_table([("1", "train", "ja", "犬。", "google", "en")]), tmp_path / "captions.csv")
+    pair = ("--source", "en", "--target", "ja", "--output", tmp_path / "en-ja.csv")
+    _run(*pair, "--provider", "files", "--captions", tmp_path / "captions.csv", "--origin", "google")
+    assert list(read_sentences(tmp_path / "en-ja.csv")["tokens"]) == ["犬"]
+
+
+def test_arguments_of_another_provider_are_listed(tmp_path: Path) -> None:
+    pair = ("--source", "en", "--target", "en", "--output", tmp_path / "x.csv", "--provider", "files")
+    with pytest.raises(InputError) as caught:
+        _run(*pair, "--origin", "google", "--sentences", "en.csv")
+    for part in ("--captions is missing", "--sentences belongs to another provider", "both 'en'"):
+        assert part in str(caught.value)
+
+
+@pytest.mark.skipif(DICTIONARIES is None, reason="MULTILINGUAL_DICTIONARIES is not set")
+@pytest.mark.parametrize(
+    ("language", "man"), [("de", "mann"), ("fr", "homme"), ("cs", "muž"), ("zh", "男人"), ("ja", "男性")]
+)
+def test_the_published_dictionaries_both_ways(language: str, man: str) -> None:
+    assert DICTIONARIES is not None
+    path = Path(DICTIONARIES, f"en-{language}.txt")
+    assert man in read_dictionaries([path], "en", language)["man"]
+    assert "man" in read_dictionaries([path], language, "en")[man]

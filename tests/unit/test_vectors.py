@@ -1,0 +1,85 @@
+"""FastText vectors: trained twice alike; read from a file row by row."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.errors import InputError
+from pipeline.words.settings import WordSettings
+from pipeline.words.vectors import Vectors, read_vectors, train_vectors
+
+SENTENCES = ["a dog runs on the beach", "a cat sits", "two dogs run", "the beach"] * 25
+WORDS = ["beach", "cat", "dog", "dogs"]
+SETTINGS = WordSettings(dimension=8, epochs=5, subword_buckets=100)
+
+
+def _bytes(vectors: Vectors) -> bytes:
+    return b"".join(vectors[word].tobytes() for word in WORDS)
+
+
+def test_training_is_deterministic_and_the_seed_counts() -> None:
+    first = train_vectors(SENTENCES, WORDS, SETTINGS)
+    assert sorted(first) == WORDS
+    assert all(vector.shape == (8,) and vector.dtype == np.float32 for vector in first.values())
+    other = train_vectors(SENTENCES, WORDS, WordSettings(dimension=8, epochs=5, subword_buckets=100, seed=1))
+    again = train_vectors(SENTENCES, WORDS, SETTINGS)
+    assert _bytes(first) == _bytes(again)
+    assert _bytes(first) != _bytes(other)
+
+
+ROWS = [
+    "Dog 1 1",
+    "DOG 2 2",
+    "dog 3 3",
+    "dOg 4 4",
+    "Cat 5 5",
+    "CAT 6 6",
+    "bird 7 7",
+    "x\u00a0y\u2028 8 8",
+    "beach 9 9",
+]
+
+
+def _file(path: Path, rows: list[str], header: str = "") -> Path:
+    content = "\n".join([header or f"{len(rows)} 2", *rows]).encode() + b" \n"
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+@pytest.mark.parametrize("name", ["cc.en.2.vec", "cc.en.2.vec.gz"])
+@pytest.mark.parametrize(("casing", "dog", "cat"), [("lowercase", 3, 5), ("last", 4, 6)])
+def test_one_row_of_each_word_is_kept(tmp_path: Path, name: str, casing: str, dog: int, cat: int) -> None:
+    path = _file(tmp_path / name, ROWS)
+    vectors = read_vectors(path, WORDS, WordSettings(dimension=2, casing=casing))
+    assert {word: vector.tolist() for word, vector in vectors.items()} == {
+        "dog": [dog, dog],
+        "cat": [cat, cat],
+        "beach": [9, 9],
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "header", "message"),
+    [
+        (["dog 1 1"], "dog 1 1", "line 1: found"),
+        (["dog 1 1 1"], "1 3", "has 3 dimensions; the setting `dimension` is 2"),
+        (["dog 1 1"], "5 2", "has 1 rows; its first line promises 5"),
+        (["cat 1 1", "dog 1"], "", "line 3: found 1 numbers; expected 2"),
+        (["dog 1 x"], "", "line 2: not a vector"),
+        (["dog 1 nan"], "", "finite"),
+    ],
+)
+def test_a_wrong_file_is_an_error(tmp_path: Path, rows: list[str], header: str, message: str) -> None:
+    with pytest.raises(InputError, match=f"x.vec: .*{message}"):
+        read_vectors(_file(tmp_path / "x.vec", rows, header), WORDS, WordSettings(dimension=2))
+
+
+def test_a_file_that_is_cut_short_is_an_error(tmp_path: Path) -> None:
+    path = _file(tmp_path / "x.vec.gz", ROWS)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InputError, match=r"x.vec.gz: cannot be read to its end"):
+        read_vectors(path, WORDS, WordSettings(dimension=2))
+    with pytest.raises(InputError, match=r"y.vec: the file of vectors is not there"):
+        read_vectors(tmp_path / "y.vec", WORDS, WordSettings(dimension=2))

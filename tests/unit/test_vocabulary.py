@@ -1,0 +1,193 @@
+"""Vocabularies: their words, their file, the encoding of sentences, and the command that makes them."""
+
+import argparse
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.captions.sources import caption_table
+from pipeline.captions.table import write_sentences
+from pipeline.captions.tokenize import with_tokens
+from pipeline.errors import InputError
+from pipeline.words.commands import add_commands
+from pipeline.words.settings import WordSettings, read_settings
+from pipeline.words.vocabulary import (
+    Vocabulary,
+    read_vocabulary,
+    training_words,
+    vocabulary,
+    write_vocabulary,
+)
+
+VECTORS = {word: np.full(2, row, np.float32) for row, word in enumerate(["dog", "löwe", "狗"], 1)}
+
+
+def test_words_with_a_vector_after_padding() -> None:
+    words = training_words(["a Dog löwe", "dog 狗"])
+    assert words == ["a", "dog", "löwe", "狗"]
+    made = vocabulary("de", words, VECTORS)
+    assert made.words == ["", "dog", "löwe", "狗"]
+    assert made.vectors.tolist() == [[0, 0], [1, 1], [2, 2], [3, 3]]
+    with pytest.raises(InputError, match=r"None of the 1 words"):
+        vocabulary("de", ["cat"], VECTORS)
+
+
+def test_encoding_drops_unknown_words_then_truncates() -> None:
+    made = vocabulary("de", sorted(VECTORS), VECTORS)
+    assert made.encode("a dog 狗 of löwe dog", longest=3) == [1, 3, 2]
+    assert made.encode("of a", longest=3) == made.encode("", longest=3) == []
+
+
+@given(st.lists(st.sampled_from(["dog", "löwe", "狗", "cat"])), st.integers(0, 8))
+def test_encoded_rows_are_the_known_words(tokens: list[str], longest: int) -> None:
+    made = vocabulary("de", sorted(VECTORS), VECTORS)
+    known = [token for token in tokens if token != "cat"]
+    assert [made.words[row] for row in made.encode(" ".join(tokens), longest)] == known[:longest]
+
+
+def test_a_vocabulary_survives_its_file(tmp_path: Path) -> None:
+    made = vocabulary("de", sorted(VECTORS), VECTORS)
+    write_vocabulary(made, {"vectors": "trained"}, tmp_path / "words.h5")
+    read = read_vocabulary(tmp_path / "words.h5")
+    assert read.words == made.words
+    assert read.vectors.dtype == np.float32
+    np.testing.assert_array_equal(read.vectors, made.vectors)
+
+
+def test_a_file_that_is_cut_short_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "words.h5"
+    write_vocabulary(vocabulary("de", sorted(VECTORS), VECTORS), {}, path)
+    content = path.read_bytes()
+    for length in (0, 10, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:length])
+        with pytest.raises(InputError, match=r"words.h5: not an HDF5 file.*words. again"):
+            read_vocabulary(path)
+
+
+@pytest.mark.parametrize(
+    ("words", "vectors", "message"),
+    [
+        (["", "a"], np.zeros((3, 2), np.float32), r"found float32 of shape \(3, 2\).*each of 2 words"),
+        (["", "a"], np.zeros((2, 2)), "found float64"),
+        (["a", "b"], np.zeros((2, 2), np.float32), "row 0"),
+        (["", "a"], np.ones((2, 2), np.float32), "row 0"),
+        (["", "a", "a"], np.zeros((3, 2), np.float32), "1 stand twice"),
+        (["", "a"], np.array([[0], [np.nan]], np.float32), "not finite"),
+    ],
+)
+def test_a_wrong_vocabulary_is_an_error(
+    tmp_path: Path, words: list[str], vectors: np.ndarray, message: str
+) -> None:
+    path = tmp_path / "words.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("words", data=words, dtype=h5py.string_dtype())
+        file.create_dataset("vectors", data=vectors)
+        file.attrs["language"] = "de"
+    with pytest.raises(InputError, match=message):
+        read_vocabulary(path)
+
+
+def test_another_hdf5_file_is_an_error(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "features.h5", "w") as file:
+        file.create_dataset("features", data=np.zeros(3))
+        file.create_dataset("words", data=np.zeros(3))
+    with pytest.raises(InputError, match=r"features.h5: not an HDF5 file with `words`"):
+        read_vocabulary(tmp_path / "features.h5")
+
+
+def test_settings() -> None:
+    assert read_settings("{}") == WordSettings()
+    assert read_settings('{"epochs": 3, "vectors": "file"}') == WordSettings(epochs=3, vectors="file")
+    with pytest.raises(InputError) as caught:
+        read_settings('{"epoch": 3, "vectors": "web", "seed": -1, "dimension": true, "casing": ["last"]}')
+    for part in (
+        "epoch: unknown; known are casing,",
+        "'web'; expected train or file",
+        "seed: found -1",
+        "True",
+        "['last']",
+    ):
+        assert part in str(caught.value)
+    for text in ("{", "[]"):
+        with pytest.raises(InputError, match=r"--settings"):
+            read_settings(text)
+
+
+@pytest.fixture
+def sentences(tmp_path: Path) -> Path:
+    rows = [
+        ("1", "train", "de", "Ein Hund läuft.", "human", ""),
+        ("2", "test", "de", "Zebras!", "human", ""),
+        ("1", "train", "en", "Dogs", "human", ""),
+    ]
+    write_sentences(with_tokens(caption_table(rows), "de"), tmp_path / "sentences.csv")
+    return tmp_path / "sentences.csv"
+
+
+def _run(*arguments: object) -> None:
+    parser = argparse.ArgumentParser()
+    add_commands(parser.add_subparsers(required=True))
+    parsed = parser.parse_args([str(argument) for argument in ("words", *arguments)])
+    parsed.run(parsed)
+
+
+def _command(sentences: Path, *more: object, **settings: object) -> Vocabulary:
+    output = sentences.with_name("words.h5")
+    common = ("--sentences", sentences, "--language", "de", "--output", output)
+    _run(
+        *common,
+        "--settings",
+        json.dumps({"dimension": 5, "epochs": 1, "subword_buckets": 50} | settings),
+        *more,
+    )
+    return read_vocabulary(output)
+
+
+def test_the_command_reads_only_training_captions_of_the_language(sentences: Path) -> None:
+    made = _command(sentences)
+    assert made.words == ["", "ein", "hund", "läuft"]
+    assert made.vectors.shape == (4, 5)
+    assert np.abs(made.vectors[1:]).sum(axis=1).all()
+    with h5py.File(sentences.with_name("words.h5")) as file:
+        attributes = dict(file.attrs)
+    assert json.loads(attributes.pop("settings"))["epochs"] == 1
+    assert attributes.pop("fasttext")
+    assert attributes == {
+        "language": "de",
+        "vectors": "trained",
+        "training_captions": 1,
+        "training_tokens": 3,
+        "training_words": 3,
+    }
+
+
+def test_the_command_takes_translations_as_asked(sentences: Path) -> None:
+    translations = sentences.with_name("en-de.csv")
+    table = caption_table([("1", "train", "de", "Eine Katze.", "google", "en")])
+    write_sentences(with_tokens(table, "de"), translations)
+    options = ("--translations", translations, "--captions")
+    assert _command(sentences, *options, "mt").words == ["", "eine", "katze"]
+    assert _command(sentences, *options, "human+mt").words == ["", "ein", "eine", "hund", "katze", "läuft"]
+    assert _command(sentences, *options, "human").words == ["", "ein", "hund", "läuft"]
+
+
+def test_the_command_reads_published_vectors(sentences: Path) -> None:
+    vectors = sentences.with_name("cc.de.2.vec")
+    vectors.write_text("2 2\nhund 1 2\nzebras 3 4\n")
+    made = _command(sentences, "--vectors-file", vectors, vectors="file", dimension=2)
+    assert made.words == ["", "hund"]
+    assert made.vectors.tolist() == [[0, 0], [1, 2]]
+
+
+def test_the_command_names_what_is_missing(sentences: Path) -> None:
+    with pytest.raises(InputError, match=r"no captions in 'fr'.*'de', 'en'"):
+        _run("--sentences", sentences, "--language", "fr", "--output", "x.h5")
+    with pytest.raises(InputError, match=r"--vectors-file: found none, with the setting `vectors` 'file'"):
+        _command(sentences, vectors="file")
+    with pytest.raises(InputError, match=r"--vectors-file: found x.vec, with the setting `vectors` 'train'"):
+        _command(sentences, "--vectors-file", "x.vec")

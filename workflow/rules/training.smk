@@ -1,0 +1,92 @@
+# Checkpoints stand outside the declared outputs, which Snakemake deletes when a job fails.
+rule pretrain:
+    input:
+        sentences=own_sentences,
+        translations=training_translations,
+        words=vocabularies,
+    output:
+        "work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/pretrained.pt",
+    log:
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-pretrain.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-pretrain.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    threads: SETTINGS["training"]["threads"]
+    resources:
+        mem_mb=8000,
+        runtime=120,
+        gpu=SETTINGS["gpu"],
+    params:
+        settings=settings_for(configuration.pretraining_settings),
+        checkpoint="work/{scale}/checkpoints/{dataset}-{experiment}-{seed}-pretraining.pt",
+        code=code.digest("train"),
+    message:
+        "Pretraining the universal embedding: {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
+    shell:
+        "python -m pipeline pretrain --settings {params.settings:q} --sentences {input.sentences:q} "
+        "--translations {input.translations:q} --words {input.words:q} --checkpoint {params.checkpoint:q} "
+        "--output {output:q} > {log:q} 2>&1"
+
+
+rule train:
+    input:
+        features="work/{scale}/{dataset}/features.h5",
+        sentences=own_sentences,
+        translations=training_translations,
+        words=vocabularies,
+        pretrained=pretrained,
+    output:
+        model="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/model.pt",
+        curves="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/curves.csv",
+    log:
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-train.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-train.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    threads: SETTINGS["training"]["threads"]
+    resources:
+        mem_mb=8000,
+        runtime=720,
+        gpu=SETTINGS["gpu"],
+    params:
+        settings=settings_for(configuration.experiment_settings),
+        checkpoint="work/{scale}/checkpoints/{dataset}-{experiment}-{seed}.pt",
+        code=code.digest("train"),
+    message:
+        "Training {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
+    shell:
+        "python -m pipeline train --settings {params.settings:q} --features {input.features:q} "
+        "--sentences {input.sentences:q} --translations {input.translations:q} --words {input.words:q} "
+        "--pretrained {input.pretrained:q} --checkpoint {params.checkpoint:q} --curves {output.curves:q} "
+        "--output {output.model:q} > {log:q} 2>&1"
+
+
+rule evaluate:
+    input:
+        model="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/model.pt",
+        features="work/{scale}/{dataset}/features.h5",
+        sentences=evaluated_sentences,
+        words=vocabularies,
+        queries=translated_queries,
+    output:
+        "work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-{queries}.json",
+    log:
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-{queries}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-{queries}.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        settings=as_json({"threads": 1}),
+        code=code.digest("evaluate"),
+    message:
+        "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed} on {wildcards.queries} captions"
+    shell:
+        "python -m pipeline evaluate --settings {params.settings:q} --model {input.model:q} "
+        "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
+        "--translated-queries {input.queries:q} --output {output:q} > {log:q} 2>&1"
