@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from pipeline.models.universal import mean_of_words
+from pipeline.models.universal import linear, mean_of_words
 
 
 class RecurrentBranch(nn.Module):
@@ -19,7 +19,7 @@ class RecurrentBranch(nn.Module):
     def __init__(self, cell: type[nn.LSTM] | type[nn.GRU], size: int, hidden: int, multimodal: int):
         super().__init__()
         self.recurrent = cell(size, hidden, batch_first=True)
-        self.projection = nn.Linear(hidden, multimodal)
+        self.projection = linear(hidden, multimodal)
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Universal word vectors (B, W, d) and word counts (B,) to unit vectors (B, e)."""
@@ -58,11 +58,11 @@ class ImageBranch(nn.Module):
 
 def _two_layers(size: int, hidden: int, out: int, dropout: float, momentum: float) -> nn.Sequential:
     return nn.Sequential(
-        nn.Linear(size, hidden),
+        linear(size, hidden),
         nn.BatchNorm1d(hidden, momentum=momentum),
         nn.ReLU(),
         nn.Dropout(dropout),
-        nn.Linear(hidden, out),
+        linear(hidden, out),
     )
 
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pipeline.models.branches import ImageBranch, sentence_branch
-from pipeline.models.universal import UniversalEmbedding
+from pipeline.models.universal import UniversalEmbedding, linear
 from pipeline.words.corpus import Sentences
 
 
@@ -57,7 +57,7 @@ class RetrievalModel(nn.Module):
             model["dropout"],
             model["batch_norm_momentum"],
         )
-        self.classifier = nn.Linear(model["universal"], len(self.languages))
+        self.classifier = linear(model["universal"], len(self.languages))
 
     @property
     def languages(self) -> list[str]:

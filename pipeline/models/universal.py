@@ -24,7 +24,7 @@ class WordEmbedding(nn.Module):
     def __init__(self, vectors: Tensor, size: int):
         super().__init__()
         self.table = nn.Embedding.from_pretrained(vectors.clone(), freeze=False, padding_idx=0)
-        self.projection = nn.Linear(vectors.shape[1], size)
+        self.projection = linear(vectors.shape[1], size)
         self.register_buffer("initial", vectors.clone())
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -81,6 +81,14 @@ class UniversalEmbedding(nn.Module):
         ]
 
 
+def linear(size: int, out: int) -> nn.Linear:
+    """A linear layer with Glorot uniform weights and no bias at first, as the authors' framework makes it."""
+    layer = nn.Linear(size, out)
+    nn.init.xavier_uniform_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
 def mean_of_words(words: Tensor, lengths: Tensor) -> Tensor:
     """Mean over each sentence's words, (B, W, d) and (B,) to (B, d); padding does not count."""
     mask = torch.arange(words.shape[1], device=words.device) < lengths[:, None]  # (B, W)
@@ -94,7 +102,7 @@ class _Reversal(torch.autograd.Function):
         return values.view_as(values)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         return -ctx.strength * gradient, None
 
 

@@ -87,7 +87,7 @@ def _printed(numbers: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame
 
 def _by_key(paths: Sequence[Path]) -> dict[Key, Row]:
     """Test recalls by (data set, experiment, seed, queries)."""
-    found = {}
+    found: dict[Key, Row] = {}
     for path in paths:
         existing(path, "the evaluation", "Run its `evaluate`.")
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -100,5 +100,5 @@ def _of_paper(path: Path, table: Mapping[str, Any]) -> dict[Key, str]:
     """The paper's values of a table by (row, data set, language, metric)."""
     every = pd.read_csv(path, dtype=str, keep_default_na=False)
     chosen = every[(every["paper"] == table["paper"]) & (every["table"] == str(table["table"]))]
-    keys = chosen[["row", "dataset", "language", "metric"]].itertuples(index=False, name=None)
-    return dict(zip(keys, chosen["value"], strict=True))
+    keys = ["row", "dataset", "language", "metric"]
+    return {tuple(row[key] for key in keys): row["value"] for row in chosen.to_dict("records")}

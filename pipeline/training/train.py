@@ -93,6 +93,8 @@ def train(
     output: Path,
 ) -> None:
     """Train one experiment, keep the epoch with the best mean mR on validation, write model and curves."""
+    if inputs.features is None:
+        raise InputError("Training needs image features; give --features.")
     device = prepare(settings)
     vocabularies = read_vocabularies(inputs.words, settings["languages"])
     own = own_sentences(inputs.sentences, settings)

@@ -17,7 +17,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument("--translations", type=Path, nargs="*", default=[], help="translations into it")
     parser.add_argument("--captions", choices=["human", "human+mt", "mt"], default="human")
     parser.add_argument(
-        "--settings", default="{}", help="JSON: vectors, dimension, epochs, seed, casing, ..."
+        "--settings", default="{}", help="JSON: vectors, dimension, tokens, seed, casing, ..."
     )
     parser.add_argument("--vectors-file", type=Path, help="FastText .vec or .vec.gz, for vectors: file")
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")

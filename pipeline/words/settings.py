@@ -18,8 +18,10 @@ class WordSettings:
         dimension: of a vector.
         casing: with a file that has a word in several casings: "lowercase": the exact lower-case row, else
             the first, which is the most frequent; "last": the last, rarest one (the MULE authors' code).
-        epochs, seed: of the training. After 10 epochs on the 4,627 Czech captions of the pilot, all vectors
+        tokens: how many tokens FastText is trained on, the captions being passed over again and again. A
+            small corpus needs many passes: after 10 over the 4,627 Czech captions of the pilot, all vectors
             are nearly parallel (mean cosine of two words 1.00); after 50 they are not (0.41).
+        seed: of the training.
         minimum_subword, maximum_subword: characters of FastText's subwords.
         subword_buckets: rows that the subwords share; FastText's own 2,000,000 take 2.4 GB of memory.
     """
@@ -27,7 +29,7 @@ class WordSettings:
     vectors: str = "train"
     dimension: int = 300
     casing: str = "lowercase"
-    epochs: int = 50
+    tokens: int = 8_000_000
     seed: int = 0
     minimum_subword: int = 3
     maximum_subword: int = 6

@@ -27,6 +27,8 @@ def train_vectors(sentences: list[str], words: list[str], settings: WordSettings
     """
     import fasttext
 
+    passes = max(1, round(settings.tokens / max(1, sum(len(tokens.split()) for tokens in sentences))))
+
     # train_unsupervised() takes no seed argument, but reads it among its defaults.
     fasttext.FastText.unsupervised_default["seed"] = settings.seed
     begun = time.monotonic()
@@ -37,7 +39,7 @@ def train_vectors(sentences: list[str], words: list[str], settings: WordSettings
             str(text),
             model="skipgram",
             dim=settings.dimension,
-            epoch=settings.epochs,
+            epoch=passes,
             minn=settings.minimum_subword,
             maxn=settings.maximum_subword,
             bucket=settings.subword_buckets,
@@ -45,7 +47,8 @@ def train_vectors(sentences: list[str], words: list[str], settings: WordSettings
             thread=1,
             verbose=0,
         )
-    log.info("FastText trained on %d captions in %s", len(sentences), duration(time.monotonic() - begun))
+    taken = duration(time.monotonic() - begun)
+    log.info("FastText: %d passes over %d captions in %s", passes, len(sentences), taken)
     return {word: model.get_word_vector(word) for word in words}
 
 

@@ -1,7 +1,7 @@
 """A stage's digest changes with code that it runs, and with nothing else."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ Edit = Callable[[str, str, str], None]
 
 
 @pytest.fixture
-def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Edit:
+def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
     """Replace text in a copy of the package, which the digests are then taken of."""
     shutil.copytree(code.ROOT, tmp_path / "pipeline", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(code, "ROOT", tmp_path / "pipeline")

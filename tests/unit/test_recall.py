@@ -85,5 +85,5 @@ def test_chance_equals_random_orders() -> None:
     for _ in range(300):
         vectors = torch.tensor(generator.normal(size=(40 + 120, 16)), dtype=torch.float32)
         found.append(recalls(vectors[:40], vectors[40:], torch.tensor(image_of))["mR"])
-    error = np.std(found) / math.sqrt(len(found))
+    error = float(np.std(found)) / math.sqrt(len(found))
     assert chance_mean_recall(40, image_of) == pytest.approx(np.mean(found), abs=4 * error)

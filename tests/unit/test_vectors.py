@@ -12,7 +12,7 @@ from pipeline.words.vectors import Vectors, read_vectors, train_vectors
 
 SENTENCES = ["a dog runs on the beach", "a cat sits", "two dogs run", "the beach"] * 25
 WORDS = ["beach", "cat", "dog", "dogs"]
-SETTINGS = WordSettings(dimension=8, epochs=5, subword_buckets=100)
+SETTINGS = WordSettings(dimension=8, tokens=500, subword_buckets=100)
 
 
 def _bytes(vectors: Vectors) -> bytes:
@@ -23,7 +23,9 @@ def test_training_is_deterministic_and_the_seed_counts() -> None:
     first = train_vectors(SENTENCES, WORDS, SETTINGS)
     assert sorted(first) == WORDS
     assert all(vector.shape == (8,) and vector.dtype == np.float32 for vector in first.values())
-    other = train_vectors(SENTENCES, WORDS, WordSettings(dimension=8, epochs=5, subword_buckets=100, seed=1))
+    other = train_vectors(
+        SENTENCES, WORDS, WordSettings(dimension=8, tokens=500, subword_buckets=100, seed=1)
+    )
     again = train_vectors(SENTENCES, WORDS, SETTINGS)
     assert _bytes(first) == _bytes(again)
     assert _bytes(first) != _bytes(other)

@@ -102,11 +102,11 @@ def test_another_hdf5_file_is_an_error(tmp_path: Path) -> None:
 
 def test_settings() -> None:
     assert read_settings("{}") == WordSettings()
-    assert read_settings('{"epochs": 3, "vectors": "file"}') == WordSettings(epochs=3, vectors="file")
+    assert read_settings('{"tokens": 3, "vectors": "file"}') == WordSettings(tokens=3, vectors="file")
     with pytest.raises(InputError) as caught:
-        read_settings('{"epoch": 3, "vectors": "web", "seed": -1, "dimension": true, "casing": ["last"]}')
+        read_settings('{"token": 3, "vectors": "web", "seed": -1, "dimension": true, "casing": ["last"]}')
     for part in (
-        "epoch: unknown; known are casing,",
+        "token: unknown; known are casing,",
         "'web'; expected train or file",
         "seed: found -1",
         "True",
@@ -142,7 +142,7 @@ def _command(sentences: Path, *more: object, **settings: object) -> Vocabulary:
     _run(
         *common,
         "--settings",
-        json.dumps({"dimension": 5, "epochs": 1, "subword_buckets": 50} | settings),
+        json.dumps({"dimension": 5, "tokens": 1, "subword_buckets": 50} | settings),
         *more,
     )
     return read_vocabulary(output)
@@ -155,7 +155,7 @@ def test_the_command_reads_only_training_captions_of_the_language(sentences: Pat
     assert np.abs(made.vectors[1:]).sum(axis=1).all()
     with h5py.File(sentences.with_name("words.h5")) as file:
         attributes = dict(file.attrs)
-    assert json.loads(attributes.pop("settings"))["epochs"] == 1
+    assert json.loads(attributes.pop("settings"))["tokens"] == 1
     assert attributes.pop("fasttext")
     assert attributes == {
         "language": "de",

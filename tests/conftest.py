@@ -1,0 +1,93 @@
+"""Small real inputs that several tests train on."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.captions.sources import caption_table
+from pipeline.captions.table import write_sentences
+from pipeline.captions.tokenize import with_tokens
+from pipeline.images.store import write_features
+from pipeline.training.train import Inputs
+from pipeline.words.make import make_words
+from pipeline.words.settings import WordSettings
+
+WORDS = {
+    "en": ["dog", "cat", "car", "tree", "house", "bird", "boat", "horse"],
+    "de": ["Hund", "Katze", "Auto", "Baum", "Haus", "Vogel", "Boot", "Pferd"],
+}
+IMAGES = {"train": 48, "val": 12, "test": 12}
+
+
+@pytest.fixture(scope="session")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
+    """Images of three out of eight things, their features, and captions that name two of the three."""
+    folder = tmp_path_factory.mktemp("inputs")
+    generator = np.random.default_rng(0)
+    images, features, rows = [], [], []
+    for split, count in IMAGES.items():
+        for number in range(count):
+            image = f"{split}{number:02d}"
+            things = generator.choice(8, 3, replace=False)
+            images.append(image)
+            features.append(np.isin(np.arange(8), things) + 0.05 * generator.normal(size=8))
+            for language, each in (("en", 2), ("de", 1)):
+                for _ in range(each):
+                    said = " ".join(WORDS[language][thing] for thing in generator.permutation(things)[:2])
+                    rows.append((image, split, language, said, "human", ""))
+    table = caption_table(rows)
+    words, sentences = [], []
+    for language in WORDS:
+        path = folder / f"{language}.csv"
+        write_sentences(with_tokens(table[table["language"] == language], language), path)
+        output = folder / f"{language}.h5"
+        small = WordSettings(dimension=8, tokens=20_000, subword_buckets=100)
+        make_words(language, path, "human", [], "human", small, None, output)
+        words.append(output)
+        sentences.append(path)
+    write_features(folder / "features.h5", images, np.array(features), {"backbone": "eight things"})
+    return Inputs(sentences, [], words, folder / "features.h5")
+
+
+@pytest.fixture
+def experiment() -> dict[str, Any]:
+    """Settings of a small MULE with NC and LC."""
+    return {
+        "scale": "demo",
+        "dataset": "things",
+        "experiment": "mule-nc-lc",
+        "seed": 0,
+        "languages": ["en", "de"],
+        "captions": "human",
+        "own_origins": {},
+        "groups": [],
+        "longest_caption": 10,
+        "branches": "shared",
+        "features": {"backbone": "eight things"},
+        "model": {
+            "universal": 12,
+            "multimodal": 10,
+            "recurrent": "lstm",
+            "hidden": 16,
+            "image_hidden": 16,
+            "dropout": 0.2,
+            "batch_norm_momentum": 0.1,
+            "universal_mean": "words",
+        },
+        "triplets": {"margin": 0.2, "hardest": 5, "distance": "euclidean"},
+        "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.05},
+        "neighborhood": {"weight": 1.0},
+        "classifier": {"weight": 1e-6, "weight_applied": "once"},
+        "words": {"regularization": 5e-7, "regularize_toward": "initial"},
+        "training": {
+            "epochs": 40,
+            "learning_rate": 0.01,
+            "decay": 0.99,
+            "batch_images": 12,
+            "sentences_per_image": 2,
+            "repeat_captions": False,
+            "images_in_batch": "different",
+            "threads": 1,
+        },
+    }

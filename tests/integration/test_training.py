@@ -1,0 +1,191 @@
+"""Training and evaluation of small models on files; killed runs go on to the same weights."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import torch
+
+from pipeline.errors import InputError
+from pipeline.models.saved import load_model
+from pipeline.retrieval.evaluate import evaluate
+from pipeline.training import loop
+from pipeline.training.train import Inputs, pretrain, train
+
+pytestmark = pytest.mark.integration
+
+
+def trained(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
+    train(inputs, settings, "code", folder / "checkpoint.pt", folder / "curves.csv", folder / "model.pt")
+    return folder / "model.pt"
+
+
+def evaluated(inputs: Inputs, model: Path, folder: Path) -> dict[str, Any]:
+    assert inputs.features
+    output = folder / "test.json"
+    evaluate(model, inputs.features, inputs.words, inputs.sentences, [], {"threads": 1}, output)
+    result: dict[str, Any] = json.loads(output.read_text())
+    return result
+
+
+def same_weights(first: Path, second: Path) -> bool:
+    one, other = (load_model(path)[0].state_dict() for path in (first, second))
+    return all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+def test_a_model_learns_what_the_captions_say(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+) -> None:
+    result = evaluated(inputs, trained(inputs, experiment, tmp_path), tmp_path)
+    for language in ("en", "de"):
+        found = result["test"][language]
+        assert found["mR"] > 1.4 * found["chance_mR"], language
+        assert found["sentences_without_known_words"] == 0
+    curves = pd.read_csv(tmp_path / "curves.csv")
+    assert curves["epoch"].tolist() == list(range(1, 41))
+    best = curves.loc[curves["val_mR"].idxmax()]
+    assert result["epoch"] == best["epoch"]
+    assert result["validation"]["de"] == pytest.approx(best["val_mR_de"])
+    assert not (tmp_path / "checkpoint.pt").exists()
+
+
+@pytest.mark.parametrize("toward", ["initial", "previous_epoch"])
+def test_a_run_that_stops_in_an_epoch_goes_on_to_the_same_weights(
+    inputs: Inputs,
+    experiment: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    toward: str,
+) -> None:
+    experiment["training"]["epochs"] = 4
+    experiment["words"] = {"regularization": 0.1, "regularize_toward": toward}
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "stopped").mkdir()
+    whole = trained(inputs, experiment, tmp_path / "whole")
+
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    original = loop.Run._step
+    for stop_after in (1, 2, 6, 3):
+        steps = iter(range(stop_after))
+
+        def step(self: loop.Run, *arguments: Any, left: Any = steps) -> dict[str, float]:
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            return original(self, *arguments)
+
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(loop.Run, "_step", step)
+            trained(inputs, experiment, tmp_path / "stopped")
+    stopped = trained(inputs, experiment, tmp_path / "stopped")
+
+    assert same_weights(whole, stopped)
+    curves = [(tmp_path / run / "curves.csv").read_bytes() for run in ("whole", "stopped")]
+    assert curves[0] == curves[1]
+
+
+def test_sigkill_at_any_moment_changes_nothing(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+) -> None:
+    experiment["training"]["epochs"] = 60
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "killed").mkdir()
+    whole, killed = (command(inputs, experiment, tmp_path / run) for run in ("whole", "killed"))
+    moments = random.Random(0)
+    for _ in range(3):
+        kill_once_it_has_a_checkpoint(killed, tmp_path / "killed" / "checkpoint.pt", moments.uniform(0, 0.4))
+    done = subprocess.run(killed, check=True, capture_output=True, text=True)
+    assert "continues after epoch" in done.stderr
+    subprocess.run(whole, check=True, capture_output=True)
+    assert same_weights(tmp_path / "whole" / "model.pt", tmp_path / "killed" / "model.pt")
+
+
+def kill_once_it_has_a_checkpoint(arguments: list[str], checkpoint: Path, later: float) -> None:
+    before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not checkpoint.exists() or checkpoint.stat().st_mtime_ns == before:
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    time.sleep(later)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+
+
+def command(inputs: Inputs, settings: dict[str, Any], folder: Path) -> list[str]:
+    return [
+        sys.executable, "-m", "pipeline", "train",
+        "--settings", json.dumps(settings),
+        "--features", str(inputs.features),
+        "--sentences", *map(str, inputs.sentences),
+        "--words", *map(str, inputs.words),
+        "--checkpoint", str(folder / "checkpoint.pt"),
+        "--curves", str(folder / "curves.csv"),
+        "--output", str(folder / "model.pt"),
+    ]  # fmt: skip
+
+
+def test_a_checkpoint_of_other_settings_is_not_continued(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+) -> None:
+    experiment["training"]["epochs"] = 2
+    (tmp_path / "clean").mkdir()
+    clean = trained(inputs, experiment, tmp_path / "clean")
+    (tmp_path / "checkpoint.pt").write_bytes(b"")
+    torch.save({"fingerprint": "another"}, tmp_path / "checkpoint.pt")
+    assert same_weights(clean, trained(inputs, experiment, tmp_path))
+
+
+def test_pretraining_trains_the_linear_layers_alone(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+) -> None:
+    pretraining = {**experiment, "training": {**experiment["training"], "epochs": 3}}
+    del pretraining["neighborhood"], pretraining["classifier"]
+    pretrain(inputs, pretraining, "code", tmp_path / "checkpoint.pt", tmp_path / "pretrained.pt")
+    weights = torch.load(tmp_path / "pretrained.pt", weights_only=True)
+    assert sorted(weights) == [
+        "de.projection.bias", "de.projection.weight", "en.projection.bias", "en.projection.weight",
+    ]  # fmt: skip
+
+    experiment["training"]["epochs"] = 1
+    without = trained(inputs, experiment, tmp_path)
+    (tmp_path / "pretrained").mkdir()
+    begun = Inputs(inputs.sentences, [], inputs.words, inputs.features, tmp_path / "pretrained.pt")
+    assert not same_weights(without, trained(begun, experiment, tmp_path / "pretrained"))
+
+
+def test_pretrained_layers_of_other_languages_are_refused(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+) -> None:
+    torch.save({"fr.projection.bias": torch.zeros(12)}, tmp_path / "pretrained.pt")
+    wrong = Inputs(inputs.sentences, [], inputs.words, inputs.features, tmp_path / "pretrained.pt")
+    with pytest.raises(InputError, match="Pretrain with the same languages"):
+        trained(wrong, experiment, tmp_path)
+
+
+def test_evaluation_refuses_an_epoch_chosen_by_other_recalls(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+) -> None:
+    experiment["training"]["epochs"] = 1
+    model = trained(inputs, experiment, tmp_path)
+    content = torch.load(model, weights_only=True)
+    content["validation"]["de"] += 1.0
+    torch.save(content, model)
+    with pytest.raises(InputError, match="chosen by another definition of recall"):
+        evaluated(inputs, model, tmp_path)
+    assert not (tmp_path / "test.json").exists()
+
+
+def test_features_of_another_backbone_are_refused(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+) -> None:
+    experiment["features"] = {"backbone": "nine things"}
+    with pytest.raises(InputError, match="backbone: found 'eight things', expected 'nine things'"):
+        trained(inputs, experiment, tmp_path)
