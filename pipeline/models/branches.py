@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from pipeline.models.universal import linear, mean_of_words
+from pipeline.models.universal import linear
 
 
 class RecurrentBranch(nn.Module):
@@ -30,18 +30,20 @@ class RecurrentBranch(nn.Module):
 
 
 class MeanBranch(nn.Module):
-    """Sentence branch without recurrence: mean of the words and a pair of linear layers.
+    """Sentence branch without recurrence: mean of the words, batch norm, linear layer, L2.
 
-    MULE names it as the alternative that Wang et al. (2019) and Burns et al. (2019) found strong.
+    MULE names mean-pooled features as the alternative that Wang et al. (2019) and Burns et al. (2019) found
+    strong. With a language's own linear layer before it, this one makes their pair of layers.
     """
 
-    def __init__(self, size: int, hidden: int, multimodal: int, dropout: float, momentum: float):
+    def __init__(self, size: int, multimodal: int, momentum: float):
         super().__init__()
-        self.layers = _two_layers(size, hidden, multimodal, dropout, momentum)
+        self.norm = nn.BatchNorm1d(size, momentum=momentum)
+        self.projection = linear(size, multimodal)
 
-    def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """Universal word vectors (B, W, d) and word counts (B,) to unit vectors (B, e)."""
-        return F.normalize(self.layers(mean_of_words(words, lengths)), dim=-1)
+    def forward(self, means: Tensor) -> Tensor:
+        """Mean universal word vectors (B, d) to unit vectors (B, e)."""
+        return F.normalize(self.projection(self.norm(means)), dim=-1)
 
 
 class ImageBranch(nn.Module):
@@ -49,32 +51,22 @@ class ImageBranch(nn.Module):
 
     def __init__(self, size: int, hidden: int, multimodal: int, dropout: float, momentum: float):
         super().__init__()
-        self.layers = _two_layers(size, hidden, multimodal, dropout, momentum)
+        self.layers = nn.Sequential(
+            linear(size, hidden),
+            nn.BatchNorm1d(hidden, momentum=momentum),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            linear(hidden, multimodal),
+        )
 
     def forward(self, features: Tensor) -> Tensor:
         """CNN features (n, size) to unit vectors (n, e)."""
         return F.normalize(self.layers(features), dim=-1)
 
 
-def _two_layers(size: int, hidden: int, out: int, dropout: float, momentum: float) -> nn.Sequential:
-    return nn.Sequential(
-        linear(size, hidden),
-        nn.BatchNorm1d(hidden, momentum=momentum),
-        nn.ReLU(),
-        nn.Dropout(dropout),
-        linear(hidden, out),
-    )
-
-
 def sentence_branch(model: Mapping[str, Any]) -> nn.Module:
     """The sentence branch that the `model` settings ask for by `recurrent`: lstm, gru or mean."""
     if model["recurrent"] == "mean":
-        return MeanBranch(
-            model["universal"],
-            model["hidden"],
-            model["multimodal"],
-            model["dropout"],
-            model["batch_norm_momentum"],
-        )
+        return MeanBranch(model["universal"], model["multimodal"], model["batch_norm_momentum"])
     cell = {"lstm": nn.LSTM, "gru": nn.GRU}[model["recurrent"]]
     return RecurrentBranch(cell, model["universal"], model["hidden"], model["multimodal"])

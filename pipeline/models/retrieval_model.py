@@ -48,6 +48,7 @@ class RetrievalModel(nn.Module):
     ):
         super().__init__()
         self.universal = UniversalEmbedding(vectors, model["universal"], model["universal_mean"])
+        self.recurrent = model["recurrent"]
         keys = ["shared"] if branches == "shared" else self.languages
         self.branches = nn.ModuleDict({key: sentence_branch(model) for key in keys})
         self.image_branch = ImageBranch(
@@ -74,25 +75,33 @@ class RetrievalModel(nn.Module):
 
         A shared branch sees the sentences of all languages in one call.
         """
-        words = {language: self.universal[language](batch.ids) for language, batch in sentences.items()}
-        lengths = {language: batch.lengths for language, batch in sentences.items()}
-        multimodal = self._run_branches(words, lengths)
+        means = {language: self.universal.means(language, batch) for language, batch in sentences.items()}
+        multimodal = self._read_means(means) if self.recurrent == "mean" else self._read_words(sentences)
         return {
-            language: Embedded(
-                self.universal.sentences(words[language], lengths[language]), multimodal[language]
-            )
+            language: Embedded(F.normalize(means[language], dim=-1), multimodal[language])
             for language in sentences
         }
 
-    def _run_branches(self, words: Mapping[str, Tensor], lengths: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def _read_means(self, means: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        if "shared" not in self.branches:
+            return {language: self.branches[language](part) for language, part in means.items()}
+        return _split(self.branches["shared"](torch.cat(list(means.values()))), means)
+
+    def _read_words(self, sentences: Mapping[str, Sentences]) -> dict[str, Tensor]:
+        words = {language: self.universal[language](batch.ids) for language, batch in sentences.items()}
+        lengths = {language: batch.lengths for language, batch in sentences.items()}
         if "shared" not in self.branches:
             return {
                 language: self.branches[language](words[language], lengths[language]) for language in words
             }
         longest = max(batch.shape[1] for batch in words.values())
         padded = [F.pad(batch, (0, 0, 0, longest - batch.shape[1])) for batch in words.values()]
-        out = self.branches["shared"](torch.cat(padded), torch.cat(list(lengths.values())))  # (all, e)
-        return dict(zip(words, out.split([len(batch) for batch in lengths.values()]), strict=True))
+        return _split(self.branches["shared"](torch.cat(padded), torch.cat(list(lengths.values()))), lengths)
+
+
+def _split(rows: Tensor, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Cut rows of all languages (all, e) into each language's, as many as its part has."""
+    return dict(zip(parts, rows.split([len(part) for part in parts.values()]), strict=True))
 
 
 def count_parameters(module: nn.Module) -> int:

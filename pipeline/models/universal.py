@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+
+from pipeline.words.corpus import Sentences
 
 
 class WordEmbedding(nn.Module):
@@ -59,10 +60,15 @@ class UniversalEmbedding(nn.Module):
         assert isinstance(embedding, WordEmbedding)
         return embedding
 
-    def sentences(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """u: universal word vectors (B, W, d) and word counts (B,) to unit vectors (B, d)."""
-        mean = words.mean(1) if self.mean == "padded" else mean_of_words(words, lengths)
-        return F.normalize(mean, dim=-1)
+    def means(self, language: str, sentences: Sentences) -> Tensor:
+        """Mean universal word vector of each sentence, (B, d); its unit vector is u.
+
+        The mean is taken before the linear layer, which gives the same and costs a word's share.
+        """
+        words = self[language].table(sentences.ids)  # (B, W, 300), zeros at padding
+        width = sentences.ids.shape[1] if self.mean == "padded" else sentences.lengths[:, None]
+        projected: Tensor = self[language].projection(words.sum(1) / width)
+        return projected
 
     def drift(self) -> Tensor:
         """Mean over languages of 1/2 sum (E - E0)^2."""
@@ -87,12 +93,6 @@ def linear(size: int, out: int) -> nn.Linear:
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)
     return layer
-
-
-def mean_of_words(words: Tensor, lengths: Tensor) -> Tensor:
-    """Mean over each sentence's words, (B, W, d) and (B,) to (B, d); padding does not count."""
-    mask = torch.arange(words.shape[1], device=words.device) < lengths[:, None]  # (B, W)
-    return (words * mask[:, :, None]).sum(1) / lengths[:, None]
 
 
 class _Reversal(torch.autograd.Function):

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from pipeline.models.losses import (
     Anchored,
@@ -58,9 +59,8 @@ def pretraining_terms(
     """The neighbourhood constraints on u alone (MULE: pretraining MULE with paired sentences)."""
     anchored = []
     for language, rows in drawn.rows.items():
-        batch = corpus.languages[language].take(rows)
-        u = universal.sentences(universal[language](batch.ids), batch.lengths)
-        anchored.append(_anchored(u, drawn, language))
+        means = universal.means(language, corpus.languages[language].take(rows))
+        anchored.append(_anchored(functional.normalize(means, dim=-1), drawn, language))
     return {"neighborhood": neighborhood_loss(anchored, triplets)}
 
 

@@ -39,7 +39,7 @@ class Project:
         return subprocess.run(
             ["snakemake", "--configfile", "small.yaml", *arguments],
             cwd=self.folder,
-            env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1", "PYTHONPATH": ""},
+            env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"},
             capture_output=True,
             text=True,
         )

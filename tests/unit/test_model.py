@@ -7,7 +7,6 @@ import torch
 from torch.nn import functional as F
 
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
-from pipeline.models.universal import mean_of_words
 from pipeline.words.corpus import Sentences
 
 PAPER: dict[str, Any] = {
@@ -76,15 +75,18 @@ def test_the_shared_branch_sees_languages_alike_and_separate_ones_do_not() -> No
         assert torch.allclose(both["en"].multimodal, both["de"].multimodal) == alike
 
 
-def test_mean_of_words_by_hand() -> None:
-    words = torch.tensor([[[1.0, 2.0], [3.0, 6.0], [9.0, 9.0]]])
-    assert mean_of_words(words, torch.tensor([2])).tolist() == [[2.0, 4.0]]
+def test_the_mean_runs_over_projected_words_and_not_over_padding() -> None:
+    universal = model("shared", SMALL).universal
+    row = Sentences(torch.tensor([[3, 5, 0, 0]]), torch.tensor([2]))
+    words = universal["en"](row.ids)[0]
+    torch.testing.assert_close(universal.means("en", row)[0], (words[0] + words[1]) / 2)
 
 
 def test_padded_mean_adds_the_layers_bias() -> None:
     """The authors' code averages over padding too, where a linear layer gives its bias."""
     made = model("shared", {**SMALL, "universal_mean": "padded"})
     embedding = made.universal["en"]
+    torch.nn.init.normal_(embedding.projection.bias)
     row = Sentences(torch.tensor([[3, 0, 0]]), torch.tensor([1]))
     expected = (embedding(torch.tensor([[3]]))[0, 0] + 2 * embedding.projection.bias) / 3
     found = made.embed_sentences({"en": row})["en"].universal[0]

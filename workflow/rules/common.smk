@@ -12,11 +12,6 @@ from pipeline import code, settings as configuration
 from pipeline.errors import InputError
 from pipeline.tables.cells import cells
 
-# Stages run as `python -m pipeline`, also from another working directory.
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    [str(workflow.basedir), *filter(None, [os.environ.get("PYTHONPATH")])]
-)
-
 try:
     SETTINGS = configuration.load(config, Path(workflow.basedir, "config"))
 except InputError as error:
