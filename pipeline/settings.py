@@ -7,7 +7,9 @@ changed key reruns nothing else.
 
 import copy
 import difflib
+import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,9 @@ from jsonschema.exceptions import ValidationError
 from pipeline.errors import InputError, raise_together
 
 Settings = dict[str, Any]
+
+# What JSON takes for a number or a truth value; `no` stays the Norwegian language.
+_PLAIN = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false")
 
 # Experiment blocks that are None for an experiment that does not use them.
 SWITCHED = ("neighborhood", "classifier")
@@ -40,12 +45,23 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
         "experiments": _read(folder / "experiments.yaml"),
         "tables": {path.stem: _read(path) for path in sorted((folder / "tables").glob("*.yaml"))},
     }
-    settings = overlaid(settings, user)
+    settings = overlaid(settings, _typed(user))
     mistakes = [_described(error) for error in Draft202012Validator(schema).iter_errors(settings)]
     if not mistakes:
         mistakes = list(_contradictions(settings))
     raise_together(mistakes, "The configuration has mistakes:")
     return _with_paths_expanded(settings)
+
+
+def _typed(value: Any) -> Any:
+    """Numbers and truth values in lists and blocks, which Snakemake's --config hands over as text."""
+    if isinstance(value, Mapping):
+        return {key: _typed(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_typed(inner) for inner in value]
+    if isinstance(value, str) and _PLAIN.fullmatch(value):
+        return json.loads(value)
+    return value
 
 
 def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> Settings:

@@ -75,6 +75,14 @@ def test_paths_take_environment_variables(monkeypatch: pytest.MonkeyPatch) -> No
         load(sources={"mirror": "$SOME_FOLDER/mirror"})
 
 
+def test_numbers_from_the_command_line_are_numbers() -> None:
+    """Snakemake hands --config seeds=[0,1] training={learning_rate: 1e-3} over as text."""
+    found = load(seeds=["0", "1"], training={"learning_rate": "1e-3", "repeat_captions": "true"})
+    assert found["seeds"] == [0, 1]
+    assert found["training"]["learning_rate"] == 0.001
+    assert found["training"]["repeat_captions"] is True
+
+
 def experiment(settings: dict[str, Any], name: str) -> dict[str, Any]:
     return configuration.experiment_settings(settings, "multi30k", name, 0)
 
