@@ -7,14 +7,14 @@ RUN := . .venv/bin/activate &&
 .PHONY: demo test check lock clean help
 
 help:
-	@echo "make demo   results/table4.csv on embedded data: about 10 minutes on 2 cores after installation, 7 GB disk"
+	@echo "make demo   results/table4.csv on embedded data: about 11 minutes on 2 cores after installation, 7 GB disk"
 	@echo "make test   the tests: about 10 minutes on 2 cores after installation"
 	@echo "make check  lint, format and types"
 	@echo "make lock   resolve requirements*.in into requirements.lock"
 	@echo "make clean  delete .venv, work/ and results/*.csv"
 
 demo: $(READY)
-	@echo "Table 4 of the MULE paper on embedded data: about 10 minutes on 2 cores, 200 MB under work/."
+	@echo "Table 4 of the MULE paper on embedded data: about 11 minutes on 2 cores, 200 MB under work/."
 	$(RUN) snakemake results/table4.csv --cores all
 
 test: $(READY)
