@@ -137,6 +137,7 @@ def table_settings(settings: Settings, name: str) -> Settings:
         "seeds": settings["seeds"],
         "table": settings["tables"][name],
         "datasets": {data["stands_for"]: dataset for dataset, data in settings["datasets"].items()},
+        "own_origins": {dataset: data["own_origins"] for dataset, data in settings["datasets"].items()},
         "one_per_language": [key for key in made if made[key].get("one_per_language")],
     }
 

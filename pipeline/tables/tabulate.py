@@ -75,7 +75,8 @@ def _lines(
 def _printed(numbers: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Mean recalls in the paper's rows and columns; a row is known by its number in the paper."""
     recalls = numbers[numbers["metric"] == "mR"].set_index("row")
-    column = recalls["dataset"] + " " + recalls["language"]
+    named = zip(recalls["dataset"], recalls["language"], strict=True)
+    column = [_column(settings, dataset, language) for dataset, language in named]
     wide = recalls.assign(column=column).pivot(columns="column", values="measured")
     heads = recalls[[key for key in ROW_COLUMNS if key != "row"]]
     heads = heads[~heads.index.duplicated()].loc[:, (heads != "").any()]
@@ -83,6 +84,12 @@ def _printed(numbers: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame
     return heads.join(wide[list(dict.fromkeys(column))]).assign(
         metric="mR", scale=settings["scale"], seeds=seeds
     )
+
+
+def _column(settings: Mapping[str, Any], dataset: str, language: str) -> str:
+    """A column's name; captions that are not by people are marked with their origin."""
+    origin = settings["own_origins"][dataset].get(language)
+    return f"{dataset} {language}" + (f" ({origin})" if origin else "")
 
 
 def _by_key(paths: Sequence[Path]) -> dict[Key, Row]:

@@ -86,6 +86,7 @@ def test_the_pilots_second_data_set_fills_mscocos_columns(tmp_path: Path) -> Non
     of = settings("table4", scale="pilot")
     table, comparison = made(tmp_path, of, evaluations(tmp_path, of))
     assert "flickr8kcn zh" in table
+    assert "flickr8kcn ja (google)" in table  # its captions are by a machine, and the table says so
     chinese = comparison[(comparison["dataset"] == "flickr8kcn") & (comparison["language"] == "zh")]
     assert chinese[(chinese["row"] == 7) & (chinese["metric"] == "mR")]["paper"].tolist() == [74.8]
 
