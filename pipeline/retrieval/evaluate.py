@@ -43,7 +43,7 @@ def evaluate(
             queries' where these are translated.
         translated_queries: tables of test captions translated into the model's only language; each gives
             the recalls of its source language (MULE, Table 4(b), first row).
-        settings: what the model must have been trained with, and `threads`.
+        settings: `threads`, CPU threads to use; all else is in the model file.
         output: JSON with scale, dataset, experiment, seed, epoch, validation, and test by language.
     """
     torch.set_num_threads(settings["threads"])

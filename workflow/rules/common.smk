@@ -176,14 +176,19 @@ def experiment(wildcards):
     return configuration.expanded(SETTINGS, wildcards.dataset)[wildcards.experiment]
 
 
-def own_sentences(wildcards):
-    """Tokenised captions of an experiment's languages."""
+def tokenised(wildcards, languages):
+    """Tokenised captions of some languages of a data set."""
     return expand(
         "work/{scale}/{dataset}/tokens/{language}.csv",
         scale=wildcards.scale,
         dataset=wildcards.dataset,
-        language=experiment(wildcards)["languages"],
+        language=languages,
     )
+
+
+def own_sentences(wildcards):
+    """Tokenised captions of an experiment's languages."""
+    return tokenised(wildcards, experiment(wildcards)["languages"])
 
 
 def training_translations(wildcards):
@@ -234,17 +239,10 @@ def translated_queries(wildcards):
 
 
 def evaluated_sentences(wildcards):
-    """Tokenised captions of an experiment's languages, and of the queries' where these are translated."""
-    own = own_sentences(wildcards)
+    """Tokenised captions of an experiment's languages, or of all where queries are translated."""
     if wildcards.queries == "own":
-        return own
-    every = expand(
-        "work/{scale}/{dataset}/tokens/{language}.csv",
-        scale=wildcards.scale,
-        dataset=wildcards.dataset,
-        language=DATASETS[wildcards.dataset]["languages"],
-    )
-    return own + [path for path in every if path not in own]
+        return own_sentences(wildcards)
+    return tokenised(wildcards, DATASETS[wildcards.dataset]["languages"])
 
 
 def table_settings(wildcards):
