@@ -2,15 +2,19 @@
 
 import csv
 import gzip
+import tarfile
+import zipfile
 import zlib
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
 from pipeline.captions.table import COLUMNS
 from pipeline.errors import InputError, raise_together
 from pipeline.files import existing
+
+_UNREADABLE = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, RuntimeError)
 
 
 class Sources:
@@ -28,19 +32,65 @@ class Sources:
         path = self.folder / name
         try:
             content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-            text = content.decode("utf-8-sig")
+            return split_lines(content)
         except FileNotFoundError:
             self.mistakes.append(f"{path}: not there; download it (workflow/sources.csv has its URL)")
         except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
             self.mistakes.append(f"{path}: cannot be read: {error}; download it again")
-        else:
-            # Not splitlines(), which also ends a line at rarer separators that stand inside captions.
-            return [line.strip() for line in text.removesuffix("\n").split("\n")]
         return []
+
+    def members(self, container: Path, names: Collection[str]) -> dict[str, bytes]:
+        """Contents of the files with these names, at any depth of a folder or a ZIP or tar archive.
+
+        Nothing is unpacked. Of several files of a name the first counts, and the others are mistakes.
+        """
+        found: dict[str, bytes] = {}
+        try:
+            for member, content in _members(container, names):
+                name = PurePosixPath(member).name
+                if name in found:
+                    self.mistakes.append(f"{container}: holds a second {name}: {member}; keep one of them")
+                found.setdefault(name, content)
+        except FileNotFoundError:
+            self.mistakes.append(f"{container}: not there; get it (workflow/sources.csv says where)")
+        except _UNREADABLE as error:
+            reason = str(error).partition("\n")[0].rstrip(":")
+            self.mistakes.append(f"{container}: cannot be read: {reason}; get it again")
+        else:
+            missing = sorted(set(names) - set(found))
+            if missing:
+                self.mistakes.append(f"{container}: holds no {', '.join(missing)}; is it the published file?")
+        return found
 
     def check(self) -> None:
         """Raise an `InputError` that lists every mistake noted so far."""
         raise_together(self.mistakes, f"{self.folder}: the sources cannot be used:")
+
+
+def split_lines(content: bytes) -> list[str]:
+    """Lines of a text in UTF-8, without outer white space or an empty end.
+
+    Not splitlines(), which also ends a line at rarer separators that stand inside captions.
+    """
+    return [line.strip() for line in content.decode("utf-8-sig").removesuffix("\n").split("\n")]
+
+
+def _members(container: Path, names: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    """Path inside the container and content of each file that has one of the names."""
+    if container.is_dir():
+        paths = sorted(path for path in container.rglob("*") if path.name in names and path.is_file())
+        yield from ((path.relative_to(container).as_posix(), path.read_bytes()) for path in paths)
+    elif zipfile.is_zipfile(container):
+        with zipfile.ZipFile(container) as file:
+            yield from (
+                (name, file.read(name)) for name in file.namelist() if PurePosixPath(name).name in names
+            )
+    else:
+        with tarfile.open(container) as archive:
+            for member in archive:
+                if member.isfile() and PurePosixPath(member.name).name in names:
+                    content = archive.extractfile(member)
+                    yield member.name, content.read() if content else b""
 
 
 def restricted(captions: pd.DataFrame, image_list: Path) -> pd.DataFrame:

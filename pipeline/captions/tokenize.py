@@ -4,6 +4,7 @@ The MULE paper names no tokeniser and says nothing of punctuation. Ours:
 
 - European and other spaced languages: Moses, as in Multi30K's published `lc.norm.tok` files (lower-cased,
   punctuation normalised, tokenised), without its HTML escapes.
+  Languages that Moses has no rules for get its general ones, and a warning.
 - Chinese: jieba, with its hidden Markov model for words that its dictionary lacks.
 - Japanese: SudachiPy, mode A (shortest units, the nearest to the MeCab units of FastText's vectors).
 - Tokens without a letter or digit are dropped: the mean of the word vectors (u) would give a full stop
@@ -24,6 +25,10 @@ log = logging.getLogger("pipeline")
 
 Tokenizer = Callable[[str], list[str]]
 
+UNSPACED = frozenset(("bo", "dz", "km", "lo", "my", "th"))  # written without spaces, and no tokeniser here
+
+_WITHOUT_RULES = ("af", "ar", "ko")  # the general rules do well for these
+_TURKISH = str.maketrans("Iİ", "ıi")  # lower() would give I a dot, and İ a second one
 _INVISIBLE = str.maketrans(dict.fromkeys("\u00ad\u200b\ufeff"))  # stand inside words of the published text
 
 
@@ -58,24 +63,35 @@ def tokenizer(language: str) -> Tokenizer:
     """A function from a caption to its lower-cased words, without punctuation.
 
     Raises:
-        InputError: no tokeniser is known for the language.
+        InputError: the language is written without spaces, and no tokeniser is known for it.
     """
-    if language not in _TOKENIZERS:
+    if language in UNSPACED:
         raise InputError(
-            f"There is no tokeniser for {language!r}; there are {', '.join(sorted(_TOKENIZERS))}."
+            f"There is no tokeniser for {language!r}, which is written without spaces; "
+            f"of such languages there are {', '.join(sorted(_TOKENIZERS))}."
         )
-    split = _TOKENIZERS[language](language)
+    split = _TOKENIZERS.get(language, moses)(language)
     return lambda caption: [token for token in split(caption) if any(map(str.isalnum, token))]
 
 
 def moses(language: str) -> Tokenizer:
-    """Multi30K's preprocessing: lower case, Moses punctuation normalisation, Moses tokeniser."""
-    from sacremoses import MosesPunctNormalizer, MosesTokenizer
+    """Multi30K's preprocessing: lower case, Moses punctuation normalisation, Moses tokeniser.
 
+    Accents are joined with their letters first (NFC), because Moses splits words at accents of their own.
+    """
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer
+    from sacremoses.corpus import NonbreakingPrefixes
+
+    if language not in NonbreakingPrefixes().available_langs and language not in _WITHOUT_RULES:
+        log.warning(
+            "Moses has no rules for %r: words are split at blanks and punctuation, also at apostrophes, and "
+            "a full stop stays with English abbreviations; look at the tokens", language,
+        )  # fmt: skip
     normalizer, splitter = MosesPunctNormalizer(lang=language), MosesTokenizer(lang=language)
 
     def split(caption: str) -> list[str]:
-        text = caption.translate(_INVISIBLE).lower()
+        text = unicodedata.normalize("NFC", caption.translate(_INVISIBLE))
+        text = (text.translate(_TURKISH) if language in ("az", "tr") else text).lower()
         return splitter.tokenize(normalizer.normalize(text), escape=False)
 
     return split
@@ -101,8 +117,4 @@ def _folded(caption: str) -> str:
     return unicodedata.normalize("NFKC", caption.translate(_INVISIBLE)).lower()
 
 
-_TOKENIZERS: dict[str, Callable[[str], Tokenizer]] = {
-    **dict.fromkeys(("af", "ar", "cs", "de", "en", "fr", "ko", "ru"), moses),
-    "ja": _sudachi,
-    "zh": _jieba,
-}
+_TOKENIZERS: dict[str, Callable[[str], Tokenizer]] = {"ja": _sudachi, "zh": _jieba}  # all others: Moses

@@ -1,0 +1,138 @@
+"""Captions of your own: one CSV file with a row for each caption."""
+
+import csv
+import logging
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+import pandas as pd
+
+from pipeline.captions.sources import caption_table
+from pipeline.captions.split import Split, drawn_split
+from pipeline.captions.table import COLUMNS, SPLITS
+from pipeline.captions.tokenize import UNSPACED
+from pipeline.errors import InputError, raise_together
+from pipeline.files import existing
+
+log = logging.getLogger("pipeline")
+
+NEEDED = ("image", "language", "caption")
+OPTIONAL = ("split", "origin", "source_language")
+
+_CODE = re.compile(r"[a-z]{2}")
+_ENDING = re.compile(r"\.(?:jpe?g|png|gif|bmp|webp|tiff?)$", re.IGNORECASE)
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+_SHOWN = 10  # line numbers of one kind of mistake
+
+Row = dict[str, str]
+
+
+def read_own(path: Path) -> tuple[pd.DataFrame, bool]:
+    """Caption table of a CSV file (UTF-8), and whether it gives the split; where not, all is for training.
+
+    Columns: `image`, an id or a file's name (photos/a.jpg is the image a); `language`, ISO 639-1; `caption`;
+    and if wanted `split` (train, val, test), `origin` (human where there is none) and `source_language`.
+    White space around and line breaks inside a field become single blanks.
+
+    Raises:
+        InputError: lists every mistake with the numbers of its lines.
+    """
+    existing(path, "the table of captions", f"Give a CSV file with columns {', '.join(NEEDED)}.")
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            columns = list(reader.fieldnames or [])
+            raise_together(_column_mistakes(columns), f"{path}: not a table of captions:")
+            mistakes: dict[str, list[int]] = defaultdict(list)
+            rows = list(_rows(reader, mistakes))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8: {error}. Save it as CSV in UTF-8.") from None
+    except csv.Error as error:
+        raise InputError(f"{path}: line {reader.line_num}: not CSV: {error}.") from None
+    if not rows and not any(mistakes.values()):
+        mistakes["it has a header but no captions; expected at least one row"] = []
+    raise_together(map(_said, mistakes.items()), f"{path}: not a table of captions:")
+    return caption_table([tuple(row[column] for column in COLUMNS) for row in rows]), "split" in columns
+
+
+def tenths(images: set[str], seed: int) -> Split:
+    """Draw a tenth of the images for testing and a tenth for validation, at least one of each."""
+    if len(images) < 3:
+        raise InputError(
+            f"There are {len(images)} images; three are needed to train, validate and test. Give more."
+        )
+    tenth = max(1, round(len(images) / 10))
+    log.info(
+        "no column `split`: %d test and %d validation images of %d are drawn with seed %d",
+        tenth, tenth, len(images), seed,
+    )  # fmt: skip
+    return drawn_split(images, tenth, tenth, seed)
+
+
+def _column_mistakes(columns: list[str]) -> list[str]:
+    known = (*NEEDED, *OPTIONAL)
+    return [
+        *(
+            f"column {name!r} is missing; found {', '.join(columns)}"
+            for name in NEEDED
+            if name not in columns
+        ),
+        *(
+            f"column {name!r} is unknown; take it out or rename it, known are {', '.join(known)}"
+            for name in columns
+            if name not in known
+        ),
+        *(f"column {name!r} comes twice" for name in known if columns.count(name) > 1),
+    ]
+
+
+def _rows(reader: "csv.DictReader[str]", mistakes: dict[str, list[int]]) -> Iterator[Row]:
+    """Rows in the columns of a caption table; mistakes are noted with the lines that they begin in."""
+    file_of: dict[str, str] = {}
+    split_of: dict[str, str] = {}
+    for read in reader:
+        if None in read or None in read.values():
+            mistakes[f"not the {len(reader.fieldnames or [])} fields of the header"].append(reader.line_num)
+            continue
+        given = {column: " ".join(value.split()) for column, value in read.items()}
+        row = {"split": "train", "origin": "human", "source_language": "", **given}
+        row["image"] = _image(given["image"])
+        found = list(_field_mistakes(row))
+        if file_of.setdefault(row["image"], given["image"]) != given["image"]:
+            found.append("an image of the same id as another file's")
+        if split_of.setdefault(row["image"], row["split"]) != row["split"]:
+            found.append("an image in more than one split")
+        breaks = sum(len(_LINE_BREAK.findall(value)) for value in read.values())
+        for mistake in found:
+            mistakes[mistake].append(reader.line_num - breaks)
+        yield row
+    if "split" in (reader.fieldnames or []):
+        for missing in sorted(set(SPLITS) - set(split_of.values())):
+            mistakes[f"no image is in the split {missing}"] = []
+
+
+def _field_mistakes(row: Row) -> Iterator[str]:
+    yield from (f"{column} is empty" for column in ("image", "caption", "origin") if not row[column])
+    if row["split"] not in SPLITS:
+        yield f"split is {row['split']!r}; expected train, val or test"
+    if not _CODE.fullmatch(row["language"]):
+        yield f"language is {row['language']!r}; expected a two-letter code (ISO 639-1) such as en"
+    elif row["language"] in UNSPACED:
+        yield f"language {row['language']!r} is written without spaces and has no tokeniser here"
+    if row["source_language"] and not _CODE.fullmatch(row["source_language"]):
+        yield f"source_language is {row['source_language']!r}; expected nothing or a two-letter code"
+
+
+def _image(written: str) -> str:
+    """Id of an image: its name without folder and without the ending of an image file."""
+    return _ENDING.sub("", PurePosixPath(written.replace("\\", "/")).name)
+
+
+def _said(mistake: tuple[str, list[int]]) -> str:
+    what, lines = mistake
+    if not lines:
+        return what
+    more = f" and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
+    return f"{what}: line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:_SHOWN]))}{more}"
