@@ -6,16 +6,38 @@ from pathlib import Path
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `tabulate`."""
+    """Add `tabulate`, `count-captions` and `vocabulary-overlap`."""
     parser = subparsers.add_parser(
         "tabulate", help="one table of a paper, and its numbers beside the paper's"
     )
     parser.add_argument("--settings", type=json.loads, required=True, help="JSON: scale, table, datasets")
     parser.add_argument("--evaluations", type=Path, nargs="+", required=True, help="what `evaluate` made")
+    _add_tables(parser)
+    parser.set_defaults(run=_tabulate)
+
+    parser = subparsers.add_parser("count-captions", help="images and descriptions (MULE, Table 1)")
+    parser.add_argument("--captions", nargs="+", required=True, metavar="DATASET=TABLE", help=_CAPTIONS)
+    parser.add_argument("--settings", type=json.loads, required=True, help="JSON: scale, datasets")
+    _add_tables(parser)
+    parser.set_defaults(run=_count_captions)
+
+    parser = subparsers.add_parser("vocabulary-overlap", help="shared words of languages (Lessons, Table 1)")
+    parser.add_argument("--translation", nargs="+", required=True, metavar="LANGUAGE=FILE", help=_TOKENS)
+    parser.add_argument("--comparable", nargs="+", required=True, metavar="LANGUAGE=FILE", help=_TOKENS)
+    parser.add_argument("--minimum-count", type=int, default=4, help="times that a word must be seen")
+    parser.add_argument("--scale", default="", help="what the columns `scale` say")
+    _add_tables(parser)
+    parser.set_defaults(run=_vocabulary_overlap)
+
+
+_CAPTIONS = "a data set's name in the paper, and the caption table that stands for it"
+_TOKENS = "tokenised training text, or a sentence table (.csv); a language may have several files"
+
+
+def _add_tables(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--papers", type=Path, required=True, help="CSV of the papers' numbers")
     parser.add_argument("--table", type=Path, required=True, help="CSV to write, as the paper prints it")
     parser.add_argument("--comparison", type=Path, required=True, help="CSV to write, one number a line")
-    parser.set_defaults(run=_tabulate)
 
 
 def _tabulate(arguments: argparse.Namespace) -> None:
@@ -28,3 +50,49 @@ def _tabulate(arguments: argparse.Namespace) -> None:
         arguments.table,
         arguments.comparison,
     )
+
+
+def _count_captions(arguments: argparse.Namespace) -> None:
+    from pipeline.errors import InputError
+    from pipeline.tables.data import count_captions
+
+    captions = _named_files(arguments.captions)
+    several = [name for name, paths in captions.items() if len(paths) > 1]
+    if several:
+        raise InputError(f"--captions: {', '.join(several)}: several tables; give one for each data set.")
+    count_captions(
+        arguments.settings,
+        {name: paths[0] for name, paths in captions.items()},
+        arguments.papers,
+        arguments.table,
+        arguments.comparison,
+    )
+
+
+def _vocabulary_overlap(arguments: argparse.Namespace) -> None:
+    from pipeline.tables.overlap import vocabulary_overlap
+
+    portions = {
+        "translation": _named_files(arguments.translation),
+        "comparable": _named_files(arguments.comparable),
+    }
+    vocabulary_overlap(
+        portions,
+        arguments.minimum_count,
+        arguments.scale,
+        arguments.papers,
+        arguments.table,
+        arguments.comparison,
+    )
+
+
+def _named_files(given: list[str]) -> dict[str, list[Path]]:
+    """Files by the name before their `=`."""
+    from pipeline.errors import raise_together
+
+    wrong = [item for item in given if not all(item.partition("="))]
+    raise_together((f"found {item!r}" for item in wrong), "Expected NAME=FILE:")
+    files: dict[str, list[Path]] = {}
+    for name, _, path in (item.partition("=") for item in given):
+        files.setdefault(name, []).append(Path(path))
+    return files

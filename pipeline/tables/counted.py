@@ -1,0 +1,27 @@
+"""What the tables that count a data set's text share: lines beside the paper's numbers, and files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pipeline.files import existing, written_beside
+from pipeline.tables.tabulate import COMPARISON_COLUMNS
+
+Row = dict[str, Any]
+
+
+def paper_rows(path: Path, paper: str, table: str) -> list[Row]:
+    """A table's numbers in the paper, as printed, in the paper's order; columns as in papers.csv."""
+    existing(path, "the papers' numbers", "Give pipeline/tables/papers.csv.")
+    every = pd.read_csv(path, dtype=str, keep_default_na=False)
+    return every[(every["paper"] == paper) & (every["table"] == table)].to_dict("records")
+
+
+def write_tables(printed: pd.DataFrame, table: Path, lines: Sequence[Row], comparison: Path) -> None:
+    """Write a table as it is printed, and one number a line beside the paper's; columns as of `tabulate`."""
+    with written_beside(comparison) as temporary:
+        pd.DataFrame(lines, columns=COMPARISON_COLUMNS).to_csv(temporary, index=False, lineterminator="\n")
+    with written_beside(table) as temporary:
+        printed.to_csv(temporary, index=False, lineterminator="\n")

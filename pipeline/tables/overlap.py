@@ -1,0 +1,145 @@
+"""Lessons learned (Kádár et al. 2018), Table 1 and Section 4: how far languages share a vocabulary."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline.captions.table import read_sentences
+from pipeline.errors import InputError, raise_together
+from pipeline.tables.counted import Row, paper_rows, write_tables
+
+PAPER, TABLE, DATASET = "lessons", "1", "multi30k"
+
+Files = Mapping[str, Sequence[Path]]  # language -> files
+Vocabularies = dict[str, set[str]]  # language -> words
+
+
+def vocabulary_overlap(
+    portions: Mapping[str, Files], minimum_count: int, scale: str, papers: Path, table: Path, comparison: Path
+) -> None:
+    """Write Table 1 with the sizes that Section 4 tells, and the same with one number a line.
+
+    A word is a token between blanks, punctuation included, seen `minimum_count` times in a language's files.
+    The table has a row a portion and language: the Jaccard coefficients |A and B| / |A or B| with the
+    languages from itself on, its number of words, and of its portion the sum (`total`) and size of the union.
+
+    Args:
+        portions: `translation` and `comparable`, for each language the published tokens of the training text.
+            A file whose name ends with .csv is a sentence table instead, of which the split train counts;
+            its tokens have no punctuation, so that the numbers are not the paper's even on the same text.
+        scale: what the columns `scale` say.
+        papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
+
+    Raises:
+        InputError: lists every file that is missing or unreadable, and languages without a frequent word.
+    """
+    mistakes: list[str] = []
+    if minimum_count < 1:
+        mistakes.append(f"--minimum-count: found {minimum_count}; expected 1 or more")
+    vocabularies = {
+        portion: {
+            language: _vocabulary(language, paths, minimum_count, mistakes)
+            for language, paths in files.items()
+        }
+        for portion, files in portions.items()
+    }
+    raise_together(mistakes, f"{table}: the vocabularies cannot be counted:")
+    printed = [row for portion, found in vocabularies.items() for row in _printed(portion, found)]
+    languages = list(dict.fromkeys(language for found in vocabularies.values() for language in found))
+    columns = ["portion", "language", *languages, "words", "total", "union"]
+    lines = [line for portion, found in vocabularies.items() for line in _lines(portion, found)]
+    paper = {_key(row): row for row in paper_rows(papers, PAPER, TABLE)}
+    write_tables(
+        pd.DataFrame(printed, columns=columns).assign(minimum_count=minimum_count, scale=scale),
+        table,
+        [_beside(line, paper) | {"scale": scale} for line in lines],
+        comparison,
+    )
+
+
+def jaccard(first: set[str], second: set[str]) -> float:
+    """|A and B| / |A or B|; 0 for two empty sets."""
+    return len(first & second) / max(1, len(first | second))
+
+
+def _vocabulary(language: str, paths: Sequence[Path], minimum_count: int, mistakes: list[str]) -> set[str]:
+    counts: Counter[str] = Counter()
+    for path in paths:
+        try:
+            counts.update(_tokens(path, language))
+        except (InputError, OSError, UnicodeDecodeError) as error:
+            mistakes.append(
+                str(error) if isinstance(error, InputError) else f"{path}: cannot be read: {error}"
+            )
+    frequent = {word for word, count in counts.items() if count >= minimum_count}
+    if counts and not frequent:
+        mistakes.append(f"{language}: no word of its files is seen {minimum_count} times")
+    return frequent
+
+
+def _tokens(path: Path, language: str) -> list[str]:
+    if path.suffix != ".csv":
+        tokens = path.read_text(encoding="utf-8").split()
+    else:
+        sentences = read_sentences(path)
+        chosen = (sentences["split"] == "train") & (sentences["language"] == language)
+        tokens = " ".join(sentences["tokens"][chosen]).split()
+    if not tokens:
+        raise InputError(f"{path}: has no tokens in {language} to train on; give the training text.")
+    return tokens
+
+
+def _printed(portion: str, found: Vocabularies) -> Iterator[Row]:
+    languages = list(found)
+    for place, language in enumerate(languages):
+        overlaps = {other: f"{jaccard(found[language], found[other]):.2f}" for other in languages[place:]}
+        yield {
+            "portion": portion,
+            "language": language,
+            **overlaps,
+            "words": len(found[language]),
+            "total": _total(found),
+            "union": len(set().union(*found.values())),
+        }
+
+
+def _lines(portion: str, found: Vocabularies) -> Iterator[Row]:
+    """Jaccard coefficients (the paper prints those of the translations alone), total and union."""
+    languages = list(found)
+    for place, language in enumerate(languages):
+        for other in languages[place:]:
+            yield {
+                "group": portion,
+                "method": language,
+                "language": other,
+                "metric": "jaccard",
+                "measured": f"{jaccard(found[language], found[other]):.4f}",
+            }
+    for method, size in (("total", _total(found)), ("union", len(set().union(*found.values())))):
+        yield {"group": portion, "method": method, "language": "", "metric": "words", "measured": size}
+
+
+def _total(found: Vocabularies) -> int:
+    return sum(map(len, found.values()))
+
+
+def _key(row: Row) -> tuple[str, ...]:
+    """(portion, language or total or union, other language, metric) of a row of papers.csv."""
+    names = {"En": "en", "De": "de", "Fr": "fr", "Cz": "cs"}
+    method = str(row["method"])
+    return (row["group"] or "translation", names.get(method, method), row["language"], row["metric"])
+
+
+def _beside(line: Row, paper: Mapping[tuple[str, ...], Row]) -> Row:
+    """A line of the comparison with the paper's row and value, where it has one."""
+    printed = paper.get(_key(line), {})
+    return {
+        **line,
+        "table": TABLE,
+        "dataset": DATASET,
+        "section": printed.get("section", ""),
+        "row": printed.get("row", ""),
+        "paper": printed.get("value", ""),
+    }
