@@ -95,10 +95,7 @@ def generate(folder: Path, share: float) -> float:
     ]
     _zip(folder / JAPANESE, {"yjcaptions26k_clean.json": json.dumps({"annotations": captions})})
     _coco_cn(folder / "coco-cn", [*of["train2014"].values()], share)
-    begun = time.perf_counter()
-    for content in files.values():
-        json.loads(content)
-    return time.perf_counter() - begun
+    return min(_parsing(files) for _ in range(3))
 
 
 def sentence(seed: int) -> str:
@@ -112,6 +109,13 @@ def signs(language: str, seed: int) -> str:
     """A caption of Japanese or Chinese signs."""
     generator = np.random.default_rng(seed)
     return "".join(generator.choice(list(SIGNS[language]), LENGTH[language]))
+
+
+def _parsing(files: dict[str, str]) -> float:
+    begun = time.perf_counter()
+    for content in files.values():
+        json.loads(content)
+    return time.perf_counter() - begun
 
 
 def _images(part: str, count: int) -> dict[int, str]:

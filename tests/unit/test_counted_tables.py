@@ -1,0 +1,216 @@
+"""Table 1 of MULE and Table 1 of Lessons: counts by hand, and the paper's own numbers on its own text."""
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.captions.multi30k import FOLDER, read_multi30k
+from pipeline.captions.sources import caption_table
+from pipeline.captions.table import write_captions, write_sentences
+from pipeline.errors import InputError
+from pipeline.tables.data import count_captions
+from pipeline.tables.overlap import jaccard, vocabulary_overlap
+from pipeline.tables.tabulate import COMPARISON_COLUMNS
+
+PAPERS = Path(__file__).parents[2] / "pipeline" / "tables" / "papers.csv"
+MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
+
+ROWS = [
+    ("1", "train", "en", "A dog.", "human", ""),
+    ("1", "train", "en", "One dog.", "human", ""),
+    ("2", "train", "en", "A cat.", "human", ""),
+    ("3", "test", "en", "A bird.", "human", ""),
+    ("1", "train", "zh", "小狗", "human", ""),
+    ("2", "train", "zh", "小猫", "human", "en"),  # a translation where people wrote captions anew
+    ("2", "train", "zh", "猫", "google", "en"),
+    ("1", "train", "ja", "犬", "google", "en"),
+    ("2", "train", "ja", "猫", "google", "en"),
+    ("1", "train", "sw", "Mbwa.", "human", ""),
+]
+
+
+def settings(**own_origins: str) -> dict[str, Any]:
+    return {"scale": "demo", "datasets": {"mscoco": {"dataset": "small", "own_origins": own_origins}}}
+
+
+Tables = tuple[pd.DataFrame, pd.DataFrame]
+
+
+def counted(folder: Path, asked: dict[str, Any], captions: dict[str, Path]) -> Tables:
+    count_captions(asked, captions, PAPERS, folder / "table1.csv", folder / "comparison.csv")
+    read = [pd.read_csv(folder / name, keep_default_na=False) for name in ("table1.csv", "comparison.csv")]
+    return read[0], read[1]
+
+
+def test_own_captions_to_train_on_are_counted(tmp_path: Path) -> None:
+    write_captions(caption_table(ROWS), tmp_path / "captions.csv")
+    table, comparison = counted(tmp_path, settings(ja="google"), {"mscoco": tmp_path / "captions.csv"})
+    assert table.to_numpy().tolist() == [
+        ["small", "en", 2, 3, "demo"],
+        ["small", "ja", 2, 2, "demo"],
+        ["small", "zh", 1, 1, "demo"],
+        ["small", "sw", 1, 1, "demo"],  # not in the paper: after its languages
+    ]
+    assert list(table.columns) == ["dataset", "language", "images", "descriptions", "scale"]
+    assert list(comparison.columns) == COMPARISON_COLUMNS
+    assert comparison[["row", "language", "metric", "measured", "paper"]].to_numpy().tolist() == [
+        ["5", "en", "images", 2, "121K"],
+        ["5", "en", "descriptions", 3, "606K"],
+        ["6", "ja", "images", 2, "24K"],
+        ["6", "ja", "descriptions", 2, "122K"],
+        ["7", "zh", "images", 1, "18K"],
+        ["7", "zh", "descriptions", 1, "20K"],
+        ["", "sw", "images", 1, ""],
+        ["", "sw", "descriptions", 1, ""],
+    ]
+
+
+def test_mistakes_of_all_data_sets_are_told(tmp_path: Path) -> None:
+    write_captions(caption_table(ROWS), tmp_path / "captions.csv")
+    asked = settings()
+    asked["datasets"]["multi30k"] = {"dataset": "multi30k", "own_origins": {}}
+    with pytest.raises(InputError) as caught:
+        counted(tmp_path, asked, {"mscoco": tmp_path / "captions.csv", "multi30k": tmp_path / "none.csv"})
+    assert "captions.csv: ja: No captions with origin 'human'" in str(caught.value)
+    assert "none.csv: the caption table is not there" in str(caught.value)
+    with pytest.raises(InputError, match=r"(?s)mscoco: has no caption table.*flickr: is not in the settings"):
+        counted(tmp_path, settings(), {"flickr": tmp_path / "captions.csv"})
+
+
+@pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
+def test_multi30k_has_the_papers_counts(tmp_path: Path) -> None:
+    assert MIRROR is not None
+    write_captions(read_multi30k(Path(MIRROR), "multi30k"), tmp_path / "captions.csv")
+    asked = {"scale": "paper", "datasets": {"multi30k": {"dataset": "multi30k", "own_origins": {}}}}
+    _, comparison = counted(tmp_path, asked, {"multi30k": tmp_path / "captions.csv"})
+    assert len(comparison) == 8
+    for row in comparison.to_dict("records"):
+        assert f"{row['measured'] // 1000}K" == row["paper"] and row["measured"] % 1000 == 0
+
+
+def overlapped(folder: Path, portions: dict[str, Any], minimum: int = 4) -> Tables:
+    vocabulary_overlap(portions, minimum, "demo", PAPERS, folder / "table1.csv", folder / "comparison.csv")
+    read = [
+        pd.read_csv(folder / name, dtype=str, keep_default_na=False)
+        for name in ("table1.csv", "comparison.csv")
+    ]
+    return read[0], read[1]
+
+
+def test_words_seen_often_enough_are_counted(tmp_path: Path) -> None:
+    """At two times: en has {a, ., taxi}, de has {., taxi, das, hund}; of five in all they share two."""
+    files = {
+        "en.1": "a dog .\na taxi .\n",
+        "en.2": "taxi",
+        "de": "das taxi .\ndas taxi .\nhund hund\nauto\n",
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    portion = {"en": [tmp_path / "en.1", tmp_path / "en.2"], "de": [tmp_path / "de"]}
+    table, comparison = overlapped(tmp_path, {"translation": portion, "comparable": portion}, 2)
+    assert table[table["portion"] == "translation"].to_numpy().tolist() == [
+        ["translation", "en", "1.00", "0.40", "3", "7", "5", "2", "demo"],
+        ["translation", "de", "", "1.00", "4", "7", "5", "2", "demo"],
+    ]
+    assert list(comparison.columns) == COMPARISON_COLUMNS
+    lines = comparison[["row", "group", "method", "language", "metric", "measured", "paper"]]
+    assert lines.to_numpy().tolist() == [
+        ["1", "translation", "en", "en", "jaccard", "1.0000", "1.0"],
+        ["1", "translation", "en", "de", "jaccard", "0.4000", "0.04"],
+        ["2", "translation", "de", "de", "jaccard", "1.0000", "1.0"],
+        ["5", "translation", "total", "", "words", "7", "17,571"],
+        ["6", "translation", "union", "", "words", "5", "16,553"],
+        ["", "comparable", "en", "en", "jaccard", "1.0000", ""],
+        ["", "comparable", "en", "de", "jaccard", "0.4000", ""],
+        ["", "comparable", "de", "de", "jaccard", "1.0000", ""],
+        ["7", "comparable", "total", "", "words", "7", "18,337"],
+        ["8", "comparable", "union", "", "words", "5", "17,667"],
+    ]
+
+
+def test_a_sentence_table_counts_its_training_tokens(tmp_path: Path) -> None:
+    splits = enumerate(["train", "train", "test", "test"])
+    table = caption_table([(str(number), split, "en", "A dog.", "human", "") for number, split in splits])
+    write_sentences(table.assign(tokens=["a dog", "a cat", "cat cat", "dog dog"]), tmp_path / "en.csv")
+    portion = {"en": [tmp_path / "en.csv"]}
+    made, _ = overlapped(tmp_path, {"translation": portion, "comparable": portion}, 2)
+    assert made["words"].tolist() == ["1", "1"]
+
+
+def test_files_that_cannot_be_counted_are_told_together(tmp_path: Path) -> None:
+    (tmp_path / "latin").write_bytes(b"\xff\xff")
+    (tmp_path / "empty").write_text("\n")
+    (tmp_path / "rare").write_text("one two three\n")
+    portion = {name: [tmp_path / name] for name in ("latin", "empty", "rare", "none", "no.csv")}
+    with pytest.raises(InputError) as caught:
+        overlapped(tmp_path, {"translation": portion})
+    for part in (
+        "latin: cannot be read",
+        "empty: has no tokens in empty",
+        "rare: no word of its files is seen 4 times",
+        "none: cannot be read",
+        "no.csv: the caption table is not there",
+    ):
+        assert part in str(caught.value)
+
+
+WORDS = st.sets(st.sampled_from("abcdefgh"))
+
+
+@given(first=WORDS, second=WORDS, third=WORDS)
+def test_jaccard_is_symmetric_and_a_metric(first: set[str], second: set[str], third: set[str]) -> None:
+    assert jaccard(first, second) == jaccard(second, first)
+    assert 0 <= jaccard(first, second) <= 1
+    assert (jaccard(first, second) == 1) == (first == second and bool(first))
+    if first and second and third:  # 1 - Jaccard is a metric
+        assert 1 - jaccard(first, third) <= 2 - jaccard(first, second) - jaccard(second, third) + 1e-12
+
+
+@pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
+def test_the_papers_numbers_on_the_published_text(tmp_path: Path) -> None:
+    """Five of six overlaps round to the paper's; En-Cs is 0.0146, printed 0.02. Sizes are within 0.1%."""
+    assert MIRROR is not None
+    data = Path(MIRROR, FOLDER)
+    translation = {x: [data / f"task1/tok/train.lc.norm.tok.{x}"] for x in ("en", "de", "fr", "cs")}
+    tokens = "task2/tok/train.lc.norm.tok"
+    comparable = {x: [data / f"{tokens}.{number}.{x}" for number in range(1, 6)] for x in ("en", "de")}
+    table, comparison = overlapped(tmp_path, {"translation": translation, "comparable": comparable})
+    sizes = comparison[comparison["metric"] == "words"]
+    assert sizes["measured"].tolist() == ["17565", "16562", "18328", "17664"]
+    assert sizes["paper"].tolist() == ["17,571", "16,553", "18,337", "17,667"]
+    for measured, paper in zip(sizes["measured"], sizes["paper"], strict=True):
+        assert abs(int(measured) / int(paper.replace(",", "")) - 1) < 0.001
+    overlaps = comparison[(comparison["metric"] == "jaccard") & (comparison["group"] == "translation")]
+    found = {(row["method"], row["language"]): row for row in overlaps.to_dict("records")}
+    others = list(itertools.combinations(translation, 2))
+    assert {pair: found[pair]["measured"] for pair in others} == {
+        ("en", "de"): "0.0407",
+        ("en", "fr"): "0.0628",
+        ("en", "cs"): "0.0146",
+        ("de", "fr"): "0.0256",
+        ("de", "cs"): "0.0118",
+        ("fr", "cs"): "0.0105",
+    }
+    differ = [pair for pair in others if f"{float(found[pair]['measured']):.2f}" != found[pair]["paper"]]
+    assert differ == [("en", "cs")]
+    assert table["words"].tolist() == ["3806", "4244", "3995", "5520", "8340", "9988"]
+
+
+def test_both_commands_say_what_is_wrong_with_their_arguments(tmp_path: Path) -> None:
+    made = ["--papers", PAPERS, "--table", tmp_path / "t.csv", "--comparison", tmp_path / "c.csv"]
+    commands: list[tuple[list[Any], str]] = [
+        (["count-captions", "--captions", "multi30k", "--settings", "{}"], "found 'multi30k'"),
+        (["vocabulary-overlap", "--translation", "en=", "--comparable", "en=x"], "found 'en='"),
+    ]
+    for arguments, message in commands:
+        command = [sys.executable, "-m", "pipeline", *map(str, [*arguments, *made])]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=PAPERS.parents[2])
+        assert done.returncode == 1 and message in done.stderr

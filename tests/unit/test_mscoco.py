@@ -1,0 +1,314 @@
+"""MSCOCO 2014 in three languages: the reader and the split, on miniature files in the published layouts."""
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import published
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.captions.mscoco import ENGLISH, JAPANESE, captioned_in_all, read_mscoco
+from pipeline.captions.select import own_captions
+from pipeline.captions.split import drawn_split, given_split, with_split, write_split
+from pipeline.captions.table import read_captions
+from pipeline.errors import InputError
+
+IMAGES = {
+    "COCO_train2014_000000000009": "en ja zh",
+    "COCO_train2014_000000000025": "en ja zh",
+    "COCO_train2014_000000000030": "en ja",
+    "COCO_val2014_000000000042": "en zh",
+    "COCO_val2014_000000000073": "en",
+}
+NINE = "COCO_train2014_000000000009"
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    published.write_mscoco(tmp_path, IMAGES)
+    return tmp_path
+
+
+def read(sources: Path) -> pd.DataFrame:
+    return read_mscoco(sources, sources / published.COCO_CN)
+
+
+def counts(table: pd.DataFrame) -> dict[tuple[str, str], int]:
+    return table.groupby(["language", "source_language"]).size().to_dict()
+
+
+def test_captions_of_three_languages_by_image(sources: Path) -> None:
+    table = read(sources)
+    assert counts(table) == {("en", ""): 25, ("ja", ""): 15, ("zh", ""): 4, ("zh", "en"): 5}
+    assert list(dict.fromkeys(table["image"])) == list(IMAGES)
+    assert set(table["origin"]) == {"human"} and set(table["split"]) == {"train"}
+    nine = table[(table["image"] == NINE) & (table["source_language"] == "")]
+    assert list(nine["caption"]) == [
+        *(published.caption(NINE, language, number) for language in ("en", "ja") for number in range(5)),
+        *(published.caption(NINE, "zh", number) for number in range(2)),
+    ]
+    assert captioned_in_all(table) == {NINE, "COCO_train2014_000000000025"}
+
+
+def test_translations_are_no_captions_of_their_own(sources: Path) -> None:
+    table = read(sources)
+    chinese = own_captions(table[table["language"] == "zh"], "human")
+    assert len(chinese) == 4 and set(chinese["source_language"]) == {""}
+    without = table[
+        ~((table["image"] == NINE) & (table["language"] == "zh") & (table["source_language"] == ""))
+    ]
+    assert NINE not in captioned_in_all(without)
+
+
+@pytest.mark.parametrize("form", ["folder", "deep folder", "zip"])
+def test_coco_cn_may_be_unpacked_or_packed_otherwise(sources: Path, form: str) -> None:
+    expected = read(sources)
+    unpacked = sources / "unpacked" / "some" / "where"
+    with tarfile.open(sources / published.COCO_CN) as archive:
+        archive.extractall(unpacked, filter="data")
+    given = unpacked / "coco-cn-version1805v1.1" if form == "folder" else sources / "unpacked"
+    if form == "zip":
+        given = Path(shutil.make_archive(str(sources / "coco-cn"), "zip", given))
+    pd.testing.assert_frame_equal(read_mscoco(sources, given), expected)
+
+
+def _annotations(path: Path) -> dict[str, dict[str, list[dict[str, object]]]]:
+    with zipfile.ZipFile(path) as file:
+        return {name: json.loads(file.read(name)) for name in file.namelist()}
+
+
+def _rewrite(path: Path, contents: dict[str, dict[str, list[dict[str, object]]]]) -> None:
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in contents.items():
+            file.writestr(name, json.dumps(content))
+
+
+def test_neither_table_nor_split_depends_on_the_order_in_the_files(sources: Path) -> None:
+    expected = read(sources)
+    contents = _annotations(sources / ENGLISH)
+    for content in contents.values():
+        for listed in content.values():
+            random.Random(1).shuffle(listed)
+    _rewrite(sources / ENGLISH, dict(reversed(contents.items())))
+    table = read(sources)
+    pd.testing.assert_frame_equal(table, expected)
+    assert drawn_split(captioned_in_all(table), 1, 1, 7) == drawn_split(captioned_in_all(expected), 1, 1, 7)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "COCO_val2014_000000000042#3\t一只猫",
+        "COCO_val2014_000000000042#3  一只猫 ",
+        "COCO_val2014_000000000042#zhm#3\t一只猫\r",
+        "COCO_val2014_000000000042.jpg#zhc#3\t一只猫",
+    ],
+)
+def test_variants_of_a_line_of_coco_cn(sources: Path, line: str) -> None:
+    folder = sources / "coco-cn"
+    folder.mkdir()
+    (folder / "imageid.human-written-caption.txt").write_text(line + "\n", encoding="utf-8", newline="")
+    (folder / "imageid.manually-translated-caption.txt").write_text(f"{NINE}#0\t狗", encoding="utf-8")
+    table = read_mscoco(sources, folder)
+    own = table[(table["language"] == "zh") & (table["source_language"] == "")]
+    assert own[["image", "caption"]].to_numpy().tolist() == [["COCO_val2014_000000000042", "一只猫"]]
+
+
+def test_breaks_become_blanks_and_empty_captions_are_counted(
+    sources: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    contents = _annotations(sources / ENGLISH)
+    annotations = contents["annotations/captions_train2014.json"]["annotations"]
+    annotations[0]["caption"], annotations[1]["caption"] = " A dog\nruns. ", " \n"
+    _rewrite(sources / ENGLISH, contents)
+    table = read(sources)
+    assert table["caption"].iloc[0] == "A dog runs." and len(table) == 48
+    assert "1 of 49 captions have no text" in caplog.text
+
+
+def test_all_mistakes_of_all_files_are_listed(sources: Path) -> None:
+    contents = _annotations(sources / ENGLISH)
+    contents["annotations/captions_val2014.json"]["annotations"] += [
+        {"image_id": 5, "id": 900, "caption": "Unknown."},
+        {"image_id": 42, "id": 901},
+    ]
+    del contents["annotations/captions_train2014.json"]
+    _rewrite(sources / ENGLISH, contents)
+    (sources / JAPANESE).write_bytes((sources / JAPANESE).read_bytes()[:-30])
+    folder = sources / "coco-cn"
+    folder.mkdir()
+    lines = ["COCO_val2014_000000000042#0\t猫", "no caption", "COCO_val2014_000000000099#0\t狗"]
+    (folder / "imageid.human-written-caption.txt").write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_mscoco(sources, folder)
+    for part in (
+        "annotations_trainval2014.zip: holds no captions_train2014.json",
+        "captions_val2014.json: 2 captions have not id, caption and image_id of a known image, first",
+        "yjcaptions26k.zip: cannot be read",
+        "coco-cn: holds no imageid.manually-translated-caption.txt",
+        "human-written-caption.txt: line 2: cannot be read: 'no caption'",
+        "line 3: COCO_val2014_000000000099 is no image of MSCOCO 2014",
+    ):
+        assert part in str(caught.value)
+
+
+def test_missing_and_foreign_files_are_named(sources: Path, tmp_path: Path) -> None:
+    (sources / JAPANESE).unlink()
+    _rewrite(sources / ENGLISH, {"captions_train2014.json": {"images": []}, "captions_val2014.json": {}})
+    (tmp_path / "coco-cn.tar.gz").write_bytes(b"no archive")
+    with pytest.raises(InputError) as caught:
+        read_mscoco(sources, tmp_path / "coco-cn.tar.gz")
+    for part in (
+        "yjcaptions26k.zip: not there",
+        "captions_train2014.json: has no list `annotations`",
+        "captions_val2014.json: has no list `annotations`",
+        "coco-cn.tar.gz: cannot be read",
+    ):
+        assert part in str(caught.value)
+
+
+NAMES = st.sets(st.integers(0, 999_999).map(lambda number: f"COCO_train2014_{number:012d}"), min_size=2)
+
+
+@given(images=NAMES, seed=st.integers(0, 2**32 - 1), data=st.data())
+def test_a_draw_is_disjoint_repeatable_and_free_of_order(
+    images: set[str], seed: int, data: st.DataObject
+) -> None:
+    test = data.draw(st.integers(1, len(images) - 1))
+    val = data.draw(st.integers(1, len(images) - test))
+    split = drawn_split(images, test, val, seed)
+    assert set(split) <= images
+    assert sorted(split.values()) == ["test"] * test + ["val"] * val
+    assert split == drawn_split(sorted(images, reverse=True), test, val, seed)
+
+
+def test_another_seed_draws_others() -> None:
+    images = [str(number) for number in range(100)]
+    assert drawn_split(images, 10, 10, 0) != drawn_split(images, 10, 10, 1)
+
+
+def test_too_few_images_to_draw_from_are_counted() -> None:
+    with pytest.raises(InputError, match=r"3 test and 3 validation images .* only 5 to draw from"):
+        drawn_split(["1", "2", "3", "4", "5"], 3, 3, 0)
+    with pytest.raises(InputError, match="expected 1 or more"):
+        drawn_split(["1", "2"], 0, 1, 0)
+
+
+ELIGIBLE = [f"COCO_train2014_{number:012d}" for number in (9, 25, 30, 400)]
+
+
+def test_a_drawn_split_can_be_given_again(tmp_path: Path) -> None:
+    split = drawn_split(ELIGIBLE, 2, 1, 3)
+    path = tmp_path / "split.csv"
+    write_split(split, path)
+    assert path.read_text().splitlines()[0] == "image,split"
+    assert given_split({"test": path, "val": path}, ELIGIBLE) == split
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "9\n400\n",
+        "COCO_train2014_000000000009.jpg\r\ntrain2014/COCO_train2014_000000000400.jpg\r\n\r\n",
+        "000000000009.jpg\n000000000400",
+        "\ufeffid,image\n1,9\n2,COCO_train2014_000000000400\n",
+        "image,split\n9,test\n25,train\n30,val\n400,test\n",
+    ],
+)
+def test_lists_name_images_by_id_file_or_number(tmp_path: Path, content: str) -> None:
+    (tmp_path / "test").write_text(content, encoding="utf-8", newline="")
+    (tmp_path / "val.txt").write_text("30\n")
+    assert given_split({"test": tmp_path / "test", "val": tmp_path / "val.txt"}, ELIGIBLE) == {
+        ELIGIBLE[0]: "test",
+        ELIGIBLE[3]: "test",
+        ELIGIBLE[2]: "val",
+    }
+
+
+def test_all_mistakes_of_both_lists_are_told(tmp_path: Path) -> None:
+    test, val, none = tmp_path / "test.txt", tmp_path / "val.txt", tmp_path / "none.txt"
+    test.write_text("9\n31\nCOCO_val2014_000000000025\n9\n")
+    val.write_text("30\n9\n")
+    with pytest.raises(InputError) as caught:
+        given_split({"test": test, "val": val}, ELIGIBLE)
+    for part in (
+        "test.txt: 2 of its 4 test images are not among the 4",
+        "31, COCO_val2014_000000000025",
+        f"test.txt: 1 images stand in the lists already: {ELIGIBLE[0]}",
+        f"val.txt: 1 images stand in the lists already: {ELIGIBLE[0]}",
+    ):
+        assert part in str(caught.value)
+    val.write_text("\n")
+    with pytest.raises(InputError, match=r"(?s)none.txt: cannot be read.*val.txt: names no val images"):
+        given_split({"test": none, "val": val}, ELIGIBLE)
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pipeline", "captions", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+
+
+def test_the_stage_writes_captions_and_the_split_it_drew(tmp_path: Path) -> None:
+    described = published.write_everything(tmp_path, dimension=4)
+    split, output = tmp_path / "made" / "split.csv", tmp_path / "made" / "captions.csv"
+    asked = ["--dataset", "mscoco", "--sources", tmp_path, "--coco-cn", described["coco_cn"]]
+    made = run(*asked, "--drawn", 8, "--split-output", split, "--output", output)
+    assert made.returncode == 0, made.stderr
+    table, drawn = read_captions(output), pd.read_csv(split, dtype=str)
+    assert drawn["split"].tolist() == ["test"] * 8 + ["val"] * 8
+    of_image = dict(zip(table["image"], table["split"], strict=True))
+    assert len(of_image) == 60
+    assert {image: name for image, name in of_image.items() if name != "train"} == dict(
+        zip(drawn["image"], drawn["split"], strict=True)
+    )
+    again = tmp_path / "again"
+    lists = ["--test-images", split, "--val-images", split]
+    made = run(*asked, *lists, "--split-output", again / "split.csv", "--output", again / "captions.csv")
+    assert made.returncode == 0, made.stderr
+    assert (again / "split.csv").read_bytes() == split.read_bytes()
+    assert (again / "captions.csv").read_bytes() == output.read_bytes()
+
+
+def test_a_list_of_images_restricts_before_the_draw(tmp_path: Path) -> None:
+    published.write_mscoco(tmp_path)
+    images = list(published.mscoco_images())[:10]
+    (tmp_path / "images.csv").write_text("\n".join(["image", *images]) + "\n")
+    asked = ["--dataset", "mscoco", "--sources", tmp_path, "--coco-cn", tmp_path / published.COCO_CN]
+    asked += ["--image-list", tmp_path / "images.csv", "--split-output", tmp_path / "split.csv"]
+    asked += ["--output", tmp_path / "captions.csv"]
+    made = run(*asked, "--drawn", 3)
+    assert made.returncode == 0, made.stderr
+    table = read_captions(tmp_path / "captions.csv")
+    assert table.drop_duplicates("image")["split"].value_counts().to_dict() == {
+        "train": 4,
+        "test": 3,
+        "val": 3,
+    }
+    failed = run(*asked)
+    assert failed.returncode == 1 and "there are only 10 to draw from" in failed.stderr
+
+
+def test_options_that_do_not_fit_are_told_together(tmp_path: Path) -> None:
+    made = run("--dataset", "mscoco", "--split", "multi30k", "--test-images", "x", "--output", tmp_path / "c")
+    assert made.returncode == 1
+    for part in (
+        "--sources is needed",
+        "--coco-cn is needed",
+        "--split-output is needed",
+        "--split is not for this data set",
+        "--test-images and --val-images go together",
+    ):
+        assert part in made.stderr
+
+
+def test_images_outside_the_split_are_for_training() -> None:
+    table = pd.DataFrame({"image": ["a", "b", "b", "c"], "split": "train"})
+    assert list(with_split(table, {"b": "val", "c": "test"})["split"]) == ["train", "val", "val", "test"]

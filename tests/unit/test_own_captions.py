@@ -1,0 +1,151 @@
+"""Captions of one's own: a CSV file becomes a caption table, or every mistake is told with its lines."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.captions.own import read_own, tenths
+from pipeline.captions.table import COLUMNS, read_captions
+from pipeline.errors import InputError
+
+
+def write(path: Path, content: str, encoding: str = "utf-8") -> Path:
+    path.write_bytes(content.encode(encoding))
+    return path
+
+
+def test_files_ids_and_defaults(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "own.csv",
+        "caption,image,language\r\n"
+        "Mbwa wawili.,photos/a.jpg,sw\r\n"
+        '"A dog,\r\nrunning ",photos/a.jpg,en\r\n'
+        "Cats,b.c,en\r\n",
+        "utf-8-sig",
+    )
+    table, has_split = read_own(path)
+    assert not has_split
+    assert table[COLUMNS].to_numpy().tolist() == [
+        ["a", "train", "sw", "Mbwa wawili.", "human", ""],
+        ["a", "train", "en", "A dog, running", "human", ""],
+        ["b.c", "train", "en", "Cats", "human", ""],
+    ]
+
+
+def test_columns_that_are_given_are_kept(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "own.csv",
+        "image,language,caption,split,origin,source_language\n"
+        "a.PNG,en,A dog.,train,human,\nb.jpeg,de,Ein Hund.,val,google,en\nc,el,Σκύλος,test,human,\n",
+    )
+    table, has_split = read_own(path)
+    assert has_split
+    assert table["image"].tolist() == ["a", "b", "c"]
+    assert table["split"].tolist() == ["train", "val", "test"]
+    assert table.iloc[1].tolist() == ["b", "val", "de", "Ein Hund.", "google", "en"]
+
+
+def test_all_mistakes_are_told_with_their_lines(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "own.csv",
+        "image,language,caption,split,source_language\n"
+        'a.jpg,en,"A\ndog.",train,\n'  # lines 2 and 3
+        "\n"
+        "other/a.jpg,eng, ,train,\n"
+        "b.jpg,EN,Cats.,dev,English\n"
+        'a.jpg,en,"A\n\ndog.",val,xyz\n'  # lines 7 to 9
+        ",th,สุนัข,train,\n"
+        "c.jpg,en,Too few\n"
+        "c.jpg,en,Too many,train,,more\n",
+    )
+    with pytest.raises(InputError) as caught:
+        read_own(path)
+    for part in (
+        "an image of the same id as another file's: line 5",
+        "language is 'eng'; expected a two-letter code (ISO 639-1) such as en: line 5",
+        "caption is empty: line 5",
+        "language is 'EN'; expected a two-letter code (ISO 639-1) such as en: line 6",
+        "split is 'dev'; expected train, val or test: line 6",
+        "source_language is 'English'; expected nothing or a two-letter code: line 6",
+        "an image in more than one split: line 7",
+        "source_language is 'xyz'; expected nothing or a two-letter code: line 7",
+        "image is empty: line 10",
+        "language 'th' is written without spaces and has no tokeniser here: line 10",
+        "not the 5 fields of the header: lines 11, 12",
+        "no image is in the split test",
+    ):
+        assert part in str(caught.value).split("\n  - ")
+
+
+def test_many_lines_of_one_mistake_are_counted(tmp_path: Path) -> None:
+    lines = ["image,language,caption", *["a,en,"] * 14]
+    with pytest.raises(InputError, match=r"caption is empty: lines 2, 3, .*, 11 and 4 more"):
+        read_own(write(tmp_path / "own.csv", "\n".join(lines)))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "column 'image' is missing"),
+        ("image,language,caption\n", "no captions"),
+        ("image,language,caption,splits\na,en,b,train\n", "column 'splits' is unknown"),
+        ("image,language,caption,image\na,en,b,c\n", "column 'image' comes twice"),
+        ('image,language,caption\na,en,"b\n', "not CSV"),
+        ("image;language;caption\na;en;b\n", "found image;language;caption"),
+    ],
+)
+def test_a_wrong_file_is_named(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(InputError, match=rf"own.csv: .*(?s:.*){message}"):
+        read_own(write(tmp_path / "own.csv", content))
+
+
+def test_another_encoding_and_a_missing_file_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_own(write(tmp_path / "own.csv", "image,language,caption\na,de,Bär\n", "latin-1"))
+    with pytest.raises(InputError, match="is not there"):
+        read_own(tmp_path / "none.csv")
+
+
+FIELD = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(str.strip)
+
+
+@given(captions=st.lists(FIELD, min_size=1, max_size=8))
+def test_any_caption_is_read_with_single_blanks(
+    tmp_path_factory: pytest.TempPathFactory, captions: list[str]
+) -> None:
+    path = tmp_path_factory.mktemp("own") / "own.csv"
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["image", "language", "caption"], *(["a", "en", c] for c in captions)])
+    assert read_own(path)[0]["caption"].tolist() == [" ".join(caption.split()) for caption in captions]
+
+
+@given(count=st.integers(3, 400), seed=st.integers(0, 9))
+def test_a_tenth_is_drawn_for_each_and_at_least_one(count: int, seed: int) -> None:
+    split = pd.Series(tenths({str(number) for number in range(count)}, seed)).value_counts().to_dict()
+    assert split == {"test": max(1, round(count / 10)), "val": max(1, round(count / 10))}
+
+
+def test_two_images_cannot_be_split() -> None:
+    with pytest.raises(InputError, match="There are 2 images; three are needed"):
+        tenths({"a", "b"}, 0)
+
+
+def test_the_stage_draws_a_split_and_says_so(tmp_path: Path) -> None:
+    lines = [
+        "image,language,caption",
+        *(f"p/{number}.jpg,{x},Text" for number in range(20) for x in ("en", "tr")),
+    ]
+    path, output = write(tmp_path / "own.csv", "\n".join(lines)), tmp_path / "captions.csv"
+    command = [sys.executable, "-m", "pipeline", "captions", "--dataset", "own", "--table", str(path)]
+    made = subprocess.run([*command, "--seed", "1", "--output", output], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    assert "2 test and 2 validation images of 20 are drawn with seed 1" in made.stderr
+    table = read_captions(output)
+    assert table["split"].value_counts().to_dict() == {"train": 32, "test": 4, "val": 4}
+    assert len(table.drop_duplicates(["image", "split"])) == 20
