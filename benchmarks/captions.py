@@ -1,10 +1,10 @@
 """Seconds and peak memory of `captions --dataset mscoco` at MSCOCO's size, and the rate of `tokenize`.
 
-    python -m benchmarks.captions [--share 1.0] [--sentences 20000]
+    python -m benchmarks.captions [--share 1.0]
 
 The files are generated: 616,767 English captions of 123,287 images, 131,740 Japanese ones of 26,500, 22,218
 Chinese ones of 20,341 and 5,000 translations, about as long as the published ones. The reference is the time
-that Python's json takes to parse the English files alone. `tokenize` is measured on fewer English captions.
+that Python's json takes to parse the English files alone.
 """
 
 import argparse
@@ -20,9 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.captions.mscoco import ENGLISH, JAPANESE
-from pipeline.captions.sources import caption_table
-from pipeline.captions.table import write_captions
+from pipeline.captions.mscoco import ENGLISH, JAPANESE, LANGUAGES
+from pipeline.captions.table import read_sentences
 
 TRAIN, VAL = 82_783, 40_504  # images
 ENGLISH_CAPTIONS = {"train2014": 414_113, "val2014": 202_654}
@@ -39,13 +38,13 @@ LENGTH = {"ja": 23, "zh": 17}  # signs a caption
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--share", type=float, default=1.0, help="of the published size")
-    parser.add_argument("--sentences", type=int, default=20_000, help="English captions to tokenise")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         reference = generate(folder, arguments.share)
         measure_captions(folder, arguments.share, reference)
-        measure_tokenize(folder, arguments.sentences)
+        for language in LANGUAGES:
+            measure_tokenize(folder, language)
 
 
 def measure_captions(folder: Path, share: float, reference: float) -> None:
@@ -58,15 +57,14 @@ def measure_captions(folder: Path, share: float, reference: float) -> None:
     print(f"captions --dataset mscoco: {seconds:.1f} s, {times}; peak {peak / 2**20:.0f} MiB")
 
 
-def measure_tokenize(folder: Path, sentences: int) -> None:
-    """Print what `tokenize` takes for some English captions, and would take for all of MSCOCO's."""
-    rows = [(str(number), "train", "en", sentence(number), "human", "") for number in range(sentences)]
-    write_captions(caption_table(rows), folder / "en.csv")
-    made = ["--captions", f"{folder}/en.csv", "--language", "en", "--output", f"{folder}/tokens.csv"]
+def measure_tokenize(folder: Path, language: str) -> None:
+    """Print what `tokenize` takes for all captions of a language."""
+    output = folder / f"{language}.csv"
+    made = ["--captions", f"{folder}/captions.csv", "--language", language, "--output", f"{output}"]
     seconds, peak = measured("tokenize", *made)
-    whole = sum(ENGLISH_CAPTIONS.values()) * seconds / sentences / 60
-    rate = f"{sentences / seconds:,.0f} captions/s with the start"
-    print(f"tokenize en: {rate}, {whole:.1f} min for all of MSCOCO's; peak {peak / 2**20:.0f} MiB")
+    count = len(read_sentences(output))
+    rate = f"{count / seconds:,.0f} captions/s with the start"
+    print(f"tokenize {language}: {count:,} captions in {seconds:.1f} s, {rate}; peak {peak / 2**20:.0f} MiB")
 
 
 def measured(*arguments: str) -> tuple[float, int]:

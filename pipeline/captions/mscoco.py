@@ -29,7 +29,9 @@ _CHINESE_FILES = {  # file -> language that its captions were translated from
     "imageid.manually-translated-caption.txt": "en",
 }
 # COCO_val2014_000000000042#0<TAB>caption; also with a kind (#zhm#0), a file's ending, or blanks for the tab.
-_CHINESE_LINE = re.compile(r"(?P<image>[^\s#.]+)(?:\.jpg)?(?:#[a-z]+)?#(?P<number>\d+)\s+(?P<caption>.*)")
+_CHINESE_LINE = re.compile(
+    r"(?P<image>[^\s#.]+)(?:\.jpg)?(?:#[a-z]+)?#(?P<number>\d+)(?:\s+(?P<caption>.*))?"
+)
 
 Row = tuple[str, str, str, int, str]  # image, language, source language, number, caption
 
@@ -118,15 +120,20 @@ def _chinese(sources: Sources, name: str, content: bytes, images: set[str]) -> I
     except UnicodeDecodeError as error:
         sources.mistakes.append(f"{name}: not UTF-8: {error}")
         return
+    unread, unknown = [], []
     for number, line in enumerate(lines, 1):
         match = _CHINESE_LINE.fullmatch(line)
-        if match is None:
-            sources.mistakes.append(f"{name}: line {number}: cannot be read: {line[:60]!r}")
-        elif match["image"] in images:
-            caption = " ".join(match["caption"].split())
+        if match is None and line:
+            unread.append(f"line {number}: {line[:60]!r}")
+        elif match and match["image"] in images:
+            caption = " ".join((match["caption"] or "").split())
             yield match["image"], "zh", _CHINESE_FILES[name], int(match["number"]), caption
-        elif images:
-            sources.mistakes.append(f"{name}: line {number}: {match['image']} is no image of MSCOCO 2014")
+        elif match and images:
+            unknown.append(f"line {number}: {match['image']}")
+    if unread:
+        sources.mistakes.append(f"{name}: {len(unread)} lines cannot be read, first {unread[0]}")
+    if unknown:
+        sources.mistakes.append(f"{name}: {len(unknown)} lines are not of MSCOCO 2014, first {unknown[0]}")
 
 
 def _table(rows: list[Row]) -> pd.DataFrame:

@@ -19,9 +19,9 @@ def drawn_split(images: Collection[str], test: int, val: int, seed: int) -> Spli
     """Draw test and validation images without replacement; the order of `images` does not matter.
 
     Raises:
-        InputError: fewer images than are to be drawn.
+        InputError: fewer images than are to be drawn, or a negative seed.
     """
-    mistakes = []
+    mistakes = [f"seed: found {seed}; expected 0 or more"] if seed < 0 else []
     if min(test, val) < 1:
         mistakes.append(
             f"{test} test and {val} validation images are to be drawn; expected 1 or more of each"

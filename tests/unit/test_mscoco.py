@@ -134,6 +134,19 @@ def test_breaks_become_blanks_and_empty_captions_are_counted(
     assert "1 of 49 captions have no text" in caplog.text
 
 
+def test_blank_lines_and_ids_without_text_in_coco_cn_are_no_captions(
+    sources: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = sources / "coco-cn"
+    folder.mkdir()
+    own = f"\ufeff{NINE}#0\t狗\n\n{NINE}#1\t \n\n"
+    (folder / "imageid.human-written-caption.txt").write_text(own, encoding="utf-8")
+    (folder / "imageid.manually-translated-caption.txt").write_text("\n")
+    table = read_mscoco(sources, folder)
+    assert counts(table) == {("en", ""): 25, ("ja", ""): 15, ("zh", ""): 1}
+    assert "1 of 42 captions have no text" in caplog.text
+
+
 def test_all_mistakes_of_all_files_are_listed(sources: Path) -> None:
     contents = _annotations(sources / ENGLISH)
     contents["annotations/captions_val2014.json"]["annotations"] += [
@@ -154,8 +167,8 @@ def test_all_mistakes_of_all_files_are_listed(sources: Path) -> None:
         "captions_val2014.json: 2 captions have not id, caption and image_id of a known image, first",
         "yjcaptions26k.zip: cannot be read",
         "coco-cn: holds no imageid.manually-translated-caption.txt",
-        "human-written-caption.txt: line 2: cannot be read: 'no caption'",
-        "line 3: COCO_val2014_000000000099 is no image of MSCOCO 2014",
+        "human-written-caption.txt: 1 lines cannot be read, first line 2: 'no caption'",
+        "1 lines are not of MSCOCO 2014, first line 3: COCO_val2014_000000000099",
     ):
         assert part in str(caught.value)
 
@@ -198,8 +211,8 @@ def test_another_seed_draws_others() -> None:
 def test_too_few_images_to_draw_from_are_counted() -> None:
     with pytest.raises(InputError, match=r"3 test and 3 validation images .* only 5 to draw from"):
         drawn_split(["1", "2", "3", "4", "5"], 3, 3, 0)
-    with pytest.raises(InputError, match="expected 1 or more"):
-        drawn_split(["1", "2"], 0, 1, 0)
+    with pytest.raises(InputError, match="(?s)seed: found -1.*expected 1 or more"):
+        drawn_split(["1", "2"], 0, 1, -1)
 
 
 ELIGIBLE = [f"COCO_train2014_{number:012d}" for number in (9, 25, 30, 400)]
