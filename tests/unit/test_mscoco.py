@@ -211,7 +211,7 @@ def test_another_seed_draws_others() -> None:
 def test_too_few_images_to_draw_from_are_counted() -> None:
     with pytest.raises(InputError, match=r"3 test and 3 validation images .* only 5 to draw from"):
         drawn_split(["1", "2", "3", "4", "5"], 3, 3, 0)
-    with pytest.raises(InputError, match="(?s)seed: found -1.*expected 1 or more"):
+    with pytest.raises(InputError, match=r"(?s)seed: found -1.*expected 1 or more"):
         drawn_split(["1", "2"], 0, 1, -1)
 
 
