@@ -1,4 +1,4 @@
-"""Command line of the sources: download, photographs."""
+"""Command line of the sources: download, unpack."""
 
 import argparse
 from pathlib import Path
@@ -6,18 +6,22 @@ from pathlib import Path
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the sub-commands of this room."""
-    parser = subparsers.add_parser("download", help="fetch one published file and check its digest")
-    parser.add_argument("--url", required=True, help="http, https or file URL")
-    parser.add_argument("--sha256", default="", help="expected digest; left out: logged, not checked")
-    parser.add_argument("--bytes", type=_size, help="expected size; left out: not checked")
-    parser.add_argument("--mirror", type=Path, help="folder laid out as HOST/PATH to copy from instead")
+    parser = subparsers.add_parser("download", help="fetch one published file and check it")
+    parser.add_argument("--url", nargs="+", required=True, help="http, https or file URLs, tried in order")
+    parser.add_argument("--file", required=True, help="HOST/PATH, its place in a mirror and in the lock file")
+    parser.add_argument("--sha256", required=True, help='64 hexadecimal digits or "first use"')
+    parser.add_argument("--bytes", type=_size, help="expected size; left out: what the server says")
+    parser.add_argument("--mirror", default="", help="folder or http URL laid out as HOST/PATH to copy from")
+    parser.add_argument("--lock", type=Path, help="where digests of first use are recorded")
     parser.add_argument("--output", type=Path, required=True)
     parser.set_defaults(run=_download)
 
-    parser = subparsers.add_parser("photographs", help="unpack a Flickr archive as {image id}.jpg")
-    parser.add_argument("--archive", type=Path, required=True, help="ZIP archive of JPEG files")
+    parser = subparsers.add_parser("unpack", help="unpack archives of photographs into one folder")
+    parser.add_argument(
+        "--archive", type=Path, nargs="+", required=True, help=".zip, .tar, .tar.gz, .tar.bz2, .tar.xz"
+    )
     parser.add_argument("--output", type=Path, required=True, help="folder to make")
-    parser.set_defaults(run=_photographs)
+    parser.set_defaults(run=_unpack)
 
 
 def _size(text: str) -> int | None:
@@ -28,10 +32,18 @@ def _size(text: str) -> int | None:
 def _download(arguments: argparse.Namespace) -> None:
     from pipeline.sources.download import download
 
-    download(arguments.url, arguments.output, arguments.sha256, arguments.bytes, arguments.mirror)
+    download(
+        arguments.url,
+        arguments.output,
+        arguments.file,
+        arguments.sha256,
+        arguments.bytes,
+        arguments.mirror,
+        arguments.lock,
+    )
 
 
-def _photographs(arguments: argparse.Namespace) -> None:
-    from pipeline.sources.download import unpack_photographs
+def _unpack(arguments: argparse.Namespace) -> None:
+    from pipeline.sources.unpack import unpack
 
-    unpack_photographs(arguments.archive, arguments.output)
+    unpack(arguments.archive, arguments.output)

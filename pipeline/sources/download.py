@@ -1,164 +1,143 @@
 """Fetch the published files, whole and checked, or say exactly what is missing."""
 
-import http.client
 import logging
-import os
 import re
-import shutil
-import urllib.error
-import urllib.request
-import zipfile
-import zlib
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import IO
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, urlsplit
 
 from pipeline.errors import InputError, raise_together
-from pipeline.files import existing, sha256, written_beside
-from pipeline.progress import Progress, counted
+from pipeline.files import sha256
+from pipeline.sources import first_use
+from pipeline.sources.content import HEAD, wrong_kind
+from pipeline.sources.image_ids import image_id as image_id  # its earlier place
+from pipeline.sources.part import Part, part_of
+from pipeline.sources.transfer import USUAL, Final, Patience, fetch
 
 log = logging.getLogger("pipeline")
 
-_CHUNK = 1 << 20  # bytes
-_TIMEOUT = 60  # seconds without a byte
-_USER_AGENT = "multilingual-retrieval"
+FIRST_USE = "first use"
 
 
 def download(
-    url: str, output: Path, digest: str = "", size: int | None = None, mirror: Path | None = None
+    urls: Sequence[str],
+    output: Path,
+    file: str,
+    digest: str,
+    size: int | None = None,
+    mirror: str = "",
+    lock: Path | None = None,
+    patience: Patience = USUAL,
 ) -> None:
-    """Fetch `url` to `output`, or copy it from a mirror laid out as `mirror/HOST/PATH`.
+    """Fetch one file from the first of the URLs that gives it, or from a mirror.
+
+    What has come of it stays in `.NAME.part` beside `output`; the next call goes on from there.
 
     Args:
-        url: an http, https or file URL.
-        digest: expected SHA-256, hexadecimal; empty: not checked, but logged.
-        size: expected size in bytes; None: not checked.
+        urls: http, https or file URLs, tried in this order; that of which a part is there comes first.
+        file: HOST/PATH, its place in a mirror and its name in `lock`.
+        digest: expected SHA-256, hexadecimal; or "first use": what came first is expected from then on.
+        size: expected size in bytes; None: what the server says.
+        mirror: folder or http URL, laid out as HOST/PATH; nothing else is then asked.
+        lock: where digests of first use are recorded; None: they are logged.
 
     Raises:
         InputError: the file is missing, cut short, or not the one expected; `output` is untouched.
     """
-    _check_arguments(url, digest)
-    with written_beside(output) as temporary:
-        if mirror is None:
-            _fetch(url, temporary)
-        else:
-            parts = urlsplit(url)
-            path = mirror / parts.netloc / unquote(parts.path).lstrip("/")
-            existing(path, f"the mirror's copy of {url}", "Put the file there, or leave out the mirror.")
-            shutil.copyfile(path, temporary)
-        _check_content(temporary, url, digest, size)
+    _check_arguments(urls, file, digest, mirror)
+    expected = digest.lower() if digest != FIRST_USE else first_use.recorded(lock, file) if lock else ""
+    try:
+        with part_of(output) as part:
+            tried = (
+                [_in_mirror(mirror, file)] if mirror else sorted(urls, key=lambda url: url != part.origin.url)
+            )
+            found = _from_first(
+                tried, part, file, expected, size, lock if digest == FIRST_USE else None, patience
+            )
+            if digest == FIRST_USE and lock:
+                first_use.record(lock, file, found)
+            part.finish(output)
+    except OSError as error:
+        raise InputError(f"{error.filename or output}: cannot be written: {error.strerror}.") from None
+    log.info("%s: sha256 %s%s", file, found, "" if expected else " (first use)")
 
 
-def _check_arguments(url: str, digest: str) -> None:
-    mistakes = []
-    if urlsplit(url).scheme not in ("http", "https", "file"):
-        mistakes.append(f"url: found {url!r}; expected http://, https:// or file://")
-    if not re.fullmatch(r"([0-9a-fA-F]{64})?", digest):
-        mistakes.append(f"sha256: found {digest!r}; expected 64 hexadecimal digits, or nothing")
+def _check_arguments(urls: Sequence[str], file: str, digest: str, mirror: str) -> None:
+    mistakes = [
+        f"url: found {url!r}; expected http://, https:// or file://"
+        for url in urls
+        if urlsplit(url).scheme not in ("http", "https", "file")
+    ]
+    path = PurePosixPath(file)
+    if not path.name or path.is_absolute() or ".." in path.parts:
+        mistakes.append(f"file: found {file!r}; expected HOST/PATH")
+    if not re.fullmatch(rf"[0-9a-fA-F]{{64}}|{FIRST_USE}", digest):
+        mistakes.append(f"sha256: found {digest!r}; expected 64 hexadecimal digits or {FIRST_USE!r}")
+    if mirror and not _is_web(mirror) and not Path(mirror).is_dir():
+        mistakes.append(f"mirror: found {mirror!r}; expected a folder or a http URL")
     raise_together(mistakes, "The download cannot start:")
 
 
-def _fetch(url: str, path: Path) -> None:
-    request = urllib.request.Request(url, headers={"User-Agent": _USER_AGENT})
-    mend = "Check the address and the network, or give a mirror that holds the file."
-    try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT) as response, open(path, "wb") as file:
-            expected = response.headers.get("Content-Length")
-            found = _copy(response, file, int(expected) if expected else None)
-    except urllib.error.HTTPError as error:
-        raise InputError(f"{url}: the server answered {error.code} {error.reason}. {mend}") from None
-    except (OSError, http.client.HTTPException) as error:
-        raise InputError(f"{url}: could not be fetched: {error}. {mend}") from None
-    if expected and found != int(expected):
-        raise InputError(f"{url}: the transfer broke off: {found} of {expected} bytes came. Run it again.")
+def _is_web(mirror: str) -> bool:
+    return mirror.startswith(("http://", "https://"))
 
 
-def _copy(response: IO[bytes], file: IO[bytes], total: int | None) -> int:
-    # Without a Content-Length nothing is known to be left, and nothing is logged.
-    progress = Progress("bytes", total) if total else None
-    while chunk := response.read(_CHUNK):
-        file.write(chunk)
-        if progress:
-            progress.advance(len(chunk))
-    return file.tell()
+def _in_mirror(mirror: str, file: str) -> str:
+    if _is_web(mirror):
+        return f"{mirror.rstrip('/')}/{quote(file)}"
+    return (Path(mirror).resolve() / file).as_uri()
 
 
-def _check_content(path: Path, url: str, digest: str, size: int | None) -> None:
-    found_size, found_digest = path.stat().st_size, sha256(path)
+def _from_first(
+    urls: Sequence[str],
+    part: Part,
+    file: str,
+    expected: str,
+    size: int | None,
+    lock: Path | None,
+    patience: Patience,
+) -> str:
+    """Complete the part from one URL after the other; return its digest."""
+    answers = []
+    for url in urls:
+        try:
+            fetch(url, part, PurePosixPath(file).name, size, patience)
+            return _checked(part, file, expected, size, lock)
+        except Final as failure:
+            answers.append(f"{url}: {failure}")
+            log.warning("%s: %s", url, failure)
+    kept = (
+        f"{part.size:,} bytes are kept in {part.path} and the next call goes on from there. "
+        if part.size
+        else ""
+    )
+    raise InputError(
+        "\n  - ".join(
+            [
+                f"{file}: could not be fetched. {kept}Run it again, check the network, or give a mirror "
+                "that holds the file; if it has changed at its source, mend its row of workflow/sources.csv:",
+                *answers,
+            ]
+        )
+    )
+
+
+def _checked(part: Part, file: str, expected: str, size: int | None, lock: Path | None) -> str:
+    """Digest of a complete part. One that is not the file is emptied: no beginning of it is worth keeping."""
+    found_size, found = part.size, sha256(part.path)
     mistakes = []
+    with open(part.path, "rb") as content:
+        if wrong := wrong_kind(PurePosixPath(file).name, content.read(HEAD)):
+            mistakes.append(wrong)
     if size is not None and found_size != size:
         mistakes.append(f"size: found {found_size} bytes; expected {size}")
-    if digest and found_digest != digest.lower():
-        mistakes.append(f"sha256: found {found_digest}; expected {digest.lower()}")
-    raise_together(
-        mistakes,
-        f"{url}: not the file that was expected; nothing was kept. Fetch it again; "
-        "if it has changed at its source, check it and mend its row of workflow/sources.csv:",
-    )
-    log.info("%s: %s bytes, sha256 %s%s", url, found_size, found_digest, "" if digest else " (not checked)")
-
-
-def image_id(file_name: str) -> str:
-    """Id of a Flickr photograph: its file's name up to the first dot or underscore.
-
-    Flickr8k's `1000268201_693b08cb0e.jpg` and Multi30K's `1000268201.jpg` are one photograph.
-    """
-    return re.split(r"[._]", file_name, maxsplit=1)[0]
-
-
-def unpack_photographs(archive: Path, output: Path) -> int:
-    """Unpack the JPEG files of a Flickr archive as `output/{image id}.jpg`; return how many.
-
-    Folders of the archive are ignored, so no member can leave `output`. The folder appears whole
-    or not at all.
-
-    Raises:
-        InputError: not a readable ZIP archive, no photographs, or ids that are empty or not unique.
-    """
-    existing(archive, "the archive of photographs", "Download it, or give another path.")
-    temporary = output.with_name(f".{output.name}.{os.getpid()}.part")
-    temporary.mkdir(parents=True)
-    try:
-        with zipfile.ZipFile(archive) as file:
-            members = _photographs(file, archive)
-            for image, member in counted(members.items(), "photographs", len(members)):
-                with file.open(member) as source, open(temporary / f"{image}.jpg", "wb") as target:
-                    shutil.copyfileobj(source, target, _CHUNK)
-        _replace_folder(temporary, output)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-        raise InputError(f"{archive}: not a sound ZIP archive: {error}. Download it again.") from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return len(members)
-
-
-def _photographs(file: zipfile.ZipFile, archive: Path) -> dict[str, str]:
-    """Map image ids to the archive's member names."""
-    members: dict[str, str] = {}
-    mistakes = []
-    for member in file.namelist():
-        path = PurePosixPath(member)
-        # macOS adds a `__MACOSX/.../._NAME.jpg` of its own for each file.
-        if path.suffix.lower() not in (".jpg", ".jpeg") or path.name.startswith("."):
-            continue
-        image = image_id(path.name)
-        if not re.fullmatch(r"[0-9A-Za-z-]+", image):
-            mistakes.append(f"{member}: its name begins with no id; expected ID.jpg or ID_SECRET.jpg")
-        elif image in members:
-            mistakes.append(f"{member}: the same id as {members[image]}")
-        members.setdefault(image, member)
-    raise_together(mistakes, f"{archive}: photographs without an id of their own:")
-    if not members:
-        raise InputError(f"{archive}: holds no .jpg or .jpeg file. Is it the archive of the photographs?")
-    return members
-
-
-def _replace_folder(new: Path, output: Path) -> None:
-    """Move `new` to `output`; a folder that was there goes only when the new one is complete."""
-    if output.exists():
-        old = new.with_suffix(".old")
-        output.rename(old)
-        new.rename(output)
-        shutil.rmtree(old)
-    else:
-        new.rename(output)
+    if expected and found != expected:
+        mistakes.append(
+            first_use.changed(lock, expected, found)
+            if lock
+            else f"sha256: found {found}; expected {expected}"
+        )
+    if mistakes:
+        part.clear()
+        raise Final("; ".join(mistakes) + "; nothing of it was kept")
+    return found

@@ -1,0 +1,90 @@
+"""What has come of a file so far: `.NAME.part`, and whence in `.NAME.part.json`."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from pipeline.files import written_beside
+from pipeline.sources.locked import locked
+
+
+class Origin(NamedTuple):
+    """Where a part's bytes came from.
+
+    Attributes:
+        validator: strong ETag or Last-Modified of that version of the file; empty: it cannot be continued.
+        total: bytes of the whole file, where the server said it.
+    """
+
+    url: str = ""
+    validator: str = ""
+    total: int | None = None
+
+
+class Part:
+    """A file on its way. It outlives the process, so that the next one can go on."""
+
+    def __init__(self, path: Path, file: BinaryIO):
+        self.path, self.file, self.moved = path, file, False
+        self.note = path.with_name(f"{path.name}.json")
+        self.origin = _noted(self.note) if self.size else Origin()
+
+    @property
+    def size(self) -> int:
+        """Bytes that have come."""
+        return os.fstat(self.file.fileno()).st_size
+
+    def begin(self, origin: Origin) -> None:
+        """Start anew. Emptied first: bytes of one origin never stand under the note of another."""
+        self.clear()
+        with written_beside(self.note) as temporary:
+            temporary.write_text(json.dumps(origin._asdict()), encoding="utf-8")
+        self.origin = origin
+
+    def clear(self) -> None:
+        """Keep nothing of it."""
+        self.file.seek(0)
+        self.file.truncate()
+        self.note.unlink(missing_ok=True)
+        self.origin = Origin()
+
+    def append(self, piece: bytes) -> None:
+        """Add bytes at the end, where a later process finds them even if this one is killed."""
+        self.file.seek(0, os.SEEK_END)
+        self.file.write(piece)
+        self.file.flush()
+
+    def finish(self, output: Path) -> None:
+        """Move it onto `output`."""
+        os.fsync(self.file.fileno())
+        os.replace(self.path, output)
+        self.note.unlink(missing_ok=True)
+        self.moved = True
+
+
+@contextmanager
+def part_of(output: Path) -> Iterator[Part]:
+    """Open the part of `output`, which no other process can open meanwhile; an empty one does not stay.
+
+    Raises:
+        InputError: another process has it open.
+    """
+    path = output.with_name(f".{output.name}.part")
+    with locked(path) as file:
+        part = Part(path, file)
+        try:
+            yield part
+        finally:
+            if not part.size and not part.moved:
+                part.clear()
+                path.unlink()
+
+
+def _noted(path: Path) -> Origin:
+    try:
+        return Origin(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return Origin()  # killed before it was written: start anew
