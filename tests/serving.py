@@ -7,7 +7,7 @@ import hashlib
 import http.server
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -76,6 +76,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def __init__(self, folder: Path, troubles: Mapping[str, Trouble], asked: list[Request], *rest: object):
         self.folder, self.troubles, self.asked = folder, troubles, asked
         super().__init__(*rest)  # type: ignore[arg-type]
+
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # the other side has gone, as one does that refuses what comes
+            super().handle()
 
     def do_GET(self) -> None:
         self.file = unquote(self.path).lstrip("/")

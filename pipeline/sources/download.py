@@ -106,11 +106,7 @@ def _from_first(
         except Final as failure:
             answers.append(f"{url}: {failure}")
             log.warning("%s: %s", url, failure)
-    kept = (
-        f"{part.size:,} bytes are kept in {part.path} and the next call goes on from there. "
-        if part.size
-        else ""
-    )
+    kept = f"{part.size:,} bytes are kept in {part.path} for the next call. " if part.size else ""
     raise InputError(
         "\n  - ".join(
             [

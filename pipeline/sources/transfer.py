@@ -208,10 +208,8 @@ def _seconds(retry_after: str) -> float:
 
 def _whole(response: requests.Response) -> Answer:
     kind = response.headers.get("Content-Type", "").lower()
-    # A server that compresses although asked not to: its Content-Length is not the file's, and no position
-    # in what it sends is one in the file. Many say `gzip` of a .gz file that they send as it is.
-    encoded = response.headers.get("Content-Encoding", "identity").lower() != "identity"
-    if encoded and not urlsplit(response.url).path.endswith((".gz", ".tgz")):
+    if _encoded(response):
+        # Its Content-Length is not the file's, and no position in what comes is one in the file.
         return Answer(0, None, "", kind, _pieces(response, decode=True))
     length = response.headers.get("Content-Length", "")
     total = int(length) if length.isdecimal() else None
@@ -223,8 +221,10 @@ def _rest(response: requests.Response, offset: int, part: Part) -> Answer:
     match = re.fullmatch(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)", response.headers.get("Content-Range", ""))
     start, total = (match[1], match[2]) if match else (None, "*")
     known = part.origin.total
-    same = _validator(response) in ("", part.origin.validator) and (
-        known is None or total in ("*", str(known))
+    same = (
+        not _encoded(response)
+        and _validator(response) in ("", part.origin.validator)
+        and (known is None or total in ("*", str(known)))
     )
     if offset and same and response.status_code == 416 and total == str(offset):
         return Answer(offset, offset, part.origin.validator, "", iter(()))  # nothing was missing
@@ -235,6 +235,15 @@ def _rest(response: requests.Response, offset: int, part: Part) -> Answer:
     raise Passing(
         f"the server answered {response.status_code} with another part or version; the file is begun anew"
     )
+
+
+def _encoded(response: requests.Response) -> bool:
+    """Whether the server compresses although asked not to."""
+    if response.headers.get("Content-Encoding", "identity").lower() == "identity":
+        return False
+    # Many say `gzip` of a .gz file that they send as it is.
+    paths = [urlsplit(answer.url).path for answer in (*response.history, response)]
+    return not any(path.endswith((".gz", ".tgz")) for path in paths)
 
 
 def _validator(response: requests.Response) -> str:

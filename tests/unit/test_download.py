@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -339,7 +340,7 @@ def test_a_url_that_fails_leaves_the_part_of_another(web: Web) -> None:
         (
             Trouble(length="", content=CONTENT[:-1]),
             len(CONTENT),
-            f"{len(CONTENT) - 1} of {len(CONTENT)} bytes",
+            f"size: found {len(CONTENT) - 1} bytes; expected {len(CONTENT)}",
         ),
         (Trouble(length=str(len(CONTENT) - 1)), None, "sha256: found"),
         (Trouble(length=str(len(CONTENT) + 1)), None, "without progress"),
@@ -539,6 +540,19 @@ def test_a_killed_download_is_gone_on_with(web: Web) -> None:
     assert web.output.read_bytes() == CONTENT
     assert web.asked == [Request(FILE, f"bytes={kept}-", 206)]
     assert web.left_over() == []
+
+
+def test_a_full_disk_keeps_what_has_come(web: Web) -> None:
+    command = shlex.join(_command([f"{web.url}/{FILE}"], web.output, FILE, DIGEST))
+    limited = f"ulimit -f 500; exec {command}"  # blocks of 1 KiB
+    result = subprocess.run(["bash", "-c", limited], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert re.search(r"error: .*file.txt: cannot be written: File too large", result.stderr)
+    kept = web.part.stat().st_size
+    assert 0 < kept <= 512_000
+    web.asked.clear()
+    assert web.download() == CONTENT
+    assert web.ranges() == [f"bytes={kept}-"]
 
 
 def test_two_processes_never_write_one_part(web: Web) -> None:
