@@ -257,7 +257,10 @@ class _Forward:
 
 
 def _tar(archive: Path) -> Iterator[tuple[int, int, Member]]:
-    """Give the photographs, each with the bytes of the archive and those read of it up to here."""
+    """Give the photographs, each with the bytes of the archive and those read of it up to here.
+
+    Those read are always fewer: the last are read ahead, and many photographs may still be in them.
+    """
     total = archive.stat().st_size
     with open(archive, "rb") as raw, _decompressed(raw) as file:
         forward = _Forward(file, archive)
@@ -269,7 +272,7 @@ def _tar(archive: Path) -> Iterator[tuple[int, int, Member]]:
                     refused = "" if plain else "a link or a device; expected a file"
                     yield (
                         total,
-                        raw.tell(),
+                        min(raw.tell(), total - 1),
                         Member(found.name, found.size, refused, partial(_content, tar, found)),
                     )
         if not forward.ended():

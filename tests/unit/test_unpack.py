@@ -355,11 +355,16 @@ def test_two_calls_never_write_one_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
-def test_many_photographs_take_little_memory(tmp_path: Path, kind: str) -> None:
+def test_many_photographs_take_little_memory_and_few_lines(
+    tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
     members = {f"folder/COCO_train2014_{number:012d}.jpg": CONTENT[:10] for number in range(5000)}
     archive = _archive(tmp_path / f"a.{kind}", members)
     tracemalloc.start()
-    unpack([archive], tmp_path / "photographs")
+    with caplog.at_level("INFO", "pipeline"):
+        unpack([archive], tmp_path / "photographs")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
+    assert caplog.messages[-1].endswith("5,000 photographs")
+    assert len(caplog.messages) < 20  # lines of progress
     assert peak < 5000 * 1500 + (8 << 20)
