@@ -21,4 +21,6 @@ include: "workflow/rules/tables.smk"
 rule all:
     default_target: True
     input:
-        expand("results/{table}.csv", table=SETTINGS["tables"]),
+        "results/table1.csv",
+        "results/lessons/table1.csv",
+        expand("results/{table}.csv", table=TABLES),

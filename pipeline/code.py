@@ -16,7 +16,10 @@ WITHOUT_EFFECT = {"pipeline.errors", "pipeline.files", "pipeline.progress", "pip
 # The modules that a stage begins from; all that they import counts too.
 STAGES = {
     "demo": ["pipeline.sources.demo.datasets", "pipeline.sources.demo.dictionaries"],
-    "captions": ["pipeline.captions.multi30k", "pipeline.captions.flickr8k"],
+    "captions-multi30k": ["pipeline.captions.multi30k"],
+    "captions-flickr8kcn": ["pipeline.captions.flickr8k"],
+    "captions-mscoco": ["pipeline.captions.mscoco"],
+    "captions-own": ["pipeline.captions.own"],
     "tokenize": ["pipeline.captions.tokenize"],
     "features": ["pipeline.images.extract", "pipeline.images.brought"],
     "translate": ["pipeline.translation.translate", "pipeline.translation.dictionary"],
@@ -24,6 +27,8 @@ STAGES = {
     "train": ["pipeline.training.train"],
     "evaluate": ["pipeline.retrieval.evaluate"],
     "tabulate": ["pipeline.tables.tabulate"],
+    "count-captions": ["pipeline.tables.data"],
+    "vocabulary-overlap": ["pipeline.tables.overlap"],
 }
 
 # Training asks the recall code only which epoch to keep. Evaluation asks again and refuses a model whose

@@ -25,6 +25,19 @@ Settings = dict[str, Any]
 # What JSON takes for a number or a truth value; `no` stays the Norwegian language.
 _PLAIN = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false")
 
+# What a data set need not say.
+DATASET_DEFAULTS: Settings = {"own_origins": {}, "groups": [], "longest_caption": 40}
+
+# Keys that only some sources of captions have, and need.
+_OF_SOURCE = {
+    "demo": (),
+    "multi30k": ("images", "split"),
+    "flickr8kcn": ("images",),
+    "mscoco": ("images", "drawn", "draw_seed", "test_images", "val_images"),
+    "own": ("captions", "images"),
+}
+_OPTIONAL = {"own": ("draw_seed",)}
+
 # Experiment blocks that are None for an experiment that does not use them.
 SWITCHED = ("neighborhood", "classifier")
 
@@ -47,9 +60,10 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
     }
     settings = overlaid(settings, _typed(user))
     mistakes = [_described(error) for error in Draft202012Validator(schema).iter_errors(settings)]
-    if not mistakes:
-        mistakes = list(_contradictions(settings))
     raise_together(mistakes, "The configuration has mistakes:")
+    named = settings["datasets"].items()
+    settings["datasets"] = {name: {"stands_for": name, **DATASET_DEFAULTS, **data} for name, data in named}
+    raise_together(_contradictions(settings), "The configuration has mistakes:")
     return _with_paths_expanded(settings)
 
 
@@ -136,10 +150,24 @@ def table_settings(settings: Settings, name: str) -> Settings:
         "scale": settings["scale"],
         "seeds": settings["seeds"],
         "table": settings["tables"][name],
-        "datasets": {data["stands_for"]: dataset for dataset, data in settings["datasets"].items()},
+        "datasets": stand_ins(settings),
         "own_origins": {dataset: data["own_origins"] for dataset, data in settings["datasets"].items()},
         "one_per_language": [key for key in made if made[key].get("one_per_language")],
     }
+
+
+def count_settings(settings: Settings) -> Settings:
+    """What counting the captions takes."""
+    datasets = {
+        name: {"dataset": dataset, "own_origins": settings["datasets"][dataset]["own_origins"]}
+        for name, dataset in stand_ins(settings).items()
+    }
+    return {"scale": settings["scale"], "datasets": datasets}
+
+
+def stand_ins(settings: Settings) -> dict[str, str]:
+    """For each data set of the papers, and each of the user's own, the one of this scale."""
+    return {data["stands_for"]: dataset for dataset, data in settings["datasets"].items()}
 
 
 def _experiment(settings: Settings, dataset: str, name: str) -> tuple[Settings, Settings]:
@@ -186,16 +214,40 @@ def _meant(key: str, known: list[str]) -> str:
 def _contradictions(settings: Settings) -> Iterator[str]:
     """Mistakes between keys that each look right."""
     for dataset, data in settings["datasets"].items():
-        for key in ("own_origins", "groups"):
-            named = data[key] if key == "own_origins" else {code for group in data[key] for code in group}
-            for code in sorted(set(named) - set(data["languages"])):
-                yield f"datasets.{dataset}.{key}: {code!r} is not among its languages {data['languages']}"
+        yield from _dataset_contradictions(f"datasets.{dataset}", data)
+        if (other := stand_ins(settings)[data["stands_for"]]) != dataset:
+            yield f"datasets.{dataset}.stands_for: {other} stands for {data['stands_for']} too; only one can"
     for pair, provider in settings["translation"]["pairs"].items():
         if provider["provider"] == "files" and "origin" not in provider:
             yield f"translation.pairs.{pair}: provider files needs `origin`, such as google"
     if settings["images"]["crop"] > settings["images"]["resize"]:
         yield "images.crop: larger than images.resize, so that crops do not fit the image"
+    yield from _unknown_columns(settings)
     yield from _unknown_experiments(settings)
+
+
+def _dataset_contradictions(where: str, data: Settings) -> Iterator[str]:
+    source, needed = data["source"], _OF_SOURCE[data["source"]]
+    for key in needed:
+        if key not in data:
+            yield f"{where}: {key!r} is missing, which source {source} needs"
+    others = {key for keys in _OF_SOURCE.values() for key in keys} - {*needed, *_OPTIONAL.get(source, ())}
+    for key in sorted(others & set(data)):
+        yield f"{where}.{key}: source {source} has no such key"
+    grouped = {code for group in data["groups"] for code in group}
+    for key, named in (("own_origins", data["own_origins"]), ("groups", grouped)):
+        for code in sorted(set(named) - set(data["languages"])):
+            yield f"{where}.{key}: {code!r} is not among its languages {data['languages']}"
+    if (data.get("test_images") is None) != (data.get("val_images") is None):
+        yield f"{where}: test_images and val_images are given both or neither"
+
+
+def _unknown_columns(settings: Settings) -> Iterator[str]:
+    known = {"multi30k", "mscoco", *settings["datasets"]}
+    for name, table in settings["tables"].items():
+        for column in table["columns"]:
+            if column not in known:
+                yield f"tables.{name}.columns: no data set {column!r}{_meant(column, sorted(known))}"
 
 
 def _unknown_experiments(settings: Settings) -> Iterator[str]:
@@ -214,14 +266,21 @@ def _unknown_experiments(settings: Settings) -> Iterator[str]:
 
 
 def _with_paths_expanded(settings: Settings) -> Settings:
-    paths = {"sources": ["mirror"], "images": ["folder", "features", "list"], "translation": ["dictionaries"]}
     found = overlaid(settings, {})
+    blocks = {
+        "sources": (found["sources"], ["mirror", "flickr30k", "coco_cn"]),
+        "images": (found["images"], ["features", "list"]),
+        "translation": (found["translation"], ["dictionaries"]),
+    }
+    for name, data in found["datasets"].items():
+        blocks[f"datasets.{name}"] = data, ["captions", "images", "test_images", "val_images"]
     mistakes = []
-    for block, keys in paths.items():
+    for where, (block, keys) in blocks.items():
         for key in keys:
-            value = os.path.expanduser(os.path.expandvars(found[block][key] or ""))
+            value = os.path.expanduser(os.path.expandvars(block.get(key) or ""))
             if "$" in value:
-                mistakes.append(f"{block}.{key}: {value}: the environment variable is not set")
-            found[block][key] = value or None
+                mistakes.append(f"{where}.{key}: {value}: the environment variable is not set")
+            if key in block:
+                block[key] = value or None
     raise_together(mistakes, "The configuration has mistakes:")
     return found

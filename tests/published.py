@@ -22,7 +22,7 @@ from pipeline.captions.tokenize import moses, tokenizer
 
 MULTI30K = "raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data"
 ANNOTATIONS = "images.cocodataset.org/annotations/annotations_trainval2014.zip"
-JAPANESE = "raw.githubusercontent.com/yahoojapan/YJCaptions/master/yjcaptions26k.zip"
+JAPANESE = "github.com/yahoojapan/YJCaptions/raw/master/yjcaptions26k.zip"
 FLICKR30K_PHOTOGRAPHS = "on-request/flickr30k/flickr30k-images.tar.gz"
 COCO_CN = "on-request/coco-cn/coco-cn-version1805v1.1.tar.gz"
 LANGUAGES = ("en", "de", "fr", "cs", "zh", "ja")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from pipeline.captions.sources import Sources, caption_table
-from pipeline.sources.download import image_id
+from pipeline.sources.image_ids import image_id
 
 FOLDER = "raw.githubusercontent.com/li-xirong/flickr8kcn/a19b9aa4a7ad2a42741460d9f47385637ae270cd/data"
 JAPANESE = (

@@ -19,7 +19,7 @@ from pipeline.captions.sources import Sources, caption_table, split_lines
 log = logging.getLogger("pipeline")
 
 ENGLISH = "images.cocodataset.org/annotations/annotations_trainval2014.zip"
-JAPANESE = "raw.githubusercontent.com/yahoojapan/YJCaptions/master/yjcaptions26k.zip"
+JAPANESE = "github.com/yahoojapan/YJCaptions/raw/master/yjcaptions26k.zip"
 LANGUAGES = ("en", "ja", "zh")
 
 _ENGLISH_FILES = ("captions_train2014.json", "captions_val2014.json")

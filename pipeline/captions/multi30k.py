@@ -11,7 +11,7 @@ import pandas as pd
 
 from pipeline.captions.flickr8k import official_split
 from pipeline.captions.sources import Sources, caption_table
-from pipeline.sources.download import image_id
+from pipeline.sources.image_ids import image_id
 
 FOLDER = "raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data"
 _TRANSLATED = {"train": "train", "val": "val", "test": "test_2016_flickr"}  # names in task 1

@@ -10,7 +10,6 @@ from pipeline.errors import InputError, raise_together
 from pipeline.files import sha256
 from pipeline.sources import first_use
 from pipeline.sources.content import HEAD, wrong_kind
-from pipeline.sources.image_ids import image_id as image_id  # its earlier place
 from pipeline.sources.part import Part, part_of
 from pipeline.sources.transfer import USUAL, Final, Patience, fetch
 

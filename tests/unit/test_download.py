@@ -24,7 +24,8 @@ from serving import Request, Trouble, serving
 from pipeline.captions import flickr8k, multi30k
 from pipeline.errors import InputError
 from pipeline.sources import first_use
-from pipeline.sources.download import download, image_id
+from pipeline.sources.download import download
+from pipeline.sources.image_ids import image_id
 from pipeline.sources.transfer import Patience
 
 CONTENT = b"".join(b"%06d: one caption a line\n" % number for number in range(40_000))  # 1.08 MB

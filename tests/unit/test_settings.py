@@ -115,3 +115,42 @@ def test_training_settings_do_not_reach_pretraining() -> None:
     assert configuration.pretraining_settings(usual, "multi30k", "mule-full", 0) == (
         configuration.pretraining_settings(changed, "multi30k", "mule-full", 0)
     )
+
+
+def own(**changes: object) -> dict[str, Any]:
+    return {"source": "own", "captions": "c.csv", "images": "photos", "languages": ["en", "sw"], **changes}
+
+
+def test_a_data_set_of_ones_own_needs_little() -> None:
+    data = load(datasets={"birds": own()})["datasets"]["birds"]
+    assert data["stands_for"] == "birds"
+    assert (data["own_origins"], data["groups"], data["longest_caption"]) == ({}, [], 40)
+
+
+def test_a_data_set_has_the_keys_of_its_source_and_no_others() -> None:
+    with pytest.raises(InputError) as caught:
+        load(
+            datasets={
+                "birds": own(drawn=10),
+                "fish": {"source": "own", "languages": ["en"], "images": "photos", "stands_for": "multi30k"},
+                "coco": {
+                    **own(source="mscoco", images="mscoco", drawn=10, draw_seed=0, test_images="test.txt"),
+                    "val_images": None,
+                },
+            },
+            tables={"table2": {"columns": {"birs": ["en"]}}},
+        )
+    message = str(caught.value)
+    assert "datasets.birds.drawn: source own has no such key" in message
+    assert "datasets.fish: 'captions' is missing, which source own needs" in message
+    assert "datasets.multi30k.stands_for: fish stands for multi30k too" in message
+    assert "datasets.coco: test_images and val_images are given both or neither" in message
+    assert "datasets.coco.captions: source mscoco has no such key" in message
+    assert "tables.table2.columns: no data set 'birs', did you mean 'birds'?" in message
+
+
+def test_paths_of_a_data_set_take_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINE", "/data")
+    found = load(datasets={"birds": own(captions="$MINE/c.csv")})["datasets"]["birds"]
+    assert found["captions"] == "/data/c.csv"
+    assert found["images"] == "photos"

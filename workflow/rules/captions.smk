@@ -1,7 +1,7 @@
 rule captions:
     input:
         sources=published_captions,
-        images=given(SETTINGS["images"]["list"]),
+        lists=caption_lists,
     output:
         "work/{scale}/{dataset}/captions.csv",
     log:
@@ -9,7 +9,7 @@ rule captions:
     benchmark:
         "work/logs/{scale}/{dataset}/captions.tsv"
     wildcard_constraints:
-        dataset=datasets_from("multi30k", "flickr8kcn", "mscoco"),
+        dataset=datasets_from("multi30k", "flickr8kcn", "own"),
     conda:
         "../../envs/pipeline.yaml"
     resources:
@@ -17,18 +17,42 @@ rule captions:
         runtime=10,
     params:
         source=lambda wildcards: DATASETS[wildcards.dataset]["source"],
-        split="multi30k" if SCALE == "paper" else "flickr8k",
-        images=(
-            [f"--image-list={SETTINGS['images']['list']}"]
-            if SETTINGS["images"]["list"]
-            else []
-        ),
-        code=code.digest("captions"),
+        options=caption_options,
+        code=caption_code,
     message:
         "Reading the captions of {wildcards.dataset}"
     shell:
-        "python -m pipeline captions --dataset {params.source} --split {params.split} "
-        "--sources work/sources {params.images:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline captions --dataset {params.source} {params.options:q} --output {output:q} > {log:q} 2>&1"
+
+
+# The split that was drawn is an output, and can be given to another run as test_images and val_images.
+rule captions_mscoco:
+    input:
+        sources=published_captions,
+        coco_cn=lambda wildcards: requested("coco_cn"),
+        lists=caption_lists,
+    output:
+        captions="work/{scale}/{dataset}/captions.csv",
+        split="work/{scale}/{dataset}/split.csv",
+    log:
+        "work/logs/{scale}/{dataset}/captions.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/captions.tsv"
+    wildcard_constraints:
+        dataset=datasets_from("mscoco"),
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=10,
+    params:
+        options=caption_options,
+        code=code.digest("captions-mscoco"),
+    message:
+        "Reading the captions of {wildcards.dataset} and drawing its test and validation images"
+    shell:
+        "python -m pipeline captions --dataset mscoco {params.options:q} --coco-cn {input.coco_cn:q} "
+        "--split-output {output.split:q} --output {output.captions:q} > {log:q} 2>&1"
 
 
 rule tokenize:

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -20,9 +21,15 @@ except InputError as error:
 SCALE = SETTINGS["scale"]
 DATASETS = SETTINGS["datasets"]
 TABLES = SETTINGS["tables"]
+STAND_INS = configuration.stand_ins(SETTINGS)
 
 with open(Path(workflow.basedir, "workflow", "sources.csv"), encoding="utf-8") as file:
     SOURCES = {row["file"]: row for row in csv.DictReader(file)}
+
+
+# Names in workflow/sources.csv.
+FASTTEXT = "dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.{language}.300.vec.gz"
+DICTIONARIES = "dl.fbaipublicfiles.com/arrival/dictionaries/en-{language}.txt"
 
 
 wildcard_constraints:
@@ -46,42 +53,166 @@ def datasets_from(*sources):
 
 
 def source_files(*datasets):
-    """Paths of the published files of some data sets."""
+    """Paths of the public files of some data sets."""
     return [
         f"work/sources/{name}"
         for name, row in SOURCES.items()
-        if row["dataset"] in datasets
+        if row["dataset"] in datasets and row["access"] == "public"
     ]
+
+
+# Published text that a data set's captions are read from, by its source: `dataset` of workflow/sources.csv.
+TEXTS = {
+    "demo": [],
+    "own": [],
+    "multi30k": ["multi30k", "flickr8k"],
+    "flickr8kcn": ["flickr8kcn", "flickr8k"],
+    "mscoco": ["mscoco", "yjcaptions"],
+}
+
+# Published photographs, each archive unpacked into a folder of its own.
+PHOTOGRAPHS = {
+    "flickr8k": ["flickr8k"],
+    "flickr30k": ["flickr30k"],
+    "mscoco": ["train2014", "val2014"],
+}
+
+# What is given on request only: name in workflow/sources.csv, by key of `sources`.
+REQUESTED = {
+    "flickr30k": "on-request/flickr30k",
+    "coco_cn": "on-request/coco-cn",
+}
 
 
 def published_captions(wildcards):
     """Text files that a data set's captions are read from."""
-    files = {
-        "multi30k": ["multi30k", "flickr8k"],
-        "flickr8kcn": ["flickr8kcn", "flickr8k"],
+    return source_files(*TEXTS[DATASETS[wildcards.dataset]["source"]])
+
+
+def how_to_ask(key):
+    """What to do to get data that are given on request only."""
+    row = SOURCES[REQUESTED[key]]
+    return (
+        f"{row['dataset']} is given on request ({row['licence']}): {row['url']} says how to ask. Put the archive or "
+        f"folder at {SETTINGS['sources'][key]}, or set sources.{key} to where it lies."
+    )
+
+
+def requested(key):
+    """Where data on request lie; a message that tells all that must be asked for where they do not."""
+    needed = {
+        "flickr30k": [data.get("images") == "flickr30k" for data in DATASETS.values()],
+        "coco_cn": [data["source"] == "mscoco" for data in DATASETS.values()],
     }
-    source = DATASETS[wildcards.dataset]["source"]
-    if source not in files:
+    missing = [
+        other
+        for other, needs in needed.items()
+        if any(needs) and not os.path.exists(SETTINGS["sources"][other])
+    ]
+    if key in missing:
         raise WorkflowError(
-            f"datasets.{wildcards.dataset}.source: {source} cannot be read yet; its captions have no parser here. "
-            "Take the data set out of the configuration, or run the scales demo or pilot."
+            "\n".join(
+                ["Some data of this scale cannot be downloaded:"]
+                + [f"  - {how_to_ask(other)}" for other in missing]
+                + ["`snakemake downloads` fetches meanwhile what is public."]
+            )
         )
-    return source_files(*files[source])
+    return SETTINGS["sources"][key]
+
+
+def archives_at(path):
+    """The archives that a path is or holds at its top; none where it is a folder of images."""
+    found = [path] if os.path.isfile(path) else sorted(map(str, Path(path).iterdir()))
+    return [
+        name
+        for name in found
+        if re.search(r"\.(zip|tar|tgz|tar\.(gz|bz2|xz))$", name)
+        and os.path.isfile(name)
+    ]
+
+
+def archives(wildcards):
+    """The archives that a folder of photographs is unpacked from."""
+    name = wildcards.archive
+    if name == "flickr8k":
+        return source_files("flickr8k-photographs")
+    if name == "flickr30k":
+        return archives_at(requested("flickr30k"))
+    if name in PHOTOGRAPHS["mscoco"]:
+        return f"work/sources/images.cocodataset.org/zips/{name}.zip"
+    return archives_at(DATASETS[name.removeprefix("own-")]["images"])
 
 
 def image_folder(wildcards):
-    """The folder with a data set's images, one file `{image}.jpg` or with another ending each."""
-    if SETTINGS["images"]["folder"]:
-        return SETTINGS["images"]["folder"].format(dataset=wildcards.dataset)
-    if DATASETS[wildcards.dataset]["source"] == "demo":
+    """The folders that hold a data set's images, at any depth."""
+    data = DATASETS[wildcards.dataset]
+    if data["source"] == "demo":
         return f"work/{SCALE}/{wildcards.dataset}/images"
-    if SCALE == "pilot":
-        return "work/photographs/flickr8k"
-    raise WorkflowError(
-        f"The images of {wildcards.dataset} cannot be downloaded here: Flickr30K's are given on request by the "
-        "University of Illinois (the Multi30K repository links the form). Put them into a folder and set "
-        "images.folder to it; {dataset} in the path stands for the data set."
+    named = data["images"]
+    if named == "flickr30k" and not archives_at(requested("flickr30k")):
+        return requested("flickr30k")
+    if named in PHOTOGRAPHS:
+        return expand("work/photographs/{archive}", archive=PHOTOGRAPHS[named])
+    if os.path.exists(named) and archives_at(named):
+        return f"work/photographs/own-{wildcards.dataset}"
+    return named
+
+
+def caption_options(wildcards):
+    """Arguments of `captions` that belong to a data set's source."""
+    data = DATASETS[wildcards.dataset]
+    listed = data.get("test_images") is not None  # then nothing is drawn
+    options = {
+        "multi30k": {"sources": "work/sources", "split": data.get("split")},
+        "flickr8kcn": {"sources": "work/sources"},
+        "mscoco": {
+            "sources": "work/sources",
+            "drawn": None if listed else data.get("drawn"),
+            "seed": None if listed else data.get("draw_seed"),
+            "test-images": data.get("test_images"),
+            "val-images": data.get("val_images"),
+        },
+        "own": {"table": data.get("captions"), "seed": data.get("draw_seed", 0)},
+    }[data["source"]]
+    options["image-list"] = SETTINGS["images"]["list"]
+    return [f"--{name}={value}" for name, value in options.items() if value is not None]
+
+
+def caption_code(wildcards):
+    """Digest of the code that reads a data set's captions."""
+    return code.digest(f"captions-{DATASETS[wildcards.dataset]['source']}")
+
+
+def caption_lists(wildcards):
+    """Files beside the published ones that decide a data set's captions and splits."""
+    data = DATASETS[wildcards.dataset]
+    paths = [data.get(key) for key in ("captions", "test_images", "val_images")]
+    return [path for path in [*paths, SETTINGS["images"]["list"]] if path]
+
+
+def in_every_language(pattern, languages):
+    """Published files of some languages, of those that there are."""
+    names = [pattern.format(language=language) for language in languages]
+    return [f"work/sources/{name}" for name in names if name in SOURCES]
+
+
+def public_files():
+    """Every public file that the configured data sets need."""
+    languages = sorted(
+        {code for data in DATASETS.values() for code in data["languages"]}
     )
+    files = []
+    for data in DATASETS.values():
+        files += source_files(*TEXTS[data["source"]])
+        files += {
+            "flickr8k": source_files("flickr8k-photographs"),
+            "mscoco": source_files("mscoco-photographs"),
+        }.get(data.get("images"), [])
+    if SETTINGS["words"]["vectors"] == "file":
+        files += in_every_language(FASTTEXT, languages)
+    if SCALE != "demo" and not SETTINGS["translation"]["dictionaries"]:
+        files += in_every_language(DICTIONARIES, languages)
+    return sorted(set(files))
 
 
 def given(path):
@@ -145,8 +276,15 @@ def translation_options(wildcards, input):
 
 def fasttext_vectors(wildcards):
     """The published vectors of a language; a list that is empty where vectors are trained."""
-    name = f"dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.{wildcards.language}.300.vec.gz"
-    return [f"work/sources/{name}"] if SETTINGS["words"]["vectors"] == "file" else []
+    if SETTINGS["words"]["vectors"] == "train":
+        return []
+    name = FASTTEXT.format(language=wildcards.language)
+    if name not in SOURCES:
+        raise WorkflowError(
+            f"words.vectors: workflow/sources.csv has no published vectors of {wildcards.language}. Add {name} to it, "
+            "or set words.vectors to train."
+        )
+    return [f"work/sources/{name}"]
 
 
 def settings_for(chosen):
@@ -259,3 +397,38 @@ def evaluations(wildcards):
             for seed in SETTINGS["seeds"]
         }
     )
+
+
+def counted_captions(wildcards):
+    """Caption tables that MULE's Table 1 counts."""
+    return expand(
+        "work/{scale}/{dataset}/captions.csv", scale=SCALE, dataset=STAND_INS.values()
+    )
+
+
+def overlapping_text(wildcards):
+    """Text whose vocabularies *Lessons* compares: published tokens, or those of the demo's captions."""
+    dataset = STAND_INS.get("multi30k")
+    if dataset is None:
+        raise WorkflowError(
+            "results/lessons/table1.csv: no data set of the configuration stands for multi30k."
+        )
+    if DATASETS[dataset]["source"] == "demo":
+        path = f"work/{SCALE}/{dataset}/tokens/{{language}}.csv"
+        return {
+            "translation": expand(path, language=["en", "de", "fr", "cs"]),
+            "comparable": expand(path, language=["en", "de"]),
+        }
+    translated, independent = (
+        [path for path in source_files("multi30k-text") if f"/{task}/tok/train" in path]
+        for task in ("task1", "task2")
+    )
+    return {"translation": translated, "comparable": independent}
+
+
+def by_language(paths):
+    """`LANGUAGE=PATH` of files that are named by their language: `train.lc.norm.tok.en`, `en.csv`."""
+    return [
+        f"{re.search(r'([a-z]{2})([.]csv)?$', path)[1]}={path}"
+        for path in map(str, paths)
+    ]

@@ -5,23 +5,53 @@ rule download:
         "work/logs/download/{file}.log",
     wildcard_constraints:
         file="|".join(map(re.escape, SOURCES)),
-    retries: 2
     localrule: True
     conda:
         "../../envs/pipeline.yaml"
+    resources:
+        connections=1,
     params:
-        url=lambda wildcards: SOURCES[wildcards.file]["url"],
+        urls=lambda wildcards: SOURCES[wildcards.file]["url"].split(),
         sha256=lambda wildcards: SOURCES[wildcards.file]["sha256"],
-        mirror=(
-            [f"--mirror={SETTINGS['sources']['mirror']}"]
-            if SETTINGS["sources"]["mirror"]
-            else []
-        ),
+        options=lambda wildcards: [
+            f"--{option}={value}"
+            for option, value in (
+                ("bytes", SOURCES[wildcards.file]["bytes"]),
+                ("mirror", SETTINGS["sources"]["mirror"]),
+            )
+            if value
+        ],
     message:
         "Downloading {wildcards.file}"
     shell:
-        "python -m pipeline download --url {params.url:q} --sha256 {params.sha256:q} {params.mirror:q} "
-        "--output {output:q} > {log:q} 2>&1"
+        "python -m pipeline download --url {params.urls:q} --file {wildcards.file:q} --sha256 {params.sha256:q} "
+        "{params.options:q} --lock workflow/sources.lock --output {output:q} > {log:q} 2>&1"
+
+
+# Everything public that the configured data sets need; what must be asked for, the rules that read it tell.
+rule downloads:
+    input:
+        public_files(),
+
+
+rule unpack:
+    input:
+        archives,
+    output:
+        directory("work/photographs/{archive}"),
+    log:
+        "work/logs/photographs/{archive}.log",
+    wildcard_constraints:
+        archive="[a-z0-9-]+",
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=240,
+    message:
+        "Unpacking the photographs of {wildcards.archive}"
+    shell:
+        "python -m pipeline unpack --archive {input:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule demo:
@@ -54,10 +84,7 @@ rule demo_dictionaries:
     output:
         expand(
             "work/demo/dictionaries/en-{language}.txt",
-            language=sorted(
-                {code for data in DATASETS.values() for code in data["languages"]}
-                - {"en"}
-            ),
+            language=["de", "fr", "cs", "zh", "ja"],
         ),
     log:
         "work/logs/demo/dictionaries.log",
@@ -70,20 +97,3 @@ rule demo_dictionaries:
         "Writing the demo's bilingual dictionaries"
     shell:
         "python -m pipeline demo-dictionaries --output {params.folder:q} > {log:q} 2>&1"
-
-
-rule photographs:
-    input:
-        source_files("flickr8k-photographs"),
-    output:
-        directory("work/photographs/flickr8k"),
-    log:
-        "work/logs/photographs.log",
-    conda:
-        "../../envs/pipeline.yaml"
-    resources:
-        runtime=30,
-    message:
-        "Unpacking the photographs of Flickr8k"
-    shell:
-        "python -m pipeline photographs --archive {input:q} --output {output:q} > {log:q} 2>&1"

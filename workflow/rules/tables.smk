@@ -20,3 +20,54 @@ rule tabulate:
     shell:
         "python -m pipeline tabulate --settings {params.settings:q} --evaluations {input.evaluations:q} "
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
+
+
+rule count_captions:
+    input:
+        captions=counted_captions,
+        papers="pipeline/tables/papers.csv",
+    output:
+        table="results/table1.csv",
+        comparison="results/comparison/table1.csv",
+    log:
+        "work/logs/tables/table1.log",
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    params:
+        captions=lambda wildcards, input: [
+            f"{name}={path}" for name, path in zip(STAND_INS, input.captions)
+        ],
+        settings=as_json(configuration.count_settings(SETTINGS)),
+        code=code.digest("count-captions"),
+    message:
+        "Writing {output.table}"
+    shell:
+        "python -m pipeline count-captions --captions {params.captions:q} --settings {params.settings:q} "
+        "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} "
+        "> {log:q} 2>&1"
+
+
+rule vocabulary_overlap:
+    input:
+        unpack(overlapping_text),
+        papers="pipeline/tables/papers.csv",
+    output:
+        table="results/lessons/table1.csv",
+        comparison="results/comparison/lessons/table1.csv",
+    log:
+        "work/logs/tables/lessons-table1.log",
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    params:
+        translation=lambda wildcards, input: by_language(input.translation),
+        comparable=lambda wildcards, input: by_language(input.comparable),
+        scale=SCALE,
+        code=code.digest("vocabulary-overlap"),
+    message:
+        "Writing {output.table}"
+    shell:
+        "python -m pipeline vocabulary-overlap --translation {params.translation:q} "
+        "--comparable {params.comparable:q} --minimum-count 4 --scale {params.scale} --papers {input.papers:q} "
+        "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"

@@ -1,0 +1,70 @@
+"""A user's own images and captions, with the configuration that docs/own-data.md shows."""
+
+import csv
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from PIL import Image
+from project import ROOT, Project, copied
+
+pytestmark = pytest.mark.integration
+
+COLOURS = {"red": "mwekundu", "green": "kijani", "blue": "bluu", "white": "mweupe", "black": "mweusi"}
+SHAPES = {"square": "mraba", "bar": "upau"}
+
+
+def write_own_data(folder: Path) -> None:
+    """Sixty images of one shape each, and a caption in English and in Swahili."""
+    (folder / "images" / "some").mkdir(parents=True)
+    with open(folder / "captions.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["image", "language", "caption"])
+        for number in range(6):
+            for colour, rangi in COLOURS.items():
+                for shape, umbo in SHAPES.items():
+                    name = f"{colour}-{shape}-{number}.png"
+                    image = Image.new("RGB", (90 + number, 80), "grey")
+                    width = 40 if shape == "square" else 8
+                    image.paste(colour, (20 + number, 20, 20 + number + width, 60))
+                    image.save(folder / "images" / ("some" if number % 2 else "") / name)
+                    writer.writerow([name, "en", f"a {colour} {shape}"])
+                    writer.writerow([name, "sw", f"{umbo} {rangi}"])
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = copied(tmp_path_factory.mktemp("own"))
+    write_own_data(project.folder / "mine")
+    page = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```yaml\n(.*?)```", page, re.S)
+    project.configure(**yaml.safe_load(block))
+    return project
+
+
+def test_own_data_train_evaluate_and_tabulate(project: Project) -> None:
+    project.make("results/shapes.csv")
+    table = pd.read_csv(project.folder / "results" / "shapes.csv")
+    assert list(table["method"]) == ["EmbN", "PARALLEL-EmbN", "MULE full"]
+    assert table[["shapes en", "shapes sw"]].notna().all(axis=None)
+    numbers = pd.read_csv(project.folder / "results" / "comparison" / "shapes.csv")
+    assert numbers["measured"].between(0, 100).all()
+    assert numbers["paper"].isna().all()
+    captions = pd.read_csv(project.folder / "work" / "demo" / "shapes" / "captions.csv")
+    assert captions.groupby("split")["image"].nunique().to_dict() == {"test": 6, "train": 48, "val": 6}
+
+
+def test_the_caption_file_is_named_with_all_its_mistakes(project: Project) -> None:
+    path = project.folder / "mine" / "captions.csv"
+    before = path.read_bytes()
+    path.write_bytes(before + b"a.png,english,a dog\nb.png,en,\n")
+    try:
+        done = project.snakemake("--cores", "1", "work/demo/shapes/captions.csv")
+    finally:
+        path.write_bytes(before)
+    assert done.returncode == 1
+    said = done.stdout + done.stderr
+    assert "two-letter code" in said
+    assert "caption is empty" in said

@@ -1,0 +1,79 @@
+"""A copy of the workflow in a folder of its own, run by the real Snakemake."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pipeline.settings import overlaid
+
+ROOT = Path(__file__).parents[1]
+PARTS = ("Snakefile", "workflow", "profiles", "config", "pipeline", "envs")
+
+# A model and images so small that a whole table takes a minute.
+SMALL: dict[str, Any] = {
+    "images": {"resize": 72, "crop": 64, "crops": 2},
+    "words": {"dimension": 16, "tokens": 2000},
+    "model": {"universal": 16, "multimodal": 16, "hidden": 16, "image_hidden": 16},
+    "training": {"epochs": 1, "batch_images": 8},
+    "pretraining": {"epochs": 1},
+}
+
+
+class Project:
+    """A copy of the workflow in a folder of its own."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        return subprocess.run(
+            ["snakemake", "--configfile", "small.yaml", *arguments],
+            cwd=self.folder,
+            env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+        )
+
+    def make(self, *arguments: str) -> None:
+        done = self.snakemake("--cores", "2", *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def would_run(self, *arguments: str) -> dict[str, int]:
+        """Jobs by rule that a dry run announces."""
+        done = self.snakemake("-n", *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        text = done.stdout + done.stderr
+        if "Job stats" not in text:
+            return {}
+        listed = text[text.index("Job stats") :]
+        return {
+            rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", listed, re.M) if rule != "total"
+        }
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        path = self.folder / file
+        text = path.read_text(encoding="utf-8")
+        assert old in text, f"{file}: {old}"
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+    def configure(self, **settings: object) -> None:
+        (self.folder / "small.yaml").write_text(yaml.safe_dump(overlaid(SMALL, settings)))
+
+
+def copied(folder: Path) -> Project:
+    """Copy the workflow into a folder that is there."""
+    for part in PARTS:
+        source = ROOT / part
+        ignore = shutil.ignore_patterns("__pycache__")
+        if source.is_dir():
+            shutil.copytree(source, folder / part, ignore=ignore)
+        else:
+            shutil.copy(source, folder / part)
+    return Project(folder)
