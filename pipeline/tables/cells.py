@@ -30,7 +30,7 @@ def cells(settings: Mapping[str, Any]) -> Iterator[Cell]:
             scale; `one_per_language`, the experiments that are a model for each language.
     """
     for row in settings["table"]["rows"]:
-        for named, languages in settings["table"]["columns"].items():
+        for named, languages in row.get("columns", settings["table"]["columns"]).items():
             for language in languages if named in settings["datasets"] else []:
                 single = row["experiment"] in settings["one_per_language"]
                 experiment = f"{row['experiment']}-{language}" if single else row["experiment"]

@@ -57,7 +57,7 @@ def _lines(
         for metric in METRICS:
             found = pd.Series([evaluated[key][cell.language][metric] for key in keys] if not missing else [])
             yield {
-                "table": settings["table"]["table"],
+                "table": settings["table"].get("table", ""),
                 **{key: cell.row.get(key, "") for key in ROW_COLUMNS},
                 "scale": settings["scale"],
                 "dataset": cell.dataset,
@@ -73,23 +73,24 @@ def _lines(
 
 
 def _printed(numbers: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Mean recalls in the paper's rows and columns; a row is known by its number in the paper."""
-    recalls = numbers[numbers["metric"] == "mR"].set_index("row")
-    named = zip(recalls["dataset"], recalls["language"], strict=True)
-    column = [_column(settings, dataset, language) for dataset, language in named]
+    """Recalls in the paper's rows and columns; a row is known by its number in the paper."""
+    alone = settings["table"].get("metrics", "mR") == "mR"
+    recalls = numbers[numbers["metric"] == "mR"] if alone else numbers
+    recalls = recalls.set_index("row")
+    named = zip(recalls["dataset"], recalls["language"], recalls["metric"], strict=True)
+    column = [_column(settings, *place, alone) for place in named]
     wide = recalls.assign(column=column).pivot(columns="column", values="measured")
     heads = recalls[[key for key in ROW_COLUMNS if key != "row"]]
     heads = heads[~heads.index.duplicated()].loc[:, (heads != "").any()]
-    seeds = " ".join(map(str, settings["seeds"]))
-    return heads.join(wide[list(dict.fromkeys(column))]).assign(
-        metric="mR", scale=settings["scale"], seeds=seeds
-    )
+    made_of = {"scale": settings["scale"], "seeds": " ".join(map(str, settings["seeds"]))}
+    made_of = {"metric": "mR", **made_of} if alone else made_of
+    return heads.join(wide[list(dict.fromkeys(column))]).assign(**made_of)
 
 
-def _column(settings: Mapping[str, Any], dataset: str, language: str) -> str:
+def _column(settings: Mapping[str, Any], dataset: str, language: str, metric: str, alone: bool) -> str:
     """A column's name; captions that are not by people are marked with their origin."""
     origin = settings["own_origins"][dataset].get(language)
-    return f"{dataset} {language}" + (f" ({origin})" if origin else "")
+    return f"{dataset} {language}" + (f" ({origin})" if origin else "") + ("" if alone else f" {metric}")
 
 
 def _by_key(paths: Sequence[Path]) -> dict[Key, Row]:
@@ -104,7 +105,9 @@ def _by_key(paths: Sequence[Path]) -> dict[Key, Row]:
 
 
 def _of_paper(path: Path, table: Mapping[str, Any]) -> dict[Key, str]:
-    """The paper's values of a table by (row, data set, language, metric)."""
+    """The paper's values of a table by (row, data set, language, metric); a user's own table has none."""
+    if "paper" not in table:
+        return {}
     every = pd.read_csv(path, dtype=str, keep_default_na=False)
     chosen = every[(every["paper"] == table["paper"]) & (every["table"] == str(table["table"]))]
     keys = ["row", "dataset", "language", "metric"]

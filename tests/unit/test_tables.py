@@ -112,3 +112,36 @@ def test_missing_evaluations_are_named_and_nothing_is_written(tmp_path: Path) ->
     with pytest.raises(InputError, match="multi30k mule-nc 0 own"):
         tabulate(of, left, PAPERS, tmp_path / "table.csv", tmp_path / "comparison.csv")
     assert not (tmp_path / "table.csv").exists()
+
+
+def test_table_11_has_every_recall_of_both_data_sets_beside_the_papers(tmp_path: Path) -> None:
+    of = settings("table11")
+    table, comparison = made(tmp_path, of, evaluations(tmp_path, of))
+    recalls = [name for name in table if name.startswith(("multi30k", "mscoco"))]
+    assert recalls == [f"{dataset} en {metric}" for dataset in ("multi30k", "mscoco") for metric in METRICS]
+    assert table[recalls].notna().all(axis=None)
+    full = comparison[comparison["experiment"] == "mule-full"].set_index(["dataset", "metric"])["paper"]
+    assert full["mscoco", "mR"] == 72.0  # MULE, Table 11 (d)
+    assert comparison["paper"].notna().all()
+
+
+def test_every_row_of_the_ablations_stands_at_its_place_in_the_paper() -> None:
+    """A row's method and group are those that the paper prints at its number."""
+    paper = pd.read_csv(PAPERS, dtype=str, keep_default_na=False).query("paper == 'mule'")
+    heads = ["section", "group", "method"]
+    printed = {(row["table"], row["row"]): [row[key] for key in heads] for row in paper.to_dict("records")}
+    for number in (2, 3, 5, 6, 7, 8, 9, 10, 11):
+        for row in settings(f"table{number}")["table"]["rows"]:
+            assert [row[key] for key in heads] == printed[str(number), str(row["row"])]
+
+
+def test_a_row_may_have_fewer_columns(tmp_path: Path) -> None:
+    rows = [
+        {"row": 1, "method": "m", "experiment": "embn"},
+        {"row": 2, "method": "n", "experiment": "mule-full", "columns": {"multi30k": ["de"]}},
+    ]
+    of = settings("mine", tables={"mine": {"columns": {"multi30k": ["en", "de"]}, "rows": rows}})
+    table, comparison = made(tmp_path, of, evaluations(tmp_path, of))
+    assert table["multi30k en"].isna().tolist() == [False, True]
+    assert table["multi30k de"].notna().all()
+    assert comparison["paper"].isna().all()
