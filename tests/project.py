@@ -32,12 +32,20 @@ class Project:
         self.folder = folder
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run Snakemake to its end."""
+        with self.started(*arguments) as running:
+            said, _ = running.communicate()
+        return subprocess.CompletedProcess(running.args, running.returncode, said, "")
+
+    def started(self, *arguments: str) -> "subprocess.Popen[str]":
+        """Start Snakemake; what it says comes as one text."""
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        return subprocess.run(
+        return subprocess.Popen(
             ["snakemake", "--configfile", "small.yaml", *arguments],
             cwd=self.folder,
             env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
         )
 

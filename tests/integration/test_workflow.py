@@ -100,7 +100,7 @@ def test_a_mistyped_key_is_one_clear_message(made: Project) -> None:
 def test_the_paper_scale_says_what_is_missing(made: Project) -> None:
     done = made.snakemake("-n", "results/table2.csv", "--config", "scale=paper")
     assert done.returncode == 1
-    assert "set images.folder" in (done.stdout + done.stderr).replace("\n", " ")
+    assert "flickr30k-photographs is given on request" in done.stdout + done.stderr
 
 
 def test_bad_features_stop_the_run_with_their_message_and_touch_no_table(project: Project) -> None:

@@ -1,0 +1,67 @@
+"""The workflow through a real Slurm: jobs are queued, a cancelled one goes on from its checkpoint."""
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+
+import pandas as pd
+import pytest
+from project import Project, copied
+from slurm import missing, slurm
+
+pytestmark = [pytest.mark.integration, pytest.mark.skipif(bool(missing()), reason=missing())]
+
+# A Slurm without accounting, and no need to spare its controller.
+HERE = ["--workflow-profile", "profiles/slurm", "--slurm-no-account", "--slurm-status-command", "squeue"]
+HERE += ["--slurm-init-seconds-before-status-checks", "2"]
+DEMO = {"scale": "demo", "sources": {"scenes": 36}}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    folder = tmp_path_factory.mktemp("cluster")
+    with slurm(folder / "slurm"):
+        (folder / "project").mkdir()
+        yield copied(folder / "project")
+
+
+def test_table_2_is_made_by_queued_jobs(project: Project) -> None:
+    project.configure(**DEMO)
+    done = project.snakemake(*HERE, "results/table2.csv")
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert said.count("has been submitted with SLURM jobid") >= 29
+    table = pd.read_csv(project.folder / "results" / "table2.csv")
+    assert table.filter(like="multi30k").notna().all(axis=None)
+
+
+def test_a_cancelled_training_goes_on_from_its_checkpoint(project: Project) -> None:
+    project.configure(**DEMO, experiments={"embn": {"settings": {"training": {"epochs": 300}}}})
+    target = "work/demo/multi30k/experiments/embn-en/seed0/model.pt"
+    checkpoint = project.folder / "work/demo/checkpoints/multi30k-embn-en-0.pt"
+    with project.started(*HERE, target) as running:
+        _wait(lambda: checkpoint.exists() or running.poll() is not None)
+        assert running.poll() is None, "it ended before it could be cancelled"
+        subprocess.run(["scancel", "--state=RUNNING", "--user=root"], check=True)
+        said = running.communicate(timeout=300)[0]
+    assert running.returncode == 0, said
+    assert "Trying to restart job" in said
+    log = (project.folder / "work/logs/demo/multi30k/embn-en-0-train.log").read_text()
+    assert "continues after epoch" in log
+
+
+def test_a_job_over_its_time_is_reported_with_its_log(project: Project) -> None:
+    project.configure(**DEMO, experiments={"embn": {"settings": {"training": {"epochs": 100_000}}}})
+    target = "work/demo/multi30k/experiments/embn-de/seed0/model.pt"
+    limit = ["--set-resources", "train:runtime=1", "--retries", "0"]
+    done = project.snakemake(*HERE, *limit, "--", target)
+    said = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert "work/logs/demo/multi30k/embn-de-0-train.log" in said
+    assert (project.folder / "work/demo/checkpoints/multi30k-embn-de-0.pt").exists()
+
+
+def _wait(done: Callable[[], bool], seconds: float = 120) -> None:
+    until = time.monotonic() + seconds
+    while not done() and time.monotonic() < until:
+        time.sleep(0.2)
