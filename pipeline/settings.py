@@ -217,9 +217,12 @@ def _contradictions(settings: Settings) -> Iterator[str]:
         yield from _dataset_contradictions(f"datasets.{dataset}", data)
         if (other := stand_ins(settings)[data["stands_for"]]) != dataset:
             yield f"datasets.{dataset}.stands_for: {other} stands for {data['stands_for']} too; only one can"
-    for pair, provider in settings["translation"]["pairs"].items():
+    pairs = {f"pairs.{pair}": provider for pair, provider in settings["translation"]["pairs"].items()}
+    for where, provider in {**pairs, "default": settings["translation"]["default"]}.items():
         if provider["provider"] == "files" and "origin" not in provider:
-            yield f"translation.pairs.{pair}: provider files needs `origin`, such as google"
+            yield f"translation.{where}: provider files needs `origin`, such as google"
+        if provider["provider"] == "marian" and "model" not in provider:
+            yield f"translation.{where}: provider marian needs `model`, a folder or a name on the hub"
     if settings["images"]["crop"] > settings["images"]["resize"]:
         yield "images.crop: larger than images.resize, so that crops do not fit the image"
     yield from _unknown_columns(settings)
@@ -270,7 +273,7 @@ def _with_paths_expanded(settings: Settings) -> Settings:
     blocks = {
         "sources": (found["sources"], ["mirror", "flickr30k", "coco_cn"]),
         "images": (found["images"], ["features", "list"]),
-        "translation": (found["translation"], ["dictionaries"]),
+        "translation": (found["translation"], ["dictionaries", "cache"]),
     }
     for name, data in found["datasets"].items():
         blocks[f"datasets.{name}"] = data, ["captions", "images", "test_images", "val_images"]

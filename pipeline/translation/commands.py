@@ -1,54 +1,165 @@
-"""Command line of the translation: translate."""
+"""Command line of the translation: translate, translations, translation-quality and its table."""
 
 import argparse
-import logging
+import json
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pipeline.translation.machine import MACHINES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-log = logging.getLogger("pipeline")
+    from pipeline.translation.translate import Translator
 
-_NEEDED = {"dictionary": ("sentences", "dictionaries"), "files": ("captions", "origin")}
-_ALLOWED = {"dictionary": ("target_sentences", "source_origin"), "files": ()}
+_PROVIDERS = ("dictionary", "files", *MACHINES)
+# Where answers are kept and how services are asked may be said to all; only machines use it.
+_NEEDED = {
+    "dictionary": ("sentences", "dictionaries"),
+    "files": ("captions", "origin"),
+    **dict.fromkeys(MACHINES, ("sentences", "cache")),
+}
+_ALLOWED = {
+    "dictionary": ("source_origin", "splits", "target_sentences", "cache", "limits"),
+    "files": ("cache", "limits"),
+    **dict.fromkeys(MACHINES, ("source_origin", "splits", "settings", "limits")),
+}
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the sub-commands of this room."""
     parser = subparsers.add_parser("translate", help="translate the captions of one language into another")
-    parser.add_argument("--source", required=True, help="ISO 639-1 code")
-    parser.add_argument("--target", required=True, help="ISO 639-1 code")
-    parser.add_argument("--provider", choices=sorted(_NEEDED), required=True)
+    _add_pair(parser)
+    parser.add_argument("--provider", choices=_PROVIDERS, required=True)
     parser.add_argument("--output", type=Path, required=True, help="sentence table")
-    group = parser.add_argument_group("provider dictionary: word by word")
-    group.add_argument("--sentences", type=Path, help="sentence table of the source language")
-    group.add_argument("--dictionaries", type=Path, nargs="+", help="en-de.txt or de-en.txt, MUSE's format")
-    group.add_argument("--target-sentences", type=Path, help="prefer words frequent in its training captions")
-    group.add_argument("--source-origin", help="origin of the captions to translate (default: human)")
+    parser.add_argument("--report", type=Path, help="JSON: what was left out, and why")
+    parser.add_argument("--sentences", type=Path, help="sentence table of the source language")
+    parser.add_argument("--source-origin", help="origin of the captions to translate (default: human)")
+    parser.add_argument("--splits", nargs="+", help="train, val, test (default: all)")
+    _add_provider_options(parser)
     group = parser.add_argument_group("provider files: translations published with the data")
     group.add_argument("--captions", type=Path, help="caption table that holds the translations")
     group.add_argument("--origin", help="who translated: google, baidu, human")
     parser.set_defaults(run=_translate)
+    _add_exchange(subparsers)
+    _add_quality(subparsers)
+
+
+def _add_pair(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--source", required=True, help="ISO 639-1 code")
+    parser.add_argument("--target", required=True, help="ISO 639-1 code")
+
+
+def _add_provider_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("provider dictionary: word by word")
+    group.add_argument("--dictionaries", type=Path, nargs="+", help="en-de.txt or de-en.txt, MUSE's format")
+    group.add_argument("--target-sentences", type=Path, help="prefer words frequent in its training captions")
+    group = parser.add_argument_group(f"providers {', '.join(MACHINES)}")
+    group.add_argument("--cache", type=Path, help="SQLite file of all answers; made if it is not there")
+    group.add_argument("--settings", type=json.loads, help="JSON: the provider's own, such as model or url")
+    group.add_argument(
+        "--limits", type=json.loads, help="JSON: how a service may be used (docs/translation.md)"
+    )
+
+
+def _add_exchange(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser("translations", help="export and import the cache of translations")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    parser = actions.add_parser("export", help="write all answers as one compressed file")
+    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True, help="such as translations.csv.gz")
+    parser.set_defaults(run=_export)
+    parser = actions.add_parser("import", help="take in the answers of such a file")
+    parser.add_argument("--input", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, required=True, help="made if it is not there")
+    parser.add_argument(
+        "--on-conflict",
+        choices=("stop", "keep", "replace"),
+        default="stop",
+        help="where the cache has another answer to the same caption by the same model (default: stop)",
+    )
+    parser.set_defaults(run=_import)
+
+
+def _add_quality(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser(
+        "translation-quality", help="BLEU and chrF of one pair of languages against translations by people"
+    )
+    _add_pair(parser)
+    parser.add_argument("--provider", choices=_PROVIDERS, required=True, help="files: published ones alone")
+    _add_provider_options(parser)
+    parser.add_argument("--multi30k", type=Path, help="sources with Multi30K's task 1, laid out as HOST/PATH")
+    parser.add_argument("--captions", type=Path, help="caption table that holds translations by people")
+    parser.add_argument("--scale", required=True)
+    parser.add_argument("--dataset", required=True, help="its name in the table")
+    parser.add_argument("--output", type=Path, required=True, help="CSV")
+    parser.set_defaults(run=_quality)
+    parser = subparsers.add_parser("translation-quality-table", help="gather what translation-quality wrote")
+    parser.add_argument("--parts", type=Path, nargs="+", required=True)
+    parser.add_argument("--output", type=Path, required=True, help="CSV")
+    parser.set_defaults(run=_quality_table)
 
 
 def _translate(arguments: argparse.Namespace) -> None:
-    from pipeline.captions.table import write_sentences
+    from pipeline.captions.table import SPLITS, read_captions, read_sentences, write_sentences
+    from pipeline.translation.translate import published, translate, write_report
 
     _check(arguments)
-    table = _by_dictionary(arguments) if arguments.provider == "dictionary" else _from_files(arguments)
-    write_sentences(table, arguments.output)
+    if arguments.provider == "files":
+        captions = read_captions(arguments.captions)
+        found = published(captions, arguments.source, arguments.target, arguments.origin)
+        version = ""
+    else:
+        translator = _translator(arguments)
+        version = _version(translator)
+        found = translate(
+            read_sentences(arguments.sentences),
+            translator,
+            arguments.provider,
+            arguments.source_origin or "human",
+            arguments.splits or SPLITS,
+        )
+    if arguments.report is not None:
+        pair = {"source": arguments.source, "target": arguments.target}
+        write_report(arguments.report, found, provider=arguments.provider, version=version, **pair)
+    write_sentences(found.table, arguments.output)
 
 
-def _check(arguments: argparse.Namespace) -> None:
+def _translator(arguments: argparse.Namespace) -> "Translator":
+    if arguments.provider == "dictionary":
+        from pipeline.translation.dictionary import DictionaryTranslator
+
+        counts = _training_words(arguments.target_sentences, arguments.target)
+        return DictionaryTranslator(arguments.source, arguments.target, arguments.dictionaries, counts)
+    from pipeline.translation.machine import machine_translator
+
+    return machine_translator(
+        arguments.provider,
+        arguments.source,
+        arguments.target,
+        arguments.settings or {},
+        arguments.cache,
+        arguments.limits or {},
+    )
+
+
+def _version(translator: "Translator") -> str:
+    from pipeline.translation.cached import CachedTranslator
+
+    return translator.engine.model.version if isinstance(translator, CachedTranslator) else ""
+
+
+def _check(arguments: argparse.Namespace, apart: Collection[str] = ()) -> None:
+    """Raise for options that a provider lacks or that belong to another; those `apart` are not its matter."""
     from pipeline.errors import raise_together
 
     provider = arguments.provider
     needed, allowed = _NEEDED[provider], _NEEDED[provider] + _ALLOWED[provider]
-    options = {name for names in [*_NEEDED.values(), *_ALLOWED.values()] for name in names}
+    options = {name for names in [*_NEEDED.values(), *_ALLOWED.values()] for name in names} - set(apart)
     given = {name for name in options if getattr(arguments, name) is not None}
-    mistakes = [f"{_flag(name)} is missing" for name in needed if name not in given]
+    mistakes = [f"{_flag(name)} is missing" for name in needed if name in options - given]
     mistakes += [f"{_flag(name)} belongs to another provider" for name in sorted(given - set(allowed))]
     if arguments.source == arguments.target:
         mistakes.append(f"--source and --target are both {arguments.source!r}")
@@ -57,20 +168,6 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
-
-
-def _by_dictionary(arguments: argparse.Namespace) -> "pd.DataFrame":
-    from pipeline.captions.table import read_sentences
-    from pipeline.translation.dictionary import DictionaryTranslator
-    from pipeline.translation.translate import translate
-
-    counts = _training_words(arguments.target_sentences, arguments.target)
-    translator = DictionaryTranslator(arguments.source, arguments.target, arguments.dictionaries, counts)
-    sentences = read_sentences(arguments.sentences)
-    table = translate(sentences, translator, arguments.provider, arguments.source_origin or "human")
-    share = 100 * translator.translated / max(translator.words, 1)
-    log.info("%.1f%% of %d words stand in the dictionaries", share, translator.words)
-    return table
 
 
 def _training_words(path: Path | None, language: str) -> Counter[str]:
@@ -83,8 +180,44 @@ def _training_words(path: Path | None, language: str) -> Counter[str]:
     return Counter(word for tokens in training["tokens"] for word in tokens.split())
 
 
-def _from_files(arguments: argparse.Namespace) -> "pd.DataFrame":
-    from pipeline.captions.table import read_captions
-    from pipeline.translation.translate import published
+def _export(arguments: argparse.Namespace) -> None:
+    from pipeline.translation.exchange import export
 
-    return published(read_captions(arguments.captions), arguments.source, arguments.target, arguments.origin)
+    export(arguments.cache, arguments.output)
+
+
+def _import(arguments: argparse.Namespace) -> None:
+    from pipeline.translation.exchange import import_
+
+    import_(arguments.input, arguments.cache, arguments.on_conflict)
+
+
+def _quality(arguments: argparse.Namespace) -> None:
+    from pipeline.translation.quality import measured, of_pair, write
+
+    _check(arguments, apart=("sentences", "captions", "origin", "source_origin", "splits"))
+    parallel = _parallel(arguments)
+    translator, version = None, ""
+    if arguments.provider != "files" and not of_pair(parallel, arguments.source, arguments.target).empty:
+        translator = _translator(arguments)
+        version = _version(translator)
+    rows = measured(parallel, arguments.source, arguments.target, translator, arguments.provider, version)
+    write(rows.assign(scale=arguments.scale, dataset=arguments.dataset, split="test"), arguments.output)
+
+
+def _parallel(arguments: argparse.Namespace) -> "pd.DataFrame":
+    from pipeline.captions.table import read_captions
+    from pipeline.errors import InputError
+    from pipeline.translation.parallel import NOTHING, multi30k_translations, translations_in
+
+    if arguments.multi30k is not None and arguments.captions is not None:
+        raise InputError("Give --multi30k or --captions, not both: where the translations by people stand.")
+    if arguments.multi30k is not None:
+        return multi30k_translations(arguments.multi30k)
+    return NOTHING if arguments.captions is None else translations_in(read_captions(arguments.captions))
+
+
+def _quality_table(arguments: argparse.Namespace) -> None:
+    from pipeline.translation.quality import gather
+
+    gather(arguments.parts, arguments.output)

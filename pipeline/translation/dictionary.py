@@ -12,6 +12,7 @@ from pathlib import Path
 from pipeline.captions.tokenize import tokenizer
 from pipeline.errors import InputError, raise_together
 from pipeline.files import existing
+from pipeline.progress import counted
 
 Candidates = dict[str, list[str]]  # word -> translations, the best first
 
@@ -57,7 +58,7 @@ class DictionaryTranslator:
         """Translations of captions, in order; empty where no word could be translated."""
         return [
             " ".join(part for word in self._split(sentence) for part in self._word(word))
-            for sentence in sentences
+            for sentence in counted(sentences, f"{self.source}-{self.target} captions", len(sentences))
         ]
 
     def _word(self, word: str) -> list[str]:

@@ -1,19 +1,25 @@
 """Sentence tables of translations: made by a `Translator`, or published with the data."""
 
+import json
 import logging
 from collections.abc import Sequence
-from typing import Protocol
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import pandas as pd
 
 from pipeline.captions.select import select
+from pipeline.captions.table import SENTENCE_COLUMNS, SPLITS
 from pipeline.captions.tokenize import with_tokens
 from pipeline.errors import InputError
-from pipeline.progress import Progress
+from pipeline.files import written_beside
+from pipeline.translation.judge import EMPTY, OK, SAME, SCRIPT, judge
 
 log = logging.getLogger("pipeline")
 
-_BATCH = 1000  # sentences
+LEFT_OUT = ["image", "split", "caption", "answer", "status"]
+
+_MEANINGS = {EMPTY: "empty", SAME: "the caption itself", SCRIPT: "in another script"}
 
 
 class Translator(Protocol):
@@ -26,39 +32,88 @@ class Translator(Protocol):
         """Translations in the order of the sentences; empty where there is none."""
 
 
+class Translations(NamedTuple):
+    """What came of translating some captions.
+
+    `table`: sentence table in the target language. `left_out`: captions whose answer is no translation,
+    with the columns `LEFT_OUT`; status as in judge.py.
+    """
+
+    table: pd.DataFrame
+    left_out: pd.DataFrame
+
+
 def translate(
-    sentences: pd.DataFrame, translator: Translator, provider: str, source_origin: str = "human"
-) -> pd.DataFrame:
-    """Translate the captions of all splits that have the origin `source_origin`.
+    sentences: pd.DataFrame,
+    translator: Translator,
+    provider: str,
+    source_origin: str = "human",
+    splits: Sequence[str] = SPLITS,
+) -> Translations:
+    """Translate the captions of some splits that have the origin `source_origin`.
 
     The translations are tokenised anew, as captions of the target language are: a model sees a
-    translation just as it would see a sentence typed by a user.
+    translation just as it would see a sentence typed by a user. They depend on the captions and the
+    translator's answers alone, not on the order in which these came.
 
     Args:
         sentences: sentence table of the translator's source language.
         provider: the translations' `origin`.
 
-    Returns:
-        Sentence table in the target language, with `source_language` set. Empty translations are left
-        out and counted in the log.
+    Raises:
+        InputError: there is nothing to translate, or no answer is a translation.
     """
     of_source = sentences[sentences["language"] == translator.source]
     if of_source.empty:
         found = ", ".join(sorted(sentences["language"].unique()))
         raise InputError(f"There are no sentences in {translator.source!r} to translate; found {found}.")
     chosen = select(of_source, [source_origin])
-    translations = _in_batches(list(chosen["caption"]), translator)
-    table = chosen.assign(
+    chosen = chosen[chosen["split"].isin(splits)]
+    captions = list(chosen["caption"])
+    answers = translator.translate(captions)
+    asked = chosen.assign(
+        answer=answers,
+        status=[judge(*pair, translator.target) for pair in zip(captions, answers, strict=True)],
+    )
+    sound = asked["status"] == OK
+    left_out = asked.loc[~sound, LEFT_OUT]
+    _log_left_out(translator, left_out, len(chosen))
+    table = asked[sound].assign(
         language=translator.target,
-        caption=translations,
+        caption=asked["answer"],
         origin=provider,
         source_language=translator.source,
     )
-    return _with_tokens(table, translator.source, translator.target)
+    return Translations(with_tokens(table[SENTENCE_COLUMNS], translator.target), left_out)
 
 
-def published(captions: pd.DataFrame, source: str, target: str, origin: str) -> pd.DataFrame:
-    """Sentence table of the translations from `source` to `target` that came with the data.
+def write_report(path: Path, translations: Translations, **described: str) -> None:
+    """Write as JSON how many captions were translated, and all that were not, by status."""
+    left_out = translations.left_out
+    report = {
+        **described,
+        "translated": len(translations.table),
+        "left_out": left_out["status"].value_counts().sort_index().to_dict(),
+        "captions_left_out": left_out.to_dict("records"),
+    }
+    with written_beside(path) as temporary:
+        temporary.write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _log_left_out(translator: Translator, left_out: pd.DataFrame, captions: int) -> None:
+    pair = f"{translator.source}-{translator.target}"
+    counts = left_out["status"].value_counts()
+    for status, meaning in _MEANINGS.items():
+        if count := counts.get(status, 0):
+            log.warning("%s: %d of %d translations are %s and left out", pair, count, captions, meaning)
+    if len(left_out) == captions:
+        raise InputError(
+            f"No sentence could be translated from {translator.source!r} to {translator.target!r}."
+        )
+
+
+def published(captions: pd.DataFrame, source: str, target: str, origin: str) -> Translations:
+    """The translations from `source` to `target` that came with the data; none is left out.
 
     Raises:
         InputError: the caption table has none of this origin.
@@ -71,25 +126,5 @@ def published(captions: pd.DataFrame, source: str, target: str, origin: str) -> 
             f"There are no translations from {source!r} to {target!r} of origin {origin!r}; "
             f"origins of this pair of languages: {found}."
         )
-    return _with_tokens(chosen, source, target)
-
-
-def _in_batches(sentences: list[str], translator: Translator) -> list[str]:
-    progress = Progress(f"{translator.source}-{translator.target} sentences", len(sentences))
-    translations: list[str] = []
-    for start in range(0, len(sentences), _BATCH):
-        batch = sentences[start : start + _BATCH]
-        translations += translator.translate(batch)
-        progress.advance(len(batch))
-    return translations
-
-
-def _with_tokens(table: pd.DataFrame, source: str, target: str) -> pd.DataFrame:
-    empty = table["caption"].str.strip() == ""
-    if empty.any():
-        log.warning(
-            "%s-%s: %d of %d translations are empty and left out", source, target, empty.sum(), len(table)
-        )
-    if empty.all():
-        raise InputError(f"No sentence could be translated from {source!r} to {target!r}.")
-    return with_tokens(table[~empty], target)
+    nothing = pd.DataFrame(columns=LEFT_OUT)
+    return Translations(with_tokens(chosen, target), nothing)

@@ -1,21 +1,24 @@
 """Word-by-word translation on dictionaries worked out by hand, published translations, the command line."""
 
 import argparse
+import json
 import logging
 import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from benchmarks.stand_in_service import running
 from pipeline.captions.sources import caption_table
 from pipeline.captions.table import read_sentences, write_captions, write_sentences
 from pipeline.captions.tokenize import with_tokens
 from pipeline.errors import InputError
 from pipeline.translation.commands import add_commands
 from pipeline.translation.dictionary import DictionaryTranslator, read_dictionaries
-from pipeline.translation.translate import published, translate
+from pipeline.translation.translate import published, translate, write_report
 
 DICTIONARIES = os.environ.get("MULTILINGUAL_DICTIONARIES")
 
@@ -102,13 +105,14 @@ SOURCE = [
 def test_translations_make_a_sentence_table(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     translator = DictionaryTranslator("en", "de", [_german(tmp_path)])
     with caplog.at_level(logging.WARNING, "pipeline"):
-        table = translate(_sentences(*SOURCE), translator, "dictionary")
+        table, left_out = translate(_sentences(*SOURCE), translator, "dictionary")
     assert table.to_numpy().tolist() == [
         ["1", "train", "de", "mensch", "dictionary", "en", "mensch"],
         ["3", "test", "de", "die hund läuft", "dictionary", "en", "die hund läuft"],
     ]
+    assert left_out.to_numpy().tolist() == [["2", "val", "Zebras.", "", "empty"]]
     assert "1 of 3 translations are empty" in caplog.text
-    of_google = translate(_sentences(*SOURCE), translator, "dictionary", source_origin="google")
+    of_google, _ = translate(_sentences(*SOURCE), translator, "dictionary", source_origin="google")
     assert list(of_google["caption"]) == ["hund"]
 
 
@@ -129,7 +133,7 @@ def test_published_translations_are_chosen_by_pair_and_origin() -> None:
             ("1", "train", "ja", "犬。", "google", "en"),
         ]
     )
-    assert list(published(captions, "en", "zh", "google")["tokens"]) == ["一只 狗"]
+    assert list(published(captions, "en", "zh", "google").table["tokens"]) == ["一只 狗"]
     with pytest.raises(
         InputError, match=r"of origin 'human'; origins of this pair of languages: baidu, google"
     ):
@@ -179,3 +183,60 @@ def test_the_published_dictionaries_both_ways(language: str, man: str) -> None:
     path = Path(DICTIONARIES, f"en-{language}.txt")
     assert man in read_dictionaries([path], "en", language)["man"]
     assert "man" in read_dictionaries([path], language, "en")[man]
+
+
+class Parrot:
+    """A translator that gives some captions back as they are, and some in another script."""
+
+    source, target = "en", "de"
+
+    def translate(self, sentences: Sequence[str]) -> list[str]:
+        said = {"A man.": "A man.", "NASA": "NASA", "A cat.": "猫", "Zebras.": ""}
+        return [said.get(sentence, f"{sentence} Ja.") for sentence in sentences]
+
+
+def test_what_is_no_translation_is_left_out_counted_and_reported(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [*SOURCE, ("4", "train", "en", "A cat.", "human", ""), ("5", "train", "en", "NASA", "human", "")]
+    with caplog.at_level(logging.WARNING, "pipeline"):
+        found = translate(_sentences(*rows), Parrot(), "parrot")
+    assert found.table[["image", "caption", "origin"]].to_numpy().tolist() == [
+        ["3", "The dog runs! Ja.", "parrot"],
+        ["5", "NASA", "parrot"],
+    ]
+    for part in ("1 of 5 translations are empty", "are the caption itself", "are in another script"):
+        assert part in caplog.text
+    write_report(tmp_path / "report.json", found, provider="parrot")
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert report["translated"] == 2
+    assert report["left_out"] == {"empty": 1, "same": 1, "script": 1}
+    assert report["captions_left_out"][2] == {
+        "image": "4", "split": "train", "caption": "A cat.", "answer": "猫", "status": "script",
+    }  # fmt: skip
+
+
+def test_only_the_splits_asked_for_are_translated() -> None:
+    found = translate(_sentences(*SOURCE), Parrot(), "parrot", splits=["test"])
+    assert list(found.table["image"]) == ["3"]
+
+
+def test_the_command_asks_a_service_and_reports(tmp_path: Path) -> None:
+    write_sentences(_sentences(*SOURCE), tmp_path / "en.csv")
+    pair = ("--source", "en", "--target", "de", "--output", tmp_path / "en-de.csv")
+    files = ("--sentences", tmp_path / "en.csv", "--cache", tmp_path / "cache.sqlite")
+    with running() as service:
+        _run(
+            *pair, *files, "--provider", "google", "--settings", json.dumps({"url": service.url}),
+            "--limits", '{"requests_per_second": 1000}',
+            "--report", tmp_path / "en-de.json", "--splits", "val", "test",
+        )  # fmt: skip
+        assert service.requests == [["Zebras.", "The dog runs!"]]
+        version = service.url
+    table = read_sentences(tmp_path / "en-de.csv")
+    assert table[["split", "caption", "origin", "source_language"]].to_numpy().tolist() == [
+        ["val", "Zebras.en", "google", "en"],
+        ["test", "Theen dogen runs!en", "google", "en"],
+    ]
+    report = json.loads((tmp_path / "en-de.json").read_text())
+    assert (report["version"], report["translated"], report["left_out"]) == (version, 2, {})

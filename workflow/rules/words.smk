@@ -1,28 +1,3 @@
-rule translate:
-    input:
-        unpack(translation_inputs),
-    output:
-        "work/{scale}/{dataset}/translations/{source}-{target}.csv",
-    log:
-        "work/logs/{scale}/{dataset}/translate-{source}-{target}.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/translate-{source}-{target}.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=60,
-    params:
-        provider=lambda wildcards: provider(wildcards)["provider"],
-        options=translation_options,
-        code=code.digest("translate"),
-    message:
-        "Translating the captions of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
-    shell:
-        "python -m pipeline translate --source {wildcards.source} --target {wildcards.target} "
-        "--provider {params.provider} {params.options:q} --output {output:q} > {log:q} 2>&1"
-
-
 rule words:
     input:
         sentences="work/{scale}/{dataset}/tokens/{language}.csv",

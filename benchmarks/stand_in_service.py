@@ -1,0 +1,140 @@
+"""A stand-in for the web services: a real HTTP server on this machine that answers like Google's page.
+
+It translates a word by hanging `en` on it, line by line, and can be told to misbehave.
+"""
+
+import html
+import http.server
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from urllib.parse import parse_qs, urlsplit
+
+LONGEST_URL = 16_384  # bytes; Google refuses longer ones
+
+# What a request meets, from its number (0, 1, ...) and lines: "" an answer, a status, or a kind of fault.
+Behaviour = Callable[[int, list[str]], str]
+
+FAULTS: dict[str, Callable[[list[str]], list[str]]] = {
+    "merged": lambda lines: [" ".join(lines[:2]), *lines[2:]],
+    "merged and blank": lambda lines: [" ".join(lines[:2]), "", *lines[2:]],
+    "dropped": lambda lines: lines[1:],
+    "added": lambda lines: [*lines, "Meinten Sie etwas anderes?"],
+    "blank": lambda lines: ["", *lines[1:]],
+    "swapped": lambda lines: [*lines[1:], lines[0]],
+    "numbered": lambda lines: [f"{number}. {line}" for number, line in enumerate(lines, 1)],
+}
+
+PAGE = """<!DOCTYPE html><html lang="{target}"><head><title>Google Translate</title></head>
+<body><div class="root-container"><div class="header"><div class="logo-container"></div></div>
+<div class="languages-container"><a href="./m?sl={source}">{source}</a></div>
+<div class="input-container"><form action="/m"><input type="text" name="q" class="input-field"></form></div>
+{result}<div class="links-container"><ul><li><a href="https://www.google.com/m">Home</a></li></ul></div>
+</div></body></html>"""
+
+
+def translated(line: str) -> str:
+    """The stand-in's translation of a line."""
+    return " ".join(f"{word}en" for word in line.split())
+
+
+class Service:
+    """What the server met, and how it behaves.
+
+    `requests`: lines of each request, in the order of their coming. `behaviour`: set it to misbehave.
+    """
+
+    def __init__(self, latency: float = 0.0):
+        self.latency = latency
+        self.requests: list[list[str]] = []
+        self.times: list[float] = []
+        self.behaviour: Behaviour = lambda number, lines: ""
+        self.retry_after = ""
+        self.url = ""
+        self.lock = threading.Lock()
+
+    @property
+    def asked(self) -> list[str]:
+        """Every line that was asked for, as often as it was."""
+        return [line for lines in self.requests for line in lines]
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else each answer on a kept connection waits 40 ms
+    service: Service
+
+    def do_GET(self) -> None:
+        """Google's page."""
+        query = {key: values[0] for key, values in parse_qs(urlsplit(self.path).query).items()}
+        lines = query["q"].split("\n")
+        fault = "400" if len(self.path) > LONGEST_URL else self._met(lines)
+        if fault.isdecimal():
+            self._answer(int(fault), "<html><body>Sorry...</body></html>", "text/html")
+            return
+        answers = FAULTS.get(fault, list)([translated(line) for line in lines])
+        if fault == "echo":
+            answers = lines
+        elif fault == "foreign":
+            answers = ["человек" for _ in lines]
+        result = f'<div class="result-container">{html.escape(chr(10).join(answers))}</div>'
+        page = PAGE.format(target=query["tl"], source=query["sl"], result=result if fault != "page" else "")
+        self._answer(200, page, "text/html; charset=UTF-8")
+
+    def do_POST(self) -> None:
+        """LibreTranslate's API."""
+        query = {key: values[0] for key, values in parse_qs(urlsplit(self.path).query).items()}
+        lines = query["q"].split("\n")
+        self._met(lines)
+        answer = "\n".join(map(translated, lines))
+        self._answer(200, json.dumps({"translatedText": answer}), "application/json")
+
+    def _met(self, lines: list[str]) -> str:
+        with self.service.lock:
+            number = len(self.service.requests)
+            self.service.requests.append(lines)
+            self.service.times.append(time.time())
+        time.sleep(self.service.latency)
+        return self.service.behaviour(number, lines)
+
+    def _answer(self, status: int, text: str, kind: str) -> None:
+        content = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        if status != 200 and self.service.retry_after:
+            self.send_header("Retry-After", self.service.retry_after)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, *arguments: object) -> None:
+        pass  # a client that was killed
+
+
+@contextmanager
+def running(latency: float = 0.0) -> Iterator[Service]:
+    """A running stand-in; its address is `service.url`.
+
+    Args:
+        latency: seconds until an answer.
+    """
+    service = Service(latency)
+    handler = type("_Bound", (_Handler,), {"service": service})
+    with _Server(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        service.url = f"http://127.0.0.1:{server.server_port}/m"
+        try:
+            yield service
+        finally:
+            server.shutdown()

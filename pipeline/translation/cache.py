@@ -1,0 +1,157 @@
+"""Every answer that a translator ever gave, in one SQLite file that outlives runs, scales and projects.
+
+Answers are appended as they come, one transaction a request: a kill loses at most the request under way.
+Several jobs can use the file at once. The first answer to a caption stays; a later one is not taken in.
+"""
+
+import hashlib
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.errors import InputError
+from pipeline.translation.judge import judge
+
+COLUMNS = ("provider", "version", "source", "target", "digest", "text", "answer", "status", "date")
+KEY = COLUMNS[:5]
+
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS translations (
+    {", ".join(f"{column} TEXT NOT NULL" for column in COLUMNS)}, PRIMARY KEY ({", ".join(KEY)})
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS requests (
+    service TEXT NOT NULL, day TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (service, day)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS pauses (service TEXT PRIMARY KEY, next REAL NOT NULL) WITHOUT ROWID;
+"""
+_BUSY = 60.0  # seconds to wait for another job's transaction
+
+
+class Model(NamedTuple):
+    """Who answers: the first parts of an answer's key."""
+
+    provider: str
+    version: str
+    source: str
+    target: str
+
+
+class Cache:
+    """Answers by model and text, and the count of requests by service and day.
+
+    One connection, guarded by a lock, serves all threads of a job.
+
+    Args:
+        path: the SQLite file; made if it is not there.
+
+    Raises:
+        InputError: the file cannot be opened, or is not such a cache.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._lock = threading.Lock()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._connection = sqlite3.connect(
+                path, timeout=_BUSY, isolation_level=None, check_same_thread=False
+            )
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.executescript(_SCHEMA)
+        except sqlite3.Error as error:
+            raise InputError(
+                f"{path}: not a cache of translations: {error}. Give another file (translation.cache)."
+            ) from None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def answers(self, model: Model, texts: Iterable[str]) -> dict[str, str]:
+        """The known answers to some captions."""
+        where = " AND ".join(f"{column} = ?" for column in KEY)
+        query = f"SELECT answer FROM translations WHERE {where}"
+        found = {}
+        with self._lock, closing(self._connection.cursor()) as cursor:
+            for text in texts:
+                if row := cursor.execute(query, (*model, digest(text))).fetchone():
+                    found[text] = row[0]
+        return found
+
+    def add(self, model: Model, answers: Mapping[str, str]) -> None:
+        """Keep the answers of one request; captions that have one already keep it."""
+        date = datetime.now(UTC).isoformat(timespec="seconds")
+        self.insert(
+            (*model, digest(text), text, answer, judge(text, answer, model.target), date)
+            for text, answer in answers.items()
+        )
+
+    def insert(self, rows: Iterable[tuple[str, ...]], replace: bool = False) -> None:
+        """Insert rows in the order of `COLUMNS`, all or none."""
+        verb = "REPLACE" if replace else "INSERT OR IGNORE"
+        command = f"{verb} INTO translations VALUES ({', '.join('?' * len(COLUMNS))})"
+        with self._lock, self._transaction():
+            self._connection.executemany(command, rows)
+
+    def rows(self) -> Iterable[tuple[str, ...]]:
+        """All rows, ordered by their key."""
+        with closing(self._connection.cursor()) as cursor:
+            yield from cursor.execute(
+                f"SELECT {', '.join(COLUMNS)} FROM translations ORDER BY {', '.join(KEY)}"
+            )
+
+    def count(self) -> int:
+        """How many answers there are."""
+        return int(self._value("SELECT COUNT(*) FROM translations"))
+
+    def reserve(self, service: str, a_second: float, a_day: int) -> float | None:
+        """Reserve one request of a service.
+
+        Args:
+            a_second, a_day: requests that all jobs together may make.
+
+        Returns:
+            The time (seconds since the epoch) from which it may be sent; None: the day's are used up.
+        """
+        day = datetime.now(UTC).date().isoformat()
+        with self._lock, self._transaction():
+            used = self._value("SELECT count FROM requests WHERE service = ? AND day = ?", service, day)
+            if used >= a_day:
+                return None
+            slot = max(time.time(), self._value("SELECT next FROM pauses WHERE service = ?", service))
+            self._connection.execute("REPLACE INTO pauses VALUES (?, ?)", (service, slot + 1 / a_second))
+            self._connection.execute("REPLACE INTO requests VALUES (?, ?, ?)", (service, day, used + 1))
+        return slot
+
+    def hold(self, service: str, seconds: float) -> None:
+        """Let no job send this service a request for some seconds."""
+        with self._lock, self._transaction():
+            until = max(
+                time.time() + seconds, self._value("SELECT next FROM pauses WHERE service = ?", service)
+            )
+            self._connection.execute("REPLACE INTO pauses VALUES (?, ?)", (service, until))
+
+    def _value(self, query: str, *parameters: str) -> float:
+        row = self._connection.execute(query, parameters).fetchone()
+        return row[0] if row else 0
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        # IMMEDIATE: what is read and then written must not change in between by another job.
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+
+def digest(text: str) -> str:
+    """Hexadecimal SHA-256 digest of a caption."""
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,79 @@
+"""A translator that asks only for what its cache lacks."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from pipeline.errors import InputError
+from pipeline.progress import Progress
+from pipeline.translation.cache import Cache, Model
+
+log = logging.getLogger("pipeline")
+
+Keep = Callable[[Mapping[str, str]], None]
+
+
+class Stopped(Exception):
+    """An engine cannot go on now; the message says why."""
+
+
+class Engine(Protocol):
+    """Anything that answers captions in parts, as it gets on."""
+
+    model: Model
+
+    def translate(self, texts: Sequence[str], keep: Keep) -> None:
+        """Hand the answers to different captions to `keep`, in any order and in any parts, from any thread.
+
+        Raises:
+            Stopped: what was kept stays; a later call asks for the rest.
+        """
+
+
+class CachedTranslator:
+    """A `Translator` (translate.py) over an engine and a cache. Equal captions are asked for once."""
+
+    def __init__(self, engine: Engine, cache: Cache):
+        self.engine, self.cache = engine, cache
+        self.source, self.target = engine.model.source, engine.model.target
+
+    def translate(self, sentences: Sequence[str]) -> list[str]:
+        """Translations in the order of the sentences; empty where there is none.
+
+        Raises:
+            InputError: the engine stopped. All answers that came are kept.
+        """
+        texts = [text for text in dict.fromkeys(sentences) if text.strip()]
+        known = self.cache.answers(self.engine.model, texts)
+        missing = [text for text in texts if text not in known]
+        log.info(
+            "%s: %d captions, %d different, %d answered before, %d to ask for",
+            self._name, len(sentences), len(texts), len(known), len(missing),
+        )  # fmt: skip
+        if missing:
+            self._ask(missing, len(texts))
+        # Another job may have answered some meanwhile; what the cache holds is what every table gets.
+        known |= self.cache.answers(self.engine.model, missing)
+        return [known.get(text, "") for text in sentences]
+
+    @property
+    def _name(self) -> str:
+        return f"{self.engine.model.provider} {self.source}-{self.target}"
+
+    def _ask(self, missing: Sequence[str], total: int) -> None:
+        progress = Progress(f"{self._name} captions", total, total - len(missing))
+        one_at_a_time = threading.Lock()
+
+        def keep(answers: Mapping[str, str]) -> None:
+            self.cache.add(self.engine.model, answers)
+            with one_at_a_time:
+                progress.advance(len(answers))
+
+        try:
+            self.engine.translate(missing, keep)
+        except Stopped as stop:
+            raise InputError(
+                f"{self._name}: {stop} {progress.done:,} of {total:,} captions are translated and kept in "
+                f"{self.cache.path}, {total - progress.done:,} are left. Run the same command again to go on."
+            ) from None

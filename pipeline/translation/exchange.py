@@ -1,0 +1,130 @@
+"""The cache as one compressed file, for a laboratory to publish and another to reproduce from."""
+
+import csv
+import gzip
+import io
+import logging
+import re
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline.errors import InputError, raise_together
+from pipeline.files import existing, written_beside
+from pipeline.translation.cache import COLUMNS, KEY, Cache, Model, digest
+from pipeline.translation.judge import STATUSES
+
+log = logging.getLogger("pipeline")
+
+Row = tuple[str, ...]
+
+ON_CONFLICT = ("stop", "keep", "replace")
+_LISTED = 20  # mistakes in a message
+_PATTERNS = {
+    "provider": r"[a-z]+",
+    "source": r"[a-z]{2}",
+    "target": r"[a-z]{2}",
+    "status": "|".join(STATUSES),
+    "date": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00",
+}
+
+
+def export(cache: Path, output: Path) -> None:
+    """Write all answers of a cache as CSV, gzip. Equal answers give equal bytes.
+
+    Raises:
+        InputError: there is no such cache, or it is empty.
+    """
+    existing(cache, "the cache of translations", "Give the file that `translate --cache` wrote.")
+    opened = Cache(cache)
+    if not (count := opened.count()):
+        raise InputError(f"{cache}: the cache holds no translations.")
+    with (
+        written_beside(output) as temporary,
+        open(temporary, "wb") as file,
+        # No name and no time in gzip's header: they would make equal answers different bytes.
+        gzip.GzipFile("", "wb", 9, file, mtime=0) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8", newline="") as text,
+    ):
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(opened.rows())
+    log.info("%s: %d translations", output, count)
+
+
+def import_(file: Path, cache: Path, on_conflict: str = "stop") -> None:
+    """Take the answers of an exported file into a cache, all or none.
+
+    Args:
+        on_conflict: where the cache has another answer to the same caption by the same model: `stop`,
+            `keep` the cache's, or `replace` it.
+
+    Raises:
+        InputError: lists every row that is not sound and, with `stop`, every conflict.
+    """
+    rows, mistakes = _read(file)
+    opened = Cache(cache)
+    conflicts = list(_conflicts(opened, rows))
+    if on_conflict == "stop":
+        mistakes += conflicts
+    if mistakes:
+        rest = len(mistakes) - _LISTED
+        mistakes = mistakes[:_LISTED] + ([f"and {rest:,} more"] if rest > 0 else [])
+    raise_together(
+        mistakes,
+        f"{file}: nothing was imported into {cache} (conflicts: --on-conflict keep or replace goes on):",
+    )
+    before = opened.count()
+    opened.insert(rows, replace=on_conflict == "replace")
+    log.info(
+        "%s: %d translations, %d of them new, %d conflicts (%s)",
+        file, len(rows), opened.count() - before, len(conflicts), on_conflict,
+    )  # fmt: skip
+
+
+def _read(file: Path) -> tuple[list[Row], list[str]]:
+    existing(file, "the file of translations", "Give a file that `translations export` wrote.")
+    csv.field_size_limit(sys.maxsize)
+    rows: list[Row] = []
+    mistakes: list[str] = []
+    seen: set[Row] = set()
+    try:
+        with gzip.open(file, "rt", encoding="utf-8", newline="") as text:
+            reader = csv.reader(text, strict=True)
+            if (header := tuple(next(reader, ()))) != COLUMNS:
+                raise InputError(f"{file}: found columns {header}; expected {COLUMNS}.")
+            for row in map(tuple, reader):
+                rows.append(row)
+                mistakes += [f"line {reader.line_num}: {mistake}" for mistake in _mistakes(row, seen)]
+                seen.add(row[: len(KEY)])
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{file}: not a whole file of translations: {error}. Fetch it again.") from None
+    return rows, mistakes
+
+
+def _mistakes(row: Row, seen: set[Row]) -> Iterator[str]:
+    if len(row) != len(COLUMNS):
+        yield f"found {len(row)} values; expected {len(COLUMNS)}"
+        return
+    values = dict(zip(COLUMNS, row, strict=True))
+    for column, pattern in _PATTERNS.items():
+        if not re.fullmatch(pattern, values[column]):
+            yield f"{column}: found {values[column]!r}; expected {pattern}"
+    if digest(values["text"]) != values["digest"]:
+        yield f"digest: not the one of its text {values['text'][:40]!r}"
+    if row[: len(KEY)] in seen:
+        yield f"a second answer to {values['text'][:40]!r}"
+
+
+def _conflicts(cache: Cache, rows: list[Row]) -> Iterator[str]:
+    for row in rows:
+        if len(row) != len(COLUMNS):
+            continue
+        provider, version, source, target, _, text, answer, *_ = row
+        known = cache.answers(Model(provider, version, source, target), [text]).get(text, answer)
+        if known != answer:
+            yield (
+                f"conflict: {provider} {version} {source}-{target} {text[:40]!r}: "
+                f"the cache has {known[:40]!r}, the file {answer[:40]!r}"
+            )

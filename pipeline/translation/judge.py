@@ -1,0 +1,65 @@
+"""Which answers of a translator are translations at all, as far as the answer itself shows."""
+
+import functools
+import re
+import unicodedata
+
+OK, EMPTY, SAME, SCRIPT = "ok", "empty", "same", "script"
+STATUSES = (OK, EMPTY, SAME, SCRIPT)
+
+# The scripts of each language, as the names of Unicode's characters begin.
+_SCRIPTS = {
+    **dict.fromkeys(("af", "cs", "de", "en", "fr"), ("LATIN",)),
+    "ar": ("ARABIC",),
+    "ja": ("CJK", "HIRAGANA", "KATAKANA"),
+    "ko": ("HANGUL", "CJK"),
+    "ru": ("CYRILLIC",),
+    "zh": ("CJK",),
+}
+_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA")  # a character counts as much as a word of other scripts
+
+
+def judge(text: str, answer: str, target: str) -> str:
+    """Say whether the answer to `text` is a translation into the language `target`.
+
+    Returns:
+        `empty`: no letter or digit came. `same`: the caption itself came back, but for case, spaces and
+        punctuation; captions of only numbers and capitalised words (`23`, `Michael Jordan`) may. `script`:
+        more than half of the answer's words (Chinese and Japanese: characters) are in a script that the
+        language is not written in. `ok`: none of these.
+    """
+    if not (letters := _letters(answer)):
+        return EMPTY
+    if letters == _letters(text):
+        return OK if _may_stay(text) else SAME
+    return SCRIPT if _foreign(answer, target) else OK
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+
+
+def _may_stay(text: str) -> bool:
+    """Whether all words are numbers or begin with a capital; scripts without capitals have no such words."""
+    words = re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text))
+    return all(word.isdecimal() or word[0].isupper() for word in words)
+
+
+def _foreign(answer: str, target: str) -> bool:
+    if target not in _SCRIPTS:
+        return False
+    words = re.findall(r"[^\W\d_]+", unicodedata.normalize("NFKC", answer))
+    of_target = of_others = 0
+    for word in words:
+        scripts = [_script(letter) for letter in word]
+        spaced = [script for script in scripts if script not in _UNSPACED]
+        # Letters of spaced scripts are one word together, however many they are.
+        for script in [script for script in scripts if script in _UNSPACED] + spaced[:1]:
+            of_target += script in _SCRIPTS[target]
+            of_others += script not in _SCRIPTS[target]
+    return of_others > of_target
+
+
+@functools.cache
+def _script(letter: str) -> str:
+    return unicodedata.name(letter, "").replace("-", " ").split(" ")[0]

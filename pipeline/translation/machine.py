@@ -1,0 +1,89 @@
+"""Translators whose answers are kept: the web services, and Marian models on this machine."""
+
+import dataclasses
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipeline.errors import raise_together
+
+if TYPE_CHECKING:
+    from pipeline.translation.cache import Cache
+    from pipeline.translation.cached import CachedTranslator, Engine
+
+SERVICES = ("google", "deepl", "libre", "microsoft", "baidu", "mymemory")
+MACHINES = ("marian", *SERVICES)
+
+_MARIAN = ("model", "revision", "prefix", "beams", "batch", "device")
+_SERVICE = ("url", "version")
+
+
+def machine_translator(
+    provider: str,
+    source: str,
+    target: str,
+    settings: Mapping[str, Any],
+    cache: Path,
+    limits: Mapping[str, Any],
+) -> "CachedTranslator":
+    """The translator of one pair of languages.
+
+    Args:
+        provider: one of `MACHINES`.
+        settings: for marian `model`, `revision`, `prefix`, `beams`, `batch`, `device` (marian.py); in
+            `model`, {source} and {target} stand for the languages. For services `url`, another address,
+            and `version`, which a user changes to have all asked for anew.
+        limits: values of `Limits` (web.py); what is not given has its default.
+
+    Raises:
+        InputError: lists unknown settings; or the provider cannot be used.
+    """
+    from pipeline.translation.cache import Cache
+    from pipeline.translation.cached import CachedTranslator
+
+    _check(provider, settings, limits)
+    opened = Cache(cache)
+    engine: Engine
+    if provider == "marian":
+        from pipeline.translation.marian import MarianEngine
+
+        name = settings["model"].format(source=source, target=target)
+        others = {key: value for key, value in settings.items() if key != "model"}
+        engine = MarianEngine(source, target, name, **others)
+    else:
+        engine = _web_engine(provider, source, target, settings, opened, limits)
+    return CachedTranslator(engine, opened)
+
+
+def _web_engine(
+    provider: str,
+    source: str,
+    target: str,
+    settings: Mapping[str, Any],
+    cache: "Cache",
+    limits: Mapping[str, Any],
+) -> "Engine":
+    from pipeline.translation.cache import Model
+    from pipeline.translation.services import SERVICES, Asker
+    from pipeline.translation.web import Limits, WebEngine
+
+    allowed = Limits(**limits)
+    url, version = settings.get("url", ""), str(settings.get("version", ""))
+    model = Model(provider, f"{version} {url}".strip(), source, target)
+    ask = Asker(provider, source, target, url, allowed.timeout)
+    return WebEngine(model, ask, SERVICES[provider], url or provider, cache, allowed)
+
+
+def _check(provider: str, settings: Mapping[str, Any], limits: Mapping[str, Any]) -> None:
+    from pipeline.translation.web import Limits
+
+    known = _MARIAN if provider == "marian" else _SERVICE
+    mistakes = [*_unknown("settings", settings, known)]
+    mistakes += _unknown("limits", limits, [field.name for field in dataclasses.fields(Limits)])
+    if provider == "marian" and not settings.get("model"):
+        mistakes.append("`model` is missing: a folder or a name, such as Helsinki-NLP/opus-mt-en-de")
+    raise_together(mistakes, f"provider {provider}: it cannot start:")
+
+
+def _unknown(what: str, given: Mapping[str, Any], known: Collection[str]) -> list[str]:
+    return [f"{what}: unknown key {key!r}; known are {', '.join(known)}" for key in given if key not in known]

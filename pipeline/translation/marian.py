@@ -1,0 +1,127 @@
+"""Translation on this machine with Marian models (opus-mt), through transformers."""
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pipeline.errors import InputError, raise_together
+from pipeline.files import sha256
+from pipeline.translation.cache import Model
+from pipeline.translation.cached import Keep
+
+log = logging.getLogger("pipeline")
+
+_NEEDED = ("config.json", "source.spm", "target.spm", "vocab.json")
+_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+_FILES = (*_NEEDED, *_WEIGHTS, "generation_config.json", "tokenizer_config.json", "special_tokens_map.json")
+_LONGEST = 256  # tokens of a translation, and of a caption
+
+
+class MarianEngine:
+    """An `Engine` (cached.py) over one Marian model.
+
+    Answers are kept under a digest of the model's files and of what is asked of it, so that a model by
+    name and its copy in a folder are one.
+
+    Args:
+        name: a folder, or a name on the hub such as Helsinki-NLP/opus-mt-en-de.
+        revision: on the hub; a commit pins the model.
+        prefix: put before each caption, such as `>>fra<<` for models of several languages.
+        beams: width of the beam search.
+        batch: captions at a time.
+        device: cpu, cuda, or auto: cuda where there is one.
+
+    Raises:
+        InputError: transformers or sentencepiece is not installed, or the model is not there.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        target: str,
+        name: str,
+        revision: str | None = None,
+        prefix: str = "",
+        beams: int = 4,
+        batch: int = 32,
+        device: str = "auto",
+    ):
+        transformers = _transformers()
+        folder = _folder(name, revision)
+        self.prefix, self.beams, self.batch = prefix, beams, batch
+        self.model = Model("marian", _version(folder, prefix, beams), source, target)
+        self.device = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+        transformers.logging.set_verbosity_error()
+        transformers.logging.disable_progress_bar()
+        self._tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
+        self._network = transformers.MarianMTModel.from_pretrained(folder, dtype=torch.float32)
+        self._network.eval().to(self.device)
+        self._longest = min(_LONGEST, self._network.config.max_position_embeddings)
+        log.info("marian: %s, version %s, on %s", name, self.model.version, self.device)
+
+    def translate(self, texts: Sequence[str], keep: Keep) -> None:
+        """Hand the answers to `keep`, batch by batch, the longest captions first."""
+        # Captions of about one length waste no padding; the longest first shows early what does not fit.
+        ordered = sorted(texts, key=lambda text: (-len(text), text))
+        for start in range(0, len(ordered), self.batch):
+            batch = ordered[start : start + self.batch]
+            keep(dict(zip(batch, self._generate(batch), strict=True)))
+
+    @torch.inference_mode()
+    def _generate(self, texts: Sequence[str]) -> list[str]:
+        lines = [f"{self.prefix} {' '.join(text.split())}".strip() for text in texts]
+        inputs = self._tokenizer(
+            lines, return_tensors="pt", padding=True, truncation=True, max_length=self._longest
+        ).to(self.device)
+        outputs = self._network.generate(
+            **inputs, num_beams=self.beams, do_sample=False, max_length=self._longest
+        )
+        answers: list[str] = self._tokenizer.batch_decode(outputs, skip_special_tokens=True)
+        return answers
+
+
+def _transformers() -> Any:
+    try:
+        import sentencepiece  # noqa: F401
+        import transformers
+    except ImportError as error:
+        raise InputError(
+            f"provider marian: the package {error.name} is not installed. Install it "
+            "(pip install transformers sentencepiece), or choose another provider."
+        ) from None
+    return transformers
+
+
+def _folder(name: str, revision: str | None) -> Path:
+    folder = Path(name)
+    if not folder.is_dir():
+        folder = _fetched(name, revision)
+    missing = [f"{file} is missing" for file in _NEEDED if not (folder / file).exists()]
+    if not any((folder / file).exists() for file in _WEIGHTS):
+        missing.append(f"{' or '.join(_WEIGHTS)} is missing")
+    raise_together(missing, f"{folder}: not a Marian model:")
+    return folder
+
+
+def _fetched(name: str, revision: str | None) -> Path:
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name, revision=revision, allow_patterns=list(_FILES)))
+    except Exception as error:  # the hub's own, the network's, or a name that cannot be one
+        raise InputError(
+            f"provider marian: model {name!r} is no folder here and could not be fetched from the hub "
+            f"({type(error).__name__}). Give a folder with the model (translation.pairs.S-T.model)."
+        ) from None
+
+
+def _version(folder: Path, prefix: str, beams: int) -> str:
+    weights = next(file for file in _WEIGHTS if (folder / file).exists())  # the file that is loaded
+    files = [file for file in _FILES if file not in _WEIGHTS or file == weights]
+    parts = [f"{file} {sha256(folder / file)}" for file in sorted(files) if (folder / file).exists()]
+    text = "\n".join([*parts, f"prefix {prefix}", f"beams {beams}", f"longest {_LONGEST}"])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,83 @@
+"""Sentences with their translations by people, to measure a translator against."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline.captions.multi30k import FOLDER
+from pipeline.captions.sources import Sources
+from pipeline.errors import raise_together
+
+COLUMNS = ["sentence", "source", "target", "caption", "origin", "translation"]
+NOTHING = pd.DataFrame(columns=COLUMNS, dtype="str")
+
+_MULTI30K = ("de", "fr", "cs")  # task 1; test_2016_flickr
+
+
+def multi30k_translations(folder: Path) -> pd.DataFrame:
+    """Multi30K's test set of 2016 (task 1): 1,000 English captions and their De, Fr and Cs by people.
+
+    Its German captions are not among those of the caption table, which are independent (task 2).
+
+    Args:
+        folder: sources, laid out as HOST/PATH.
+
+    Raises:
+        InputError: lists files that are missing or do not have one line for each English one.
+    """
+    sources = Sources(folder)
+    lines = {
+        code: sources.lines(f"{FOLDER}/task1/raw/test_2016_flickr.{code}.gz") for code in ("en", *_MULTI30K)
+    }
+    sources.mistakes += [
+        f"task 1, test_2016_flickr.{code}.gz: {len(lines[code])} lines; English has {len(lines['en'])}"
+        for code in _MULTI30K
+        if len(lines[code]) != len(lines["en"])
+    ]
+    sources.check()
+    rows = [
+        (str(number), "en", code, caption, "human", translation)
+        for code in _MULTI30K
+        for number, (caption, translation) in enumerate(zip(lines["en"], lines[code], strict=True))
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def translations_in(captions: pd.DataFrame) -> pd.DataFrame:
+    """The test captions of a caption table with their translations, by people and by others.
+
+    An image's translations of one origin follow the order of its captions: Flickr8K-CN gives all five
+    (zhm, zhg, zhb), the demo the first. Not for Multi30K, where French and Czech translate any of five.
+
+    Raises:
+        InputError: an image has more translations of one origin than captions.
+    """
+    test = captions[captions["split"] == "test"]
+    test = test.assign(place=test.groupby(["image", "language", "origin", "source_language"]).cumcount())
+    own = test[(test["source_language"] == "") & (test["origin"] == "human")]
+    made = test[test["source_language"] != ""]
+    pairs = made.merge(
+        own[["image", "language", "place", "caption"]],
+        left_on=["image", "source_language", "place"],
+        right_on=["image", "language", "place"],
+        how="left",
+        suffixes=("_made", "_own"),
+    )
+    alone = pairs[pairs["caption_own"].isna()]
+    raise_together(
+        [
+            f"image {row.image}: {row.origin} {row.source_language}-{row.language_made}"
+            for row in alone.head(10).itertuples()
+        ],
+        f"{len(alone)} test captions translate none of the image's own captions:",
+    )
+    return pd.DataFrame(
+        {
+            "sentence": pairs["image"] + "#" + pairs["place"].astype(str),
+            "source": pairs["source_language"],
+            "target": pairs["language_made"],
+            "caption": pairs["caption_own"],
+            "origin": pairs["origin"],
+            "translation": pairs["caption_made"],
+        }
+    )

@@ -1,0 +1,180 @@
+"""The web services that deep-translator knows, each as a function from a text to its translation.
+
+deep-translator gives its requests no time limit, opens a connection for each, and tells neither the
+status of a refusal nor its Retry-After. All its classes call `requests` by that name in their module; a
+session stands there instead, which does all of this.
+"""
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import deep_translator
+import requests
+from deep_translator.exceptions import LanguageNotSupportedException, NotValidLength, TranslationNotFound
+
+from pipeline.errors import InputError, raise_together
+from pipeline.translation.cached import Stopped
+
+
+class Service(NamedTuple):
+    """What sets one service apart.
+
+    `keys`: environment variables that deep-translator reads its keys from.
+    `characters`: the longest text of a request. `url_bytes`: the longest text where it is part of the
+    URL, percent-encoded.
+    `codes`: languages that it names otherwise than ISO 639-1.
+    """
+
+    translator: str
+    keys: tuple[str, ...]
+    characters: int
+    url_bytes: int
+    codes: Mapping[str, str]
+
+
+# Google refuses URLs above 16 KiB (1,800 Chinese characters passed, 1,900 did not: deep-translator's
+# issue 224). The others' texts go into the URL too, but for Microsoft's; 8,000 is what common servers take.
+SERVICES = {
+    "google": Service("GoogleTranslator", (), 4_999, 16_000, {"zh": "zh-CN"}),
+    "deepl": Service("DeeplTranslator", ("DEEPL_API_KEY",), 50_000, 8_000, {}),
+    "libre": Service("LibreTranslator", ("LIBRE_API_KEY",), 5_000, 8_000, {}),
+    "microsoft": Service("MicrosoftTranslator", ("MICROSOFT_API_KEY",), 50_000, 150_000, {"zh": "zh-hans"}),
+    "baidu": Service(
+        "BaiduTranslator", ("BAIDU_APPID", "BAIDU_APPKEY"), 6_000, 8_000,
+        {"ja": "jp", "fr": "fra", "ko": "kor", "ar": "ara"},
+    ),
+    "mymemory": Service(
+        "MyMemoryTranslator", (), 499, 8_000,
+        {"af": "af-ZA", "ar": "ar-SA", "cs": "cs-CZ", "de": "de-DE", "en": "en-GB", "fr": "fr-FR",
+         "ja": "ja-JP", "ko": "ko-KR", "ru": "ru-RU", "zh": "zh-CN"},
+    ),
+}  # fmt: skip
+
+_WAIT = {408, 425, 429}  # and 5xx
+_TOO_LONG = {400, 413, 414, 431}  # 400 is Google's answer to a URL that is too long
+
+
+class Unavailable(Exception):
+    """The service does not answer now; `retry_after` is in seconds, as it asked for."""
+
+    def __init__(self, reason: str, retry_after: float = 0.0):
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+class Refused(Exception):
+    """The service does not take this text, because it is too long or for reasons of its own."""
+
+
+class Asker:
+    """Ask one service to translate texts; can be used by several threads.
+
+    Args:
+        url: another address of the service, such as a server of one's own; empty: the service's.
+        timeout: seconds without a byte.
+
+    Raises:
+        InputError: the service does not know a language, or a key is not in the environment.
+    """
+
+    def __init__(self, service: str, source: str, target: str, url: str, timeout: float):
+        self.service = SERVICES[service]
+        # To these deep-translator adds the name of a page.
+        self.url = f"{url.rstrip('/')}/" if url and service in ("deepl", "libre") else url
+        self._name = service
+        self._languages = [self.service.codes.get(language, language) for language in (source, target)]
+        self._threads = threading.local()
+        missing = [f"{key} is not set" for key in self.service.keys if not os.environ.get(key)]
+        raise_together(missing, f"provider {service}: its keys are read from environment variables:")
+        self._class = getattr(deep_translator, self.service.translator)
+        # urllib3 logs URLs, and keys stand in some.
+        logging.getLogger("urllib3").setLevel(logging.CRITICAL)
+        setattr(sys.modules[self._class.__module__], "requests", _Session(timeout))  # noqa: B010
+        self._translator()
+
+    def __call__(self, text: str) -> str:
+        """The translation of a text.
+
+        Raises:
+            Unavailable: ask again later. Refused: not this text. Stopped: not without the user.
+        """
+        try:
+            answer = self._translator().translate(text)
+        except TranslationNotFound:
+            raise Refused("an answer without a translation") from None
+        except NotValidLength:
+            raise Refused("too long for the service") from None
+        except (Unavailable, Refused, Stopped, InputError):
+            raise
+        except Exception as error:  # deep-translator's own exceptions have no common base
+            raise Stopped(f"{self._hidden(error)}.") from None
+        # deep-translator's Google returns None for a text without letters that came back as it was.
+        return text if answer is None else answer
+
+    def _translator(self) -> Any:
+        """This thread's translator: deep-translator's keep the text of a request in themselves."""
+        if not hasattr(self._threads, "translator"):
+            source, target = self._languages
+            try:
+                translator = self._class(source=source, target=target)
+            except LanguageNotSupportedException as error:
+                raise InputError(
+                    f"provider {self._name}: it does not translate {source!r} to {target!r} "
+                    f"(unknown: {error.val!r}). Choose another provider for this pair (translation.pairs)."
+                ) from None
+            if self.url:
+                # Only LibreTranslator has an argument for it; the attribute is there in all.
+                translator._base_url = self.url
+            self._threads.translator = translator
+        return self._threads.translator
+
+    def _hidden(self, error: Exception) -> str:
+        """An error's text without the keys, which stand in URLs."""
+        text = f"{type(error).__name__}: {error}"
+        for key in self.service.keys:
+            for form in (os.environ[key], quote(os.environ[key], safe="")):
+                text = text.replace(form, f"${key}")
+        return text
+
+
+class _Session(requests.Session):
+    """Stands where deep-translator's modules look for `requests`."""
+
+    exceptions = requests.exceptions
+
+    def __init__(self, timeout: float):
+        super().__init__()
+        self.timeout = timeout
+
+    def request(self, method: Any, url: Any, *arguments: Any, **options: Any) -> requests.Response:
+        options.setdefault("timeout", self.timeout)
+        try:
+            response = super().request(method, url, *arguments, **options)
+        except requests.RequestException as error:
+            # Without the error's text: it holds the URL, and that may hold a key.
+            raise Unavailable(type(error).__name__) from None
+        status = response.status_code
+        if status in _WAIT or status >= 500:
+            raise Unavailable(f"status {status}", _seconds(response.headers.get("Retry-After", "")))
+        if status in _TOO_LONG:
+            raise Refused(f"status {status}")
+        if status >= 400:
+            raise Stopped(f"The service answered {status} {response.reason}: see to its key and its quota.")
+        return response
+
+
+def _seconds(header: str) -> float:
+    """Retry-After in seconds, which may also be a date; 0 where it says nothing."""
+    if header.isdecimal():
+        return float(header)
+    try:
+        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
+    except (TypeError, ValueError):
+        return 0.0

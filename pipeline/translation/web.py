@@ -1,0 +1,193 @@
+"""Translation by web services: many captions a request, split back by line, within the rates allowed."""
+
+import logging
+import random
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from urllib.parse import quote_plus
+
+from pipeline.progress import duration
+from pipeline.translation.cache import Cache, Model
+from pipeline.translation.cached import Keep, Stopped
+from pipeline.translation.services import Refused, Service, Unavailable
+
+log = logging.getLogger("pipeline")
+
+_FIRST_PAUSE = 2.0  # seconds
+_REFUSALS = 20  # captions refused one after the other: it is not the captions
+_NEWLINE = len(quote_plus("\n"))
+_NUMBERED = re.compile(r"\W?\d+\s*[.)．）、:]")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How a service may be used; nothing here changes a translation.
+
+    Attributes:
+        requests_per_second, requests_per_day: of all jobs together that share a cache.
+        connections: requests at a time.
+        timeout: seconds without a byte until a request is given up.
+        longest_pause: seconds; pauses after failures double up to it. A service's own Retry-After counts
+            where it is longer.
+        patience: seconds without any answer after which the job stops.
+    """
+
+    requests_per_second: float = 1.0
+    requests_per_day: int = 10_000
+    connections: int = 1
+    timeout: float = 60.0
+    longest_pause: float = 900.0
+    patience: float = 7200.0
+
+
+class WebEngine:
+    """An `Engine` (cached.py) over a web service.
+
+    Args:
+        ask: gives a text's translation; raises `Unavailable`, `Refused` (services.py) or `Stopped`.
+        service: its limits of a request. name: what its requests are counted by.
+        cache: where requests are counted.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        ask: Callable[[str], str],
+        service: Service,
+        name: str,
+        cache: Cache,
+        limits: Limits,
+    ):
+        self.model, self.ask, self.service, self.name = model, ask, service, name
+        self.cache, self.limits = cache, limits
+        self._stopped = threading.Event()
+        self._last_answer = 0.0
+        self._refused = 0
+
+    def translate(self, texts: Sequence[str], keep: Keep) -> None:
+        """Hand the answers to `keep`, request by request; a caption that is refused alone stays without one.
+
+        Raises:
+            Stopped: the day's requests are used up, or patience is, or the user must do something.
+        """
+        self._stopped.clear()
+        self._last_answer, self._refused = time.monotonic(), 0
+        with ThreadPoolExecutor(self.limits.connections) as threads:
+            batches = batched(texts, self.service)
+            jobs = [threads.submit(self._translate, batch, keep) for batch in batches]
+            try:
+                for job in as_completed(jobs):
+                    job.result()
+            finally:
+                self._stopped.set()
+                threads.shutdown(cancel_futures=True)
+
+    def _translate(self, texts: list[str], keep: Keep) -> None:
+        lines = [_line(text) for text in texts]
+        try:
+            answers = split(self._request("\n".join(lines)), lines)
+        except Refused as refusal:
+            if len(texts) == 1:
+                self._note_refusal(texts[0], refusal)
+                return
+            answers = None
+        if answers is not None:
+            self._refused = 0
+            keep(dict(zip(texts, answers, strict=True)))
+            return
+        middle = len(texts) // 2
+        for half in (texts[:middle], texts[middle:]):
+            self._translate(half, keep)
+
+    def _request(self, text: str) -> str:
+        """Ask until there is an answer, with pauses that double and hold up all jobs of this service."""
+        longest = self.limits.longest_pause
+        pause = min(_FIRST_PAUSE, longest)
+        while True:
+            self._wait_for_turn()
+            try:
+                answer = self.ask(text)
+            except Unavailable as error:
+                seconds = max(pause * random.uniform(0.5, 1), error.retry_after)
+                log.warning("%s: %s, pausing for %s", self.name, error, duration(seconds))
+                self.cache.hold(self.name, seconds)
+                self._check_patience(seconds, str(error))
+                pause = min(2 * pause, longest)
+            else:
+                self._last_answer = time.monotonic()
+                return answer
+
+    def _wait_for_turn(self) -> None:
+        limits = self.limits
+        if self._stopped.is_set():
+            raise Stopped("")
+        turn = self.cache.reserve(self.name, limits.requests_per_second, limits.requests_per_day)
+        if turn is None:
+            raise Stopped(
+                f"The {limits.requests_per_day:,} requests of this day (UTC) are used up "
+                "(translation.limits.requests_per_day)."
+            )
+        seconds = turn - time.time()
+        self._check_patience(seconds, "a pause that an earlier answer asked for")
+        if self._stopped.wait(max(0.0, seconds)):
+            raise Stopped("")
+
+    def _check_patience(self, seconds: float, reason: str) -> None:
+        since = time.monotonic() - self._last_answer
+        if since + seconds > self.limits.patience:
+            raise Stopped(
+                f"No answer for {duration(since)} ({reason}), and the next request may be sent in "
+                f"{duration(seconds)}; translation.limits.patience is {duration(self.limits.patience)}."
+            )
+
+    def _note_refusal(self, text: str, refusal: Refused) -> None:
+        log.warning("%s: left without a translation (%s): %r", self.name, refusal, text)
+        self._refused += 1
+        if self._refused >= _REFUSALS:
+            raise Stopped(
+                f"{_REFUSALS} captions one after the other were refused ({refusal}). The service may want a "
+                "person before its screen, or not know the languages: see what it answers in a browser."
+            )
+
+
+def batched(texts: Iterable[str], service: Service) -> Iterator[list[str]]:
+    """Texts in groups that, joined by newlines, each fit one request; one that is too long goes alone."""
+    batch: list[str] = []
+    characters = size = 0
+    for text in texts:
+        line = _line(text)
+        more, wider = len(line) + 1, len(quote_plus(line)) + _NEWLINE
+        if batch and (characters + more > service.characters or size + wider > service.url_bytes):
+            yield batch
+            batch, characters, size = [], 0, 0
+        batch.append(text)
+        characters, size = characters + more, size + wider
+    if batch:
+        yield batch
+
+
+def split(answer: str, lines: Sequence[str]) -> list[str] | None:
+    """The translation of each line; None where an answer's lines cannot be told apart safely.
+
+    That is where lines were merged, dropped, added, left blank or given numbers. Lines that changed
+    places cannot be told.
+    """
+    if len(lines) == 1:
+        return [_line(answer)]
+    parts = [_line(part) for part in answer.strip().split("\n")]
+    if len(parts) != len(lines) or not all(parts):
+        return None
+    if any(
+        _NUMBERED.match(part) and not line[0].isdecimal() for part, line in zip(parts, lines, strict=True)
+    ):
+        return None
+    return parts
+
+
+def _line(text: str) -> str:
+    """A text on one line, for any of Unicode's line ends."""
+    return " ".join(text.split())

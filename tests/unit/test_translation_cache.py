@@ -1,0 +1,237 @@
+"""The cache of answers, what it takes for a translation, and its exchange as one file."""
+
+import csv
+import gzip
+import itertools
+import sqlite3
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.errors import InputError
+from pipeline.translation.cache import COLUMNS, Cache, Model
+from pipeline.translation.cached import CachedTranslator, Keep
+from pipeline.translation.exchange import export, import_
+from pipeline.translation.judge import STATUSES, judge
+
+GOOGLE = Model("google", "", "en", "de")
+ANSWERS = {"A dog.": "Ein Hund.", 'A, "b"\nc.': "Ein\n„B“,\tc.", "23": "23", "A cat.": ""}
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    cache = Cache(tmp_path / "folder" / "cache.sqlite")
+    cache.add(GOOGLE, ANSWERS)
+    return cache
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "target", "status"),
+    [
+        ("A man runs.", "Ein Mann rennt.", "de", "ok"),
+        ("A man runs.", "  ", "de", "empty"),
+        ("A man runs.", "...", "de", "empty"),
+        ("A man runs.", "a man  runs", "de", "same"),
+        ("A man in red.", "A man in red.", "zh", "same"),
+        ("東京の犬", "東京の犬", "zh", "same"),
+        ("23", "23", "ja", "ok"),
+        ("Michael Jordan 23", "Michael Jordan 23", "de", "ok"),
+        ("NASA", "NASA", "zh", "ok"),
+        ("A man in a Nike T-shirt.", "穿着Nike T恤的男人。", "zh", "ok"),
+        ("A man in a blue shirt.", "一个 man in a blue shirt", "zh", "script"),
+        ("犬が走る。", "человек", "en", "script"),
+        ("A dog eats ramen.", "犬がラーメンを食べる。", "ja", "ok"),
+        ("Two dogs.", "개 두 마리.", "ko", "ok"),
+        ("Two dogs.", "كلبان", "ar", "ok"),
+        ("Two dogs.", "Две собаки", "ru", "ok"),
+        ("Two dogs.", "Two собаки", "xx", "ok"),
+    ],
+)
+def test_what_is_a_translation(text: str, answer: str, target: str, status: str) -> None:
+    assert judge(text, answer, target) == status
+
+
+@given(st.text(), st.text(), st.sampled_from(["de", "zh", "xx"]))
+def test_any_answer_has_a_status(text: str, answer: str, target: str) -> None:
+    assert judge(text, answer, target) in STATUSES
+
+
+def test_answers_are_found_again_by_model_and_text_alone(cache: Cache) -> None:
+    again = Cache(cache.path)
+    assert again.answers(GOOGLE, [*ANSWERS, "A mouse."]) == ANSWERS
+    for other in (
+        GOOGLE._replace(version="2"),
+        GOOGLE._replace(target="fr"),
+        GOOGLE._replace(provider="libre"),
+    ):
+        assert again.answers(other, ANSWERS) == {}
+
+
+def test_the_first_answer_stays(cache: Cache) -> None:
+    cache.add(GOOGLE, {"A dog.": "Der Hund.", "A horse.": "Ein Pferd."})
+    assert cache.answers(GOOGLE, ["A dog.", "A horse."]) == {"A dog.": "Ein Hund.", "A horse.": "Ein Pferd."}
+
+
+def test_a_failed_transaction_leaves_nothing(cache: Cache) -> None:
+    before = list(cache.rows())
+    sound = (*GOOGLE, "d", "new", "neu", "ok", "now")
+    with pytest.raises(sqlite3.ProgrammingError):
+        cache.insert([sound, ("too", "few")])
+    assert list(cache.rows()) == before
+    cache.insert([sound])
+    assert cache.count() == len(before) + 1
+
+
+def test_a_file_that_is_no_cache_is_refused_and_left(tmp_path: Path) -> None:
+    path = tmp_path / "captions.csv"
+    path.write_text("image,split\n" * 100)
+    with pytest.raises(InputError, match=r"not a cache of translations.*translation.cache"):
+        Cache(path)
+    assert path.read_text() == "image,split\n" * 100
+
+
+def test_requests_of_all_jobs_keep_their_distance(tmp_path: Path) -> None:
+    jobs = [Cache(tmp_path / "cache.sqlite") for _ in range(4)]
+    turns: list[float] = []
+
+    def reserve(job: Cache) -> None:
+        turns.extend(turn for _ in range(25) if (turn := job.reserve("google", 100, 90)) is not None)
+
+    threads = [threading.Thread(target=reserve, args=(job,)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    turns.sort()
+    assert len(turns) == 90
+    assert all(later - earlier >= 0.0099 for earlier, later in itertools.pairwise(turns))
+    assert jobs[0].reserve("another", 100, 90) is not None
+
+
+def test_a_pause_holds_for_all_jobs_and_is_never_shortened(tmp_path: Path) -> None:
+    one, other = Cache(tmp_path / "cache.sqlite"), Cache(tmp_path / "cache.sqlite")
+    one.hold("google", 100)
+    other.hold("google", 1)
+    turn = other.reserve("google", 1, 10)
+    assert turn is not None
+    assert turn - time.time() > 99
+
+
+def test_a_slow_job_does_not_stop_another(cache: Cache) -> None:
+    """A transaction that another job holds open is waited for."""
+    other = sqlite3.connect(cache.path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    threading.Timer(0.3, lambda: other.execute("COMMIT")).start()
+    cache.add(GOOGLE, {"A horse.": "Ein Pferd."})
+    assert cache.answers(GOOGLE, ["A horse."]) == {"A horse.": "Ein Pferd."}
+
+
+class Backwards:
+    """An engine that answers in the opposite order, and counts what it is asked."""
+
+    model = GOOGLE
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def translate(self, texts: Sequence[str], keep: Keep) -> None:
+        self.asked += texts
+        for text in reversed(texts):
+            keep({text: text[::-1]})
+
+
+def test_translations_do_not_depend_on_the_order_of_answers(tmp_path: Path) -> None:
+    engine = Backwards()
+    translator = CachedTranslator(engine, Cache(tmp_path / "cache.sqlite"))
+    assert translator.translate(["ab", "cd", "", "ab"]) == ["ba", "dc", "", "ba"]
+    assert translator.translate(["ef", "cd"]) == ["fe", "dc"]
+    assert engine.asked == ["ab", "cd", "ef"]
+
+
+def test_an_exported_file_gives_the_same_answers_elsewhere(cache: Cache, tmp_path: Path) -> None:
+    export(cache.path, tmp_path / "a.csv.gz")
+    import_(tmp_path / "a.csv.gz", tmp_path / "other.sqlite")
+    other = Cache(tmp_path / "other.sqlite")
+    assert list(other.rows()) == list(cache.rows())
+    import_(tmp_path / "a.csv.gz", tmp_path / "other.sqlite")  # a second time changes nothing
+    export(tmp_path / "other.sqlite", tmp_path / "b.csv.gz")
+    assert (tmp_path / "b.csv.gz").read_bytes() == (tmp_path / "a.csv.gz").read_bytes()
+
+
+def test_the_bytes_do_not_depend_on_the_order_of_answers(cache: Cache, tmp_path: Path) -> None:
+    other = Cache(tmp_path / "other.sqlite")
+    for row in reversed(list(cache.rows())):
+        other.insert([row])
+    export(cache.path, tmp_path / "a.csv.gz")
+    export(other.path, tmp_path / "b.csv.gz")
+    assert (tmp_path / "b.csv.gz").read_bytes() == (tmp_path / "a.csv.gz").read_bytes()
+
+
+def test_conflicts_are_listed_and_decided(cache: Cache, tmp_path: Path) -> None:
+    file, path = tmp_path / "a.csv.gz", tmp_path / "other.sqlite"
+    export(cache.path, file)
+    other = Cache(path)
+    other.add(GOOGLE, {"A dog.": "Der Hund.", "23": "dreiundzwanzig"})
+    before = list(other.rows())
+    with pytest.raises(InputError) as caught:
+        import_(file, path)
+    assert "'A dog.': the cache has 'Der Hund.', the file 'Ein Hund.'" in str(caught.value)
+    assert "'23': the cache has 'dreiundzwanzig', the file '23'" in str(caught.value)
+    assert list(other.rows()) == before
+    import_(file, path, "keep")
+    assert other.answers(GOOGLE, ANSWERS) == {**ANSWERS, "A dog.": "Der Hund.", "23": "dreiundzwanzig"}
+    import_(file, path, "replace")
+    assert other.answers(GOOGLE, ANSWERS) == ANSWERS
+
+
+def test_all_mistakes_of_a_file_are_listed_and_nothing_is_taken(cache: Cache, tmp_path: Path) -> None:
+    rows = [list(row) for row in cache.rows()]
+    first = rows[0].copy()
+    rows[0][COLUMNS.index("text")] += "!"
+    rows[1][COLUMNS.index("target")] = "german"
+    rows[2][COLUMNS.index("status")] = "fine"
+    rows[3][COLUMNS.index("text")] = "without\x00"
+    file = tmp_path / "a.csv.gz"
+    with gzip.open(file, "wt", encoding="utf-8", newline="") as text:
+        csv.writer(text).writerows([COLUMNS, *rows, first, ["x"]])
+    with pytest.raises(InputError) as caught:
+        import_(file, tmp_path / "other.sqlite")
+    parts = (
+        "digest: not",
+        "target: found 'german'",
+        "status: found 'fine'",
+        "a second answer",
+        "found 1 values",
+    )
+    for part in parts:
+        assert part in str(caught.value)
+    assert Cache(tmp_path / "other.sqlite").count() == 0
+
+
+@pytest.mark.parametrize("damage", ["cut", "plain", "columns"])
+def test_a_damaged_file_is_refused(cache: Cache, tmp_path: Path, damage: str) -> None:
+    file = tmp_path / "a.csv.gz"
+    export(cache.path, file)
+    content = file.read_bytes()
+    if damage == "cut":
+        file.write_bytes(content[:-20])
+    elif damage == "plain":
+        file.write_bytes(gzip.decompress(content))
+    else:
+        file.write_bytes(gzip.compress(b"text,answer\n"))
+    with pytest.raises(InputError, match=r"not a whole file of translations|expected \('provider'"):
+        import_(file, tmp_path / "other.sqlite")
+
+
+def test_an_empty_cache_exports_nothing(tmp_path: Path) -> None:
+    Cache(tmp_path / "cache.sqlite")
+    with pytest.raises(InputError, match="holds no translations"):
+        export(tmp_path / "cache.sqlite", tmp_path / "a.csv.gz")
+    with pytest.raises(InputError, match="is not there"):
+        export(tmp_path / "no.sqlite", tmp_path / "a.csv.gz")
+    assert not (tmp_path / "a.csv.gz").exists()

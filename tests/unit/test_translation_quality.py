@@ -1,0 +1,122 @@
+"""Sentences with their translations by people, and scores against them."""
+
+import argparse
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pipeline.captions.flickr8k import read_flickr8kcn
+from pipeline.captions.sources import caption_table
+from pipeline.captions.table import write_captions
+from pipeline.errors import InputError
+from pipeline.translation.commands import add_commands
+from pipeline.translation.parallel import multi30k_translations, translations_in
+from pipeline.translation.quality import measured, scores
+
+MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
+
+ROWS = [
+    ("1", "test", "en", "A dog.", "human", ""),
+    ("1", "test", "en", "A cat.", "human", ""),
+    ("1", "test", "zh", "一只狗。", "human", "en"),
+    ("1", "test", "zh", "一只猫。", "human", "en"),
+    ("1", "test", "zh", "自己写的。", "human", ""),
+    ("1", "test", "zh", "狗。", "google", "en"),
+    ("1", "test", "zh", "一只猫。", "google", "en"),
+    ("2", "train", "en", "A horse.", "human", ""),
+    ("2", "train", "zh", "一匹马。", "human", "en"),
+]
+
+
+class Upper:
+    """A translator that shouts."""
+
+    def __init__(self, source: str, target: str):
+        self.source, self.target = source, target
+
+    def translate(self, sentences: object) -> list[str]:
+        return [sentence.upper() for sentence in sentences]  # type: ignore[attr-defined]
+
+
+def test_translations_follow_the_order_of_an_images_captions() -> None:
+    found = translations_in(caption_table(ROWS))
+    assert found.to_numpy().tolist() == [
+        ["1#0", "en", "zh", "A dog.", "human", "一只狗。"],
+        ["1#1", "en", "zh", "A cat.", "human", "一只猫。"],
+        ["1#0", "en", "zh", "A dog.", "google", "狗。"],
+        ["1#1", "en", "zh", "A cat.", "google", "一只猫。"],
+    ]
+
+
+def test_more_translations_than_captions_cannot_be_told_apart() -> None:
+    extra = ("1", "test", "zh", "三", "human", "en")
+    with pytest.raises(InputError, match=r"1 test captions translate none .*\n.*image 1: human en-zh"):
+        translations_in(caption_table([*ROWS, extra]))
+
+
+def test_scores_worked_out_by_hand() -> None:
+    same = scores(["the cat sat on the mat"], ["the cat sat on the mat"], "en")
+    assert (same["BLEU"], same["chrF"], same["sentences"], same["without_translation"]) == (100, 100, 1, 0)
+    # precisions 5/6, 3/5, 2/4, 1/3 for one to four words; no brevity penalty
+    found = scores(["the cat sat on a mat"], ["the cat sat on the mat"], "en")
+    assert found["BLEU"] == pytest.approx(100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25, abs=0.01)
+
+
+def test_chinese_and_japanese_are_not_split_by_spaces() -> None:
+    for language, tokenizer in (("zh", "zh"), ("ja", "char")):
+        found = scores(["一只狗在水里游泳"], ["一只狗在水中游泳"], language)
+        assert float(found["BLEU"]) > 30
+        assert f"tok:{tokenizer}" in str(found["BLEU_signature"])
+
+
+def test_published_translations_and_a_translator_are_measured_beside_each_other() -> None:
+    table = measured(translations_in(caption_table(ROWS)), "en", "zh", Upper("en", "zh"), "upper", "1")
+    assert table[["provider", "version", "sentences"]].to_numpy().tolist() == [
+        ["google", "", 2],
+        ["upper", "1", 2],
+    ]
+    assert table.loc[0, "chrF"] > 50
+    assert table.loc[1, "chrF"] < 10
+
+
+def test_peoples_translations_serve_the_other_way_round() -> None:
+    table = measured(translations_in(caption_table(ROWS)), "zh", "en", Upper("zh", "en"), "upper")
+    assert table[["provider", "sentences"]].to_numpy().tolist() == [["upper", 2]]
+
+
+def _run(*arguments: object) -> None:
+    parser = argparse.ArgumentParser()
+    add_commands(parser.add_subparsers(required=True))
+    parsed = parser.parse_args([str(argument) for argument in arguments])
+    parsed.run(parsed)
+
+
+def test_the_table_gathers_all_and_says_where_there_is_no_reference(tmp_path: Path) -> None:
+    write_captions(caption_table(ROWS), tmp_path / "captions.csv")
+    for pair in ("en-ja", "en-zh"):
+        _run(
+            "translation-quality", "--source", "en", "--target", pair[3:], "--provider", "files",
+            "--captions", tmp_path / "captions.csv", "--scale", "pilot", "--dataset", "flickr8kcn",
+            "--output", tmp_path / f"{pair}.csv",
+        )  # fmt: skip
+    parts = [tmp_path / f"{pair}.csv" for pair in ("en-zh", "en-ja")]
+    _run("translation-quality-table", "--parts", *parts, "--output", tmp_path / "table.csv")
+    table = pd.read_csv(tmp_path / "table.csv", keep_default_na=False)
+    columns = ["scale", "dataset", "source", "target", "provider", "sentences", "note"]
+    assert table[columns].astype(str).to_numpy().tolist() == [
+        ["pilot", "flickr8kcn", "en", "ja", "", "", "no translation of the same sentences by people"],
+        ["pilot", "flickr8kcn", "en", "zh", "google", "2", ""],
+    ]
+
+
+@pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
+def test_the_published_translations() -> None:
+    assert MIRROR is not None
+    task1 = multi30k_translations(Path(MIRROR))
+    assert task1.groupby("target").size().to_dict() == {"de": 1000, "fr": 1000, "cs": 1000}
+    flickr = translations_in(read_flickr8kcn(Path(MIRROR)))
+    table = measured(flickr, "en", "zh").set_index("provider")
+    assert table["sentences"].to_dict() == {"baidu": 5000, "google": 5000}
+    assert 20 < table.loc["google", "chrF"] < table.loc["baidu", "chrF"] < 50

@@ -1,0 +1,85 @@
+# Where answers are kept and how fast services are asked stand among the resources: neither makes another
+# translation, and a changed resource, unlike a changed param, reruns nothing.
+rule translate:
+    input:
+        unpack(translation_inputs),
+    output:
+        table="work/{scale}/{dataset}/translations/{source}-{target}.csv",
+        report="work/{scale}/{dataset}/translations/{source}-{target}.json",
+    log:
+        "work/logs/{scale}/{dataset}/translate-{source}-{target}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/translate-{source}-{target}.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=translation_minutes,
+        gpu=translation_gpu,
+        translations=translation_services,
+        cache=TRANSLATION_CACHE,
+        limits=TRANSLATION_LIMITS,
+    params:
+        provider=lambda wildcards: provider(wildcards)["provider"],
+        options=translation_options,
+        files=input_options,
+        code=translation_code,
+    message:
+        "Translating the captions of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
+    shell:
+        "python -m pipeline translate --source {wildcards.source} --target {wildcards.target} "
+        "--provider {params.provider} {params.options:q} {params.files:q} --cache {resources.cache:q} "
+        "--limits {resources.limits:q} --report {output.report:q} --output {output.table:q} > {log:q} 2>&1"
+
+
+rule translation_quality:
+    input:
+        unpack(quality_inputs),
+    output:
+        "work/{scale}/{dataset}/translation-quality/{source}-{target}.csv",
+    log:
+        "work/logs/{scale}/{dataset}/translation-quality-{source}-{target}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/translation-quality-{source}-{target}.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=translation_minutes,
+        gpu=translation_gpu,
+        translations=translation_services,
+        cache=TRANSLATION_CACHE,
+        limits=TRANSLATION_LIMITS,
+    params:
+        provider=quality_provider,
+        options=quality_options,
+        files=input_options,
+        code=lambda wildcards: [
+            translation_code(wildcards),
+            code.digest("translation-quality"),
+        ],
+    message:
+        "Measuring translations of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
+    shell:
+        "python -m pipeline translation-quality --source {wildcards.source} --target {wildcards.target} "
+        "--scale {wildcards.scale} --dataset {wildcards.dataset} --provider {params.provider} "
+        "{params.options:q} {params.files:q} --cache {resources.cache:q} --limits {resources.limits:q} "
+        "--output {output:q} > {log:q} 2>&1"
+
+
+rule translation_quality_table:
+    input:
+        measured_pairs(),
+    output:
+        "results/translation-quality.csv",
+    log:
+        "work/logs/tables/translation-quality.log",
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    params:
+        code=code.digest("translation-quality"),
+    message:
+        "Writing {output}"
+    shell:
+        "python -m pipeline translation-quality-table --parts {input:q} --output {output:q} > {log:q} 2>&1"
