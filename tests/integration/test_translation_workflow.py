@@ -6,10 +6,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from test_workflow import Project, copy
+from project import Project, copied
 
 from benchmarks.stand_in_service import Service, running
 
+DEMO = {"scale": "demo", "sources": {"scenes": 36}}
 TABLE = "work/demo/multi30k/translations/en-de.csv"
 
 pytestmark = pytest.mark.integration
@@ -24,8 +25,8 @@ def service() -> Iterator[Service]:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, service: Service) -> Project:
     """A project whose English captions have been translated into German by the stand-in."""
-    project = copy(tmp_path_factory.mktemp("project"))
-    project.configure(translation=_translation(service))
+    project = copied(tmp_path_factory.mktemp("project"))
+    project.configure(**DEMO, translation=_translation(service))
     project.make(TABLE)
     return project
 
@@ -46,37 +47,37 @@ def test_every_caption_is_translated_and_asked_for_once(made: Project, service: 
 
 
 def test_limits_and_the_caches_place_rerun_nothing(made: Project, service: Service) -> None:
-    made.configure(translation=_translation(service, {"requests_per_day": 5, "patience": 1}))
+    made.configure(**DEMO, translation=_translation(service, {"requests_per_day": 5, "patience": 1}))
     assert made.would_run(TABLE) == {}
-    made.configure(translation={**_translation(service), "cache": "elsewhere.sqlite"})
+    made.configure(**DEMO, translation={**_translation(service), "cache": "elsewhere.sqlite"})
     assert made.would_run(TABLE) == {}
 
 
 def test_another_provider_or_version_reruns_the_translation(made: Project, service: Service) -> None:
-    made.configure(translation=_translation(service, version="2027"))
+    made.configure(**DEMO, translation=_translation(service, version="2027"))
     assert made.would_run(TABLE) == {"translate": 1}
-    made.configure()
+    made.configure(**DEMO)
     assert made.would_run(TABLE)["translate"] == 1
 
 
 def test_a_lost_table_is_made_again_without_the_service(made: Project, service: Service) -> None:
     asked, before = len(service.requests), (made.folder / TABLE).read_bytes()
     (made.folder / TABLE).unlink()
-    made.configure(translation=_translation(service))
+    made.configure(**DEMO, translation=_translation(service))
     made.make(TABLE)
     assert (made.folder / TABLE).read_bytes() == before
     assert len(service.requests) == asked
 
 
 def test_the_days_requests_stop_the_run_with_their_message(made: Project, service: Service) -> None:
-    made.configure(translation=_translation(service, {"requests_per_day": 1}, version="2028"))
+    made.configure(**DEMO, translation=_translation(service, {"requests_per_day": 1}, version="2028"))
     done = made.snakemake("--cores", "2", TABLE)
     assert done.returncode == 1
     assert "Run the same command again to go on" in (done.stdout + done.stderr)
 
 
 def test_a_pair_without_english_has_no_dictionary(made: Project) -> None:
-    made.configure()
+    made.configure(**DEMO)
     done = made.snakemake("-n", "work/demo/multi30k/translations/fr-de.csv")
     said = " ".join((done.stdout + done.stderr).split())
     assert done.returncode == 1
@@ -85,7 +86,7 @@ def test_a_pair_without_english_has_no_dictionary(made: Project) -> None:
 
 
 def test_a_providers_mistakes_are_said_together(made: Project, tmp_path: Path) -> None:
-    made.configure(translation={"pairs": {
+    made.configure(**DEMO, translation={"pairs": {
         "en-de": {"provider": "google", "model": "x"},
         "en-fr": {"provider": "marian"},
         "en-cs": {"provider": "gogle"},
