@@ -133,14 +133,16 @@ def pretraining_settings(settings: Settings, dataset: str, name: str, seed: int)
 
 def feature_settings(settings: Settings) -> Settings:
     """What the features of an image depend on: little is known of ready-made ones."""
-    made = ("backbone", "weights", "dimension", "resize", "crop", "crops")
+    made = ("backbone", "weights", "dimension", "resize", "crop", "crops", "precision", "windows")
     keys = ("backbone", "dimension") if settings["images"]["features"] else made
     return {key: settings["images"][key] for key in keys}
 
 
-def extraction_settings(settings: Settings) -> Settings:
-    """What the extraction of features takes."""
-    return {**feature_settings(settings), "batch": settings["images"]["batch"]}
+def extraction_options(settings: Settings) -> str:
+    """Arguments of `features` that its result does not depend on."""
+    images = settings["images"]
+    options = [f"--{key.replace('_', '-')} {images[key]}" for key in ("batch", "workers", "failed_share")]
+    return " ".join([*options, *(["--compile"] if images["compile"] else [])])
 
 
 def table_settings(settings: Settings, name: str) -> Settings:

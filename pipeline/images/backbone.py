@@ -4,20 +4,23 @@ import difflib
 import hashlib
 import importlib.metadata
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import timm
 import torch
 from torch import Tensor, nn
 
 from pipeline.errors import InputError, raise_together
 from pipeline.files import existing
+from pipeline.images.crops import has_mirror, views, window_weights
 from pipeline.images.settings import ExtractionSettings
 
 _ENDINGS = (".pth", ".pt", ".bin", ".safetensors")
+
+Network = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -25,65 +28,185 @@ class Backbone:
     """A frozen network with the preprocessing it expects.
 
     Attributes:
-        model: maps (n, 3, crop, crop) float32 to pooled features (n, dimension).
+        network: maps normalised (n, 3, height, width) float32 to pooled features (n, dimension), or to a
+            feature map (n, dimension, h, w) where windows are convolutional.
         mean, std: of red, green and blue, of pixels in 0..1.
         weights_sha256: digest of the weights in use, see `weights_digest`.
+        precision: what the network multiplies in, "float32" or "bfloat16".
+        shift, scale: mean and std for pixels in 0..255, (3, 1, 1) on the device: made once, because a copy
+            to a GPU waits for the work under way there.
+        pixels: (batch * crops, 3, crop, crop) float32, channels last: the one shape that the network sees.
     """
 
-    model: nn.Module
+    network: Network
     mean: list[float]
     std: list[float]
     interpolation: str
     dimension: int
     weights_sha256: str
     device: torch.device
+    precision: str
+    crop: int
+    crops: int
+    windows: str
+    shift: Tensor
+    scale: Tensor
+    pixels: Tensor
+
+    @property
+    def batch(self) -> int:
+        """Images in one pass."""
+        return len(self.pixels) // self.crops
 
     @torch.inference_mode()
-    def features(self, crops: Tensor) -> np.ndarray:
+    def features(self, images: Sequence[Tensor]) -> Tensor:
         """Mean over the crops of their pooled features.
 
         Args:
-            crops: (images, crops, 3, crop, crop) uint8.
+            images: up to `batch` resized images (3, height, width) uint8, of any sizes, in main memory.
 
         Returns:
-            (images, dimension) float32.
+            (images, dimension) float32 on the device, whose work may still be under way.
         """
-        images, views = crops.shape[:2]
-        pixels = crops.flatten(0, 1).to(self.device).to(memory_format=torch.channels_last)
-        pooled = self.model(_normalised(pixels, self.mean, self.std))  # (images * views, dimension)
-        mean: np.ndarray = pooled.float().unflatten(0, (images, views)).mean(1).cpu().numpy()
-        return mean
+        moved = [image.to(self.device, non_blocking=True) for image in images]
+        if self.windows == "convolutional":
+            return torch.stack([self._from_map(image) for image in moved])
+        cut = [view for image in moved for view in views(image, self.crop, self.crops)]
+        for slot, view in zip(self.pixels, cut, strict=False):  # a last batch leaves slots as they were
+            slot.copy_(view)
+        self._normalise(self.pixels[: len(cut)])
+        pooled = self.network(self.pixels)[: len(cut)]
+        return pooled.float().unflatten(0, (len(images), self.crops)).mean(1)
+
+    def _from_map(self, image: Tensor) -> Tensor:
+        """Approximately the same from one pass over the whole image, and one over its mirror: (dimension)."""
+        pixels = image[None].float().contiguous(memory_format=torch.channels_last)
+        self._normalise(pixels)
+        if has_mirror(self.crops):
+            pixels = torch.cat([pixels, pixels.flip(3)])
+        maps = self.network(pixels).float()  # (1 or 2, dimension, h, w)
+        size, cells = (image.shape[1], image.shape[2]), (maps.shape[2], maps.shape[3])
+        weights = window_weights(size, cells, self.crop, self.crops).to(self.device, non_blocking=True)
+        return (maps * weights).sum((2, 3)).mean(0)
+
+    def _normalise(self, pixels: Tensor) -> None:
+        pixels.sub_(self.shift).div_(self.scale)
 
 
-def _normalised(pixels: Tensor, mean: list[float], std: list[float]) -> Tensor:
-    shift, scale = (torch.tensor(each, device=pixels.device).view(3, 1, 1) for each in (mean, std))
-    return pixels.float().div_(255).sub_(shift).div_(scale)
-
-
-def load_backbone(settings: ExtractionSettings, device: torch.device) -> Backbone:
+def load_backbone(
+    settings: ExtractionSettings, device: torch.device, batch: int = 1, compiled: bool = False
+) -> Backbone:
     """Build the network and load its weights.
 
+    Args:
+        batch: images in one pass. compiled: `torch.compile` on a GPU; on a CPU nothing is compiled.
+
     Raises:
-        InputError: the backbone or its weights are not to be had or do not fit, or the features
-            have not the dimension that the settings ask for.
+        InputError: the backbone or its weights are not to be had or do not fit, the features have not the
+            dimension that the settings ask for, or the hardware has no bfloat16.
     """
+    precision = precision_on(device, settings.precision)
     model = _pretrained(settings).eval().requires_grad_(False)
     digest = weights_digest(model)
     defaults = timm.data.resolve_model_data_config(model)
-    interpolation = settings.interpolation or defaults["interpolation"]
-    model = model.to(device).to(memory_format=torch.channels_last)
-    torch.backends.cudnn.allow_tf32 = False  # features are the same to 1e-5 on every device
-    torch.backends.cuda.matmul.allow_tf32 = False
-    sample = torch.zeros(settings.crops, 3, settings.crop, settings.crop, device=device)
-    sample = sample.to(memory_format=torch.channels_last)
-    dimension = _dimension(model, sample, settings)
-    if device.type == "cpu":
-        model = _folded(model, sample)
     mean, std = (
         list(map(float, given or default))
         for given, default in ((settings.mean, defaults["mean"]), (settings.std, defaults["std"]))
     )
-    return Backbone(model, mean, std, interpolation, dimension, digest, device)
+    shift, scale = (torch.tensor(each).mul(255).view(3, 1, 1).to(device) for each in (mean, std))
+    model = model.to(device).to(memory_format=torch.channels_last)
+    torch.backends.cudnn.allow_tf32 = False  # features are the same to 1e-5 on every device
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.benchmark = settings.windows == "exact"  # one shape: worth a search for its fastest
+    shape = (batch * settings.crops, 3, settings.crop, settings.crop)
+    pixels = torch.zeros(shape, device=device).contiguous(memory_format=torch.channels_last)
+    dimension = _dimension(model, pixels, settings)
+    if settings.windows == "convolutional":
+        _check_pools_last(model, settings.backbone, pixels[:1])
+        model = _Map(model)
+    return Backbone(
+        network=_fast(model, pixels, precision, compiled and settings.windows == "exact"),
+        mean=mean,
+        std=std,
+        interpolation=settings.interpolation or defaults["interpolation"],
+        dimension=dimension,
+        weights_sha256=digest,
+        device=device,
+        precision=precision,
+        crop=settings.crop,
+        crops=settings.crops,
+        windows=settings.windows,
+        shift=shift,
+        scale=scale,
+        pixels=pixels,
+    )
+
+
+def precision_on(device: torch.device, asked: str) -> str:
+    """What to multiply in: "auto" is bfloat16 where the device has instructions for it, else float32."""
+    if device.type == "cuda":
+        able = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        able = bool(torch.cpu.get_capabilities().get("avx512_bf16"))
+    if asked == "auto":
+        return "bfloat16" if able else "float32"
+    if asked == "bfloat16" and not able:
+        raise InputError(
+            f"features settings: precision is bfloat16, but this {device.type} has no instructions for it. "
+            'Set it to "float32", or to "auto", which takes what there is.'
+        )
+    return asked
+
+
+class _Map(nn.Module):
+    """A network without its pooling."""
+
+    def __init__(self, model: Any):
+        super().__init__()
+        self.model = model
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        features: Tensor = self.model.forward_features(pixels)
+        return features
+
+
+@torch.inference_mode()
+def _check_pools_last(model: Any, backbone: str, sample: Tensor) -> None:
+    """Raise `InputError` unless the features are the plain mean of the feature map."""
+    noise = torch.rand(sample.shape, generator=torch.Generator().manual_seed(0)).to(sample)
+    features, pooled = model.forward_features(noise), model(noise)
+    if features.ndim != 4 or features.shape[1] != pooled.shape[1]:
+        same = False
+    else:
+        same = torch.allclose(features.mean((2, 3)), pooled, rtol=1e-3, atol=1e-5)
+    if not same:
+        raise InputError(
+            f"windows: convolutional needs a network whose last step is the mean over its feature map, which "
+            f"{backbone!r} is not. Set windows to exact."
+        )
+
+
+@torch.inference_mode()
+def _fast(model: Any, pixels: Tensor, precision: str, compiled: bool) -> Network:
+    """The network in its precision, as fast as the device runs it, once warmed up."""
+    device = pixels.device.type
+
+    def autocast() -> torch.autocast:
+        return torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16", cache_enabled=False)
+
+    if device == "cpu":
+        with autocast():
+            model = _folded(model, pixels)
+    elif compiled:
+        model = torch.compile(model, dynamic=False)
+
+    def run(batch: Tensor) -> Tensor:
+        with autocast():
+            found: Tensor = model(batch)
+        return found
+
+    run(pixels)
+    return run
 
 
 def weights_digest(model: nn.Module) -> str:

@@ -1,30 +1,64 @@
-"""Commands of the images room: `features` and `bring-features`."""
+"""Commands of the images room: `find-images`, `features`, `merge-features` and `bring-features`."""
 
 import argparse
 import logging
 from pathlib import Path
+
+from pipeline.errors import InputError
 
 log = logging.getLogger("pipeline")
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the room's commands to the command line."""
+    find = subparsers.add_parser("find-images", help="find the file of every image of a caption table")
+    find.add_argument("--images", type=Path, nargs="+", required=True, help="folders of photographs")
+    find.add_argument("--ask", default="", help="how to come by the images, said where some are missing")
+    find.set_defaults(run=_find_images)
+
     features = subparsers.add_parser("features", help="extract image features with a frozen CNN")
-    features.add_argument("--images", type=Path, required=True, help="folder of photographs")
-    features.add_argument("--partial", type=Path, help="journal of a run; default: OUTPUT.partial")
-    features.add_argument("--threads", type=int, help="CPU threads; default: all")
+    features.add_argument("--partial", type=Path, help="store of an unfinished run; default: OUTPUT.partial")
+    features.add_argument("--batch", type=int, default=8, help="images in one pass, each with all its crops")
+    features.add_argument("--workers", type=int, default=4, help="threads that decode and resize")
+    features.add_argument("--threads", type=int, help="CPU threads of the network; default: all")
+    features.add_argument("--compile", action="store_true", help="torch.compile, on a GPU")
+    features.add_argument(
+        "--gpus", type=int, default=0, help="GPUs that were asked for; one is used if found"
+    )
+    features.add_argument("--shard", type=_shard, metavar="I/N", help="only part I of N, such as 1/8")
+    features.add_argument("--failed", type=Path, required=True, help="list to write of images that failed")
     features.set_defaults(run=_features)
+
+    merge = subparsers.add_parser("merge-features", help="put the stores of all shards together")
+    merge.add_argument("--shards", type=Path, nargs="+", required=True, help="feature stores of the shards")
+    merge.add_argument("--failed", type=Path, nargs="+", required=True, help="their lists of failed images")
+    merge.add_argument("--failed-output", type=Path, required=True, help="list of all failed images")
+    merge.set_defaults(run=_merge_features)
 
     bring = subparsers.add_parser("bring-features", help="check ready-made image features and bring them in")
     bring.add_argument("--features", type=Path, required=True, help="HDF5 file: features (N, D), image (N,)")
     bring.set_defaults(run=_bring_features)
 
-    for parser in (features, bring):
+    for parser in (features, merge):
+        parser.add_argument("--images", type=Path, required=True, help="list that find-images made")
+        parser.add_argument(
+            "--failed-share", type=float, default=0.0, help="share of the images that may fail; default: 0"
+        )
+    for parser in (find, bring):
         parser.add_argument(
             "--captions", type=Path, required=True, help="caption table that names the images"
         )
+    for parser in (features, bring):
         parser.add_argument("--settings", required=True, help="JSON object, see pipeline/images/settings.py")
+    find.add_argument("--output", type=Path, required=True, help="list to write: columns image and path")
+    for parser in (features, merge, bring):
         parser.add_argument("--output", type=Path, required=True, help="feature store to write (HDF5)")
+
+
+def _find_images(arguments: argparse.Namespace) -> None:
+    from pipeline.images.find import find_images
+
+    find_images(arguments.images, _images(arguments.captions), arguments.ask, arguments.output)
 
 
 def _features(arguments: argparse.Namespace) -> None:
@@ -35,17 +69,53 @@ def _features(arguments: argparse.Namespace) -> None:
     import torch
 
     from pipeline.images.backbone import load_backbone
-    from pipeline.images.extract import extract, find_images
+    from pipeline.images.extract import extract
+    from pipeline.images.find import read_image_list
+    from pipeline.images.merge import shard_of
 
-    paths = find_images(arguments.images, _images(arguments.captions))
+    paths = read_image_list(arguments.images)
+    allowed = _allowed(arguments.failed_share, len(paths))
+    if arguments.shard:
+        paths = {image: paths[image] for image in shard_of(list(paths), *arguments.shard)}
+    if not paths:
+        raise InputError(f"{arguments.images}: has fewer images than shards. Set images.shards to fewer.")
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if device.type == "cpu":
-        log.warning("NO GPU FOUND: extracting on the CPU with %d threads", torch.get_num_threads())
-    backbone = load_backbone(settings, device)
+    missed = arguments.gpus > 0 and device.type == "cpu"
+    if missed:
+        log.warning(
+            "A GPU WAS ASKED FOR, BUT NONE IS THERE: this run is on the CPU and may be 100 times slower"
+        )
+    name = (
+        torch.cuda.get_device_name()
+        if device.type == "cuda"
+        else f"the CPU, {torch.get_num_threads()} threads"
+    )
+    batch = min(arguments.batch, len(paths))
+    backbone = load_backbone(settings, device, batch, arguments.compile)
+    log.info("extracting on %s in %s, %d images a batch", name, backbone.precision, batch)
     partial = arguments.partial or arguments.output.with_name(f"{arguments.output.name}.partial")
-    extract(paths, backbone, settings, partial, arguments.output)
+    extract(
+        paths,
+        backbone,
+        settings,
+        partial,
+        arguments.output,
+        arguments.failed,
+        workers=arguments.workers,
+        failures_allowed=allowed,
+        gpu_missed=missed,
+    )
+
+
+def _merge_features(arguments: argparse.Namespace) -> None:
+    from pipeline.images.find import read_image_list
+    from pipeline.images.merge import merge
+
+    images = list(read_image_list(arguments.images))
+    allowed = _allowed(arguments.failed_share, len(images))
+    merge(arguments.shards, images, arguments.failed, allowed, arguments.output, arguments.failed_output)
 
 
 def _bring_features(arguments: argparse.Namespace) -> None:
@@ -60,3 +130,14 @@ def _images(captions: Path) -> list[str]:
     from pipeline.captions.table import read_captions
 
     return list(read_captions(captions)["image"].unique())
+
+
+def _allowed(share: float, count: int) -> int:
+    return int(share * count + 1e-9)  # 0.29 of 100 is 29
+
+
+def _shard(text: str) -> tuple[int, int]:
+    number, _, count = text.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected I/N with I from 1 to N, such as 1/8")
+    return int(number), int(count)

@@ -1,16 +1,20 @@
-"""From a photograph's file to its crops."""
+"""From a photograph's file to its crops.
+
+Workers read and resize; crops are cut, mirrored and normalised where the network is, see `backbone`.
+"""
 
 from pathlib import Path
 
 import numpy as np
 import torch
 from PIL import Image, ImageOps
+from torch import Tensor
 from torchvision.transforms import InterpolationMode
 from torchvision.transforms import functional as transforms
 
 
 class UnreadableImage(Exception):
-    """A file that does not decode; the message names it and says why."""
+    """A file that does not decode; the message says why."""
 
 
 def read_image(path: Path) -> Image.Image:
@@ -23,7 +27,7 @@ def read_image(path: Path) -> Image.Image:
         with Image.open(path) as opened:
             return _rgb(ImageOps.exif_transpose(opened))
     except Exception as error:  # decoders raise whatever a broken file leads them into
-        raise UnreadableImage(f"{path}: {type(error).__name__}: {error}") from error
+        raise UnreadableImage(f"{type(error).__name__}: {error}") from error
 
 
 def _rgb(image: Image.Image) -> Image.Image:
@@ -38,25 +42,61 @@ def _rgb(image: Image.Image) -> Image.Image:
     return image.convert("RGB")
 
 
-def crops_of(image: Image.Image, resize: int, crop: int, crops: int, interpolation: str) -> torch.Tensor:
-    """Cut an RGB image into crops.
+def resized(image: Image.Image, resize: int, interpolation: str) -> Tensor:
+    """Resize the shorter side of an RGB image to `resize` pixels, antialiased: (3, height, width) uint8."""
+    small = transforms.resize(image, [resize], InterpolationMode(interpolation), antialias=True)
+    return torch.from_numpy(np.array(small)).permute(2, 0, 1)
+
+
+def windows(height: int, width: int, crop: int, crops: int) -> list[tuple[int, int]]:
+    """Top and left of each crop: the centre, or the corners (row by row) and then the centre."""
+    centre = (round((height - crop) / 2), round((width - crop) / 2))
+    if crops < 5:
+        return [centre]
+    return [(0, 0), (0, width - crop), (height - crop, 0), (height - crop, width - crop), centre]
+
+
+def has_mirror(crops: int) -> bool:
+    """Whether the crops of the mirrored image follow those of the image."""
+    return crops in (2, 10)
+
+
+def views(pixels: Tensor, crop: int, crops: int) -> list[Tensor]:
+    """Cut an image into crops, in the order of torchvision's FiveCrop and TenCrop.
 
     Args:
-        image: any size; its shorter side is resized to `resize` pixels, antialiased.
-        crop: side of a crop in pixels, at most `resize`.
-        crops: 1 (centre), 2 (centre, mirrored), 5 or 10, as in torchvision's FiveCrop and TenCrop.
-        interpolation: "bilinear" or "bicubic".
+        pixels: (3, height, width), on any device; neither side shorter than `crop`.
+        crops: 1 (centre), 2 (centre, mirrored), 5 or 10.
 
     Returns:
-        (crops, 3, crop, crop) uint8.
+        `crops` tensors (3, crop, crop); they share memory with the image or its mirror.
     """
-    small = transforms.resize(image, [resize], InterpolationMode(interpolation), antialias=True)
-    pixels = transforms.pil_to_tensor(small)
-    if crops >= 5:
-        views = list(transforms.five_crop(pixels, [crop, crop]))
-        if crops == 10:
-            views += transforms.five_crop(transforms.hflip(pixels), [crop, crop])
-    else:
-        centre = transforms.center_crop(pixels, [crop, crop])
-        views = [centre, transforms.hflip(centre)][:crops]
-    return torch.stack(views)
+    whole = [pixels, pixels.flip(2)] if has_mirror(crops) else [pixels]
+    places = windows(pixels.shape[1], pixels.shape[2], crop, crops)
+    return [image[:, top : top + crop, left : left + crop] for image in whole for top, left in places]
+
+
+def window_weights(size: tuple[int, int], cells: tuple[int, int], crop: int, crops: int) -> Tensor:
+    """How much each cell of a feature map counts in the mean over the windows.
+
+    A window averages the cells that it covers, those at its border by the part that lies in it.
+
+    Args:
+        size: height and width of the image in pixels. cells: height and width of its feature map.
+
+    Returns:
+        cells, float32; sums to 1.
+    """
+    places = windows(*size, crop, crops)
+    each = [
+        np.outer(_covered(top, size[0], cells[0], crop), _covered(left, size[1], cells[1], crop))
+        for top, left in places
+    ]
+    return torch.from_numpy(np.mean(each, axis=0).astype(np.float32))
+
+
+def _covered(begin: int, pixels: int, cells: int, crop: int) -> np.ndarray:
+    """Share of a window that each cell of a row holds; sums to 1."""
+    scale = cells / pixels
+    edges = np.clip(np.arange(cells + 1), begin * scale, (begin + crop) * scale)
+    return np.diff(edges) / (crop * scale)

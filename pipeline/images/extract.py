@@ -1,88 +1,128 @@
-"""Extraction: every photograph of a caption table through the backbone."""
+"""Extraction: every photograph of a list through the backbone.
 
-import hashlib
+Reader (threads that decode and resize), mapper (the network), writer (a thread) and logger stand apart; the
+time that the mapper waits for each is logged at the end. Memory does not grow with the number of images.
+"""
+
 import logging
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+from torch import Tensor
 
-from pipeline.errors import InputError, raise_together
+from pipeline.errors import InputError
 from pipeline.images.backbone import Backbone
-from pipeline.images.crops import UnreadableImage, crops_of, read_image
-from pipeline.images.journal import Journal, open_journal
+from pipeline.images.crops import UnreadableImage, read_image, resized
+from pipeline.images.find import write_table
+from pipeline.images.partial import PartialStore, finish, open_partial
 from pipeline.images.settings import ExtractionSettings, weights_name
-from pipeline.images.store import write_features
+from pipeline.images.store import PENDING
 from pipeline.progress import Progress, duration
 
 log = logging.getLogger("pipeline")
 
-ENDINGS = frozenset((".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"))
-DECODERS = 4  # threads; Pillow lets go of the interpreter lock while it decodes
-SHOWN = 20  # files named in one message
+SHOWN = 20  # images named in one message
+MEASURED = 3  # batches after which the time is estimated
 
-Loaded = list["Future[torch.Tensor]"]
+Batch = list[int]  # rows of the store
+Loaded = list["Future[Tensor]"]
 
 
-def find_images(folder: Path, images: list[str]) -> dict[str, Path]:
-    """Find the file of each image, anywhere below `folder`.
+@dataclass
+class Clock:
+    """Seconds that were spent on each thing."""
 
-    A file belongs to the id that its name without ending is, or that stands before the first underscore
-    of its name: Flickr8k names `1000268201_693b08cb0e.jpg` what Flickr30K names `1000268201.jpg`.
+    spent: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
-    Raises:
-        InputError: lists the images that have no file or several.
-    """
-    if not folder.is_dir():
-        raise InputError(f"{folder}: not a folder. Give the folder that holds the photographs.")
-    whole, before_underscore = defaultdict(list), defaultdict(list)
-    for path in sorted(folder.rglob("*")):
-        if path.suffix.lower() in ENDINGS:
-            whole[path.stem].append(path)
-            before_underscore[path.stem.partition("_")[0]].append(path)
-    found = {image: whole.get(image) or before_underscore.get(image, []) for image in images}
-    mistakes = [
-        f"{image}: {f'{len(paths)} files, ' + ', '.join(map(str, paths[:3])) if paths else 'no file'}"
-        for image, paths in found.items()
-        if len(paths) != 1
-    ]
-    _raise_first(mistakes, f"{folder}: {len(mistakes)} of {len(images)} images have not exactly one file")
-    return {image: paths[0] for image, paths in found.items()}
+    @contextmanager
+    def on(self, what: str) -> Iterator[None]:
+        """Count the time of a block."""
+        begun = time.perf_counter()
+        yield
+        self.spent[what] += time.perf_counter() - begun
+
+    def shares(self, *things: str) -> str:
+        """What part of their sum each took."""
+        whole = max(sum(self.spent[what] for what in things), 1e-9)
+        return ", ".join(f"{100 * self.spent[what] / whole:.1f}% {what}" for what in things)
 
 
 def extract(
-    paths: dict[str, Path], backbone: Backbone, settings: ExtractionSettings, partial: Path, output: Path
+    paths: Mapping[str, Path],
+    backbone: Backbone,
+    settings: ExtractionSettings,
+    partial: Path,
+    output: Path,
+    failed: Path,
+    workers: int = 4,
+    failures_allowed: int = 0,
+    gpu_missed: bool = False,
 ) -> None:
     """Extract features of `paths` (image id to file) into the store `output`.
 
-    What is done is kept in the journal `partial` until the store is whole: a killed run goes on from there.
+    The store is made at `partial` and moved to `output` when it is whole: a killed run goes on from there.
+
+    Args:
+        failed: CSV of the images that do not decode, with the reason; the store has no features of them.
+        workers: threads that decode and resize.
+        failures_allowed: how many images may fail.
+        gpu_missed: a GPU was asked for and not found, so the time that the run takes is said as a warning.
 
     Raises:
-        InputError: lists the images that do not decode; the others are in the journal then.
+        InputError: more images failed than allowed. The others stay in `partial`, the list stands beside it.
     """
     attributes = attributes_of(backbone, settings)
-    keys = {image: _key(image, path) for image, path in paths.items()}
-    with open_journal(partial, attributes, backbone.dimension) as journal:
-        unreadable = _extract_missing(paths, keys, backbone, settings, journal)
-        _raise_first(
-            unreadable,
-            f"{len(unreadable)} of {len(paths)} images do not decode; replace the files and run again "
-            "(the other images are kept)",
-        )
-        features = np.stack([journal.features[key] for key in keys.values()])
-        write_features(output, list(paths), features, attributes)
-        partial.unlink()
-    log.info("%s: features of %d images, %d numbers each", output, *features.shape)
+    files, names = _identities(paths.values()), list(paths)
+    begun = time.monotonic()
+    with open_partial(partial, names, files, attributes, backbone.dimension) as store:
+        extraction = _Extraction(list(paths.values()), backbone, settings, store, workers)
+        reasons = extraction.run(logging.WARNING if gpu_missed else logging.INFO)
+        rows = [(names[row], str(paths[names[row]]), reason) for row, reason in sorted(reasons.items())]
+        beside = partial.with_name(f"{partial.name}.failed.csv")
+        check_failures(rows, failures_allowed, len(paths), beside)
+        finish(store, partial, output)
+    write_table(failed, FAILED_COLUMNS, rows)
+    beside.unlink(missing_ok=True)
+    log.info(
+        "%s: features of %d images, %d numbers each, %d images failed, in %s",
+        output,
+        len(paths) - len(rows),
+        backbone.dimension,
+        len(rows),
+        duration(time.monotonic() - begun),
+    )
+
+
+FAILED_COLUMNS = ["image", "path", "reason"]
+
+
+def check_failures(rows: Sequence[tuple[str, str, str]], allowed: int, count: int, listed: Path) -> None:
+    """Raise `InputError` where more images failed than allowed, all listed in the CSV `listed`."""
+    if len(rows) <= allowed:
+        return
+    write_table(listed, FAILED_COLUMNS, rows)
+    lines = "".join(f"\n  - {path}: {reason}" for _, path, reason in rows[:SHOWN])
+    first = f"first {SHOWN}, " if len(rows) > SHOWN else ""
+    raise InputError(
+        f"{len(rows)} of {count} images do not decode, {allowed} may; replace the files and run again (the "
+        f"other images are kept), or raise images.failed_share ({first}all in {listed}):{lines}"
+    )
 
 
 def attributes_of(backbone: Backbone, settings: ExtractionSettings) -> dict[str, Any]:
-    """How the features are made, as the store and the journal record it."""
+    """How the features are made, as the store records it."""
+    pooling = {
+        "exact": "mean over crops of the backbone's pooled features, float32",
+        "convolutional": "mean over windows of the backbone's feature map of the whole image, float32",
+    }
     return {
         "backbone": settings.backbone,
         "weights": weights_name(settings.weights),
@@ -93,75 +133,120 @@ def attributes_of(backbone: Backbone, settings: ExtractionSettings) -> dict[str,
         "interpolation": backbone.interpolation,
         "mean": backbone.mean,
         "std": backbone.std,
+        "precision": backbone.precision,
+        "windows": settings.windows,
         "dimension": backbone.dimension,
-        "pooling": "mean over crops of the backbone's pooled features, float32",
+        "pooling": pooling[settings.windows],
         **{f"{library}_version": version(library) for library in ("torch", "torchvision", "timm", "pillow")},
     }
 
 
-def _extract_missing(
-    paths: dict[str, Path],
-    keys: dict[str, bytes],
-    backbone: Backbone,
-    settings: ExtractionSettings,
-    journal: Journal,
-) -> list[str]:
-    """Fill the journal; return why images could not be read.
+class _Extraction:
+    """One run over what a store still lacks.
 
     Batches are cut the same way in every run and done as a whole, so that a resumed run rounds as an
     undisturbed one does.
     """
 
-    def load(image: str) -> torch.Tensor:
-        opened = read_image(paths[image])
-        return crops_of(opened, settings.resize, settings.crop, settings.crops, backbone.interpolation)
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        backbone: Backbone,
+        settings: ExtractionSettings,
+        store: PartialStore,
+        workers: int,
+    ):
+        self.paths, self.backbone, self.store, self.workers = paths, backbone, store, workers
+        self.resize = settings.resize
+        self.mapper, self.writer = Clock(), Clock()
+        self.reasons: dict[int, str] = {}
 
-    images = list(paths)
-    batches = [images[i : i + settings.batch] for i in range(0, len(images), settings.batch)]
-    missing = [batch for batch in batches if any(keys[image] not in journal.features for image in batch)]
-    count = sum(map(len, missing))
-    progress, begun = Progress("images", len(images), done=len(images) - count), time.monotonic()
-    unreadable: list[str] = []
-    for number, (batch, loaded) in enumerate(_loaded_ahead(missing, load)):
-        errors = [str(error) for future in loaded if (error := _reason(future))]
-        if errors:
-            unreadable += errors
-        else:
-            features = backbone.features(torch.stack([future.result() for future in loaded]))
-            journal.append([keys[image] for image in batch], features)
-        progress.advance(len(batch))
-        if number == 2:
-            log.info("about %s for %d images", duration((time.monotonic() - begun) / 3 * len(missing)), count)
-    return unreadable
+    def run(self, estimate_level: int) -> dict[int, str]:
+        """Fill the store; the reason for each row whose image could not be read."""
+        size, count = self.backbone.batch, len(self.paths)
+        every = [list(range(begin, min(begin + size, count))) for begin in range(0, count, size)]
+        missing = [rows for rows in every if (self.store.done[rows] == PENDING).any()]
+        left = sum(map(len, missing))
+        self.progress = Progress("images", count, done=count - left)
+        begun = time.monotonic()
+        with ThreadPoolExecutor(1) as writer:
+            write = writer.submit(self._write, [], np.zeros((0, self.backbone.dimension)))
+            for number, (rows, features) in enumerate(self._features(missing), 1):
+                with self.mapper.on("waiting for the disk"):
+                    write.result()  # what a kill can lose is this batch and the one in the network
+                write = writer.submit(self._write, rows, features)
+                if number == MEASURED:
+                    each = (time.monotonic() - begun) / MEASURED
+                    log.log(estimate_level, "about %s for %d images", duration(each * len(missing)), left)
+            write.result()
+        if left:
+            waits = self.mapper.shares("waiting for images", "in the network", "waiting for the disk")
+            written = self.writer.spent["writing"] / max(time.monotonic() - begun, 1e-9)
+            log.info("time: %s; beside it, %.1f%% writing", waits, 100 * written)
+        return self.reasons
 
+    def _features(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Rows that could be read, and their features."""
+        depth = 2 if self.backbone.device.type == "cuda" else 1  # a GPU has its next batch before it is idle
+        under_way: deque[tuple[Batch, Tensor]] = deque()
+        for rows, loaded in self._loaded(batches):
+            with self.mapper.on("waiting for images"):
+                images = self._readable(rows, loaded)
+            if images:
+                with self.mapper.on("in the network"):
+                    under_way.append((list(images), self.backbone.features(list(images.values()))))
+            if len(under_way) == depth:
+                yield self._fetched(*under_way.popleft())
+        while under_way:
+            yield self._fetched(*under_way.popleft())
 
-def _loaded_ahead(
-    batches: Iterable[list[str]], load: Callable[[str], torch.Tensor]
-) -> Iterator[tuple[list[str], Loaded]]:
-    """Yield each batch with its crops, while the next one is being decoded."""
-    ahead: deque[tuple[list[str], Loaded]] = deque()
-    with ThreadPoolExecutor(DECODERS) as pool:
-        for batch in batches:
-            ahead.append((batch, [pool.submit(load, image) for image in batch]))
-            if len(ahead) == 2:
+    def _fetched(self, rows: Batch, features: Tensor) -> tuple[Batch, np.ndarray]:
+        with self.mapper.on("in the network"):
+            return rows, features.cpu().numpy()
+
+    def _loaded(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, Loaded]]:
+        """Yield each batch with its images, while the next ones are being decoded."""
+        most = 1 + max(1, 2 * self.workers // self.backbone.batch)
+        ahead: deque[tuple[Batch, Loaded]] = deque()
+        with ThreadPoolExecutor(self.workers) as pool:
+            for rows in batches:
+                ahead.append((rows, [pool.submit(self._load, row) for row in rows]))
+                if len(ahead) == most:
+                    yield ahead.popleft()
+            while ahead:
                 yield ahead.popleft()
-        yield from ahead
+
+    def _load(self, row: int) -> Tensor:
+        image = resized(read_image(self.paths[row]), self.resize, self.backbone.interpolation)
+        if self.backbone.device.type == "cuda":
+            image = image.permute(1, 2, 0).pin_memory().permute(2, 0, 1)  # copied without waiting
+        return image
+
+    def _readable(self, rows: Batch, loaded: Loaded) -> dict[int, Tensor]:
+        images = {}
+        for row, future in zip(rows, loaded, strict=True):
+            try:
+                images[row] = future.result()
+            except UnreadableImage as error:
+                self.reasons[row] = str(error)
+                log.warning("%s does not decode: %s", self.paths[row], error)
+                self.progress.advance()
+        return images
+
+    def _write(self, rows: Batch, features: np.ndarray) -> None:
+        with self.writer.on("writing"):
+            self.store.write(rows, features)
+        self.progress.advance(len(rows))
 
 
-def _reason(future: "Future[torch.Tensor]") -> UnreadableImage | None:
-    error = future.exception()
-    if error is not None and not isinstance(error, UnreadableImage):
-        raise error
-    return error
+def _identities(paths: Iterable[Path]) -> np.ndarray:
+    """Size and time of change of each file, (N, 2) int64; zeros for one that is not there."""
+    return np.array([_identity(path) for path in paths], np.int64).reshape(-1, 2)
 
 
-def _key(image: str, path: Path) -> bytes:
-    """16 bytes that change when the image's file does."""
-    status = path.stat()
-    text = f"{image}\n{status.st_size}\n{status.st_mtime_ns}"
-    return hashlib.blake2b(text.encode(), digest_size=16).digest()
-
-
-def _raise_first(mistakes: list[str], heading: str) -> None:
-    shown = "" if len(mistakes) <= SHOWN else f", first {SHOWN}"
-    raise_together(mistakes[:SHOWN], f"{heading}{shown}:")
+def _identity(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return (0, 0)
+    return status.st_size, status.st_mtime_ns

@@ -10,6 +10,8 @@ from pipeline.errors import InputError, raise_together
 
 CROPS = (1, 2, 5, 10)
 INTERPOLATIONS = ("bilinear", "bicubic")
+PRECISIONS = ("float32", "bfloat16", "auto")
+WINDOWS = ("exact", "convolutional")
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,9 @@ class ExtractionSettings:
         resize: length of the shorter side in pixels, before cropping.
         crop: side of each square crop in pixels.
         crops: 1 (centre), 2 (centre and its mirror), 5 (corners and centre), 10 (those and their mirrors).
-        batch: images in one forward pass, each with all its crops. Does not change the features.
+        precision: "float32", "bfloat16", or "auto": bfloat16 where the hardware has instructions for it.
+        windows: "exact" (each crop through the network), or "convolutional" (one pass over the whole image
+            and one over its mirror, pooled over the windows: faster, approximate, not in the papers).
         dimension: length the feature vectors must have; `None` takes what the backbone gives.
     """
 
@@ -35,7 +39,8 @@ class ExtractionSettings:
     interpolation: str | None = None
     mean: list[float] | None = None
     std: list[float] | None = None
-    batch: int = 8
+    precision: str = "float32"
+    windows: str = "exact"
     dimension: int | None = None
 
 
@@ -68,9 +73,11 @@ def brought_settings(text: str) -> BroughtSettings:
 def expected_attributes(settings: Mapping[str, Any]) -> dict[str, Any]:
     """What a store made with these settings must say of itself, for `store.read_features`.
 
-    The batch size does not change features, and what the settings leave open cannot be expected.
+    What the settings leave open cannot be expected.
     """
-    expected = {key: value for key, value in settings.items() if key != "batch" and value is not None}
+    expected = {key: value for key, value in settings.items() if value is not None}
+    if expected.get("precision") == "auto":
+        del expected["precision"]
     if "weights" in expected:
         expected["weights"] = weights_name(expected["weights"])
     return expected
@@ -132,6 +139,7 @@ _CHECKS = {
         lambda value: _are_three(value) and min(value) > 0,
         "three numbers above 0 (red, green, blue, of pixels in 0..1) or null",
     ),
-    "batch": _COUNT,
+    "precision": _Check(lambda value: value in PRECISIONS, '"float32", "bfloat16" or "auto"'),
+    "windows": _Check(lambda value: value in WINDOWS, '"exact" or "convolutional"'),
     "dimension": _COUNT,
 }

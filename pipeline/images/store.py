@@ -1,10 +1,12 @@
 """The feature store: one HDF5 file with `features` (N, D) float32, `image` (N,) ids, and attributes.
 
 The attributes say how the features were made; a reader refuses features that were made otherwise.
+A store that was extracted here also has the mask `done` (N,): images that failed have a row, but no features.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ import numpy as np
 
 from pipeline.errors import InputError, raise_together
 from pipeline.files import existing, written_beside
+
+PENDING, DONE, FAILED = 0, 1, 2  # values of the mask `done`; no finished store has a row that is pending
 
 
 def write_features(
@@ -53,6 +57,29 @@ def read_features(path: Path, images: list[str], expected: Mapping[str, Any]) ->
 
 def read_store(path: Path) -> tuple[list[str], np.ndarray, dict[str, Any]]:
     """Read a whole store: image ids, features (N, D) as stored, attributes."""
+    with _opened(path) as file:
+        features = file["features"][...]
+        images = [str(image) for image in file["image"].asstr()[...].ravel()]
+        attributes = dict(file.attrs)
+    _check_shape(path, images, features)
+    return images, features, attributes
+
+
+def failed_images(path: Path) -> set[str]:
+    """Images of a store that did not decode when it was made, so that it has no features of them."""
+    with _opened(path) as file:
+        if "done" not in file:
+            return set()
+        images, done = file["image"].asstr()[...], file["done"][...]
+    if count := int((done == PENDING).sum()):
+        raise InputError(
+            f"{path}: unfinished, {count} images are still to come. Finish its extraction first."
+        )
+    return set(images[done == FAILED])
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[h5py.File]:
     existing(path, "the feature store", "Run `python -m pipeline features`, or give another file.")
     try:
         with h5py.File(path) as file:
@@ -61,15 +88,11 @@ def read_store(path: Path) -> tuple[list[str], np.ndarray, dict[str, Any]]:
                     f"{path}: dataset {' and '.join(sorted(missing))} is missing; found "
                     f"{', '.join(file) or 'nothing'}. Expected features (N, D) and image (N,)."
                 )
-            features = file["features"][...]
-            images = [str(image) for image in file["image"].asstr()[...].ravel()]
-            attributes = dict(file.attrs)
+            yield file
     except (OSError, TypeError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path}: not a whole feature store (HDF5): {error}. Delete it and make or fetch it again."
         ) from error
-    _check_shape(path, images, features)
-    return images, features, attributes
 
 
 def _check_shape(path: Path, images: list[str], features: np.ndarray) -> None:

@@ -1,9 +1,11 @@
 """What a model is trained on and evaluated with, read from files and checked."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
 
@@ -11,9 +13,11 @@ from pipeline.captions.select import own_captions
 from pipeline.captions.table import read_sentences
 from pipeline.errors import raise_together
 from pipeline.images.settings import expected_attributes
-from pipeline.images.store import read_features
-from pipeline.words.corpus import Corpus, corpus_of
+from pipeline.images.store import failed_images, read_features
+from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary
+
+log = logging.getLogger("pipeline")
 
 
 def read_vocabularies(paths: Sequence[Path], languages: Sequence[str]) -> dict[str, Vocabulary]:
@@ -54,7 +58,29 @@ def evaluation_corpus(
 
 
 def add_features(corpus: Corpus, features: Path, settings: Mapping[str, Any]) -> None:
-    """Read the features of the corpus' images; they must match the configuration."""
+    """Read the features of the corpus' images; they must match the configuration.
+
+    Images that failed when the features were extracted leave the corpus, with their captions.
+    """
+    _leave_out(corpus, failed_images(features), features)
     corpus.features = torch.from_numpy(
         read_features(features, corpus.images, expected_attributes(settings["features"]))
+    )
+
+
+def _leave_out(corpus: Corpus, images: set[str], features: Path) -> None:
+    keep = np.array([image not in images for image in corpus.images], dtype=bool)
+    if keep.all():
+        return
+    row, captions = np.cumsum(keep) - 1, 0
+    for language, part in corpus.languages.items():
+        kept = keep[part.image]
+        captions += int((~kept).sum())
+        corpus.languages[language] = LanguageCorpus(part.ids[kept], part.lengths[kept], row[part.image[kept]])
+    corpus.images = [image for image, kept in zip(corpus.images, keep, strict=True) if kept]
+    log.warning(
+        "%s: %d images of this split failed there and are left out, with %d captions",
+        features,
+        (~keep).sum(),
+        captions,
     )

@@ -1,12 +1,86 @@
+# Batch, workers and the like do not change features: they stand in `resources`, not in `params`, so that
+# another value runs nothing again. So does another number of shards, see `feature_shards` in common.smk.
+
 BROUGHT = SETTINGS["images"]["features"]
+ASK = {
+    "multi30k": "Flickr30K's images are given on request by the University of Illinois (the Multi30K repository links "
+    "the form); set images.folder to the folder with them.",
+    "flickr8kcn": "Flickr8k's images are given on request by the University of Illinois; set images.folder to the "
+    "folder with them.",
+    "mscoco": "MSCOCO's train2014 and val2014 are downloaded from its web site; set images.folder to the folder with "
+    "both.",
+}
 
 
-rule features:
+rule find_images:
     input:
         captions="work/{scale}/{dataset}/captions.csv",
         images=image_folder,
     output:
-        "work/{scale}/{dataset}/features.h5",
+        "work/{scale}/{dataset}/images.csv",
+    log:
+        "work/logs/{scale}/{dataset}/find-images.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/find-images.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        ask=lambda wildcards: ASK.get(DATASETS[wildcards.dataset]["source"], ""),
+        code=code.digest("find-images"),
+    message:
+        "Finding the images of {wildcards.dataset}"
+    shell:
+        "python -m pipeline find-images --images {input.images:q} --captions {input.captions:q} --ask {params.ask:q} "
+        "--output {output:q} > {log:q} 2>&1"
+
+
+rule extract_features:
+    input:
+        "work/{scale}/{dataset}/images.csv",
+    output:
+        store=temp("work/{scale}/{dataset}/shards/{shard}-of-{shards}.h5"),
+        failed=temp("work/{scale}/{dataset}/shards/{shard}-of-{shards}.csv"),
+    log:
+        "work/logs/{scale}/{dataset}/features-{shard}-of-{shards}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/features-{shard}-of-{shards}.tsv"
+    wildcard_constraints:
+        shard=r"\d+",
+        shards=r"\d+",
+    conda:
+        "../../envs/pipeline.yaml"
+    threads: SETTINGS["images"]["workers"]
+    resources:
+        mem_mb=8000,
+        runtime=480,
+        gpu=SETTINGS["gpu"],
+        options=configuration.extraction_options(SETTINGS),
+    params:
+        settings=FEATURE_SETTINGS,
+        partial="work/{scale}/partial/{dataset}-features-{shard}-of-{shards}.h5",
+        code=code.digest("features"),
+    message:
+        "Extracting the image features of {wildcards.dataset}, shard {wildcards.shard} of {wildcards.shards}"
+    shell:
+        "python -m pipeline features --images {input:q} --settings {params.settings:q} --partial {params.partial:q} "
+        "--shard {wildcards.shard}/{wildcards.shards} --threads {threads} --gpus {resources.gpu} {resources.options} "
+        "--failed {output.failed:q} --output {output.store:q} > {log:q} 2>&1"
+
+
+rule features:
+    input:
+        images="work/{scale}/{dataset}/images.csv",
+        shards=feature_shards,
+        failed=lambda wildcards: [
+            path[:-2] + "csv" for path in feature_shards(wildcards)
+        ],
+    output:
+        store="work/{scale}/{dataset}/features.h5",
+        failed="work/{scale}/{dataset}/failed.csv",
+        made="work/{scale}/{dataset}/shards.txt",
     log:
         "work/logs/{scale}/{dataset}/features.log",
     benchmark:
@@ -15,21 +89,20 @@ rule features:
         dataset="(?!)" if BROUGHT else "|".join(DATASETS),
     conda:
         "../../envs/pipeline.yaml"
-    threads: 2
     resources:
-        mem_mb=4000,
-        runtime=480,
-        gpu=SETTINGS["gpu"],
+        mem_mb=2000,
+        runtime=60,
+        options=f"--failed-share {SETTINGS['images']['failed_share']}",
     params:
-        settings=as_json(configuration.extraction_settings(SETTINGS)),
-        partial="work/{scale}/partial/{dataset}-features",
+        settings=FEATURE_SETTINGS,
         code=code.digest("features"),
     message:
-        "Extracting the image features of {wildcards.dataset}"
+        "Checking that the image features of {wildcards.dataset} are whole"
     shell:
-        "python -m pipeline features --images {input.images:q} --captions {input.captions:q} "
-        "--settings {params.settings:q} --partial {params.partial:q} --threads {threads} "
-        "--output {output:q} > {log:q} 2>&1"
+        "python -m pipeline merge-features --shards {input.shards:q} --failed {input.failed:q} "
+        "--images {input.images:q} {resources.options} --output {output.store:q} "
+        "--failed-output {output.failed:q} > {log:q} 2>&1 && "
+        "printf '%s\\n' {params.settings:q} {params.code:q} {input.shards:q} > {output.made:q}"
 
 
 rule bring_features:
@@ -50,7 +123,7 @@ rule bring_features:
         mem_mb=4000,
         runtime=30,
     params:
-        settings=as_json(configuration.feature_settings(SETTINGS)),
+        settings=FEATURE_SETTINGS,
         code=code.digest("features"),
     message:
         "Checking the ready-made image features of {wildcards.dataset}"

@@ -1,0 +1,105 @@
+"""The stores of shards as one store, checked to be whole."""
+
+import csv
+import os
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from pipeline.errors import InputError, raise_together
+from pipeline.files import written_beside
+from pipeline.images.extract import FAILED_COLUMNS, check_failures
+from pipeline.images.find import write_table
+from pipeline.images.partial import PartialStore, attribute_differences, copy_rows, create, image_ids
+from pipeline.images.store import FAILED, PENDING, failed_images
+
+SHOWN = 20  # images named in one message
+
+
+def shard_of(images: Sequence[str], number: int, count: int) -> list[str]:
+    """Shard `number` (from 1) of `count`: neighbouring images, shards alike in size up to one image."""
+    return list(images[(number - 1) * len(images) // count : number * len(images) // count])
+
+
+def merge(
+    shards: Sequence[Path],
+    images: Sequence[str],
+    failed: Sequence[Path],
+    failures_allowed: int,
+    output: Path,
+    failed_output: Path,
+) -> None:
+    """Write the features of `images` from the stores of all shards to the store `output`.
+
+    Args:
+        failed: lists of failed images (CSV), one a shard. failed_output: all of them.
+
+    Raises:
+        InputError: the shards were made differently, are unfinished, lack images or have others, or more
+            images failed than allowed.
+    """
+    reasons = [row for path in failed for row in _failed_rows(path)]
+    _check(shards, images, {row[0] for row in reasons})
+    check_failures(reasons, failures_allowed, len(images), output.with_name(f"{output.stem}.failed.csv"))
+    with written_beside(output) as temporary:
+        if len(shards) == 1:
+            _link(shards[0], temporary)
+        else:
+            _put_together(shards, images, temporary, len(reasons))
+    write_table(failed_output, FAILED_COLUMNS, reasons)
+
+
+def _link(shard: Path, path: Path) -> None:
+    try:
+        os.link(shard, path)
+    except OSError:  # not on every file system
+        shutil.copyfile(shard, path)
+
+
+def _put_together(shards: Sequence[Path], images: Sequence[str], path: Path, failed: int) -> None:
+    with h5py.File(shards[0]) as first:
+        attributes, dimension = dict(first.attrs), first["features"].shape[1]
+    create(path, images, np.zeros((len(images), 2), np.int64), attributes, dimension)
+    with h5py.File(path, "r+") as file:
+        whole = PartialStore(file)
+        for shard in shards:
+            with h5py.File(shard) as part:
+                copy_rows(PartialStore(part), whole)
+        whole.mark(whole.done == PENDING, FAILED)
+        if int((whole.done == FAILED).sum()) != failed:
+            raise InputError(f"{', '.join(map(str, shards))}: damaged rows. Extract the shards again.")
+
+
+def _check(shards: Sequence[Path], images: Sequence[str], reasoned: set[str]) -> None:
+    counts: Counter[str] = Counter()
+    mistakes: list[str] = []
+    attributes = None
+    for shard in shards:
+        unexplained = sorted(failed_images(shard) - reasoned)  # raises for a store that is none or unfinished
+        mistakes += [
+            f"{shard}: {image} failed, but no list of failed images names it" for image in unexplained
+        ]
+        with h5py.File(shard) as file:
+            counts.update(image_ids(file))
+            found = dict(file.attrs)
+        attributes = attributes or found
+        mistakes += [f"{shard}: {each}" for each in attribute_differences(found, attributes)]
+    wanted = set(images)
+    mistakes += [f"{image}: in no shard" for image in images if image not in counts]
+    mistakes += [f"{image}: not in the list of images" for image in counts if image not in wanted]
+    mistakes += [f"{image}: in {count} shards" for image, count in counts.items() if count > 1]
+    raise_together(
+        mistakes[:SHOWN],
+        f"The shards do not make one store; extract them with the same list and settings: {len(mistakes)} "
+        f"mistakes{f', first {SHOWN}' if len(mistakes) > SHOWN else ''}:",
+    )
+
+
+def _failed_rows(path: Path) -> list[tuple[str, str, str]]:
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        return [(row["image"], row["path"], row["reason"]) for row in rows]

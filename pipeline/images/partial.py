@@ -1,0 +1,216 @@
+"""The feature store while it is being made, safe from a kill at any moment.
+
+All space is allocated when the file is created, under another name. From then on only the numbers inside
+change, never what says where they lie: a kill leaves a file that opens. A row is one chunk with a checksum,
+so a row that was cut short damages no other. Rows are written before the mask says that they are there.
+"""
+
+import errno
+import logging
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from pipeline.errors import InputError
+from pipeline.files import written_beside
+from pipeline.images.store import DONE, FAILED, PENDING
+
+log = logging.getLogger("pipeline")
+
+BLOCK = 1024  # rows held in memory at once
+
+
+class PartialStore:
+    """A feature store of which some rows are still to come.
+
+    Attributes:
+        done: (N,) a copy of the mask: PENDING, DONE or FAILED.
+    """
+
+    def __init__(self, file: h5py.File):
+        self.file = file
+        self.done: np.ndarray = file["done"][...]
+
+    def write(self, rows: Sequence[int], features: np.ndarray) -> None:
+        """Write features (len(rows), D); a kill before the end leaves these rows pending."""
+        for row, feature in zip(rows, features, strict=True):
+            self.file["features"][row] = feature
+        self.file.flush()
+        self.mark(rows, DONE)
+
+    def mark(self, rows: Sequence[int] | np.ndarray, value: int) -> None:
+        """Set the mask of some rows."""
+        self.done[rows] = value
+        self.file["done"][...] = self.done  # the bytes of all other rows stay what they are
+        self.file.flush()
+
+    def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Rows that are done and undamaged, and their features, at most `BLOCK` at once."""
+        for begin in range(0, len(self.done), BLOCK):
+            rows = begin + np.flatnonzero(self.done[begin : begin + BLOCK] == DONE)
+            if len(rows):
+                features = self._read(begin, begin + BLOCK)[rows - begin]
+                sound = np.isfinite(features).all(1)
+                yield rows[sound], features[sound]
+
+    def _read(self, begin: int, end: int) -> np.ndarray:
+        features = self.file["features"]
+        try:
+            found: np.ndarray = features[begin:end]
+        except OSError:  # a checksum does not hold: one by one, to lose only that row
+            found = np.stack([self._row(row) for row in range(begin, min(end, len(features)))])
+        return found
+
+    def _row(self, row: int) -> np.ndarray:
+        features = self.file["features"]
+        try:
+            found: np.ndarray = features[row]
+        except OSError:
+            found = np.full(features.shape[1], np.nan, np.float32)
+        return found
+
+
+@contextmanager
+def open_partial(
+    path: Path, images: Sequence[str], files: np.ndarray, attributes: Mapping[str, Any], dimension: int
+) -> Iterator[PartialStore]:
+    """Open the store of an unfinished extraction: go on where its attributes are these, else start anew.
+
+    Args:
+        files: (len(images), 2) int64 that change when an image's file does (size and time of its change).
+
+    Raises:
+        InputError: another process is writing it.
+    """
+    found = _opened(path)
+    if found and (differences := attribute_differences(dict(found.attrs), attributes)):
+        log.warning("%s: starting anew, it was made differently: %s", path, "; ".join(differences))
+        found.close()
+    if not found or image_ids(found) != list(images):
+        create(path, images, files, attributes, dimension, earlier=found or None)
+        if found:
+            found.close()
+        found = _locked(path)
+    with found:
+        store = PartialStore(found)
+        _forget_damaged(store, files)
+        if count := int((store.done == DONE).sum()):
+            log.info("%s: going on after %d images", path, count)
+        yield store
+
+
+def create(
+    path: Path,
+    images: Sequence[str],
+    files: np.ndarray,
+    attributes: Mapping[str, Any],
+    dimension: int,
+    earlier: h5py.File | None = None,
+) -> None:
+    """Create a store with all its space, and the rows of `earlier` that it has of these images."""
+    allocated = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    allocated.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    # The earliest format: later ones mark a file as open for writing, which a kill would leave so.
+    with written_beside(path) as temporary, h5py.File(temporary, "w", libver="earliest") as file:
+        file.create_dataset("image", data=images, dtype=h5py.string_dtype("utf-8"))
+        file.create_dataset("file", data=files, dtype="<i8")
+        file.create_dataset("done", (len(images),), "u1", fillvalue=PENDING, dcpl=allocated.copy())
+        file.create_dataset(
+            "features",
+            (len(images), dimension),
+            "<f4",
+            chunks=(1, dimension),
+            fletcher32=True,
+            fillvalue=np.nan,
+            dcpl=allocated,
+        )
+        file.attrs.update(attributes)
+        if earlier is not None:
+            copy_rows(PartialStore(earlier), PartialStore(file))
+
+
+def copy_rows(source: PartialStore, target: PartialStore) -> None:
+    """Copy what is done in `source` of the images of `target`."""
+    place = {image: row for row, image in enumerate(image_ids(target.file))}
+    stored = image_ids(source.file)
+    for rows, features in source.blocks():
+        kept = np.array([stored[row] in place for row in rows])
+        places = [place[stored[row]] for row in rows[kept]]
+        for row, old in zip(places, rows[kept], strict=True):
+            target.file["file"][row] = source.file["file"][old]
+        target.write(places, features[kept])
+
+
+def image_ids(file: h5py.File) -> list[str]:
+    """The ids of a store's rows."""
+    return list(file["image"].asstr()[...])
+
+
+def finish(store: PartialStore, path: Path, output: Path) -> None:
+    """Mark what is pending as failed, and move the store to `output`."""
+    store.mark(store.done == PENDING, FAILED)
+    store.file.close()
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+    output.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.replace(path, output)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        with written_beside(output) as temporary:  # on another disk
+            shutil.copyfile(path, temporary)
+        path.unlink()
+
+
+def attribute_differences(found: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
+    """Where attributes of two stores differ, in words."""
+    return [
+        f"{key}: {_plain(found.get(key))}, now {_plain(expected.get(key))}"
+        for key in sorted({*found, *expected})
+        if key not in found or key not in expected or not np.array_equal(found[key], expected[key])
+    ]
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _opened(path: Path) -> h5py.File | None:
+    """The store, locked for writing; `None` where there is none."""
+    if not path.exists():
+        return None
+    try:
+        file = _locked(path)
+    except OSError as error:
+        log.warning("%s: starting anew, it is no feature store: %s", path, error)
+        return None
+    if {"image", "file", "done", "features"} <= file.keys():
+        return file
+    file.close()
+    log.warning("%s: starting anew, it is no feature store", path)
+    return None
+
+
+def _locked(path: Path) -> h5py.File:
+    try:
+        return h5py.File(path, "r+", libver="earliest")
+    except BlockingIOError:
+        raise InputError(f"{path}: another extraction is writing this file. Wait or stop it.") from None
+
+
+def _forget_damaged(store: PartialStore, files: np.ndarray) -> None:
+    """Make rows pending again that are damaged, have failed, or whose image file is another now."""
+    sound = np.zeros(len(store.done), bool)
+    for rows, _ in store.blocks():
+        sound[rows] = True
+    changed = (store.file["file"][...] != files).any(1)
+    store.mark(~sound | changed, PENDING)
+    store.file["file"][...] = files
+    store.file.flush()
