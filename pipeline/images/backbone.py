@@ -123,7 +123,7 @@ def load_backbone(
     dimension = _dimension(model, pixels, settings)
     if settings.windows == "convolutional":
         _check_pools_last(model, settings.backbone, pixels[:1])
-        model = _Map(model)
+        model = _Map(model).eval()
     return Backbone(
         network=_fast(model, pixels, precision, compiled and settings.windows == "exact"),
         mean=mean,

@@ -1,3 +1,4 @@
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ from safetensors.torch import save_file
 from torchvision import transforms
 
 from pipeline.errors import InputError
-from pipeline.images.backbone import Backbone, load_backbone, weights_digest
-from pipeline.images.crops import crops_of
+from pipeline.images.backbone import Backbone, load_backbone, precision_on, weights_digest
+from pipeline.images.crops import resized
 from pipeline.images.settings import ExtractionSettings
 
 CPU = torch.device("cpu")
@@ -62,20 +63,130 @@ def plain(model: Any, image: Image.Image, resize: int, crop: int) -> np.ndarray:
     return found
 
 
-def stacked(backbone: Backbone, chosen: list[Image.Image]) -> torch.Tensor:
-    return torch.stack([crops_of(image, 72, 64, 10, backbone.interpolation) for image in chosen])
+def shrunk(chosen: list[Image.Image], interpolation: str) -> list[torch.Tensor]:
+    return [resized(image, 72, interpolation) for image in chosen]
+
+
+def features(backbone: Backbone, chosen: list[Image.Image]) -> np.ndarray:
+    found: np.ndarray = backbone.features(shrunk(chosen, backbone.interpolation)).cpu().numpy()
+    return found
+
+
+def relative_error(found: np.ndarray, wanted: np.ndarray) -> float:
+    return float((np.linalg.norm(found - wanted, axis=1) / np.linalg.norm(wanted, axis=1)).max())
 
 
 @pytest.mark.parametrize("name", ["tf_efficientnet_lite0", "resnet18.tv_in1k"])
 def test_batched_features_equal_plain_torchvision_and_timm(name: str, tmp_path: Path) -> None:
     model = network(name)
-    backbone = load_backbone(settings(saved(model, tmp_path / "w.pth"), backbone=name), CPU)
+    backbone = load_backbone(settings(saved(model, tmp_path / "w.pth"), backbone=name), CPU, batch=3)
     wanted = np.stack([plain(model, image, 72, 64) for image in images()])
-    for chosen in (slice(0, 3), slice(0, 1)):  # the last batch of a run is smaller
-        found = backbone.features(stacked(backbone, images()[chosen]))
+    for chosen in (slice(0, 3), slice(0, 1), slice(1, 3)):  # the last batch of a run is smaller
+        found = features(backbone, images()[chosen])
         assert found.dtype == np.float32
-        error = np.linalg.norm(found - wanted[chosen], axis=1) / np.linalg.norm(wanted[chosen], axis=1)
-        assert error.max() < 1e-5
+        assert relative_error(found, wanted[chosen]) < 1e-5
+
+
+def test_one_centre_crop_is_torchvisions(tmp_path: Path) -> None:
+    """The features of Lessons learned: a ResNet-50's, one crop an image."""
+    model = network("resnet50.tv_in1k")
+    chosen = settings(saved(model, tmp_path / "w.pth"), backbone="resnet50.tv_in1k", crops=1, dimension=2048)
+    found = features(load_backbone(chosen, CPU), images()[:1])
+    chain = transforms.Compose(
+        [
+            transforms.Resize(72, transforms.InterpolationMode.BILINEAR),
+            transforms.CenterCrop(64),
+            transforms.ToTensor(),
+            transforms.Normalize(model.default_cfg["mean"], model.default_cfg["std"]),
+        ]
+    )
+    model.reset_classifier(0)
+    with torch.no_grad():
+        assert relative_error(found, model(chain(images()[0])[None]).numpy()) < 1e-5
+
+
+def test_vggs_features_are_those_of_its_second_hidden_layer() -> None:
+    """fc7: what the second of VGG-19's 4096 wide layers gives after its ReLU, before the classifier."""
+    torch.manual_seed(0)
+    pixels = torch.randn(1, 3, 224, 224)
+    model: Any = timm.create_model("vgg19.tv_in1k", num_classes=0).eval()
+    with torch.no_grad():
+        flat = model.features(pixels).flatten(1)
+        for layer in (model.pre_logits.fc1, model.pre_logits.fc2):
+            flat = torch.relu(flat @ layer.weight.flatten(1).T + layer.bias)
+        found = model(pixels)
+    assert found.shape == (1, 4096)
+    assert torch.allclose(found, flat, rtol=1e-4, atol=1e-6)
+
+
+def cosine(found: np.ndarray, wanted: np.ndarray) -> float:
+    norms = np.linalg.norm(found, axis=1) * np.linalg.norm(wanted, axis=1)
+    return float(((found * wanted).sum(1) / norms).min())
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_bfloat16_points_where_float32_points(device: str, tmp_path: Path) -> None:
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no GPU here")
+    if precision_on(torch.device(device), "auto") != "bfloat16":
+        pytest.skip(f"this {device} has no bfloat16 instructions")
+    path = saved(network("resnet18"), tmp_path / "w.pth")
+    for compiled in {False, device == "cuda"}:
+        rounded = load_backbone(
+            settings(path, backbone="resnet18", precision="bfloat16"), torch.device(device), 3, compiled
+        )
+        exact = load_backbone(settings(path, backbone="resnet18"), torch.device(device), 3, compiled)
+        assert (rounded.precision, exact.precision) == ("bfloat16", "float32")
+        found, wanted = features(rounded, images()), features(exact, images())
+        assert found.dtype == np.float32
+        assert not np.array_equal(found, wanted)
+        assert cosine(found, wanted) > 0.9995
+
+
+def test_a_gpu_gives_the_features_of_a_cpu(tmp_path: Path) -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU here")
+    chosen = settings(saved(network("resnet18"), tmp_path / "w.pth"), backbone="resnet18")
+    wanted = features(load_backbone(chosen, CPU, 3), images())
+    for compiled in (False, True):
+        found = features(load_backbone(chosen, torch.device("cuda"), 3, compiled), images())
+        assert relative_error(found, wanted) < 1e-5
+
+
+def test_bfloat16_without_hardware_for_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True})
+    assert precision_on(CPU, "auto") == "float32"
+    with pytest.raises(InputError, match="precision is bfloat16, but this cpu has no instructions for it"):
+        precision_on(CPU, "bfloat16")
+
+
+def test_convolutional_windows_equal_exact_ones_where_nothing_lies_outside(tmp_path: Path) -> None:
+    """Of an image that is its own only window, both ways are the same arithmetic."""
+    path = saved(network("resnet18"), tmp_path / "w.pth")
+    square = images()[2].crop((0, 0, 64, 64)).resize((72, 72))
+    small = settings(path, backbone="resnet18", resize=64, crop=64)
+    exact, approximate = (
+        load_backbone(dataclasses.replace(small, windows=way), CPU) for way in ("exact", "convolutional")
+    )
+    pixels = [resized(square, 64, exact.interpolation)]
+    assert relative_error(approximate.features(pixels).numpy(), exact.features(pixels).numpy()) < 1e-5
+
+
+def test_convolutional_windows_take_images_of_any_size(tmp_path: Path) -> None:
+    chosen = settings(saved(network("tf_efficientnet_lite0"), tmp_path / "w.pth"), resize=182, crop=160)
+    exact, approximate = (
+        load_backbone(dataclasses.replace(chosen, windows=way), CPU, 3) for way in ("exact", "convolutional")
+    )
+    pixels = [resized(image, 182, exact.interpolation) for image in images()]
+    assert cosine(approximate.features(pixels).numpy(), exact.features(pixels).numpy()) > 0.95
+
+
+@pytest.mark.parametrize("name, size", [("vit_tiny_patch16_224", 224), ("mobilenetv3_small_050", 64)])
+def test_convolutional_windows_need_a_network_that_pools_last(name: str, size: int, tmp_path: Path) -> None:
+    path = saved(timm.create_model(name), tmp_path / "w.pth")
+    chosen = settings(path, backbone=name, resize=size, crop=size, windows="convolutional")
+    with pytest.raises(InputError, match="Set windows to exact"):
+        load_backbone(chosen, CPU)
 
 
 def test_configured_mean_and_std_replace_timms(tmp_path: Path) -> None:
@@ -84,7 +195,7 @@ def test_configured_mean_and_std_replace_timms(tmp_path: Path) -> None:
     timms = load_backbone(settings(path, backbone="resnet18", crops=1), CPU)
     assert (own.mean, own.std) == ([0, 0, 0], [2, 2, 2])
     assert timms.mean == [0.485, 0.456, 0.406]
-    pixels = torch.full((1, 1, 3, 64, 64), 200, dtype=torch.uint8)
+    pixels = [torch.full((3, 64, 64), 200, dtype=torch.uint8)]
     assert not np.allclose(own.features(pixels), timms.features(pixels), rtol=1e-3)
 
 

@@ -6,7 +6,11 @@ import torch
 from PIL import Image
 from torchvision import transforms
 
-from pipeline.images.crops import UnreadableImage, crops_of, read_image
+from pipeline.images.crops import UnreadableImage, read_image, resized, views, window_weights, windows
+
+
+def crops_of(image: Image.Image, resize: int, crop: int, crops: int, interpolation: str) -> torch.Tensor:
+    return torch.stack(views(resized(image, resize, interpolation), crop, crops))
 
 
 def noise(width: int, height: int) -> Image.Image:
@@ -61,12 +65,36 @@ def test_sixteen_bit_grey_is_scaled_not_clipped(tmp_path: Path) -> None:
     assert np.asarray(read_image(path))[0, :, 0].tolist() == [0, 1, 100, 255]
 
 
-def test_a_broken_file_is_named_with_the_reason(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [(51, 40), (40, 51), (43, 43), (40, 40)])
+def test_crops_of_odd_sizes_are_torchvisions(size: tuple[int, int]) -> None:
+    image = noise(*size)
+    for crop in (39, 40, 32, 31):
+        wanted = [transforms.functional.pil_to_tensor(view) for view in transforms.TenCrop(crop)(image)]
+        assert torch.equal(
+            crops_of(image, 40 if min(size) == 40 else 43, crop, 10, "bilinear"), torch.stack(wanted)
+        )
+
+
+def test_a_cmyk_jpeg_is_read_as_its_colours(tmp_path: Path) -> None:
+    Image.new("RGB", (16, 16), (200, 30, 60)).convert("CMYK").save(tmp_path / "cmyk.jpg", quality=95)
+    assert np.abs(np.asarray(read_image(tmp_path / "cmyk.jpg"))[8, 8].astype(int) - (200, 30, 60)).max() <= 3
+
+
+def test_a_window_weighs_the_cells_that_it_covers() -> None:
+    """Two of three cells of 10 pixels in a row, at the left, at the right and in the middle."""
+    weights = window_weights((20, 30), (2, 3), 20, 5)
+    assert windows(20, 30, 20, 5) == [(0, 0), (0, 10), (0, 0), (0, 10), (0, 5)]
+    # Left windows (two) give cells 1/2 1/2 0, right ones 0 1/2 1/2, the centre 1/4 1/2 1/4; rows half each.
+    wanted = (2 * np.array([0.5, 0.5, 0]) + 2 * np.array([0, 0.5, 0.5]) + [0.25, 0.5, 0.25]) / 5 / 2
+    assert np.allclose(weights.numpy(), [wanted, wanted])
+
+
+def test_a_broken_file_is_refused_with_the_reason(tmp_path: Path) -> None:
     noise(64, 64).save(tmp_path / "whole.jpg")
     content = (tmp_path / "whole.jpg").read_bytes()
     (tmp_path / "cut.jpg").write_bytes(content[: len(content) // 2])
     (tmp_path / "text.jpg").write_text("no image")
-    with pytest.raises(UnreadableImage, match=r"cut\.jpg.*truncated"):
+    with pytest.raises(UnreadableImage, match="truncated"):
         read_image(tmp_path / "cut.jpg")
-    with pytest.raises(UnreadableImage, match=r"text\.jpg.*cannot identify"):
+    with pytest.raises(UnreadableImage, match="cannot identify"):
         read_image(tmp_path / "text.jpg")

@@ -1,8 +1,11 @@
+import logging
 import os
+import re
 from pathlib import Path
 
 import h5py
 import numpy as np
+import pandas as pd
 import pytest
 import timm
 import torch
@@ -10,9 +13,10 @@ from PIL import Image
 
 from pipeline.errors import InputError
 from pipeline.images.backbone import Backbone, load_backbone
-from pipeline.images.extract import extract, find_images
+from pipeline.images.extract import extract
+from pipeline.images.merge import merge, shard_of
 from pipeline.images.settings import ExtractionSettings, expected_attributes
-from pipeline.images.store import read_features
+from pipeline.images.store import failed_images, read_features
 
 IMAGES = [f"photo{i}" for i in range(7)]
 
@@ -32,7 +36,7 @@ def settings(tmp_path: Path) -> dict[str, object]:
     torch.manual_seed(0)
     torch.save(timm.create_model("resnet10t").state_dict(), tmp_path / "w.pth")
     weights = str(tmp_path / "w.pth")
-    return {"backbone": "resnet10t", "weights": weights, "resize": 36, "crop": 32, "crops": 2, "batch": 2}
+    return {"backbone": "resnet10t", "weights": weights, "resize": 36, "crop": 32, "crops": 2}
 
 
 @pytest.fixture
@@ -42,14 +46,18 @@ def chosen(settings: dict[str, object]) -> ExtractionSettings:
 
 @pytest.fixture
 def backbone(chosen: ExtractionSettings) -> Backbone:
-    return load_backbone(chosen, torch.device("cpu"))
+    return load_backbone(chosen, torch.device("cpu"), batch=2)
+
+
+def paths(folder: Path) -> dict[str, Path]:
+    return {image: folder / f"{image}.png" for image in IMAGES}
 
 
 def test_the_store_holds_each_image_and_says_how(
     folder: Path, settings: dict[str, object], chosen: ExtractionSettings, backbone: Backbone, tmp_path: Path
 ) -> None:
     partial, output = tmp_path / "partial", tmp_path / "out.h5"
-    extract(find_images(folder, IMAGES), backbone, chosen, partial, output)
+    extract(paths(folder), backbone, chosen, partial, output, tmp_path / "failed.csv")
     found = read_features(output, IMAGES, expected_attributes(settings))
     assert found.shape == (7, 512)
     assert len(np.unique(found, axis=0)) == 7
@@ -70,14 +78,17 @@ def test_broken_images_are_all_named_and_the_others_kept(
     (folder / "photo5.png").write_text("no image")
     partial, output = tmp_path / "partial", tmp_path / "out.h5"
     with pytest.raises(InputError) as caught:
-        extract(find_images(folder, IMAGES), backbone, chosen, partial, output)
+        extract(paths(folder), backbone, chosen, partial, output, tmp_path / "failed.csv")
     assert "2 of 7 images do not decode" in str(caught.value)
     assert "photo1.png: " in str(caught.value) and "photo5.png: " in str(caught.value)
     assert partial.exists() and not output.exists()
+    listed = pd.read_csv(tmp_path / "partial.failed.csv")
+    assert list(listed["image"]) == ["photo1", "photo5"]
+    assert listed["reason"].str.contains("UnidentifiedImageError|truncated|broken|Truncated").all()
 
     (folder / "photo1.png").write_bytes(whole)
     (folder / "photo5.png").write_bytes(whole)
-    extract(find_images(folder, IMAGES), backbone, chosen, partial, output)
+    extract(paths(folder), backbone, chosen, partial, output, tmp_path / "failed.csv")
     found = read_features(output, IMAGES, {})
     assert np.allclose(found[5], found[1], rtol=1e-4, atol=1e-6)
     assert len(np.unique(found.round(3), axis=0)) == 6
@@ -89,31 +100,126 @@ def test_a_replaced_image_is_extracted_again(
     partial, output = tmp_path / "partial", tmp_path / "out.h5"
     (folder / "photo6.png").write_text("no image")
     with pytest.raises(InputError):
-        extract(find_images(folder, IMAGES), backbone, chosen, partial, output)
-    for name in ("photo0", "photo6"):  # photo0 is in the journal by now
+        extract(paths(folder), backbone, chosen, partial, output, tmp_path / "failed.csv")
+    for name in ("photo0", "photo6"):  # photo0 is in the store by now
         (folder / f"{name}.png").write_bytes((folder / "photo2.png").read_bytes())
     os.utime(folder / "photo0.png", (1, 1))
-    extract(find_images(folder, IMAGES), backbone, chosen, partial, output)
+    extract(paths(folder), backbone, chosen, partial, output, tmp_path / "failed.csv")
     found = read_features(output, IMAGES, {})
     assert np.allclose(found[0], found[2], rtol=1e-4, atol=1e-6)
 
 
-def test_files_are_found_by_id_below_the_folder(tmp_path: Path) -> None:
-    (tmp_path / "deep").mkdir()
-    for name in ("1.jpg", "deep/2_693b08cb0e.JPG", "3.png", "3_other.jpg", "notes_4.txt"):
-        (tmp_path / name).touch()
-    found = find_images(tmp_path, ["3", "1", "2"])
-    assert list(found) == ["3", "1", "2"]
-    assert [path.name for path in found.values()] == ["3.png", "1.jpg", "2_693b08cb0e.JPG"]
+def test_failures_within_the_allowed_share_are_recorded_and_the_rest_is_there(
+    folder: Path, chosen: ExtractionSettings, backbone: Backbone, tmp_path: Path
+) -> None:
+    (folder / "photo1.png").write_text("no image")
+    (folder / "photo4.png").unlink()
+    output, failed = tmp_path / "out.h5", tmp_path / "failed.csv"
+    extract(paths(folder), backbone, chosen, tmp_path / "partial", output, failed, failures_allowed=2)
+    assert list(pd.read_csv(failed)["image"]) == ["photo1", "photo4"]
+    assert pd.read_csv(failed)["reason"][1].startswith("FileNotFoundError")
+    assert failed_images(output) == {"photo1", "photo4"}
+    assert (
+        len(read_features(output, [image for image in IMAGES if image not in ("photo1", "photo4")], {})) == 5
+    )
+    with pytest.raises(InputError, match="NaN or infinite features for 1 images"):
+        read_features(output, ["photo1"], {})
 
 
-def test_missing_and_ambiguous_files_are_listed_together(tmp_path: Path) -> None:
-    for name in ("1_a.jpg", "1_b.jpg", "2.jpg"):
-        (tmp_path / name).touch()
-    with pytest.raises(InputError) as caught:
-        find_images(tmp_path, ["1", "2", *(f"x{i}" for i in range(30))])
-    message = str(caught.value)
-    assert "31 of 32 images have not exactly one file, first 20" in message
-    assert "1: 2 files" in message and "x18: no file" in message and "x19" not in message
-    with pytest.raises(InputError, match="not a folder"):
-        find_images(tmp_path / "none", ["1"])
+def test_the_batch_does_not_change_the_features(
+    folder: Path, chosen: ExtractionSettings, backbone: Backbone, tmp_path: Path
+) -> None:
+    for batch in (1, 3, 7):
+        other = load_backbone(chosen, torch.device("cpu"), batch=batch)
+        extract(
+            paths(folder), other, chosen, tmp_path / "p", tmp_path / f"{batch}.h5", tmp_path / "failed.csv"
+        )
+    one, *others = (read_features(tmp_path / f"{batch}.h5", IMAGES, {}) for batch in (1, 3, 7))
+    for found in others:
+        assert np.abs(found - one).max() < 1e-5 * np.abs(one).max()
+
+
+def test_a_longer_list_of_images_keeps_what_is_done(
+    folder: Path,
+    chosen: ExtractionSettings,
+    backbone: Backbone,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    (folder / "photo6.png").rename(tmp_path / "kept.png")
+    with pytest.raises(InputError, match="1 of 7 images do not decode"):
+        extract(paths(folder), backbone, chosen, tmp_path / "p", tmp_path / "out.h5", tmp_path / "failed.csv")
+    (tmp_path / "kept.png").rename(folder / "photo6.png")
+    (folder / "new.png").write_bytes((folder / "photo2.png").read_bytes())
+    longer = {"new": folder / "new.png", **paths(folder)}
+    extract(longer, backbone, chosen, tmp_path / "p", tmp_path / "out.h5", tmp_path / "failed.csv")
+    assert "going on after 6 images" in caplog.text
+    found = read_features(tmp_path / "out.h5", ["new", *IMAGES], {})
+    assert np.allclose(found[0], found[3], rtol=1e-4, atol=1e-6)
+
+
+def test_shards_merge_into_the_undivided_store(
+    folder: Path, chosen: ExtractionSettings, backbone: Backbone, tmp_path: Path
+) -> None:
+    (folder / "photo2.png").write_text("no image")
+    every = paths(folder)
+
+    def made(name: str, images: list[str]) -> Path:
+        some = {image: every[image] for image in images}
+        partial, failed = tmp_path / "partial", tmp_path / f"{name}.csv"
+        extract(some, backbone, chosen, partial, tmp_path / f"{name}.h5", failed, failures_allowed=1)
+        return tmp_path / f"{name}.h5"
+
+    whole = made("whole", IMAGES)
+    shards = [made(str(number), shard_of(IMAGES, number, 3)) for number in (1, 2, 3)]
+    failed = [path.with_suffix(".csv") for path in shards]
+    output, listed = tmp_path / "merged.h5", tmp_path / "merged.csv"
+    merge(shards, IMAGES, failed, 1, output, listed)
+    assert failed_images(output) == {"photo2"}
+    assert listed.read_text() == (tmp_path / "whole.csv").read_text()
+    sound = [image for image in IMAGES if image != "photo2"]
+    assert np.allclose(
+        read_features(output, sound, {}), read_features(whole, sound, {}), rtol=1e-4, atol=1e-6
+    )
+
+    with pytest.raises(InputError, match="1 of 7 images do not decode, 0 may"):
+        merge(shards, IMAGES, failed, 0, output, listed)
+    with pytest.raises(InputError, match="photo0: in no shard"):
+        merge(shards[1:], IMAGES, failed, 1, output, listed)
+    with pytest.raises(InputError, match="photo0: in 2 shards"):
+        merge([*shards, shards[0]], IMAGES, failed, 1, output, listed)
+    with pytest.raises(InputError, match="photo6: not in the list of images"):
+        merge(shards, IMAGES[:-1], failed, 1, output, listed)
+    with h5py.File(shards[1], "r+") as file:
+        file.attrs["crops"] = 10
+    with pytest.raises(InputError, match="crops: 10, now 2"):
+        merge(shards, IMAGES, failed, 1, output, listed)
+    merge([whole], IMAGES, [tmp_path / "whole.csv"], 1, output, listed)
+    assert output.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("count, shards", [(7, 3), (7, 7), (100, 8), (3, 1)])
+def test_shards_share_the_images_evenly(count: int, shards: int) -> None:
+    images = [str(number) for number in range(count)]
+    parts = [shard_of(images, number, shards) for number in range(1, shards + 1)]
+    assert [image for part in parts for image in part] == images
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+def test_the_time_is_told_by_what_it_was_spent_on(
+    folder: Path,
+    chosen: ExtractionSettings,
+    backbone: Backbone,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    out = tmp_path / "out.h5"
+    extract(paths(folder), backbone, chosen, tmp_path / "p", out, tmp_path / "failed.csv", gpu_missed=True)
+    found = re.search(
+        r"time: ([\d.]+)% waiting for images, ([\d.]+)% in the network, ([\d.]+)% wait", caplog.text
+    )
+    assert found and abs(sum(map(float, found.groups())) - 100) < 0.2
+    (estimate,) = [record for record in caplog.records if record.message.startswith("about ")]
+    assert estimate.levelno == logging.WARNING and "for 7 images" in estimate.message

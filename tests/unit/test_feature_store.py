@@ -1,6 +1,5 @@
 import json
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -8,14 +7,13 @@ import pytest
 
 from pipeline.errors import InputError
 from pipeline.images.brought import bring_features
-from pipeline.images.journal import open_journal
 from pipeline.images.settings import (
     BroughtSettings,
     brought_settings,
     expected_attributes,
     extraction_settings,
 )
-from pipeline.images.store import read_features, write_features
+from pipeline.images.store import DONE, FAILED, PENDING, failed_images, read_features, write_features
 
 FEATURES = np.arange(12, dtype=np.float32).reshape(3, 4)
 ATTRIBUTES = {"backbone": "resnet50", "crops": 10, "mean": [0.5, 0.5, 0.25]}
@@ -117,70 +115,33 @@ def test_an_image_stored_twice_is_refused(tmp_path: Path) -> None:
         bring_features(tmp_path / "f.h5", ["a"], BroughtSettings(), tmp_path / "out.h5")
 
 
-KEYS = [bytes([i]) * 16 for i in range(3)]
-
-
-def written(path: Path, attributes: dict[str, Any]) -> dict[bytes, np.ndarray]:
-    with open_journal(path, attributes, 4) as journal:
-        return dict(journal.features)
-
-
-def test_a_journal_cut_anywhere_keeps_the_whole_records(tmp_path: Path) -> None:
-    path = tmp_path / "partial"
-    with open_journal(path, {"crops": 1}, 4) as journal:
-        journal.append(KEYS[:2], FEATURES[:2])
-        journal.append(KEYS[2:], FEATURES[2:])
-    content = path.read_bytes()
-    header, record = content.index(b"\n") + 1, 16 + 4 * 4 + 4
-    assert len(content) == header + 3 * record
-    for length in range(len(content) + 1):
-        path.write_bytes(content[:length])
-        whole = max(length - header, 0) // record
-        found = written(path, {"crops": 1})
-        assert list(found) == KEYS[:whole]
-        assert all(np.array_equal(found[key], FEATURES[i]) for i, key in enumerate(found))
-
-
-def test_a_journal_goes_on_after_a_torn_record(tmp_path: Path) -> None:
-    path = tmp_path / "partial"
-    with open_journal(path, {}, 4) as journal:
-        journal.append(KEYS[:2], FEATURES[:2])
-    content = bytearray(path.read_bytes())
-    content[-10] ^= 1  # inside the second feature
-    path.write_bytes(content)
-    with open_journal(path, {}, 4) as journal:
-        assert list(journal.features) == KEYS[:1]
-        journal.append(KEYS[1:], FEATURES[1:])
-    assert list(written(path, {})) == KEYS
-
-
-def test_a_journal_made_otherwise_starts_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "partial"
-    with open_journal(path, {"crops": 1}, 4) as journal:
-        journal.append(KEYS, FEATURES)
-    assert written(path, {"crops": 5}) == {}
-    assert "starting anew" in caplog.text
-    assert written(path, {"crops": 1}) == {}
-
-
-def test_two_extractions_do_not_share_a_journal(tmp_path: Path) -> None:
-    with (
-        open_journal(tmp_path / "partial", {}, 4),
-        pytest.raises(InputError, match="another extraction"),
-        open_journal(tmp_path / "partial", {}, 4),
-    ):
-        pass
+def test_a_store_names_the_images_that_failed(store: Path) -> None:
+    assert failed_images(store) == set()  # brought ones have no mask
+    with h5py.File(store, "r+") as file:
+        file["done"] = np.array([DONE, FAILED, DONE], np.uint8)
+    assert failed_images(store) == {"b"}
+    with h5py.File(store, "r+") as file:
+        file["done"][0] = PENDING
+    with pytest.raises(InputError, match="unfinished, 1 images are still to come"):
+        failed_images(store)
 
 
 GOOD = {"backbone": "resnet18", "weights": "some/where/w.pth", "resize": 64, "crop": 32, "crops": 10}
 
 
 def test_settings_list_every_mistake() -> None:
-    wrong = {**GOOD, "crops": 3, "resize": True, "std": [1, 1, 0], "colour": 1}
+    wrong = {**GOOD, "crops": 3, "resize": True, "std": [1, 1, 0], "colour": 1, "windows": "round"}
     del wrong["weights"]
     with pytest.raises(InputError) as caught:
         extraction_settings(json.dumps(wrong))
-    for key in ("colour: unknown", "weights: missing", "crops: found 3", "resize: found True", "std: found"):
+    for key in (
+        "colour: unknown",
+        "weights: missing",
+        "crops: found 3",
+        "resize: found True",
+        "std: found",
+        "windows: found",
+    ):
         assert key in str(caught.value)
 
 
@@ -197,5 +158,5 @@ def test_brought_settings_may_be_open_but_not_unknown() -> None:
 
 
 def test_what_is_expected_of_a_store_leaves_speed_and_open_settings_out() -> None:
-    expected = expected_attributes({**GOOD, "batch": 4, "mean": None})
+    expected = expected_attributes({**GOOD, "precision": "auto", "mean": None})
     assert expected == {**GOOD, "weights": "w.pth"}

@@ -1,0 +1,70 @@
+"""Each image of a caption table has exactly one file, or it is said which have not."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import InputError
+from pipeline.images.find import find_images, read_image_list
+
+
+def test_files_are_found_by_id_below_several_folders(tmp_path: Path) -> None:
+    for name in (
+        "a/1.jpg",
+        "a/deep/2_693b08cb0e.JPG",
+        "b/3.png",
+        "b/3_other.jpg",
+        "b/notes_4.txt",
+        "b/é, ü.png",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    output = tmp_path / "images.csv"
+    find_images([tmp_path / "a", tmp_path / "b"], ["3", "1", "é, ü", "2", "1"], "", output)
+    found = read_image_list(output)
+    assert list(found) == ["1", "2", "3", "é, ü"]
+    assert [path.name for path in found.values()] == ["1.jpg", "2_693b08cb0e.JPG", "3.png", "é, ü.png"]
+    assert all(path.exists() for path in found.values())
+
+
+def test_missing_and_ambiguous_files_are_listed_together(tmp_path: Path) -> None:
+    folder, output = tmp_path / "photographs", tmp_path / "images.csv"
+    folder.mkdir()
+    for name in ("1_a.jpg", "1_b.jpg", "2.jpg"):
+        (folder / name).touch()
+    images = ["1", "2", *(f"x{i:02d}" for i in range(30))]
+    with pytest.raises(InputError) as caught:
+        find_images([folder], images, "Ask the university.", output)
+    message = str(caught.value)
+    assert "31 of 32 images have not exactly one file (first 20, all in" in message
+    assert "Ask the university." in message
+    assert "1: 2 files" in message and "x18: no file" in message and "x19" not in message
+    assert not output.exists()
+    with open(tmp_path / "missing.csv", newline="") as file:
+        assert [row["image"] for row in csv.DictReader(file)] == [image for image in images if image != "2"]
+
+    find_images([folder], ["2"], "", output)
+    assert output.exists() and not (tmp_path / "missing.csv").exists()
+
+
+def test_a_file_in_both_folders_is_ambiguous(tmp_path: Path) -> None:
+    for name in ("train", "val"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1.jpg").touch()
+    with pytest.raises(InputError, match="1: 2 files"):
+        find_images([tmp_path / "train", tmp_path / "val"], ["1"], "", tmp_path / "images.csv")
+
+
+def test_folders_that_are_not_there_are_all_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"(?s)Ask\.\n.*one: not a folder\n.*two: not a folder"):
+        find_images([tmp_path / "one", tmp_path / "two"], ["1"], "Ask.", tmp_path / "images.csv")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "image,file\n1,a.jpg\n", "image,path\n1\n", "image,path\n1,a\n1,b\n", "image,path\n"]
+)
+def test_another_table_is_no_list_of_images(tmp_path: Path, text: str) -> None:
+    (tmp_path / "images.csv").write_text(text)
+    with pytest.raises(InputError, match=r"images\.csv: "):
+        read_image_list(tmp_path / "images.csv")
