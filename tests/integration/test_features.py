@@ -1,17 +1,22 @@
 """The features stage as a person runs it, killed in the midst of its work."""
 
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 import timm
 import torch
 from PIL import Image
+
+from pipeline.images.store import DONE, read_features
 
 ROOT = Path(__file__).parents[2]
 IMAGES = [f"photo{i}" for i in range(60)]
@@ -24,25 +29,63 @@ def test_killed_runs_end_in_the_undisturbed_result(tmp_path: Path) -> None:
     undisturbed = _start(options, tmp_path / "whole.h5")
     _, log = undisturbed.communicate()
     assert undisturbed.returncode == 0, log
+    assert (tmp_path / "failed.csv").read_text() == "image,path,reason\n"
 
-    output, journal = tmp_path / "killed.h5", tmp_path / "killed.h5.partial"
-    size = 0
+    output, partial = tmp_path / "killed.h5", tmp_path / "killed.h5.partial"
+    done = 0
     for _ in range(3):
         process = _start(options, output)
-        while process.poll() is None and _size(journal) < size + 20_000:  # about ten images more
+        while process.poll() is None and _done(partial) < done + 10:
             time.sleep(0.001)
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert process.returncode == -signal.SIGKILL
         assert not output.exists()
-        size = _size(journal)
+        assert _done(partial) >= done + 10
+        done = _done(partial)
 
     last = _start(options, output)
     _, log = last.communicate()
     assert last.returncode == 0, log
     assert "going on after" in log
     assert output.read_bytes() == (tmp_path / "whole.h5").read_bytes()
-    assert not journal.exists()
+    assert not partial.exists()
+
+
+@pytest.mark.integration
+def test_shards_of_the_command_line_merge_into_one_store(tmp_path: Path) -> None:
+    options = _inputs(tmp_path)
+    shards, failed = [tmp_path / f"{n}.h5" for n in (1, 2)], [tmp_path / f"{n}.csv" for n in (1, 2)]
+    for number, (shard, listed) in enumerate(zip(shards, failed, strict=True), 1):
+        process = _start({**options, "--shard": f"{number}/2", "--failed": str(listed)}, shard)
+        _, log = process.communicate()
+        assert process.returncode == 0, log
+    done = _stage(
+        "merge-features", "--images", tmp_path / "images.csv", "--shards", *shards, "--failed", *failed,
+        "--output", tmp_path / "merged.h5", "--failed-output", tmp_path / "failed.csv",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert read_features(tmp_path / "merged.h5", IMAGES, {"crops": 10}).shape == (60, 512)
+    wrong = _start({**options, "--shard": "3/2"}, tmp_path / "out.h5")
+    assert "expected I/N with I from 1 to N" in wrong.communicate()[1]
+
+
+@pytest.mark.integration
+def test_a_run_that_misses_its_gpu_says_so_and_how_long_it_takes(tmp_path: Path) -> None:
+    options = _inputs(tmp_path)
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    given = [part for option in options.items() for part in option]
+    done = _stage("features", *given, "--gpus", "1", "--output", tmp_path / "out.h5", env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "A GPU WAS ASKED FOR, BUT NONE IS THERE" in done.stderr
+    assert re.search(r"about .* for 60 images", done.stderr)
+
+
+def _stage(
+    stage: str, *arguments: object, env: dict[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "pipeline", stage, *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=env)
 
 
 def _inputs(folder: Path) -> dict[str, str]:
@@ -54,6 +97,11 @@ def _inputs(folder: Path) -> dict[str, str]:
     rows = [f"{image},train,en,a dog,human,\n" for image in IMAGES]
     captions = "image,split,language,caption,origin,source_language\n" + "".join(rows)
     (folder / "captions.csv").write_text(captions)
+    found = _stage(
+        "find-images", "--images", folder / "photographs", "--captions", folder / "captions.csv",
+        "--output", folder / "images.csv",
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
     torch.save(timm.create_model("resnet10t").state_dict(), folder / "w.pth")
     weights = str(folder / "w.pth")
     settings = {
@@ -62,13 +110,13 @@ def _inputs(folder: Path) -> dict[str, str]:
         "resize": 256,
         "crop": 224,
         "crops": 10,
-        "batch": 1,
     }
     return {
-        "--images": str(folder / "photographs"),
-        "--captions": str(folder / "captions.csv"),
+        "--images": str(folder / "images.csv"),
         "--settings": json.dumps(settings),
+        "--failed": str(folder / "failed.csv"),
         "--threads": "1",
+        "--batch": "1",
     }
 
 
@@ -78,5 +126,9 @@ def _start(options: dict[str, str], output: Path) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def _done(partial: Path) -> int:
+    """Images that a store in the making has, read beside its writer."""
+    if not partial.exists():
+        return 0
+    with h5py.File(partial, locking=False) as file:
+        return int((file["done"][...] == DONE).sum())

@@ -1,0 +1,47 @@
+"""Images that failed leave training and evaluation with their captions, and that is said."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline.errors import InputError
+from pipeline.images.partial import finish, open_partial
+from pipeline.images.store import write_features
+from pipeline.retrieval.inputs import add_features
+from pipeline.words.corpus import Corpus, LanguageCorpus
+
+
+def corpus() -> Corpus:
+    """Three images; two English captions each, one German one of the first and the last."""
+
+    def part(image: list[int]) -> LanguageCorpus:
+        count = len(image)
+        ids = torch.arange(count)[:, None]
+        return LanguageCorpus(ids, torch.ones(count, dtype=torch.long), np.array(image))
+
+    languages = {"en": part([0, 0, 1, 1, 2, 2]), "de": part([0, 2])}
+    return Corpus(["a", "b", "c"], torch.empty(3, 0), languages)
+
+
+def test_a_failed_image_leaves_with_its_captions(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    partial, output = tmp_path / "partial", tmp_path / "features.h5"
+    features = np.array([[3, 4], [5, 6]], np.float32)
+    with open_partial(partial, ["c", "b", "a"], np.zeros((3, 2), np.int64), {}, 2) as store:
+        store.write([0, 2], features)
+        finish(store, partial, output)
+    found = corpus()
+    add_features(found, output, {"features": {}})
+    assert found.images == ["a", "c"]
+    assert found.features.tolist() == [[5, 6], [3, 4]]
+    english, german = found.languages["en"], found.languages["de"]
+    assert english.image.tolist() == [0, 0, 1, 1] and english.ids.flatten().tolist() == [0, 1, 4, 5]
+    assert german.image.tolist() == [0, 1] and german.ids.flatten().tolist() == [0, 1]
+    assert "1 images of this split failed there and are left out, with 2 captions" in caplog.text
+
+
+def test_an_image_that_is_missing_without_having_failed_stops_the_stage(tmp_path: Path) -> None:
+    write_features(tmp_path / "features.h5", ["a", "b"], np.ones((2, 2)), {})
+    with pytest.raises(InputError, match=r"but not 1 images \(c\)"):
+        add_features(corpus(), tmp_path / "features.h5", {"features": {}})
