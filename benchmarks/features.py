@@ -1,0 +1,210 @@
+"""Images/s of feature extraction over bare forward passes of the same network in the same run.
+
+    python -m benchmarks.features [--backbone resnet50] [--resize 256] [--crop 224] [--images 16] [--repeat 3]
+
+Timed, one after the other in every round: the network alone on ready tensors of the same shape, the whole
+extraction from files to a finished store, decoding and resizing alone, writing alone, a plain script of
+torchvision's DataLoader and TenCrop, and with --convolutional the approximate windows, whose cosine to the
+exact features is printed. Weights are random unless --weights names some; a network is as fast with any.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import timm
+import torch
+from PIL import Image
+from torch.utils.data import DataLoader, Dataset
+from torchvision import transforms
+
+from pipeline.images.backbone import Backbone, load_backbone
+from pipeline.images.crops import read_image, resized
+from pipeline.images.extract import extract
+from pipeline.images.partial import open_partial
+from pipeline.images.settings import ExtractionSettings
+from pipeline.images.store import read_features
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--backbone", default="resnet50")
+    parser.add_argument("--weights", help="as in the configuration (images.weights); default: random")
+    parser.add_argument("--resize", type=int, default=256)
+    parser.add_argument("--crop", type=int, default=224)
+    parser.add_argument("--crops", type=int, default=10)
+    parser.add_argument("--precision", default="float32", help="float32, bfloat16 or auto")
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1, help="CPU threads of the network")
+    parser.add_argument("--images", type=int, default=16)
+    parser.add_argument("--photographs", type=Path, help="folder of JPEGs; default: 500x375, made here")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--convolutional", action="store_true", help="time the approximate windows, too")
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    with tempfile.TemporaryDirectory() as name:
+        run(arguments, Path(name))
+
+
+def run(arguments: argparse.Namespace, folder: Path) -> None:
+    """Time everything in turn, `repeat` times, and print medians and ratios."""
+    settings = ExtractionSettings(
+        arguments.backbone,
+        arguments.weights or random_weights(arguments.backbone, folder),
+        arguments.resize,
+        arguments.crop,
+        arguments.crops,
+        precision=arguments.precision,
+    )
+    paths = photographs(arguments, folder)
+    device = torch.device(arguments.device)
+    backbone = load_backbone(settings, device, arguments.batch, arguments.compile)
+
+    def whole(chosen: Backbone, how: ExtractionSettings, name: str) -> None:
+        output = folder / f"{name}.h5"
+        extract(paths, chosen, how, folder / "p", output, folder / "f.csv", workers=arguments.workers)
+
+    timed: dict[str, Callable[[], None]] = {
+        "bare forward": lambda: bare(backbone, len(paths)),
+        "end to end": lambda: whole(backbone, settings, "exact"),
+        "decode alone": lambda: decode(list(paths.values()), backbone, arguments),
+        "write alone": lambda: write(list(paths), backbone, folder / "w"),
+        "plain script": lambda: plain(list(paths.values()), settings, device, arguments),
+    }
+    if arguments.convolutional:
+        approximate = replace(settings, windows="convolutional")
+        other = load_backbone(approximate, device, arguments.batch)
+        timed["convolutional"] = lambda: whole(other, approximate, "convolutional")
+    report(timed, arguments.repeat, len(paths))
+    if arguments.convolutional:
+        stores = (
+            read_features(folder / f"{name}.h5", list(paths), {}) for name in ("exact", "convolutional")
+        )
+        exact, found = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in stores)
+        cosine = (exact * found).sum(1)
+        print(f"cosine of convolutional to exact: mean {cosine.mean():.4f}, least {cosine.min():.4f}")
+
+
+def report(timed: dict[str, Callable[[], None]], repeat: int, images: int) -> None:
+    """Print images/s, and the ratio to the bare forward, each the median over the rounds."""
+    wall: dict[str, list[float]] = {name: [] for name in timed}
+    processor: dict[str, list[float]] = {name: [] for name in timed}
+    for name in ("bare forward", "end to end"):
+        timed[name]()  # warm
+    for _ in range(repeat):
+        for name, work in timed.items():
+            begun, spent = time.perf_counter(), time.process_time()
+            work()
+            wall[name].append(time.perf_counter() - begun)
+            processor[name].append(time.process_time() - spent)
+    print(f"{'':15} images/s  over bare forward (least-most of {repeat})  CPU time over bare forward's")
+    for name in timed:
+        rates = [bare / own for bare, own in zip(wall["bare forward"], wall[name], strict=True)]
+        costs = [own / bare for bare, own in zip(processor["bare forward"], processor[name], strict=True)]
+        print(
+            f"{name:15} {images / statistics.median(wall[name]):8.2f}  {statistics.median(rates):8.3f}  "
+            f"({min(rates):.3f}-{max(rates):.3f})  {statistics.median(costs):8.3f}"
+        )
+
+
+def random_weights(backbone: str, folder: Path) -> str:
+    """A file of weights as the network is initialised with."""
+    torch.save(timm.create_model(backbone).state_dict(), folder / "weights.pth")
+    return str(folder / "weights.pth")
+
+
+def photographs(arguments: argparse.Namespace, folder: Path) -> dict[str, Path]:
+    """The files that are extracted: image id to file."""
+    if arguments.photographs:
+        found = sorted(arguments.photographs.glob("*.jpg"))[: arguments.images]
+        return {path.stem: path for path in found}
+    draw = np.random.default_rng(0)
+    for number in range(arguments.images):
+        coarse = Image.fromarray(draw.integers(0, 256, (24, 32, 3), dtype=np.uint8))
+        coarse.resize((500, 375), Image.Resampling.BICUBIC).save(folder / f"{number:06d}.jpg", quality=90)
+    return {path.stem: path for path in sorted(folder.glob("*.jpg"))}
+
+
+@torch.inference_mode()
+def bare(backbone: Backbone, images: int) -> None:
+    """As many forward passes as the images need, on one ready tensor."""
+    for _ in range(-(-images // backbone.batch)):
+        found = backbone.network(backbone.pixels)
+    found.cpu()
+
+
+def decode(paths: list[Path], backbone: Backbone, arguments: argparse.Namespace) -> None:
+    """Read and resize, by as many threads as extraction has."""
+    with ThreadPoolExecutor(arguments.workers) as pool:
+        for _ in pool.map(
+            lambda path: resized(read_image(path), arguments.resize, backbone.interpolation), paths
+        ):
+            pass
+
+
+def write(images: list[str], backbone: Backbone, path: Path) -> None:
+    """Create a store and fill it, batch by batch."""
+    path.unlink(missing_ok=True)
+    files = np.zeros((len(images), 2), np.int64)
+    features = np.zeros((backbone.batch, backbone.dimension), np.float32)
+    with open_partial(path, images, files, {}, backbone.dimension) as store:
+        for begin in range(0, len(images), backbone.batch):
+            rows = range(begin, min(begin + backbone.batch, len(images)))
+            store.write(rows, features[: len(rows)])
+
+
+class Plain(Dataset[torch.Tensor]):
+    """What a plain script has: crops as normalised tensors, one image after the other."""
+
+    def __init__(self, paths: list[Path], settings: ExtractionSettings, config: dict[str, object]):
+        self.paths = paths
+        cut = (
+            transforms.TenCrop(settings.crop)
+            if settings.crops == 10
+            else transforms.CenterCrop(settings.crop)
+        )
+        tensor = transforms.Compose(
+            [transforms.ToTensor(), transforms.Normalize(config["mean"], config["std"])]
+        )
+        every = (
+            transforms.Lambda(lambda views: torch.stack([tensor(view) for view in views]))
+            if settings.crops == 10
+            else transforms.Lambda(lambda view: tensor(view)[None])
+        )
+        mode = transforms.InterpolationMode(config["interpolation"])
+        self.chain = transforms.Compose([transforms.Resize(settings.resize, mode), cut, every])
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, number: int) -> torch.Tensor:
+        crops: torch.Tensor = self.chain(Image.open(self.paths[number]).convert("RGB"))
+        return crops
+
+
+@torch.inference_mode()
+def plain(
+    paths: list[Path], settings: ExtractionSettings, device: torch.device, arguments: argparse.Namespace
+) -> None:
+    """The usual script: DataLoader with worker processes, TenCrop, the network as it is, float32."""
+    model = timm.create_model(settings.backbone, num_classes=0).eval().to(device)
+    dataset = Plain(paths, settings, timm.data.resolve_model_data_config(model))
+    loader = DataLoader(
+        dataset, arguments.batch, num_workers=arguments.workers, pin_memory=device.type == "cuda"
+    )
+    for crops in loader:
+        images, views = crops.shape[:2]
+        model(crops.flatten(0, 1).to(device)).unflatten(0, (images, views)).mean(1).cpu()
+
+
+if __name__ == "__main__":
+    main()
