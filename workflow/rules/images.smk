@@ -28,12 +28,16 @@ rule find_images:
         mem_mb=2000,
         runtime=30,
     params:
-        ask=lambda wildcards: ASK.get(DATASETS[wildcards.dataset]["source"], ""),
+        ask=lambda wildcards: [
+            f"--ask={ASK[source]}"
+            for source in [DATASETS[wildcards.dataset]["source"]]
+            if source in ASK
+        ],
         code=code.digest("find-images"),
     message:
         "Finding the images of {wildcards.dataset}"
     shell:
-        "python -m pipeline find-images --images {input.images:q} --captions {input.captions:q} --ask {params.ask:q} "
+        "python -m pipeline find-images --images {input.images:q} --captions {input.captions:q} {params.ask:q} "
         "--output {output:q} > {log:q} 2>&1"
 
 
