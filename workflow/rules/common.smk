@@ -122,6 +122,12 @@ def requested(key):
     return SETTINGS["sources"][key]
 
 
+def ask_for_images(wildcards):
+    """Argument that says how to get a data set's images, where they are given on request."""
+    on_request = DATASETS[wildcards.dataset].get("images") == "flickr30k"
+    return [f"--ask={how_to_ask('flickr30k')}"] if on_request else []
+
+
 def archives_at(path):
     """The archives that a path is or holds at its top; none where it is a folder of images."""
     found = [path] if os.path.isfile(path) else sorted(map(str, Path(path).iterdir()))

@@ -2,14 +2,6 @@
 # another value runs nothing again. So does another number of shards, see `feature_shards` in common.smk.
 
 BROUGHT = SETTINGS["images"]["features"]
-ASK = {
-    "multi30k": "Flickr30K's images are given on request by the University of Illinois (the Multi30K repository links "
-    "the form); set images.folder to the folder with them.",
-    "flickr8kcn": "Flickr8k's images are given on request by the University of Illinois; set images.folder to the "
-    "folder with them.",
-    "mscoco": "MSCOCO's train2014 and val2014 are downloaded from its web site; set images.folder to the folder with "
-    "both.",
-}
 
 
 rule find_images:
@@ -28,11 +20,7 @@ rule find_images:
         mem_mb=2000,
         runtime=30,
     params:
-        ask=lambda wildcards: [
-            f"--ask={ASK[source]}"
-            for source in [DATASETS[wildcards.dataset]["source"]]
-            if source in ASK
-        ],
+        ask=ask_for_images,
         code=code.digest("find-images"),
     message:
         "Finding the images of {wildcards.dataset}"
