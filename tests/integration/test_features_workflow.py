@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from test_workflow import SMALL, Project, copy
+from project import Project, copied
 
 from pipeline.images.store import read_features
 
@@ -16,11 +16,12 @@ STORE = "work/demo/multi30k/features.h5"
 
 
 def configure(project: Project, **images: Any) -> None:
-    project.configure(images={**SMALL["images"], **images})  # type: ignore[dict-item]
+    project.configure(scale="demo", sources={"scenes": 36}, images=images)
 
 
 def test_only_what_changes_features_extracts_them_again(tmp_path: Path) -> None:
-    project = copy(tmp_path)
+    project = copied(tmp_path)
+    configure(project)
     project.make(STORE)
     folder = project.folder / "work" / "demo" / "multi30k"
     images = list(pd.read_csv(folder / "images.csv", dtype=str)["image"])

@@ -29,7 +29,7 @@ rule captions:
 rule captions_mscoco:
     input:
         sources=published_captions,
-        coco_cn=lambda wildcards: requested("coco_cn"),
+        coco_cn=coco_cn,
         lists=caption_lists,
     output:
         captions="work/{scale}/{dataset}/captions.csv",

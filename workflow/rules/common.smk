@@ -67,7 +67,7 @@ def source_files(*datasets):
 TEXTS = {
     "demo": [],
     "own": [],
-    "multi30k": ["multi30k", "flickr8k"],
+    "multi30k": ["multi30k"],
     "flickr8kcn": ["flickr8kcn", "flickr8k"],
     "mscoco": ["mscoco", "yjcaptions"],
 }
@@ -86,9 +86,15 @@ REQUESTED = {
 }
 
 
+def published_texts(data):
+    """Published files that a data set's captions and split are read from."""
+    split = ["flickr8k"] if data.get("split") == "flickr8k" else []
+    return source_files(*TEXTS[data["source"]], *split)
+
+
 def published_captions(wildcards):
     """Text files that a data set's captions are read from."""
-    return source_files(*TEXTS[DATASETS[wildcards.dataset]["source"]])
+    return published_texts(DATASETS[wildcards.dataset])
 
 
 def how_to_ask(key):
@@ -186,6 +192,13 @@ def caption_options(wildcards):
     return [f"--{name}={value}" for name, value in options.items() if value is not None]
 
 
+def coco_cn(wildcards):
+    """COCO-CN as it was given: its archive, alone or alone in a folder, or its folder."""
+    path = requested("coco_cn")
+    found = archives_at(path)
+    return found[0] if len(found) == 1 else path
+
+
 def caption_code(wildcards):
     """Digest of the code that reads a data set's captions."""
     return code.digest(f"captions-{DATASETS[wildcards.dataset]['source']}")
@@ -211,7 +224,7 @@ def public_files():
     )
     files = []
     for data in DATASETS.values():
-        files += source_files(*TEXTS[data["source"]])
+        files += published_texts(data)
         files += {
             "flickr8k": source_files("flickr8k-photographs"),
             "mscoco": source_files("mscoco-photographs"),

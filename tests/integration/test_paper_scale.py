@@ -1,0 +1,117 @@
+"""The scale `paper` itself, from published files in miniature: the path that a real user takes.
+
+A server gives what is public, in the real layouts; what must be asked for lies in a folder. Sizes are small
+(crops of 64 pixels, vectors of 16 numbers); the backbone is a ResNet-152 with random weights, from a file.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import timm
+import torch
+from project import Project, copied
+from published import write_everything
+from serving import serving
+
+pytestmark = pytest.mark.integration
+
+ON_REQUEST = {"flickr30k": "on-request/flickr30k", "coco_cn": "on-request/coco-cn"}
+
+
+def _first_use(table: Path) -> None:
+    """Take the digests out of a table of sources: miniature files have others."""
+    rows = pd.read_csv(table, dtype=str, keep_default_na=False)
+    rows.assign(sha256="first use", bytes="").to_csv(table, index=False)
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """The configuration of a user with one machine, a mirror, and the answers to two requests."""
+    published = tmp_path_factory.mktemp("published")
+    write_everything(published, dimension=16)
+    torch.manual_seed(0)
+    weights = published / "resnet152.pth"
+    torch.save(timm.create_model("resnet152.tv_in1k", pretrained=False).state_dict(), weights)
+    with serving(published) as url:
+        yield {
+            "scale": "paper",
+            "gpu": 0,
+            "sources": {"mirror": url, **{key: str(published / path) for key, path in ON_REQUEST.items()}},
+            "datasets": {"mscoco": {"drawn": 10}},
+            "images": {"crops": 10, "weights": str(weights)},
+            "training": {"threads": 1},
+        }
+
+
+@pytest.fixture(scope="module")
+def project(settings: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = copied(tmp_path_factory.mktemp("paper"))
+    _first_use(project.folder / "workflow" / "sources.csv")
+    project.configure(**settings)
+    return project
+
+
+def test_what_must_be_asked_for_is_said_before_anything_runs(
+    project: Project, settings: dict[str, Any]
+) -> None:
+    project.configure(**{**settings, "sources": {"mirror": settings["sources"]["mirror"]}})
+    done = project.snakemake("-n", "results/table4.csv")
+    project.configure(**settings)
+    said = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert "on-request/flickr30k" in said
+    assert "on-request/coco-cn" in said
+    assert "says how to ask" in said
+
+
+def test_everything_public_can_be_fetched_first(project: Project) -> None:
+    project.make("downloads")
+    sources = project.folder / "work" / "sources"
+    assert (sources / "images.cocodataset.org" / "zips" / "train2014.zip").exists()
+    assert (sources / "dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.cs.300.vec.gz").exists()
+    assert "cc.cs.300.vec.gz" in (project.folder / "workflow" / "sources.lock").read_text()
+    assert project.would_run("downloads") == {}
+
+
+def test_table_4_from_published_files(project: Project) -> None:
+    project.make("results/table4.csv", "results/table1.csv")
+    table = pd.read_csv(project.folder / "results" / "table4.csv")
+    assert set(table["scale"]) == {"paper"}
+    columns = [f"multi30k {code}" for code in ("en", "de", "fr", "cs")]
+    columns += [f"mscoco {code}" for code in ("en", "zh", "ja")]
+    assert len(table) == 7
+    assert table[columns].notna().all(axis=None)
+
+
+def test_table_1_counts_what_was_published(project: Project) -> None:
+    table = pd.read_csv(project.folder / "results" / "table1.csv")
+    counted = table.set_index(["dataset", "language"])[["images", "descriptions"]]
+    assert counted.loc[("multi30k", "en")].to_list() == [40, 200]
+    assert counted.loc[("multi30k", "cs")].to_list() == [40, 40]
+    captions = pd.read_csv(project.folder / "work" / "paper" / "mscoco" / "captions.csv")
+    own = captions[(captions["split"] == "train") & (captions["language"] == "ja")]
+    assert counted.loc[("mscoco", "ja")].to_list() == [own["image"].nunique(), len(own)]
+
+
+def test_the_drawn_split_has_images_of_all_languages_and_is_recorded(project: Project) -> None:
+    folder = project.folder / "work" / "paper" / "mscoco"
+    drawn = pd.read_csv(folder / "split.csv")
+    assert drawn["split"].value_counts().to_dict() == {"test": 10, "val": 10}
+    captions = pd.read_csv(folder / "captions.csv")
+    languages = captions[captions["image"].isin(drawn["image"])].groupby("image")["language"].nunique()
+    assert (languages == 3).all()
+
+
+def test_a_missing_photograph_is_named_with_how_to_ask(project: Project, settings: dict[str, Any]) -> None:
+    empty = project.folder / "no-photographs"
+    empty.mkdir()
+    project.configure(**{**settings, "sources": {**settings["sources"], "flickr30k": str(empty)}})
+    done = project.snakemake("--cores", "1", "work/paper/multi30k/features.h5")
+    project.configure(**settings)
+    said = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert "60 of 60 images" in said
+    assert "how to ask" in said
