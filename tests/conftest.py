@@ -74,6 +74,7 @@ def experiment() -> dict[str, Any]:
             "dropout": 0.2,
             "batch_norm_momentum": 0.1,
             "universal_mean": "words",
+            "universal_layers": "separate",
         },
         "triplets": {"margin": 0.2, "hardest": 5, "distance": "euclidean"},
         "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.05},

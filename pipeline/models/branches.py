@@ -46,6 +46,24 @@ class MeanBranch(nn.Module):
         return F.normalize(self.projection(self.norm(means)), dim=-1)
 
 
+class LayersBranch(nn.Module):
+    """Sentence branch for frozen sentence vectors: batch norm, ReLU, dropout, linear layer, L2.
+
+    With the linear layer before it this makes the pair of layers of EmbN (Wang et al. 2019), as MULE has it
+    for images: separated by a ReLU, with batch normalization.
+    """
+
+    def __init__(self, size: int, multimodal: int, dropout: float, momentum: float):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.BatchNorm1d(size, momentum=momentum), nn.ReLU(), nn.Dropout(dropout), linear(size, multimodal)
+        )
+
+    def forward(self, means: Tensor) -> Tensor:
+        """Universal sentence vectors (B, d) to unit vectors (B, e)."""
+        return F.normalize(self.layers(means), dim=-1)
+
+
 class ImageBranch(nn.Module):
     """Image features (n, 2048) to unit vectors (n, e): linear, batch norm, ReLU, dropout, linear, L2."""
 
@@ -65,8 +83,11 @@ class ImageBranch(nn.Module):
 
 
 def sentence_branch(model: Mapping[str, Any]) -> nn.Module:
-    """The sentence branch that the `model` settings ask for by `recurrent`: lstm, gru or mean."""
+    """The sentence branch that the `model` settings ask for by `recurrent`: lstm, gru, mean or layers."""
+    size, multimodal, momentum = model["universal"], model["multimodal"], model["batch_norm_momentum"]
     if model["recurrent"] == "mean":
-        return MeanBranch(model["universal"], model["multimodal"], model["batch_norm_momentum"])
+        return MeanBranch(size, multimodal, momentum)
+    if model["recurrent"] == "layers":
+        return LayersBranch(size, multimodal, model["dropout"], momentum)
     cell = {"lstm": nn.LSTM, "gru": nn.GRU}[model["recurrent"]]
-    return RecurrentBranch(cell, model["universal"], model["hidden"], model["multimodal"])
+    return RecurrentBranch(cell, size, model["hidden"], multimodal)

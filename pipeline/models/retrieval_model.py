@@ -36,19 +36,19 @@ class RetrievalModel(nn.Module):
     """Image-sentence retrieval in one or more languages.
 
     Args:
-        vectors: for each language its (V + 1, 300) initial word vectors.
+        vectors: for each language its (V + 1, 300) initial word vectors, or (1, D) for sentence vectors.
         feature_size: D, size of the image features.
         branches: `shared`, one sentence branch for all languages, or `separate` (PARALLEL-EmbN).
-        model: settings: universal, multimodal, recurrent, hidden, image_hidden, dropout,
-            batch_norm_momentum, universal_mean.
+        model: settings: universal, universal_layers, universal_mean, multimodal, recurrent, hidden,
+            image_hidden, dropout, batch_norm_momentum.
     """
 
     def __init__(
         self, vectors: Mapping[str, Tensor], feature_size: int, branches: str, model: Mapping[str, Any]
     ):
         super().__init__()
-        self.universal = UniversalEmbedding(vectors, model["universal"], model["universal_mean"])
-        self.recurrent = model["recurrent"]
+        self.universal = UniversalEmbedding(vectors, model)
+        self.reads_means = model["recurrent"] in ("mean", "layers")
         keys = ["shared"] if branches == "shared" else self.languages
         self.branches = nn.ModuleDict({key: sentence_branch(model) for key in keys})
         self.image_branch = ImageBranch(
@@ -76,7 +76,7 @@ class RetrievalModel(nn.Module):
         A shared branch sees the sentences of all languages in one call.
         """
         means = {language: self.universal.means(language, batch) for language, batch in sentences.items()}
-        multimodal = self._read_means(means) if self.recurrent == "mean" else self._read_words(sentences)
+        multimodal = self._read_means(means) if self.reads_means else self._read_words(sentences)
         return {
             language: Embedded(F.normalize(means[language], dim=-1), multimodal[language])
             for language in sentences

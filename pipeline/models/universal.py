@@ -1,5 +1,7 @@
 """The universal embedding: one word table and one linear layer a language (MULE, Figure 2, left half).
 
+Multilingual vectors, which are aligned already, may go through one linear layer for all languages.
+
 Sizes in comments: B sentences, W words of the longest of them, d universal size.
 """
 
@@ -42,18 +44,22 @@ class UniversalEmbedding(nn.Module):
     """Words of every language in one space of d numbers.
 
     Args:
-        vectors: for each language its (V + 1, 300) initial word vectors.
-        size: d.
-        mean: what a sentence's mean runs over: its `words`, or the whole row `padded` to the longest
-            sentence of the batch, as in the authors' code.
+        vectors: for each language its (V + 1, 300) initial word vectors; where frozen sentence vectors are
+            read instead, padding alone, (1, D).
+        model: settings: universal, d; universal_layers, `separate` for each language or one `shared` by all;
+            universal_mean, what a sentence's mean runs over: its `words`, or the whole row `padded` to the
+            longest sentence of the batch, as in the authors' code.
     """
 
-    def __init__(self, vectors: Mapping[str, Tensor], size: int, mean: str):
+    def __init__(self, vectors: Mapping[str, Tensor], model: Mapping[str, Any]):
         super().__init__()
         self.languages = list(vectors)
-        self.mean = mean
+        self.mean = model["universal_mean"]
         for language, table in vectors.items():
-            self.add_module(language, WordEmbedding(table, size))
+            self.add_module(language, WordEmbedding(table, model["universal"]))
+        if model["universal_layers"] == "shared":
+            for language in self.languages[1:]:
+                self[language].projection = self[self.languages[0]].projection
 
     def __getitem__(self, language: str) -> WordEmbedding:
         embedding = self.get_submodule(language)
@@ -61,13 +67,16 @@ class UniversalEmbedding(nn.Module):
         return embedding
 
     def means(self, language: str, sentences: Sentences) -> Tensor:
-        """Mean universal word vector of each sentence, (B, d); its unit vector is u.
+        """Mean universal word vector of each sentence, (B, d), or its sentence vector; its unit vector is u.
 
         The mean is taken before the linear layer, which gives the same and costs a word's share.
         """
-        words = self[language].table(sentences.ids)  # (B, W, 300), zeros at padding
-        width = sentences.ids.shape[1] if self.mean == "padded" else sentences.lengths[:, None]
-        projected: Tensor = self[language].projection(words.sum(1) / width)
+        mean = sentences.vectors
+        if mean is None:
+            words = self[language].table(sentences.ids)  # (B, W, 300), zeros at padding
+            width = sentences.ids.shape[1] if self.mean == "padded" else sentences.lengths[:, None]
+            mean = words.sum(1) / width
+        projected: Tensor = self[language].projection(mean)
         return projected
 
     def drift(self) -> Tensor:
@@ -82,9 +91,8 @@ class UniversalEmbedding(nn.Module):
 
     def projections(self) -> list[nn.Parameter]:
         """Weights of the linear layers: what pretraining trains."""
-        return [
-            parameter for language in self.languages for parameter in self[language].projection.parameters()
-        ]
+        layers = nn.ModuleList([self[language].projection for language in self.languages])
+        return list(layers.parameters())  # a shared layer's weights once
 
 
 def linear(size: int, out: int) -> nn.Linear:

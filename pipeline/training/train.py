@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import torch
 
@@ -61,9 +60,7 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     vocabularies = read_vocabularies(inputs.words, settings["languages"])
     own = own_sentences(inputs.sentences, settings)
     corpus = _training_corpus(inputs, own, vocabularies, settings).to(device)
-    universal = UniversalEmbedding(
-        _vectors(vocabularies), settings["model"]["universal"], settings["model"]["universal_mean"]
-    ).to(device)
+    universal = UniversalEmbedding(_vectors(vocabularies), settings["model"]).to(device)
     optimizer = torch.optim.Adam(universal.projections(), lr=settings["training"]["learning_rate"])
     triplets = Triplets(**settings["triplets"])
     run = Run(
@@ -189,9 +186,10 @@ def _sampler(corpus: Corpus, own: Mapping[str, pd.DataFrame], settings: Mapping[
 
 
 def _vectors(vocabularies: Mapping[str, Vocabulary]) -> dict[str, torch.Tensor]:
+    """Each language's initial word vectors; padding alone where sentence vectors are read instead."""
     return {
-        language: torch.from_numpy(vocabulary.vectors.astype(np.float32))
-        for language, vocabulary in vocabularies.items()
+        language: torch.from_numpy(part.vectors if part.unit == "word" else part.vectors[:1])
+        for language, part in vocabularies.items()
     }
 
 

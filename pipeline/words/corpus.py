@@ -9,15 +9,21 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pipeline.errors import InputError
 from pipeline.words.vocabulary import Vocabulary
 
 
 @dataclass
 class Sentences:
-    """Sentences of one language: word ids (B, W), 0 is padding, and word counts (B,), at least 1."""
+    """Sentences of one language.
+
+    ids: (B, W) word ids, 0 is padding. lengths: (B,) word counts, at least 1.
+    vectors: (B, D) frozen sentence vectors, which are read in the words' place; None where words are.
+    """
 
     ids: Tensor
     lengths: Tensor
+    vectors: Tensor | None = None
 
 
 @dataclass
@@ -26,17 +32,25 @@ class LanguageCorpus:
 
     ids: (B, W) word ids, 0 is padding. lengths: (B,) word counts.
     image: (B,) row of each sentence's image among the split's images; ascending.
+    vectors: (B, D) frozen sentence vectors, or None.
     """
 
     ids: Tensor
     lengths: Tensor
     image: NDArray[np.int64]
+    vectors: Tensor | None = None
 
     def take(self, rows: NDArray[np.int64]) -> Sentences:
         """The sentences at `rows`, padded to the longest of them."""
         index = torch.from_numpy(rows).to(self.ids.device)
         lengths = self.lengths[index]
-        return Sentences(self.ids[index, : int(lengths.max())], lengths)
+        vectors = None if self.vectors is None else self.vectors[index]
+        return Sentences(self.ids[index, : int(lengths.max())], lengths, vectors)
+
+    def to(self, device: torch.device) -> "LanguageCorpus":
+        """The same sentences on another device."""
+        vectors = None if self.vectors is None else self.vectors.to(device)
+        return LanguageCorpus(self.ids.to(device), self.lengths.to(device), self.image, vectors)
 
 
 @dataclass
@@ -52,10 +66,7 @@ class Corpus:
 
     def to(self, device: torch.device) -> "Corpus":
         """The same corpus on another device."""
-        languages = {
-            language: LanguageCorpus(part.ids.to(device), part.lengths.to(device), part.image)
-            for language, part in self.languages.items()
-        }
+        languages = {language: part.to(device) for language, part in self.languages.items()}
         return Corpus(self.images, self.features.to(device), languages)
 
 
@@ -67,22 +78,38 @@ def encode(
     It is not left out: a query that the model knows nothing of must still count in the recalls.
 
     Args:
-        sentences: columns image and tokens; every image must be in `images`.
+        sentences: columns image, caption and tokens; every image must be in `images`.
         vocabulary: the language's words.
         images: the split's images, giving each its row.
         longest: words after the first `longest` are dropped.
+
+    Raises:
+        InputError: the vocabulary is of whole captions, and some are not among them.
     """
     row = {image: number for number, image in enumerate(images)}
+    texts = sentences["tokens" if vocabulary.unit == "word" else "caption"]
     encoded = [
-        (row[image], vocabulary.encode(tokens, longest) or [0])
-        for image, tokens in zip(sentences["image"], sentences["tokens"], strict=True)
+        (row[image], vocabulary.encode(text, longest) or [0])
+        for image, text in zip(sentences["image"], texts, strict=True)
     ]
     encoded.sort(key=lambda pair: pair[0])  # stable: an image's sentences keep their order
     lengths = torch.tensor([len(ids) for _, ids in encoded], dtype=torch.long)
     padded = torch.zeros((len(encoded), max([1, *map(len, (ids for _, ids in encoded))])), dtype=torch.long)
     for number, (_, ids) in enumerate(encoded):
         padded[number, : len(ids)] = torch.tensor(ids)
-    return LanguageCorpus(padded, lengths, np.array([image for image, _ in encoded], dtype=np.int64))
+    image = np.array([image for image, _ in encoded], dtype=np.int64)
+    vectors = None if vocabulary.unit == "word" else _sentence_vectors(vocabulary, padded[:, 0].numpy())
+    return LanguageCorpus(padded, lengths, image, vectors)
+
+
+def _sentence_vectors(vocabulary: Vocabulary, rows: NDArray[np.int64]) -> Tensor:
+    """Vectors (B, D) of the captions at some rows of the vocabulary."""
+    if (rows == 0).any():
+        raise InputError(
+            f"{vocabulary.language}: {(rows == 0).sum()} of {len(rows)} captions have no sentence vector. "
+            "Run `python -m pipeline sentence-vectors` on these captions."
+        )
+    return torch.from_numpy(vocabulary.vectors[rows])
 
 
 def corpus_of(

@@ -1,4 +1,7 @@
-"""The words of one language and their initial vectors (MULE, "Visual-Semantic Multilingual Alignment")."""
+"""The words of one language and their initial vectors (MULE, "Visual-Semantic Multilingual Alignment").
+
+A file of frozen sentence vectors (ML BERT) has the same form: its words are whole captions.
+"""
 
 import functools
 from collections.abc import Iterable
@@ -24,21 +27,26 @@ class Vocabulary:
         language: ISO 639-1 code.
         words: V + 1 words; index 0 is padding, the empty string.
         vectors: (V + 1, dimension) float32; row 0 is zeros.
+        unit: what one of its words is, a `word` of the tokens or a whole `caption`.
     """
 
     language: str
     words: list[str]
     vectors: np.ndarray
+    unit: str = "word"
 
     @functools.cached_property
     def index(self) -> dict[str, int]:
         """Word -> its row, from 1; padding is not a word."""
         return {word: row for row, word in enumerate(self.words) if row}
 
-    def encode(self, tokens: str, longest: int) -> list[int]:
-        """Rows of the known words among space-separated tokens, at most the first `longest` of them."""
-        rows = [self.index[word] for word in tokens.split() if word in self.index]
-        return rows[:longest]
+    def encode(self, text: str, longest: int) -> list[int]:
+        """Rows of the known words among space-separated tokens, at most the first `longest` of them.
+
+        Of whole captions: the caption's row.
+        """
+        units = text.split() if self.unit == "word" else [text]
+        return [self.index[unit] for unit in units if unit in self.index][:longest]
 
 
 def training_words(sentences: Iterable[str]) -> list[str]:
@@ -63,11 +71,11 @@ def vocabulary(language: str, words: list[str], vectors: dict[str, np.ndarray]) 
 
 
 def write_vocabulary(vocabulary: Vocabulary, attributes: dict[str, Attribute], path: Path) -> None:
-    """Write HDF5 datasets `words` and `vectors`; attributes say their language and how they were made."""
+    """Write HDF5 datasets `words` and `vectors`; attributes say language, unit and how they were made."""
     with written_beside(path) as temporary, h5py.File(temporary, "w") as file:
         file.create_dataset("words", data=vocabulary.words, dtype=h5py.string_dtype())
         file.create_dataset("vectors", data=vocabulary.vectors, dtype=np.float32)
-        file.attrs.update(attributes | {"language": vocabulary.language})
+        file.attrs.update(attributes | {"language": vocabulary.language, "unit": vocabulary.unit})
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
@@ -78,13 +86,13 @@ def read_vocabulary(path: Path) -> Vocabulary:
         with h5py.File(path, "r") as file:
             words = list(file["words"].asstr()[:])
             vectors = file["vectors"][:]
-            language = str(file.attrs["language"])
+            language, unit = str(file.attrs["language"]), str(file.attrs["unit"])
     except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(
-            f"{path}: not an HDF5 file with `words`, `vectors` and a `language`: {error}. {mend}"
+            f"{path}: not an HDF5 file with `words`, `vectors`, `language` and `unit`: {error}. {mend}"
         ) from None
     raise_together(_mistakes(words, vectors), f"{path}: not a valid vocabulary. {mend}")
-    return Vocabulary(language, words, vectors)
+    return Vocabulary(language, words, vectors, unit)
 
 
 def _mistakes(words: list[str], vectors: np.ndarray) -> list[str]:

@@ -18,6 +18,7 @@ PAPER: dict[str, Any] = {
     "dropout": 0.5,
     "batch_norm_momentum": 0.1,
     "universal_mean": "words",
+    "universal_layers": "separate",
 }
 SMALL = {**PAPER, "universal": 8, "multimodal": 6, "hidden": 10, "image_hidden": 12}
 

@@ -87,7 +87,7 @@ def test_a_wrong_vocabulary_is_an_error(
     with h5py.File(path, "w") as file:
         file.create_dataset("words", data=words, dtype=h5py.string_dtype())
         file.create_dataset("vectors", data=vectors)
-        file.attrs["language"] = "de"
+        file.attrs.update({"language": "de", "unit": "word"})
     with pytest.raises(InputError, match=message):
         read_vocabulary(path)
 
@@ -159,6 +159,7 @@ def test_the_command_reads_only_training_captions_of_the_language(sentences: Pat
     assert attributes.pop("fasttext")
     assert attributes == {
         "language": "de",
+        "unit": "word",
         "vectors": "trained",
         "training_captions": 1,
         "training_tokens": 3,
