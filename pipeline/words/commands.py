@@ -1,6 +1,7 @@
-"""Command line of the words: words."""
+"""Command line of the words: words, align, pretrain-bert, sentence-vectors."""
 
 import argparse
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,41 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument("--vectors-file", type=Path, help="FastText .vec or .vec.gz, for vectors: file")
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
     parser.set_defaults(run=_words)
+    _add_align(subparsers)
+    _add_pretrain_bert(subparsers)
+    _add_sentence_vectors(subparsers)
+
+
+def _add_align(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser("align", help="word vectors turned into the space of English ones (MUSE)")
+    parser.add_argument("--words", type=Path, required=True, help="what `words` made of the language")
+    parser.add_argument("--english", type=Path, required=True, help="what `words` made of English")
+    parser.add_argument("--dictionaries", type=Path, nargs="+", required=True, help="en-de.txt or de-en.txt")
+    parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
+    parser.set_defaults(run=_align)
+
+
+def _add_pretrain_bert(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser("pretrain-bert", help="a small multilingual BERT from training captions")
+    parser.add_argument(
+        "--sentences", type=Path, nargs="+", required=True, help="a sentence table a language"
+    )
+    parser.add_argument(
+        "--settings", type=json.loads, required=True, help="JSON: layers, hidden, heads, steps, ..."
+    )
+    parser.add_argument("--output", type=Path, required=True, help="folder to write")
+    parser.set_defaults(run=_pretrain_bert)
+
+
+def _add_sentence_vectors(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser("sentence-vectors", help="frozen BERT vectors of a language's captions")
+    parser.add_argument("--language", required=True, help="ISO 639-1 code")
+    parser.add_argument("--sentences", type=Path, required=True, help="sentence table")
+    parser.add_argument("--model", required=True, help="folder of a BERT, or a name on the Hugging Face hub")
+    parser.add_argument("--settings", type=json.loads, required=True, help="JSON: layer, longest, threads")
+    parser.add_argument("--partial", type=Path, required=True, help="folder where a killed run goes on from")
+    parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
+    parser.set_defaults(run=_sentence_vectors)
 
 
 def _words(arguments: argparse.Namespace) -> None:
@@ -38,6 +74,31 @@ def _words(arguments: argparse.Namespace) -> None:
         arguments.captions,
         settings,
         arguments.vectors_file,
+        arguments.output,
+    )
+
+
+def _align(arguments: argparse.Namespace) -> None:
+    from pipeline.words.align import align
+
+    align(arguments.words, arguments.english, arguments.dictionaries, arguments.output)
+
+
+def _pretrain_bert(arguments: argparse.Namespace) -> None:
+    from pipeline.words.bert import pretrain_bert
+
+    pretrain_bert(arguments.sentences, arguments.settings, arguments.output)
+
+
+def _sentence_vectors(arguments: argparse.Namespace) -> None:
+    from pipeline.words.sentence_vectors import sentence_vectors
+
+    sentence_vectors(
+        arguments.sentences,
+        arguments.language,
+        arguments.model,
+        arguments.settings,
+        arguments.partial,
         arguments.output,
     )
 

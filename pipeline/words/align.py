@@ -1,0 +1,70 @@
+"""Word vectors of one language turned into the space of English ones, as MUSE's supervised mode begins.
+
+Conneau et al. (2018), Section 2: with pairs of a bilingual dictionary as rows of X (the language) and Y
+(English), the orthogonal W that minimises |X W' - Y| is U V', where U S V' is the SVD of Y' X (Procrustes).
+"""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.errors import InputError
+from pipeline.translation.dictionary import read_dictionaries
+from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
+
+log = logging.getLogger("pipeline")
+
+Matrix = NDArray[np.float32]
+
+
+def align(words: Path, english: Path, dictionaries: Sequence[Path], output: Path) -> None:
+    """Write the words of a language with their vectors in the space of the English vectors.
+
+    Args:
+        words: the language's vocabulary. english: the English one.
+        dictionaries: files of word pairs, named `en-de.txt` or `de-en.txt`.
+
+    Raises:
+        InputError: the dictionaries have no pair of which both words are in the vocabularies.
+    """
+    foreign, native = read_vocabulary(words), read_vocabulary(english)
+    pairs = word_pairs(foreign, native, dictionaries)
+    if not len(pairs):
+        raise InputError(
+            f"{', '.join(map(str, dictionaries))}: no pair of a word of {words} and one of {english}, so "
+            "that vectors cannot be aligned. Give a dictionary of the captions' languages."
+        )
+    known, target = foreign.vectors[pairs[:, 0]], native.vectors[pairs[:, 1]]
+    rotation = procrustes(known, target)
+    turned = foreign.vectors @ rotation.T
+    before, after = mean_cosine(known, target), mean_cosine(turned[pairs[:, 0]], target)
+    log.info("%d word pairs; their mean cosine was %.2f and is %.2f", len(pairs), before, after)
+    attributes: dict[str, str | int] = {"vectors": f"{words.name} aligned to en", "pairs": len(pairs)}
+    write_vocabulary(Vocabulary(foreign.language, foreign.words, turned), attributes, output)
+
+
+def word_pairs(foreign: Vocabulary, native: Vocabulary, dictionaries: Sequence[Path]) -> NDArray[np.int64]:
+    """Rows (P, 2) of the two vocabularies that translate each other, every translation of a word."""
+    candidates = read_dictionaries(dictionaries, foreign.language, native.language)
+    pairs = [
+        (foreign.index[word], native.index[translation])
+        for word, translations in candidates.items()
+        for translation in translations
+        if word in foreign.index and translation in native.index
+    ]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def procrustes(source: Matrix, target: Matrix) -> Matrix:
+    """The orthogonal matrix W (D, D) that brings the rows of `source @ W.T` nearest to those of `target`."""
+    left, _, right = np.linalg.svd(target.T.astype(np.float64) @ source)
+    return (left @ right).astype(np.float32)
+
+
+def mean_cosine(one: Matrix, other: Matrix) -> float:
+    """Mean cosine of the vectors that stand in the same row."""
+    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+    return float(((one * other).sum(1) / np.maximum(lengths, 1e-12)).mean())

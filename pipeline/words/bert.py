@@ -1,0 +1,126 @@
+"""A small multilingual BERT, pretrained on captions where no published one shall be downloaded.
+
+Masked words alone (Devlin et al. 2019, Section 3.1), without the prediction of the next sentence: captions
+stand alone.
+"""
+
+import logging
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import tokenizers
+import torch
+from tokenizers.models import WordPiece
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
+from tokenizers.processors import BertProcessing
+from tokenizers.trainers import WordPieceTrainer
+from torch.nn.utils import clip_grad_norm_
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    DataCollatorForLanguageModeling,
+    PreTrainedTokenizerFast,
+    get_linear_schedule_with_warmup,
+)
+
+from pipeline.captions.select import own_captions
+from pipeline.captions.table import read_sentences
+from pipeline.errors import InputError
+from pipeline.progress import Progress
+
+log = logging.getLogger("pipeline")
+
+SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+WARM_UP = 0.1  # of all steps
+
+
+def pretrain_bert(sentences: Sequence[Path], settings: Mapping[str, Any], output: Path) -> None:
+    """Write a BERT and its tokeniser, made of the training captions of all languages, into a folder.
+
+    A run that is killed leaves nothing and begins anew: it takes a minute or a few.
+
+    Args:
+        sentences: sentence tables, one a language. settings: own_origins, longest, layers, hidden, heads,
+            vocabulary, steps, batch, learning_rate, seed, threads.
+        output: folder in the form of the library transformers.
+    """
+    torch.set_num_threads(settings["threads"])
+    torch.manual_seed(settings["seed"])
+    captions = training_captions(sentences, settings["own_origins"])
+    tokenizer = wordpiece(captions, settings["vocabulary"])
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=settings["hidden"],
+        intermediate_size=4 * settings["hidden"],
+        num_hidden_layers=settings["layers"],
+        num_attention_heads=settings["heads"],
+        max_position_embeddings=settings["longest"],
+    )
+    model = BertForMaskedLM(config)
+    model.to("cuda" if torch.cuda.is_available() else "cpu")  # type: ignore[arg-type]
+    log.info("BERT: %d captions, %d word pieces", len(captions), len(tokenizer))
+    _fill_masks(model, tokenizer, captions, settings)
+    partial = output.with_name(f".{output.name}.part")
+    shutil.rmtree(partial, ignore_errors=True)
+    model.bert.save_pretrained(partial)
+    tokenizer.save_pretrained(partial)
+    shutil.rmtree(output, ignore_errors=True)
+    partial.rename(output)
+
+
+def training_captions(sentences: Sequence[Path], own_origins: Mapping[str, str]) -> list[str]:
+    """The data set's own training captions of every language, in the order of the files."""
+    found = []
+    for table in map(read_sentences, sentences):
+        own = own_captions(table, own_origins.get(table["language"].iloc[0], "human"))
+        found.append(own[own["split"] == "train"])
+    captions = list(pd.concat(found)["caption"])
+    if not captions:
+        raise InputError(f"{', '.join(map(str, sentences))}: no training captions to pretrain BERT on.")
+    return captions
+
+
+def wordpiece(captions: Sequence[str], vocabulary: int) -> PreTrainedTokenizerFast:
+    """A WordPiece tokeniser trained on captions; letters keep their case and accents, as in cased ML BERT."""
+    made = tokenizers.Tokenizer(WordPiece(unk_token=SPECIAL["unk"]))
+    made.normalizer = BertNormalizer(lowercase=False, strip_accents=False)
+    made.pre_tokenizer = BertPreTokenizer()
+    trainer = WordPieceTrainer(
+        vocab_size=vocabulary, special_tokens=list(SPECIAL.values()), show_progress=False, min_frequency=2
+    )
+    made.train_from_iterator(captions, trainer)
+    sep, cls = SPECIAL["sep"], SPECIAL["cls"]
+    numbers = made.get_vocab()
+    made.post_processor = BertProcessing((sep, numbers[sep]), (cls, numbers[cls]))
+    names = {f"{name}_token": token for name, token in SPECIAL.items()}
+    return PreTrainedTokenizerFast(tokenizer_object=made, **names)
+
+
+def _fill_masks(
+    model: BertForMaskedLM,
+    tokenizer: PreTrainedTokenizerFast,
+    captions: Sequence[str],
+    settings: Mapping[str, Any],
+) -> None:
+    """Train to fill in 15% of the word pieces; batches of captions drawn at random."""
+    steps = settings["steps"]
+    ids = tokenizer(list(captions), truncation=True, max_length=settings["longest"])["input_ids"]
+    masked = DataCollatorForLanguageModeling(tokenizer, mlm_probability=0.15)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=settings["learning_rate"])
+    schedule = get_linear_schedule_with_warmup(optimizer, round(WARM_UP * steps), steps)
+    progress = Progress("steps", steps)
+    model.train()
+    for _ in range(steps):
+        drawn = torch.randint(len(ids), (settings["batch"],)).tolist()
+        batch = masked([{"input_ids": ids[row]} for row in drawn]).to(model.device)
+        loss = model(**batch).loss
+        optimizer.zero_grad()
+        loss.backward()
+        clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        progress.advance(note=f"loss {loss.item():.2f}")
