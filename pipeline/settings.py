@@ -125,10 +125,26 @@ def pretraining_settings(settings: Settings, dataset: str, name: str, seed: int)
     }
     return {
         **_data_settings(settings, dataset, name, seed, experiment),
-        "model": {key: own["model"][key] for key in ("universal", "universal_mean")},
+        "model": {key: own["model"][key] for key in ("universal", "universal_layers", "universal_mean")},
         "triplets": own["triplets"],
         "training": {**drawing, **own["pretraining"]},
     }
+
+
+def bert_settings(settings: Settings, dataset: str) -> Settings:
+    """What the pretraining of a small BERT depends on."""
+    return {
+        **settings["bert"]["pretraining"],
+        "own_origins": settings["datasets"][dataset]["own_origins"],
+        "longest": settings["bert"]["longest"],
+        "threads": settings["training"]["threads"],
+    }
+
+
+def sentence_vector_settings(settings: Settings) -> Settings:
+    """What frozen sentence vectors depend on besides their BERT."""
+    chosen = {key: settings["bert"][key] for key in ("layer", "longest")}
+    return {**chosen, "threads": settings["training"]["threads"]}
 
 
 def feature_settings(settings: Settings) -> Settings:
@@ -227,8 +243,23 @@ def _contradictions(settings: Settings) -> Iterator[str]:
             yield f"translation.{where}: provider marian needs `model`, a folder or a name on the hub"
     if settings["images"]["crop"] > settings["images"]["resize"]:
         yield "images.crop: larger than images.resize, so that crops do not fit the image"
+    for name, experiment in settings["experiments"].items():
+        yield from _vector_contradictions(f"experiments.{name}", settings, experiment)
     yield from _unknown_columns(settings)
     yield from _unknown_experiments(settings)
+
+
+def _vector_contradictions(where: str, settings: Settings, experiment: Settings) -> Iterator[str]:
+    """Sentence vectors need a branch that reads them, and there are none of translations."""
+    model = overlaid(settings, experiment.get("settings", {}))["model"]
+    if model["recurrent"] == "layers" and experiment.get("vectors") != "bert":
+        yield f"{where}: recurrent layers reads sentence vectors; set vectors: bert"
+    if experiment.get("vectors") != "bert":
+        return
+    if model["recurrent"] not in ("layers", "mean"):
+        yield f"{where}: vectors bert has no words to read one by one; set settings.model.recurrent: layers"
+    if experiment["captions"] != "human":
+        yield f"{where}.captions: found {experiment['captions']!r}; vectors bert are of human captions alone"
 
 
 def _dataset_contradictions(where: str, data: Settings) -> Iterator[str]:

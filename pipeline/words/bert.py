@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import tokenizers
 import torch
+import transformers
 from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
@@ -32,6 +33,7 @@ from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError
 from pipeline.progress import Progress
 
+transformers.logging.disable_progress_bar()
 log = logging.getLogger("pipeline")
 
 SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}

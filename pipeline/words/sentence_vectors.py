@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import transformers
 from numpy.typing import NDArray
 from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
@@ -22,6 +23,7 @@ from pipeline.files import written_beside
 from pipeline.progress import Progress
 from pipeline.words.vocabulary import PADDING, Vocabulary, write_vocabulary
 
+transformers.logging.disable_progress_bar()
 log = logging.getLogger("pipeline")
 
 SHARD = 4096  # captions that are saved at a time

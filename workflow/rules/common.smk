@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.path.insert(0, workflow.basedir)
 
@@ -29,6 +30,7 @@ with open(Path(workflow.basedir, "workflow", "sources.csv"), encoding="utf-8") a
 
 # Names in workflow/sources.csv.
 FASTTEXT = "dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.{language}.300.vec.gz"
+MUSE = "dl.fbaipublicfiles.com/arrival/vectors/wiki.multi.{language}.vec"
 DICTIONARIES = "dl.fbaipublicfiles.com/arrival/dictionaries/en-{language}.txt"
 TRANSLATION_CACHE = SETTINGS["translation"]["cache"]
 TRANSLATION_LIMITS = json.dumps(SETTINGS["translation"]["limits"])
@@ -231,6 +233,8 @@ def public_files():
         }.get(data.get("images"), [])
     if SETTINGS["words"]["vectors"] == "file":
         files += in_every_language(FASTTEXT, languages)
+    if SETTINGS["muse"] == "file":
+        files += in_every_language(MUSE, languages)
     if SCALE != "demo" and not SETTINGS["translation"]["dictionaries"]:
         files += in_every_language(DICTIONARIES, languages)
     return sorted(set(files))
@@ -434,10 +438,21 @@ def fasttext_vectors(wildcards):
     if SETTINGS["words"]["vectors"] == "train":
         return []
     name = FASTTEXT.format(language=wildcards.language)
+    return published_vectors(name, "set words.vectors to train")
+
+
+def muse_vectors(wildcards):
+    """The published aligned vectors of a language."""
+    return published_vectors(
+        MUSE.format(language=wildcards.language), "set muse to align"
+    )
+
+
+def published_vectors(name, otherwise):
+    """A file of published vectors as an input list, if there is one."""
     if name not in SOURCES:
         raise WorkflowError(
-            f"words.vectors: workflow/sources.csv has no published vectors of {wildcards.language}. Add {name} to it, "
-            "or set words.vectors to train."
+            f"workflow/sources.csv has no published vectors {name}. Add them to it, or {otherwise}."
         )
     return [f"work/sources/{name}"]
 
@@ -496,16 +511,41 @@ def training_translations(wildcards):
     ]
 
 
+# Files of word or sentence vectors, by the kind that an experiment names.
+VECTORS = {
+    "fasttext": "work/{scale}/{dataset}/words/{captions}/{language}.h5",
+    "muse": "work/{scale}/{dataset}/words/{captions}/muse/{language}.h5",
+    "bert": "work/{scale}/{dataset}/bert/{language}.h5",
+}
+
+
 def vocabularies(wildcards):
-    """Vocabularies of an experiment's languages."""
+    """Vocabularies of an experiment's languages; of MUSE's, English is what the others are aligned to."""
     chosen = experiment(wildcards)
-    return expand(
-        "work/{scale}/{dataset}/words/{captions}/{language}.h5",
-        scale=wildcards.scale,
-        dataset=wildcards.dataset,
-        captions=chosen["captions"],
-        language=chosen["languages"],
-    )
+    kind = chosen.get("vectors", "fasttext")
+    aligned = kind == "muse" and SETTINGS["muse"] == "align"
+    return [
+        VECTORS["fasttext" if aligned and language == "en" else kind].format(
+            scale=wildcards.scale,
+            dataset=wildcards.dataset,
+            captions=chosen["captions"],
+            language=language,
+        )
+        for language in chosen["languages"]
+    ]
+
+
+def english_dictionary(wildcards):
+    """The bilingual dictionary of a language and English."""
+    return dictionary(SimpleNamespace(source="en", target=wildcards.language))
+
+
+def bert_folder(wildcards):
+    """The folder of the BERT as an input list; empty where it is named as on the Hugging Face hub."""
+    model = SETTINGS["bert"]["model"]
+    if model == "pretrain":
+        return [f"work/{wildcards.scale}/{wildcards.dataset}/bert/model"]
+    return given(model if os.path.isdir(model) else None)
 
 
 def pretrained(wildcards):

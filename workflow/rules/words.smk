@@ -27,3 +27,121 @@ rule words:
         "python -m pipeline words --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --own-origin {params.origin:q} --translations {input.translations:q} "
         "--settings {params.settings:q} {params.vectors:q} --output {output:q} > {log:q} 2>&1"
+
+
+# Word vectors that are aligned across languages: turned to English here, or published.
+rule align:
+    input:
+        words="work/{scale}/{dataset}/words/{captions}/{language}.h5",
+        english="work/{scale}/{dataset}/words/{captions}/en.h5",
+        dictionary=english_dictionary,
+    output:
+        "work/{scale}/{dataset}/words/{captions}/muse/{language}.h5",
+    log:
+        "work/logs/{scale}/{dataset}/align-{captions}-{language}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/align-{captions}-{language}.tsv"
+    wildcard_constraints:
+        dataset="|".join(DATASETS) if SETTINGS["muse"] == "align" else "(?!)",
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        code=code.digest("align"),
+    message:
+        "Aligning the word vectors of {wildcards.dataset} in {wildcards.language} to English"
+    shell:
+        "python -m pipeline align --words {input.words:q} --english {input.english:q} "
+        "--dictionaries {input.dictionary:q} --output {output:q} > {log:q} 2>&1"
+
+
+rule muse:
+    input:
+        sentences="work/{scale}/{dataset}/tokens/{language}.csv",
+        translations=lambda wildcards: translations_into(**wildcards),
+        vectors=muse_vectors,
+    output:
+        "work/{scale}/{dataset}/words/{captions}/muse/{language}.h5",
+    log:
+        "work/logs/{scale}/{dataset}/muse-{captions}-{language}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/muse-{captions}-{language}.tsv"
+    wildcard_constraints:
+        dataset="|".join(DATASETS) if SETTINGS["muse"] == "file" else "(?!)",
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        settings=as_json({**SETTINGS["words"], "vectors": "file"}),
+        origin=own_origin,
+        code=code.digest("words"),
+    message:
+        "Vocabulary and MUSE vectors of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
+    shell:
+        "python -m pipeline words --language {wildcards.language} --captions {wildcards.captions} "
+        "--sentences {input.sentences:q} --own-origin {params.origin:q} --translations {input.translations:q} "
+        "--settings {params.settings:q} --vectors-file {input.vectors:q} --output {output:q} > {log:q} 2>&1"
+
+
+rule pretrain_bert:
+    input:
+        lambda wildcards: tokenised(wildcards, DATASETS[wildcards.dataset]["languages"]),
+    output:
+        directory("work/{scale}/{dataset}/bert/model"),
+    log:
+        "work/logs/{scale}/{dataset}/pretrain-bert.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/pretrain-bert.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    threads: SETTINGS["training"]["threads"]
+    resources:
+        mem_mb=4000,
+        runtime=60,
+        gpu=SETTINGS["gpu"],
+    params:
+        settings=lambda wildcards: as_json(
+            configuration.bert_settings(SETTINGS, wildcards.dataset)
+        ),
+        code=code.digest("pretrain-bert"),
+    message:
+        "Pretraining a small multilingual BERT on the captions of {wildcards.dataset}"
+    shell:
+        "python -m pipeline pretrain-bert --sentences {input:q} --settings {params.settings:q} "
+        "--output {output:q} > {log:q} 2>&1"
+
+
+rule sentence_vectors:
+    input:
+        sentences="work/{scale}/{dataset}/tokens/{language}.csv",
+        bert=bert_folder,
+    output:
+        "work/{scale}/{dataset}/bert/{language}.h5",
+    log:
+        "work/logs/{scale}/{dataset}/sentence-vectors-{language}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/sentence-vectors-{language}.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    threads: SETTINGS["training"]["threads"]
+    resources:
+        mem_mb=8000,
+        runtime=480,
+        gpu=SETTINGS["gpu"],
+    params:
+        model=lambda wildcards, input: (
+            input.bert[0] if input.bert else SETTINGS["bert"]["model"]
+        ),
+        settings=as_json(configuration.sentence_vector_settings(SETTINGS)),
+        partial="work/{scale}/partial/{dataset}-bert-{language}",
+        code=code.digest("sentence-vectors"),
+    message:
+        "Sentence vectors of the captions of {wildcards.dataset} in {wildcards.language}"
+    shell:
+        "python -m pipeline sentence-vectors --language {wildcards.language} --sentences {input.sentences:q} "
+        "--model {params.model:q} --settings {params.settings:q} --partial {params.partial:q} "
+        "--output {output:q} > {log:q} 2>&1"
