@@ -34,6 +34,7 @@ STAGES = {
     "train": ["pipeline.training.train"],
     "evaluate": ["pipeline.retrieval.evaluate"],
     "tabulate": ["pipeline.tables.tabulate"],
+    "parameters": ["pipeline.tables.parameters"],
     "count-captions": ["pipeline.tables.data"],
     "vocabulary-overlap": ["pipeline.tables.overlap"],
 }

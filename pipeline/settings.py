@@ -174,6 +174,11 @@ def table_settings(settings: Settings, name: str) -> Settings:
     }
 
 
+def parameter_settings(folder: Path) -> Settings:
+    """What counting the parameters takes: the papers' sizes, whatever the scale that is run."""
+    return {key: load({"scale": "paper"}, folder)[key] for key in ("scale", "model")}
+
+
 def count_settings(settings: Settings) -> Settings:
     """What counting the captions takes."""
     datasets = {

@@ -22,6 +22,9 @@ SMALL: dict[str, Any] = {
     "model": {"universal": 16, "multimodal": 16, "hidden": 16, "image_hidden": 16},
     "training": {"epochs": 1, "batch_images": 8},
     "pretraining": {"epochs": 1},
+    "bert": {
+        "pretraining": {"layers": 2, "hidden": 16, "heads": 2, "vocabulary": 200, "steps": 5, "batch": 8}
+    },
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `tabulate`, `count-captions` and `vocabulary-overlap`."""
+    """Add `tabulate`, `count-captions`, `vocabulary-overlap` and `parameters`."""
     parser = subparsers.add_parser(
         "tabulate", help="one table of a paper, and its numbers beside the paper's"
     )
@@ -29,6 +29,11 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     _add_tables(parser)
     parser.set_defaults(run=_vocabulary_overlap)
 
+    parser = subparsers.add_parser("parameters", help="parameters of the models at the papers' sizes")
+    parser.add_argument("--settings", type=json.loads, required=True, help="JSON: scale, model")
+    _add_tables(parser)
+    parser.set_defaults(run=_parameters)
+
 
 _CAPTIONS = "a data set's name in the paper, and the caption table that stands for it"
 _TOKENS = "tokenised training text, or a sentence table (.csv); a language may have several files"
@@ -50,6 +55,12 @@ def _tabulate(arguments: argparse.Namespace) -> None:
         arguments.table,
         arguments.comparison,
     )
+
+
+def _parameters(arguments: argparse.Namespace) -> None:
+    from pipeline.tables.parameters import compare_parameters
+
+    compare_parameters(arguments.settings, arguments.papers, arguments.table, arguments.comparison)
 
 
 def _count_captions(arguments: argparse.Namespace) -> None:

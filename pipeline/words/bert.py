@@ -11,20 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import tokenizers
 import torch
 import transformers
+from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
-from tokenizers.processors import BertProcessing
 from tokenizers.trainers import WordPieceTrainer
 from torch.nn.utils import clip_grad_norm_
 from transformers import (
     BertConfig,
     BertForMaskedLM,
+    BertTokenizer,
     DataCollatorForLanguageModeling,
-    PreTrainedTokenizerFast,
     get_linear_schedule_with_warmup,
 )
 
@@ -36,7 +35,7 @@ from pipeline.progress import Progress
 transformers.logging.disable_progress_bar()
 log = logging.getLogger("pipeline")
 
-SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 WARM_UP = 0.1  # of all steps
 
 
@@ -86,25 +85,24 @@ def training_captions(sentences: Sequence[Path], own_origins: Mapping[str, str])
     return captions
 
 
-def wordpiece(captions: Sequence[str], vocabulary: int) -> PreTrainedTokenizerFast:
+def wordpiece(captions: Sequence[str], vocabulary: int) -> BertTokenizer:
     """A WordPiece tokeniser trained on captions; letters keep their case and accents, as in cased ML BERT."""
-    made = tokenizers.Tokenizer(WordPiece(unk_token=SPECIAL["unk"]))
+    made = Tokenizer(WordPiece(unk_token="[UNK]"))
     made.normalizer = BertNormalizer(lowercase=False, strip_accents=False)
     made.pre_tokenizer = BertPreTokenizer()
+    # The trainer numbers letters inside of words at random and breaks ties by number; so they are given.
+    words = {word for caption in captions for word, _ in made.pre_tokenizer.pre_tokenize_str(caption)}
+    inside = sorted({f"##{letter}" for word in words for letter in word[1:]})
     trainer = WordPieceTrainer(
-        vocab_size=vocabulary, special_tokens=list(SPECIAL.values()), show_progress=False, min_frequency=2
+        vocab_size=vocabulary, special_tokens=[*SPECIAL, *inside], show_progress=False, min_frequency=2
     )
     made.train_from_iterator(captions, trainer)
-    sep, cls = SPECIAL["sep"], SPECIAL["cls"]
-    numbers = made.get_vocab()
-    made.post_processor = BertProcessing((sep, numbers[sep]), (cls, numbers[cls]))
-    names = {f"{name}_token": token for name, token in SPECIAL.items()}
-    return PreTrainedTokenizerFast(tokenizer_object=made, **names)
+    return BertTokenizer(made.get_vocab(), do_lower_case=False, strip_accents=False)
 
 
 def _fill_masks(
     model: BertForMaskedLM,
-    tokenizer: PreTrainedTokenizerFast,
+    tokenizer: BertTokenizer,
     captions: Sequence[str],
     settings: Mapping[str, Any],
 ) -> None:

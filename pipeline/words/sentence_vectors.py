@@ -15,7 +15,7 @@ import numpy as np
 import torch
 import transformers
 from numpy.typing import NDArray
-from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoTokenizer, BertModel, PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError
@@ -68,7 +68,7 @@ def load_bert(model: str, layer: int) -> tuple[PreTrainedTokenizerBase, PreTrain
     """Tokeniser and encoder, on a GPU where there is one; `layer` must be one of its layers."""
     try:
         tokenizer = AutoTokenizer.from_pretrained(model)
-        encoder = AutoModel.from_pretrained(model, dtype=torch.float32)
+        encoder = BertModel.from_pretrained(model, dtype=torch.float32, add_pooling_layer=False)
     except (OSError, ValueError) as error:
         raise InputError(
             f"bert.model: {model!r} is neither a folder with a BERT nor a name on the Hugging Face hub that "
@@ -77,7 +77,8 @@ def load_bert(model: str, layer: int) -> tuple[PreTrainedTokenizerBase, PreTrain
     layers = encoder.config.num_hidden_layers
     if not -layers <= layer <= -1:
         raise InputError(f"bert.layer: found {layer}; the {layers} layers of {model!r} are -1 to {-layers}.")
-    return tokenizer, encoder.to("cuda" if torch.cuda.is_available() else "cpu").eval()
+    encoder.to("cuda" if torch.cuda.is_available() else "cpu")  # type: ignore[arg-type]
+    return tokenizer, encoder.eval()
 
 
 @torch.inference_mode()

@@ -10,15 +10,19 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
 
+from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError
 from pipeline.models.saved import load_model
 from pipeline.retrieval.evaluate import evaluate
 from pipeline.training import loop
 from pipeline.training.train import Inputs, pretrain, train
+from pipeline.words.vocabulary import Vocabulary, write_vocabulary
+from tests.conftest import WORDS
 
 pytestmark = pytest.mark.integration
 
@@ -55,6 +59,38 @@ def test_a_model_learns_what_the_captions_say(
     assert result["epoch"] == best["epoch"]
     assert result["validation"]["de"] == pytest.approx(best["val_mR_de"])
     assert not (tmp_path / "checkpoint.pt").exists()
+
+
+@pytest.fixture
+def frozen(inputs: Inputs, tmp_path: Path) -> Inputs:
+    """The same captions, each with a frozen vector that says which things it names."""
+    files = []
+    for path in inputs.sentences:
+        table = read_sentences(path)
+        language, captions = table["language"].iloc[0], sorted(set(table["caption"]))
+        named = np.array(
+            [[word in said.split() for word in WORDS[language]] for said in captions], np.float32
+        )
+        vectors = np.vstack([np.zeros((1, 8), np.float32), named])
+        output = tmp_path / f"frozen-{language}.h5"
+        write_vocabulary(Vocabulary(language, ["", *captions], vectors, "caption"), {}, output)
+        files.append(output)
+    return Inputs(inputs.sentences, [], files, inputs.features)
+
+
+@pytest.mark.parametrize(("branches", "layers"), [("shared", "shared"), ("separate", "separate")])
+def test_a_model_learns_from_frozen_sentence_vectors(
+    frozen: Inputs, experiment: dict[str, Any], tmp_path: Path, branches: str, layers: str
+) -> None:
+    experiment |= {"branches": branches, "neighborhood": None, "classifier": None}
+    experiment["model"] |= {"recurrent": "layers", "universal_layers": layers}
+    model = trained(frozen, experiment, tmp_path)
+    result = evaluated(frozen, model, tmp_path)
+    for language in ("en", "de"):
+        found = result["test"][language]
+        assert found["mR"] > 1.4 * found["chance_mR"], language
+        assert found["sentences_without_known_words"] == 0
+    assert model.stat().st_size < 50_000  # the vectors are data, no part of the model
 
 
 @pytest.mark.parametrize("toward", ["initial", "previous_epoch"])

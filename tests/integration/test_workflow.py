@@ -38,7 +38,7 @@ def project(made: Project) -> Iterator[Project]:
 def test_table_2_says_its_scale_and_has_its_columns(made: Project) -> None:
     table = pd.read_csv(made.folder / "results" / "table2.csv")
     assert set(table["scale"]) == {"demo"}
-    assert len(table) == 6
+    assert len(table) == 11
     assert table[[f"multi30k {language}" for language in ("en", "de", "fr", "cs")]].notna().all(axis=None)
     comparison = pd.read_csv(made.folder / "results" / "comparison" / "table2.csv")
     assert comparison["measured"].between(0, 100).all()
@@ -51,16 +51,16 @@ def test_nothing_reruns_without_a_change(made: Project) -> None:
 def test_an_edit_of_the_loss_reruns_training_and_what_follows(project: Project) -> None:
     project.edit("pipeline/models/losses.py", ".clamp(min=0).mean()", ".clamp(min=0).square().mean()")
     assert project.would_run("results/table2.csv") == {
-        "pretrain": 1,
-        "train": 9,
-        "evaluate": 9,
+        "pretrain": 2,
+        "train": 14,
+        "evaluate": 14,
         "tabulate": 1,
     }
 
 
 def test_an_edit_of_the_recall_code_reruns_evaluation_alone(project: Project) -> None:
     project.edit("pipeline/retrieval/ranks.py", "similarity > right", "similarity >= right")
-    assert project.would_run("results/table2.csv") == {"evaluate": 9, "tabulate": 1}
+    assert project.would_run("results/table2.csv") == {"evaluate": 14, "tabulate": 1}
 
 
 def test_an_edit_of_a_comment_or_docstring_reruns_nothing(project: Project) -> None:
@@ -75,13 +75,26 @@ def test_a_changed_learning_rate_reruns_the_experiments_that_use_it(project: Pro
     assert project.would_run("results/table2.csv") == {"train": 1, "evaluate": 1, "tabulate": 1}
     project.configure(**DEMO, pretraining={"epochs": 1, "learning_rate": 0.0005})
     jobs = project.would_run("results/table2.csv")
-    assert jobs == {"pretrain": 1, "train": 1, "evaluate": 1, "tabulate": 1}
+    assert jobs == {"pretrain": 2, "train": 2, "evaluate": 2, "tabulate": 1}
 
 
 def test_a_second_seed_trains_only_what_is_new(project: Project) -> None:
     project.configure(**DEMO, seeds=[0, 1])
     jobs = project.would_run("results/table2.csv")
-    assert jobs == {"pretrain": 1, "train": 9, "evaluate": 9, "tabulate": 1}
+    assert jobs == {"pretrain": 2, "train": 14, "evaluate": 14, "tabulate": 1}
+
+
+def test_another_seed_of_bert_reruns_its_rows_alone(project: Project) -> None:
+    project.configure(**DEMO, bert={"pretraining": {"seed": 1}})
+    jobs = project.would_run("results/table2.csv")
+    assert jobs == {"pretrain_bert": 1, "sentence_vectors": 4, "train": 2, "evaluate": 2, "tabulate": 1}
+
+
+def test_table_11_trains_only_what_table_2_has_not(made: Project) -> None:
+    two = made.would_run("results/table2.csv", "--forceall")["train"]
+    eleven = made.would_run("results/table11.csv", "--forceall")["train"]
+    assert made.would_run("results/table11.csv")["train"] < eleven
+    assert two == 14
 
 
 def test_another_scale_touches_nothing_of_this_one(made: Project) -> None:

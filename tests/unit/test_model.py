@@ -94,6 +94,28 @@ def test_padded_mean_adds_the_layers_bias() -> None:
     torch.testing.assert_close(found, F.normalize(expected, dim=-1))
 
 
+def test_a_shared_universal_layer_is_one_for_all_languages() -> None:
+    made = model("shared", {**SMALL, "universal_layers": "shared"})
+    apart = model("shared", SMALL)
+    assert made.universal["de"].projection is made.universal["en"].projection
+    assert count_parameters(apart) - count_parameters(made) == 5 * 8 + 8
+    assert len(made.universal.projections()) == 2
+    torch.testing.assert_close(made.universal["en"].table.weight, apart.universal["en"].table.weight)
+
+
+def test_sentence_vectors_are_read_in_the_words_place() -> None:
+    """u is the linear layer's output at length 1, s that of batch norm, ReLU and a second linear layer."""
+    made = model("shared", {**SMALL, "recurrent": "layers", "universal_layers": "shared"})
+    vectors = torch.randn(2, 5)
+    sentences = Sentences(torch.tensor([[1], [2]]), torch.tensor([1, 1]), vectors)
+    found = made.embed_sentences({"de": sentences})["de"]
+    first = made.universal["de"].projection(vectors)
+    torch.testing.assert_close(found.universal, F.normalize(first, dim=-1))
+    last = made.branches["shared"].layers[-1]
+    scale = (1 + 1e-5) ** 0.5  # batch norm in evaluation mode, its running variance still 1
+    torch.testing.assert_close(found.multimodal, F.normalize(last((first / scale).relu()), dim=-1))
+
+
 def test_drift_by_hand() -> None:
     made = model("shared", SMALL).universal
     assert made.drift().item() == 0.0

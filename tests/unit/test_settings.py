@@ -67,6 +67,24 @@ def test_contradictions_between_keys() -> None:
     assert "translated queries need a model of one language" in message
 
 
+def test_sentence_vectors_need_a_branch_that_reads_them_and_human_captions() -> None:
+    with pytest.raises(InputError) as caught:
+        load(
+            experiments={
+                "words": {"vectors": "bert", "branches": "shared", "captions": "human+mt"},
+                "layers": {
+                    "branches": "shared",
+                    "captions": "human",
+                    "settings": {"model": {"recurrent": "layers"}},
+                },
+            }
+        )
+    message = str(caught.value)
+    assert "experiments.words: vectors bert has no words to read one by one" in message
+    assert "experiments.words.captions: found 'human+mt'" in message
+    assert "experiments.layers: recurrent layers reads sentence vectors" in message
+
+
 def test_paths_take_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_FOLDER", "/data")
     assert load(sources={"mirror": "$SOME_FOLDER/mirror"})["sources"]["mirror"] == "/data/mirror"

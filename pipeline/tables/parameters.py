@@ -1,0 +1,100 @@
+"""Parameters of the models at the papers' sizes (MULE, "Parameter Comparison"), counted on the models.
+
+Word tables are left out, as in the paper's sums: they grow with the vocabulary, in every model alike.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from pipeline.models.retrieval_model import RetrievalModel, count_parameters
+from pipeline.tables.counted import Row, paper_rows, write_tables
+
+LANGUAGES = ("en", "de", "fr", "cs")  # of Multi30K
+WORD_VECTOR = 300  # numbers of a FastText vector
+IMAGE_FEATURES = 2048
+
+
+def compare_parameters(settings: Mapping[str, Any], papers: Path, table: Path, comparison: Path) -> None:
+    """Write the parameters of each model beside the paper's, and the same in the columns of a comparison.
+
+    Args:
+        settings: `scale` and `model` settings. papers: the papers' own numbers, as for `tabulate`.
+        table: columns model, counted, parameters, millions, paper, note.
+    """
+    paper = {row["method"]: row["value"] for row in paper_rows(papers, "mule", "parameters")}
+    rows = pd.DataFrame(counted(settings["model"]))
+    rows["millions"] = (rows["parameters"] / 1e6).round(2)
+    rows["paper"] = rows["model"].map(paper)
+    lines = [
+        {
+            "table": "parameters",
+            "row": number,
+            "method": row["model"],
+            "scale": settings["scale"],
+            "dataset": "multi30k",
+            "metric": "parameters (millions)",
+            "measured": row["millions"],
+            "paper": row["paper"].removesuffix("M"),
+        }
+        for number, row in enumerate(rows.to_dict("records"), 1)
+    ]
+    printed = rows[["model", "counted", "parameters", "millions", "paper", "note"]]
+    write_tables(printed, table, lines, comparison)
+
+
+def counted(model: Mapping[str, Any]) -> Iterator[Row]:
+    """Each model of the paper's comparison; `model` are settings as in config/scales."""
+    shared, separate = built(model, "shared"), built(model, "separate")
+    branch = count_parameters(shared.branches)
+    universal = count_parameters(torch.nn.ModuleList([shared.universal["en"].projection]))
+    layers = sum(parameter.numel() for parameter in shared.universal.projections())
+    yield {
+        "model": "Language branch",
+        "counted": "sentence branch: recurrent layer and linear layer",
+        "parameters": branch,
+        "note": "",
+    }
+    yield {
+        "model": "PARALLEL-EmbN",
+        "counted": f"{len(LANGUAGES)} sentence branches",
+        "parameters": count_parameters(separate.branches),
+        "note": "The paper multiplies a rounded 6.8M.",
+    }
+    yield {
+        "model": "FC layer into the universal embedding",
+        "counted": "linear layer of one language, weights and bias",
+        "parameters": universal,
+        "note": f"The paper's 1.7M cannot be a layer from {WORD_VECTOR} to {model['universal']} numbers, "
+        f"which has {WORD_VECTOR} x {model['universal']} + {model['universal']} parameters.",
+    }
+    yield {
+        "model": "MULE EmbN",
+        "counted": f"one sentence branch and {len(LANGUAGES)} linear layers",
+        "parameters": branch + layers,
+        "note": "The paper's 13.6M takes its 1.7M for each linear layer; counted, MULE is smaller still.",
+    }
+    yield {
+        "model": "ML BERT",
+        "counted": "encoder of bert-base-multilingual-cased: 12 layers of 768, 119,547 word pieces",
+        "parameters": bert_parameters(),
+        "note": "110M is BERT-base with 30,522 word pieces of English; the multilingual vocabulary adds 68M.",
+    }
+
+
+def built(model: Mapping[str, Any], branches: str) -> RetrievalModel:
+    """A model for Multi30K, without memory for its weights."""
+    with torch.device("meta"):
+        vectors = {language: torch.zeros(1, WORD_VECTOR) for language in LANGUAGES}
+        return RetrievalModel(vectors, IMAGE_FEATURES, branches, model)
+
+
+def bert_parameters(word_pieces: int = 119_547) -> int:
+    """Parameters of BERT-base (Devlin et al. 2019) with a vocabulary, multilingual BERT's unless named."""
+    from transformers import BertConfig, BertModel
+
+    with torch.device("meta"):
+        return count_parameters(BertModel(BertConfig(vocab_size=word_pieces)))

@@ -1,0 +1,160 @@
+"""A small BERT and its frozen sentence vectors."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from transformers import BertModel
+
+from pipeline.captions.sources import caption_table
+from pipeline.captions.table import write_sentences
+from pipeline.captions.tokenize import with_tokens
+from pipeline.errors import InputError
+from pipeline.words import sentence_vectors as module
+from pipeline.words.bert import pretrain_bert, training_captions
+from pipeline.words.corpus import encode
+from pipeline.words.sentence_vectors import load_bert, mean_pooled, sentence_vectors
+from pipeline.words.vocabulary import Vocabulary, read_vocabulary
+
+SMALL: dict[str, Any] = {
+    "own_origins": {}, "longest": 12, "layers": 3, "hidden": 8, "heads": 2, "vocabulary": 120, "steps": 3,
+    "batch": 4, "learning_rate": 1e-3, "seed": 0, "threads": 1,
+}  # fmt: skip
+READ: dict[str, Any] = {"layer": -2, "longest": 12, "threads": 1}
+ENGLISH = ["A dog runs.", "Two dogs run on the red grass.", "A red cat sleeps.", "Cats and dogs sleep."]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sentence tables of two languages, and a BERT pretrained on them."""
+    folder = tmp_path_factory.mktemp("bert")
+    said = {
+        "en": ENGLISH,
+        "de": ["Ein Hund läuft.", "Eine Katze schläft.", "Der Hund schläft.", "Rote Katze."],
+    }
+    for language, captions in said.items():
+        splits = ["train", "train", "val", "test"]
+        rows = [(str(n), splits[n], language, caption, "human", "") for n, caption in enumerate(captions)]
+        write_sentences(with_tokens(caption_table(rows), language), folder / f"{language}.csv")
+    pretrain_bert([folder / "en.csv", folder / "de.csv"], SMALL, folder / "model")
+    return folder
+
+
+def test_pretraining_reads_training_captions_of_every_language(folder: Path) -> None:
+    captions = training_captions([folder / "en.csv", folder / "de.csv"], {})
+    assert captions == [*ENGLISH[:2], "Ein Hund läuft.", "Eine Katze schläft."]
+
+
+def test_the_same_captions_and_seed_give_the_same_bert(folder: Path, tmp_path: Path) -> None:
+    pretrain_bert([folder / "en.csv", folder / "de.csv"], SMALL, tmp_path / "model")
+    for name in ("model.safetensors", "tokenizer.json"):
+        assert (tmp_path / "model" / name).read_bytes() == (folder / "model" / name).read_bytes()
+    pretrain_bert([folder / "en.csv", folder / "de.csv"], {**SMALL, "seed": 1}, tmp_path / "model")
+    weights = (tmp_path / "model" / "model.safetensors").read_bytes()
+    assert weights != (folder / "model" / "model.safetensors").read_bytes()
+
+
+def test_pretraining_lowers_the_loss_it_trains(folder: Path, tmp_path: Path, caplog: Any) -> None:
+    caplog.set_level("INFO", "pipeline")
+    pretrain_bert([folder / "en.csv"], {**SMALL, "steps": 300, "learning_rate": 1e-2}, tmp_path / "model")
+    last = float(caplog.messages[-1].rsplit(" ", 1)[1])
+    assert last < 0.7 * np.log(120)  # of guessing among the word pieces
+
+
+def test_letters_keep_case_and_accents(folder: Path) -> None:
+    tokenizer, _ = load_bert(str(folder / "model"), -2)
+    assert tokenizer.convert_ids_to_tokens(tokenizer("läuft")["input_ids"])[0] == "[CLS]"
+    assert "ä" in "".join(tokenizer.tokenize("läuft"))
+    assert tokenizer.tokenize("Dog") != tokenizer.tokenize("dog")
+
+
+def test_a_vector_is_the_mean_of_the_layer_before_the_last_over_all_tokens(folder: Path) -> None:
+    tokenizer, encoder = load_bert(str(folder / "model"), -2)
+    ids = tokenizer("A dog runs.", return_tensors="pt")["input_ids"]
+    assert ids[0, [0, -1]].tolist() == [tokenizer.cls_token_id, tokenizer.sep_token_id]
+    with torch.no_grad():
+        layers = (
+            BertModel.from_pretrained(folder / "model").eval()(ids, output_hidden_states=True).hidden_states
+        )
+    assert len(layers) == 1 + 3
+    expected = layers[2][0].mean(0)  # the second of three layers, [CLS] and [SEP] included
+    np.testing.assert_allclose(mean_pooled(["A dog runs."], tokenizer, encoder, READ)[0], expected, atol=1e-5)
+
+
+def test_padding_changes_no_vector_and_long_captions_are_cut(folder: Path) -> None:
+    tokenizer, encoder = load_bert(str(folder / "model"), -2)
+    alone = mean_pooled(ENGLISH[:1], tokenizer, encoder, READ)
+    np.testing.assert_allclose(mean_pooled(ENGLISH, tokenizer, encoder, READ)[:1], alone, atol=1e-5)
+    long = ["dog " * 10 + end for end in ("cat", "grass")]
+    cut = mean_pooled(long, tokenizer, encoder, {**READ, "longest": 6})
+    np.testing.assert_allclose(cut[0], cut[1], atol=1e-5)
+
+
+def made(folder: Path, output: Path) -> Vocabulary:
+    model, partial = str(folder / "model"), output.parent / "partial"
+    sentence_vectors(folder / "en.csv", "en", model, READ, partial, output)
+    assert not partial.exists()
+    return read_vocabulary(output)
+
+
+def test_every_caption_of_every_split_finds_its_vector(folder: Path, tmp_path: Path) -> None:
+    vocabulary = made(folder, tmp_path / "en.h5")
+    assert (vocabulary.unit, set(vocabulary.words[1:])) == ("caption", set(ENGLISH))
+    table = pd.read_csv(folder / "en.csv")
+    rows = table.assign(image=table["image"].astype(str))
+    corpus = encode(rows, vocabulary, ["0", "1", "2", "3"], 40)
+    tokenizer, encoder = load_bert(str(folder / "model"), -2)
+    assert corpus.vectors is not None
+    np.testing.assert_allclose(corpus.vectors, mean_pooled(ENGLISH, tokenizer, encoder, READ), atol=1e-5)
+    taken = corpus.take(np.array([3, 1])).vectors
+    assert taken is not None
+    torch.testing.assert_close(taken, corpus.vectors[[3, 1]])
+
+
+def test_a_caption_without_a_vector_is_an_error(folder: Path, tmp_path: Path) -> None:
+    vocabulary = made(folder, tmp_path / "en.h5")
+    rows = pd.DataFrame({"image": ["0"], "caption": ["Never said."], "tokens": ["never said"]})
+    with pytest.raises(InputError, match="en: 1 of 1 captions have no sentence vector"):
+        encode(rows, vocabulary, ["0"], 40)
+
+
+def test_a_run_that_stops_goes_on_to_the_same_vectors(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = made(folder, tmp_path / "whole.h5")
+    monkeypatch.setattr(module, "SHARD", 1)
+    computed: list[str] = []
+
+    def stopping(captions: list[str], *arguments: Any) -> np.ndarray:
+        if len(computed) == 2:
+            raise KeyboardInterrupt
+        computed.extend(captions)
+        return mean_pooled(captions, *arguments)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(module, "mean_pooled", stopping)
+        made(folder, tmp_path / "stopped.h5")
+    assert len(list((tmp_path / "partial").rglob("*.npy"))) == 2
+    assert not (tmp_path / "stopped.h5").exists()
+
+    def counting(captions: list[str], *arguments: Any) -> np.ndarray:
+        computed.extend(captions)
+        return mean_pooled(captions, *arguments)
+
+    monkeypatch.setattr(module, "mean_pooled", counting)
+    stopped = made(folder, tmp_path / "stopped.h5")
+    assert sorted(computed) == sorted(ENGLISH)  # each once
+    assert stopped.words == whole.words
+    np.testing.assert_allclose(stopped.vectors, whole.vectors, atol=1e-5)
+
+
+def test_a_model_that_is_not_there_and_a_layer_too_deep_are_errors(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"bert.model: '.*nowhere' is neither a folder with a BERT nor a name"
+    ):
+        load_bert(str(tmp_path / "nowhere"), -2)
+    with pytest.raises(InputError, match=r"bert.layer: found -4; the 3 layers of .* are -1 to -3"):
+        load_bert(str(folder / "model"), -4)
