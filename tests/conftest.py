@@ -20,6 +20,12 @@ WORDS = {
 IMAGES = {"train": 48, "val": 12, "test": 12}
 
 
+@pytest.fixture
+def things() -> dict[str, list[str]]:
+    """What the things are called in each language."""
+    return WORDS
+
+
 @pytest.fixture(scope="session")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
     """Images of three out of eight things, their features, and captions that name two of the three."""

@@ -22,7 +22,6 @@ from pipeline.retrieval.evaluate import evaluate
 from pipeline.training import loop
 from pipeline.training.train import Inputs, pretrain, train
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary
-from tests.conftest import WORDS
 
 pytestmark = pytest.mark.integration
 
@@ -62,14 +61,14 @@ def test_a_model_learns_what_the_captions_say(
 
 
 @pytest.fixture
-def frozen(inputs: Inputs, tmp_path: Path) -> Inputs:
+def frozen(inputs: Inputs, things: dict[str, list[str]], tmp_path: Path) -> Inputs:
     """The same captions, each with a frozen vector that says which things it names."""
     files = []
     for path in inputs.sentences:
         table = read_sentences(path)
         language, captions = table["language"].iloc[0], sorted(set(table["caption"]))
         named = np.array(
-            [[word in said.split() for word in WORDS[language]] for said in captions], np.float32
+            [[word in said.split() for word in things[language]] for said in captions], np.float32
         )
         vectors = np.vstack([np.zeros((1, 8), np.float32), named])
         output = tmp_path / f"frozen-{language}.h5"
