@@ -226,6 +226,8 @@ def write_everything(folder: Path, dimension: int = 300) -> dict[str, Any]:
     for language in LANGUAGES:
         vectors = facebook / f"fasttext/vectors-crawl/cc.{language}.300.vec.gz"
         write_vectors(vectors, [",", ".", "</s>", *words(language)], dimension)
+        if language not in ("zh", "ja"):  # of which MUSE published no aligned vectors
+            write_vectors(facebook / f"arrival/vectors/wiki.multi.{language}.vec", words(language), dimension)
         if language != "en":
             write_dictionary(facebook / f"arrival/dictionaries/en-{language}.txt", pairs(language))
     return {
