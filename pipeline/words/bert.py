@@ -91,7 +91,8 @@ def wordpiece(captions: Sequence[str], vocabulary: int) -> BertTokenizer:
     made.normalizer = BertNormalizer(lowercase=False, strip_accents=False)
     made.pre_tokenizer = BertPreTokenizer()
     # The trainer numbers letters inside of words at random and breaks ties by number; so they are given.
-    words = {word for caption in captions for word, _ in made.pre_tokenizer.pre_tokenize_str(caption)}
+    texts = map(made.normalizer.normalize_str, captions)  # which sets Chinese characters apart
+    words = {word for text in texts for word, _ in made.pre_tokenizer.pre_tokenize_str(text)}
     inside = sorted({f"##{letter}" for word in words for letter in word[1:]})
     trainer = WordPieceTrainer(
         vocab_size=vocabulary, special_tokens=[*SPECIAL, *inside], show_progress=False, min_frequency=2

@@ -14,7 +14,7 @@ from pipeline.captions.table import write_sentences
 from pipeline.captions.tokenize import with_tokens
 from pipeline.errors import InputError
 from pipeline.words import sentence_vectors as module
-from pipeline.words.bert import pretrain_bert, training_captions
+from pipeline.words.bert import pretrain_bert, training_captions, wordpiece
 from pipeline.words.corpus import encode
 from pipeline.words.sentence_vectors import load_bert, mean_pooled, sentence_vectors
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary
@@ -69,6 +69,12 @@ def test_letters_keep_case_and_accents(folder: Path) -> None:
     assert tokenizer.convert_ids_to_tokens(tokenizer("läuft")["input_ids"])[0] == "[CLS]"
     assert "ä" in "".join(tokenizer.tokenize("läuft"))
     assert tokenizer.tokenize("Dog") != tokenizer.tokenize("dog")
+
+
+def test_chinese_characters_stand_alone_and_take_no_second_place() -> None:
+    pieces = wordpiece(["两个男人", "男人跑", "dog"], 60).get_vocab()
+    assert {"男", "人", "##o"} <= set(pieces)
+    assert not {"##人", "##男"} & set(pieces)
 
 
 def test_a_vector_is_the_mean_of_the_layer_before_the_last_over_all_tokens(folder: Path) -> None:
