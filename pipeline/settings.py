@@ -179,6 +179,18 @@ def parameter_settings(folder: Path) -> Settings:
     return {key: load({"scale": "paper"}, folder)[key] for key in ("scale", "model")}
 
 
+def claim_settings(settings: Settings) -> Settings:
+    """What judging a paper's claims depends on besides the evaluations."""
+    made = settings["experiments"]
+    return {
+        "scale": settings["scale"],
+        "seeds": settings["seeds"],
+        "datasets": stand_ins(settings),
+        "experiments": sorted(made),
+        "one_per_language": [key for key in made if made[key].get("one_per_language")],
+    }
+
+
 def count_settings(settings: Settings) -> Settings:
     """What counting the captions takes."""
     datasets = {

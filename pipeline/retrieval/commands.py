@@ -21,6 +21,9 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         help="captions translated into the model's language, to be the queries instead",
     )
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
+    parser.add_argument(
+        "--ranks", type=Path, required=True, help="CSV to write, gzipped: rank of every query"
+    )
     parser.set_defaults(run=_evaluate)
 
 
@@ -35,4 +38,5 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         arguments.translated_queries,
         arguments.settings,
         arguments.output,
+        arguments.ranks,
     )

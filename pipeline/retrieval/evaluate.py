@@ -1,4 +1,4 @@
-"""Evaluate a trained model on the test split: one JSON an experiment."""
+"""Evaluate a trained model on the test split: one JSON an experiment, and the rank of every right answer."""
 
 import json
 import logging
@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
+from torch import Tensor
 
 from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError, raise_together
@@ -16,7 +18,7 @@ from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import Saved, load_model, vocabulary_digest
 from pipeline.retrieval.embed import embed_images, embed_sentences
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
-from pipeline.retrieval.recall import chance_mean_recall, recalls
+from pipeline.retrieval.recall import both_ranks, chance_mean_recall, recalls
 from pipeline.words.corpus import Corpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
@@ -24,6 +26,8 @@ log = logging.getLogger("pipeline")
 
 # Validation mR is computed twice, by training and here; on one machine the two agree far closer than this.
 SAME_MEAN_RECALL = 0.05
+
+RANK_COLUMNS = ["language", "direction", "image", "rank"]
 
 
 def evaluate(
@@ -34,8 +38,9 @@ def evaluate(
     translated_queries: Sequence[Path],
     settings: Mapping[str, Any],
     output: Path,
+    ranks: Path,
 ) -> None:
-    """Write recalls on the test split for each language as JSON.
+    """Write recalls on the test split for each language as JSON, and the ranks that they are counted from.
 
     Args:
         model_file: the trained model. features: image features. words: one vocabulary a language of it.
@@ -44,7 +49,9 @@ def evaluate(
         translated_queries: tables of test captions translated into the model's only language; each gives
             the recalls of its source language (MULE, Table 4(b), first row).
         settings: `threads`, CPU threads to use; all else is in the model file.
-        output: JSON with scale, dataset, experiment, seed, epoch, validation, and test by language.
+        output: JSON with scale, dataset, experiment, seed, epoch, validation, and test by language;
+            its `ranks` names the file of ranks, which lies beside it.
+        ranks: gzipped CSV, one query a line: language, direction (`i2s` or `s2i`), image, rank from 1.
     """
     torch.set_num_threads(settings["threads"])
     model, saved = load_model(model_file)
@@ -53,63 +60,70 @@ def evaluate(
     own = own_sentences(sentences, saved.settings)
     _check_choice_of_epoch(model, saved, own, vocabularies, features)
     if translated_queries:
-        found = _with_translated_queries(model, saved, vocabularies, features, sentences, translated_queries)
+        corpora = _translated(saved, vocabularies, features, sentences, translated_queries)
     else:
         corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
         add_features(corpus, features, saved.settings)
-        found = _test(model, corpus)
+        corpora = {language: (corpus, language) for language in corpus.languages}
+    found = {query: _test(model, corpus, language) for query, (corpus, language) in corpora.items()}
     result = {
         **{key: saved.settings[key] for key in ("scale", "dataset", "experiment", "seed")},
         "queries": "translated" if translated_queries else "own",
         "epoch": saved.epoch,
         "validation": saved.validation,
-        "test": found,
+        "ranks": ranks.name,
+        "test": {query: values for query, (values, _) in found.items()},
     }
+    every = pd.concat([table.assign(language=query) for query, (_, table) in found.items()])
+    with written_beside(ranks) as temporary:
+        every[RANK_COLUMNS].to_csv(temporary, index=False, compression={"method": "gzip", "mtime": 0})
     with written_beside(output) as temporary:
         temporary.write_text(json.dumps(result, indent=1) + "\n")
 
 
 def mean_recalls(model: RetrievalModel, corpus: Corpus) -> dict[str, float]:
     """mR of each language, in percent."""
-    return {language: found["mR"] for language, found in _recalls(model, corpus).items()}
-
-
-def _recalls(model: RetrievalModel, corpus: Corpus) -> dict[str, dict[str, float]]:
     images = embed_images(model, corpus)
-    return {
-        language: recalls(
-            images,
-            embed_sentences(model, language, part),
-            torch.from_numpy(part.image).to(images.device),
-        )
-        for language, part in corpus.languages.items()
+    return {language: recalls(_ranks(model, corpus, language, images))["mR"] for language in corpus.languages}
+
+
+def _ranks(model: RetrievalModel, corpus: Corpus, language: str, images: Tensor) -> dict[str, Tensor]:
+    part = corpus.languages[language]
+    return both_ranks(
+        images, embed_sentences(model, language, part), torch.from_numpy(part.image).to(images.device)
+    )
+
+
+def _test(model: RetrievalModel, corpus: Corpus, language: str) -> tuple[dict[str, float], pd.DataFrame]:
+    """Recalls and counts of one language's queries; direction, image and rank of each query."""
+    part = corpus.languages[language]
+    ranks = _ranks(model, corpus, language, embed_images(model, corpus))
+    values = {
+        **recalls(ranks),
+        "chance_mR": chance_mean_recall(len(corpus.images), part.image),
+        "images": len(corpus.images),
+        "sentences": len(part.image),
+        "sentences_without_known_words": int((part.ids[:, 0] == 0).sum()),
     }
+    log.info("%s: mR %.1f, by chance %.1f", language, values["mR"], values["chance_mR"])
+    asked = {"i2s": np.unique(part.image), "s2i": part.image}
+    tables = [
+        pd.DataFrame(
+            {"direction": way, "image": np.array(corpus.images)[asked[way]], "rank": ranks[way].cpu().numpy()}
+        )
+        for way in ("i2s", "s2i")
+    ]
+    return values, pd.concat(tables)
 
 
-def _test(model: RetrievalModel, corpus: Corpus) -> dict[str, dict[str, float]]:
-    found = {}
-    for language, values in _recalls(model, corpus).items():
-        part = corpus.languages[language]
-        found[language] = {
-            **values,
-            "chance_mR": chance_mean_recall(len(corpus.images), part.image),
-            "images": len(corpus.images),
-            "sentences": len(part.image),
-            "sentences_without_known_words": int((part.ids[:, 0] == 0).sum()),
-        }
-        log.info("%s: mR %.1f, by chance %.1f", language, values["mR"], found[language]["chance_mR"])
-    return found
-
-
-def _with_translated_queries(
-    model: RetrievalModel,
+def _translated(
     saved: Saved,
     vocabularies: Mapping[str, Vocabulary],
     features: Path,
     sentences: Sequence[Path],
     translated: Sequence[Path],
-) -> dict[str, dict[str, float]]:
-    """Recalls by source language; captions that no translation came of count as unknown queries."""
+) -> dict[str, tuple[Corpus, str]]:
+    """By source language its queries, in the model's; captions that no translation came of are unknown."""
     (language,) = saved.settings["languages"]
     queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated)}
     originals = own_sentences(sentences, {**saved.settings, "languages": list(queries)})
@@ -118,7 +132,7 @@ def _with_translated_queries(
         whole = pd.concat([table, untranslated(originals[source], table)])
         corpus = corpus_of({language: whole}, vocabularies, saved.settings["longest_caption"], "test")
         add_features(corpus, features, saved.settings)
-        found[source] = _test(model, corpus)[language]
+        found[source] = corpus, language
     return found
 
 

@@ -1,5 +1,6 @@
 """Recall at K and its mean (MULE, "Metrics")."""
 
+from collections.abc import Mapping
 from math import lgamma
 
 import numpy as np
@@ -16,19 +17,24 @@ def recall_at_k(ranks: Tensor, k: int) -> float:
     return 100 * int((ranks <= k).sum()) / len(ranks)
 
 
-def recalls(images: Tensor, sentences: Tensor, image_of: Tensor) -> dict[str, float]:
-    """The six recalls and their mean, mR, in percent.
-
-    Image to sentence counts a hit when any of the image's sentences is among the K nearest; sentence to
-    image when its one image is. Recalls are not rounded before the mean.
+def both_ranks(images: Tensor, sentences: Tensor, image_of: Tensor) -> dict[str, Tensor]:
+    """Ranks of right answers, `i2s` for each image that has sentences and `s2i` for each sentence.
 
     Args:
         images: (n, e). sentences: (B, e). image_of: (B,) row of each sentence's image.
     """
-    ranks = {
+    return {
         "i2s": image_to_sentence_ranks(images, sentences, image_of),
         "s2i": sentence_to_image_ranks(images, sentences, image_of),
     }
+
+
+def recalls(ranks: Mapping[str, Tensor]) -> dict[str, float]:
+    """The six recalls and their mean, mR, in percent, of the ranks that `both_ranks` gives.
+
+    Image to sentence counts a hit when any of the image's sentences is among the K nearest; sentence to
+    image when its one image is. Recalls are not rounded before the mean.
+    """
     found = {f"{way}_R@{k}": recall_at_k(ranks[way], k) for way in ("i2s", "s2i") for k in KS}
     return {**found, "mR": sum(found.values()) / len(found)}
 

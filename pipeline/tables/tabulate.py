@@ -1,9 +1,9 @@
 """Tables of the papers from the evaluations of experiments.
 
-A table's rows name experiments (config/tables/*.yaml). Nothing is computed here but means over seeds.
+A table's rows name experiments (config/tables/*.yaml). Computed here are means over seeds and, of the ranks
+beside the evaluations, intervals.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,15 @@ from typing import Any
 import pandas as pd
 
 from pipeline.errors import raise_together
-from pipeline.files import existing, written_beside
+from pipeline.files import written_beside
 from pipeline.tables.cells import cells
+from pipeline.tables.evaluations import Evaluations
+from pipeline.tables.statistics import METRICS, intervals
 
-METRICS = ("i2s_R@1", "i2s_R@5", "i2s_R@10", "s2i_R@1", "s2i_R@5", "s2i_R@10", "mR")
 ROW_COLUMNS = ["section", "row", "group", "method", "training_data", "single_model"]
 COMPARISON_COLUMNS = [
-    "table", *ROW_COLUMNS, "scale", "dataset", "language", "metric", "measured", "std", "seeds", "paper",
-    "experiment",
+    "table", *ROW_COLUMNS, "scale", "dataset", "language", "metric", "measured", "low", "high", "std",
+    "seeds", "place", "paper", "paper_place", "difference", "experiment",
 ]  # fmt: skip
 
 
@@ -31,45 +32,64 @@ def tabulate(
 ) -> None:
     """Write a table as the paper prints it, and the same with one number a line beside the paper's.
 
+    The comparison has of each number its 95% interval (`statistics.intervals`), its place in its column from
+    the highest, the paper's place among the same rows, and at scale paper the difference: elsewhere the data
+    are others, and only the order can be compared.
+
     Args:
         settings: `scale`; `seeds`; `table`, as in config/tables; `datasets`, for each data set of the paper
             the one of this scale that stands for it.
-        evaluations: JSON files; every one that the table's rows need.
+        evaluations: JSON files with the ranks beside them; every one that the table's rows need.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
     """
-    lines = list(_lines(settings, _by_key(evaluations), _of_paper(papers, settings["table"])))
+    evaluated = Evaluations(evaluations, settings["seeds"])
+    lines = list(_lines(settings, evaluated, _of_paper(papers, settings["table"])))
     missing = {line["missing"] for line in lines if line["missing"]}
     raise_together(sorted(missing), f"{table}: evaluations are missing:")
-    numbers = pd.DataFrame(lines)
+    numbers = _compared(pd.DataFrame(lines), settings["scale"])
     with written_beside(comparison) as temporary:
         numbers[COMPARISON_COLUMNS].to_csv(temporary, index=False, float_format="%.3f")
     with written_beside(table) as temporary:
         _printed(numbers, settings).to_csv(temporary, index=False, float_format="%.1f")
 
 
-def _lines(
-    settings: Mapping[str, Any], evaluated: Mapping[Key, Row], paper: Mapping[Key, str]
-) -> Iterator[Row]:
+def _lines(settings: Mapping[str, Any], evaluated: Evaluations, paper: Mapping[Key, str]) -> Iterator[Row]:
     """One line for each cell and metric; `missing` names evaluations that a cell needs and has not."""
     for cell in cells(settings):
-        keys = [(cell.dataset, cell.experiment, str(seed), cell.queries) for seed in settings["seeds"]]
-        missing = [" ".join(key) for key in keys if cell.language not in evaluated.get(key, {})]
+        key = (cell.dataset, cell.experiment, cell.queries)
+        missing = evaluated.missing(key, cell.language)
+        interval = {} if missing else intervals(evaluated.hits(key, cell.language))
         for metric in METRICS:
-            found = pd.Series([evaluated[key][cell.language][metric] for key in keys] if not missing else [])
+            found = pd.Series(dtype=float) if missing else evaluated.values(key, cell.language, metric)
+            low, high = interval.get(metric, (None, None))
             yield {
                 "table": settings["table"].get("table", ""),
-                **{key: cell.row.get(key, "") for key in ROW_COLUMNS},
+                **{name: cell.row.get(name, "") for name in ROW_COLUMNS},
                 "scale": settings["scale"],
                 "dataset": cell.dataset,
                 "language": cell.language,
                 "metric": metric,
                 "measured": found.mean(),
+                "low": low,
+                "high": high,
                 "std": found.std() if len(found) > 1 else None,
-                "seeds": len(keys),
+                "seeds": len(settings["seeds"]),
                 "paper": paper.get((str(cell.row["row"]), cell.paper_dataset, cell.language, metric)),
                 "experiment": cell.experiment,
                 "missing": "; ".join(missing),
             }
+
+
+def _compared(numbers: pd.DataFrame, scale: str) -> pd.DataFrame:
+    """Add places within a column, the highest first, and at scale paper the difference to the paper's."""
+    column = numbers.groupby(["dataset", "language", "metric"])
+    paper = pd.to_numeric(numbers["paper"])
+    both = numbers.assign(paper=paper).groupby(["dataset", "language", "metric"])
+    return numbers.assign(
+        place=column["measured"].rank(ascending=False, method="min").astype("Int64"),
+        paper_place=both["paper"].rank(ascending=False, method="min").astype("Int64"),
+        difference=numbers["measured"] - paper if scale == "paper" else None,
+    )
 
 
 def _printed(numbers: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
@@ -91,17 +111,6 @@ def _column(settings: Mapping[str, Any], dataset: str, language: str, metric: st
     """A column's name; captions that are not by people are marked with their origin."""
     origin = settings["own_origins"][dataset].get(language)
     return f"{dataset} {language}" + (f" ({origin})" if origin else "") + ("" if alone else f" {metric}")
-
-
-def _by_key(paths: Sequence[Path]) -> dict[Key, Row]:
-    """Test recalls by (data set, experiment, seed, queries)."""
-    found: dict[Key, Row] = {}
-    for path in paths:
-        existing(path, "the evaluation", "Run its `evaluate`.")
-        content = json.loads(path.read_text(encoding="utf-8"))
-        key = (content["dataset"], content["experiment"], str(content["seed"]), content["queries"])
-        found[key] = content["test"]
-    return found
 
 
 def _of_paper(path: Path, table: Mapping[str, Any]) -> dict[Key, str]:

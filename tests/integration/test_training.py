@@ -19,6 +19,8 @@ from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError
 from pipeline.models.saved import load_model
 from pipeline.retrieval.evaluate import evaluate
+from pipeline.tables.evaluations import Evaluations
+from pipeline.tables.statistics import measured
 from pipeline.training import loop
 from pipeline.training.train import Inputs, pretrain, train
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary
@@ -33,8 +35,8 @@ def trained(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
 
 def evaluated(inputs: Inputs, model: Path, folder: Path) -> dict[str, Any]:
     assert inputs.features
-    output = folder / "test.json"
-    evaluate(model, inputs.features, inputs.words, inputs.sentences, [], {"threads": 1}, output)
+    output, ranks = folder / "test.json", folder / "test-ranks.csv.gz"
+    evaluate(model, inputs.features, inputs.words, inputs.sentences, [], {"threads": 1}, output, ranks)
     result: dict[str, Any] = json.loads(output.read_text())
     return result
 
@@ -90,6 +92,19 @@ def test_a_model_learns_from_frozen_sentence_vectors(
         assert found["mR"] > 1.4 * found["chance_mR"], language
         assert found["sentences_without_known_words"] == 0
     assert model.stat().st_size < 50_000  # the vectors are data, no part of the model
+
+
+def test_the_ranks_beside_an_evaluation_give_its_recalls_again(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+) -> None:
+    experiment["training"]["epochs"] = 2
+    result = evaluated(inputs, trained(inputs, experiment, tmp_path), tmp_path)
+    evaluations = Evaluations([tmp_path / "test.json"], [0])
+    for language in ("en", "de"):
+        hits = evaluations.hits(("things", "mule-nc-lc", "own"), language)
+        assert len(hits) == 12
+        for metric, value in measured(hits).items():
+            assert value == pytest.approx(result["test"][language][metric])
 
 
 @pytest.mark.parametrize("toward", ["initial", "previous_epoch"])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.retrieval.ranks import image_to_sentence_ranks, sentence_to_image_ranks
-from pipeline.retrieval.recall import chance_mean_recall, recall_at_k, recalls
+from pipeline.retrieval.recall import both_ranks, chance_mean_recall, recall_at_k, recalls
 
 # Three images on the axes; the sentences' coordinates are their similarities to the images.
 IMAGES = torch.eye(3)
@@ -34,7 +34,7 @@ def test_image_to_sentence_by_hand() -> None:
 
 
 def test_recalls_by_hand() -> None:
-    found = recalls(IMAGES, SENTENCES, IMAGE_OF)
+    found = recalls(both_ranks(IMAGES, SENTENCES, IMAGE_OF))
     assert found["s2i_R@1"] == 50.0
     assert found["i2s_R@1"] == pytest.approx(200 / 3)
     assert found["s2i_R@5"] == found["i2s_R@10"] == 100.0
@@ -84,6 +84,6 @@ def test_chance_equals_random_orders() -> None:
     found = []
     for _ in range(300):
         vectors = torch.tensor(generator.normal(size=(40 + 120, 16)), dtype=torch.float32)
-        found.append(recalls(vectors[:40], vectors[40:], torch.tensor(image_of))["mR"])
+        found.append(recalls(both_ranks(vectors[:40], vectors[40:], torch.tensor(image_of)))["mR"])
     error = float(np.std(found)) / math.sqrt(len(found))
     assert chance_mean_recall(40, image_of) == pytest.approx(np.mean(found), abs=4 * error)

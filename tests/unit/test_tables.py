@@ -10,7 +10,9 @@ import pytest
 from pipeline import settings as configuration
 from pipeline.errors import InputError
 from pipeline.tables.cells import cells
-from pipeline.tables.tabulate import METRICS, tabulate
+from pipeline.tables.statistics import METRICS
+from pipeline.tables.tabulate import tabulate
+from tests.evaluated import write_evaluations
 
 ROOT = Path(__file__).parents[2]
 PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
@@ -22,22 +24,12 @@ def settings(table: str, **user: Any) -> dict[str, Any]:
 
 def evaluations(folder: Path, of: dict[str, Any], shift: float = 0.0) -> list[Path]:
     """An evaluation for every cell and seed; recalls say which seed and language they are of."""
-    content: dict[tuple[str, str, str, int], dict[str, Any]] = {}
+    content: dict[tuple[str, str, str, int], dict[str, float]] = {}
     for cell in cells(of):
         for seed in of["seeds"]:
             key = (cell.dataset, cell.experiment, cell.queries, seed)
-            value = 10.0 * seed + len(content) + shift
-            content.setdefault(key, {})[cell.language] = dict.fromkeys(METRICS, value)
-    paths = []
-    for number, ((dataset, experiment, queries, seed), test) in enumerate(content.items()):
-        path = folder / f"{number}.json"
-        path.write_text(
-            json.dumps(
-                {"dataset": dataset, "experiment": experiment, "queries": queries, "seed": seed, "test": test}
-            )
-        )
-        paths.append(path)
-    return paths
+            content.setdefault(key, {})[cell.language] = 10.0 * seed + len(content) + shift
+    return write_evaluations(folder, content)
 
 
 def made(folder: Path, of: dict[str, Any], paths: list[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -58,7 +50,8 @@ def test_table_2_has_the_papers_rows(tmp_path: Path) -> None:
     assert set(table["scale"]) == {"demo"}
     assert list(comparison.columns) == [
         "table", "section", "row", "group", "method", "training_data", "single_model", "scale", "dataset",
-        "language", "metric", "measured", "std", "seeds", "paper", "experiment",
+        "language", "metric", "measured", "low", "high", "std", "seeds", "place", "paper", "paper_place",
+        "difference", "experiment",
     ]  # fmt: skip
     assert len(comparison) == 11 * 4 * len(METRICS)
     full = comparison[(comparison["row"] == 11) & (comparison["metric"] == "mR")]
@@ -104,6 +97,29 @@ def test_seeds_give_mean_and_sample_standard_deviation(tmp_path: Path) -> None:
     assert row["std"].item() == pytest.approx(pd.Series(values).std(), abs=1e-3)
     assert row["seeds"].item() == 3
     assert table["seeds"].unique().tolist() == ["0 1 2"]
+
+
+def test_an_interval_covers_its_number_and_order_is_given_beside_the_papers(tmp_path: Path) -> None:
+    rows = [
+        {"row": row, "method": experiment, "experiment": experiment}
+        for row, experiment in ((1, "embn"), (2, "parallel-embn"), (11, "mule-full"))
+    ]
+    table = {"paper": "mule", "table": 2, "columns": {"multi30k": ["de"]}, "rows": rows}
+    of = settings("mine", tables={"mine": table})
+    test: dict[tuple[str, str, str, int], dict[str, float]] = {
+        ("multi30k", "embn-de", "own", 0): {"de": 40.0},
+        ("multi30k", "parallel-embn", "own", 0): {"de": 50.0},
+        ("multi30k", "mule-full", "own", 0): {"de": 60.0},
+    }
+    _, comparison = made(tmp_path, of, write_evaluations(tmp_path, test))
+    means = comparison[comparison["metric"] == "mR"]
+    assert ((means["low"] < means["measured"]) & (means["measured"] < means["high"])).all()
+    assert means["place"].tolist() == [3, 2, 1]
+    assert means["paper"].tolist() == [57.9, 61.6, 61.4]
+    assert means["paper_place"].tolist() == [3, 1, 2]
+    assert means["difference"].isna().all()
+    _, comparison = made(tmp_path, {**of, "scale": "paper"}, write_evaluations(tmp_path, test))
+    assert comparison["difference"][comparison["metric"] == "mR"].tolist() == [-17.9, -11.6, -1.4]
 
 
 def test_missing_evaluations_are_named_and_nothing_is_written(tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+"""Evaluations written by hand: every language of every experiment with recalls that a test chooses."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pipeline.retrieval.evaluate import RANK_COLUMNS
+from pipeline.tables.statistics import METRICS
+
+Key = tuple[str, str, str, int]  # data set, experiment, queries, seed
+
+
+def write_evaluations(
+    folder: Path, test: Mapping[Key, Mapping[str, float]], images: int = 20, sentences: int = 2
+) -> list[Path]:
+    """An evaluation and its ranks for each key, all recalls of a language being the percentage given."""
+    paths = []
+    for number, ((dataset, experiment, queries, seed), recalls) in enumerate(test.items()):
+        path = folder / f"{number}.json"
+        ranks = pd.concat([_ranks(language, value, images, sentences) for language, value in recalls.items()])
+        ranks.to_csv(folder / f"{number}-ranks.csv.gz", index=False, compression="gzip")
+        content = {
+            "dataset": dataset,
+            "experiment": experiment,
+            "queries": queries,
+            "seed": seed,
+            "ranks": f"{number}-ranks.csv.gz",
+            "test": {language: dict.fromkeys(METRICS, value) for language, value in recalls.items()},
+        }
+        path.write_text(json.dumps(content))
+        paths.append(path)
+    return paths
+
+
+def _ranks(language: str, percent: float, images: int, sentences: int) -> pd.DataFrame:
+    """The first images are found at once, with all their sentences; the others are the eleventh."""
+    rank = np.where(np.arange(images) < round(images * percent / 100), 1, 11)
+    names = np.array([f"image{number:05d}" for number in range(images)])
+    parts = [
+        pd.DataFrame({"direction": way, "image": names.repeat(each), "rank": rank.repeat(each)})
+        for way, each in (("i2s", 1), ("s2i", sentences))
+    ]
+    return pd.concat(parts).assign(language=language)[RANK_COLUMNS]

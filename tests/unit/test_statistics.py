@@ -1,0 +1,153 @@
+"""Intervals and the paired test, on cases worked out by hand and by what must be true of all."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.tables.statistics import (
+    FLIPS,
+    METRICS,
+    RECALLS,
+    contributions,
+    hits_by_image,
+    intervals,
+    mean_over_seeds,
+    measured,
+    sign_flip_p,
+    weighted_sum,
+)
+
+
+def ranks(of_images: dict[str, tuple[int, list[int]]]) -> pd.DataFrame:
+    """For each image its own rank and those of its sentences."""
+    rows = [("i2s", image, own) for image, (own, _) in of_images.items()]
+    rows += [("s2i", image, rank) for image, (_, each) in of_images.items() for rank in each]
+    return pd.DataFrame(rows, columns=["direction", "image", "rank"])
+
+
+# a: found at once, one of its two sentences too, the other is third; b: sixth, its one sentence eleventh.
+BY_HAND = ranks({"a": (1, [1, 3]), "b": (6, [11])})
+
+
+def random_hits(seed: int, images: int) -> pd.DataFrame:
+    generator = np.random.default_rng(seed)
+    each = generator.integers(1, 4, images)
+    ranked = {
+        f"i{number:03d}": (int(generator.integers(1, 15)), generator.integers(1, 15, count).tolist())
+        for number, count in enumerate(each)
+    }
+    return hits_by_image(ranks(ranked))
+
+
+def test_hits_by_hand() -> None:
+    hits = hits_by_image(BY_HAND)
+    assert hits.loc["a"].to_dict() == {
+        "i2s_R@1": 1, "i2s_R@5": 1, "i2s_R@10": 1, "i2s": 1,
+        "s2i_R@1": 1, "s2i_R@5": 2, "s2i_R@10": 2, "s2i": 2,
+    }  # fmt: skip
+    assert hits.loc["b"].to_dict() == {
+        "i2s_R@1": 0, "i2s_R@5": 0, "i2s_R@10": 1, "i2s": 1,
+        "s2i_R@1": 0, "s2i_R@5": 0, "s2i_R@10": 0, "s2i": 1,
+    }  # fmt: skip
+
+
+def test_recalls_count_queries_and_not_images() -> None:
+    found = measured(hits_by_image(BY_HAND))
+    assert [found[metric] for metric in RECALLS] == pytest.approx([50, 50, 100, 100 / 3, 200 / 3, 200 / 3])
+    assert found["mR"] == pytest.approx((50 + 50 + 100 + 100 / 3 + 200 / 3 + 200 / 3) / 6)
+
+
+def test_an_interval_by_hand() -> None:
+    """Two images, one found: draws of both, of the first twice and of the second twice, 1 : 2 : 1."""
+    hits = hits_by_image(ranks({"a": (1, [1]), "b": (11, [11])}))
+    assert intervals(hits)["mR"] == (0, 100)
+    assert intervals(hits, level=0.3)["mR"] == (50, 50)
+
+
+def test_an_interval_is_as_wide_as_the_binomial_says() -> None:
+    hits = hits_by_image(ranks({f"{n:03d}": (1 if n < 120 else 11, [1]) for n in range(400)}))
+    low, high = intervals(hits)["i2s_R@1"]
+    error = 100 * np.sqrt(0.3 * 0.7 / 400)
+    assert low == pytest.approx(30 - 1.96 * error, abs=0.6)
+    assert high == pytest.approx(30 + 1.96 * error, abs=0.6)
+
+
+def test_five_captions_that_say_the_same_are_not_five_times_as_sure() -> None:
+    """Images are drawn, not captions: copies of a caption leave the interval as it is."""
+    once = {f"{n:02d}": (1, [1 if n < 20 else 11]) for n in range(50)}
+    copied = {image: (own, each * 5) for image, (own, each) in once.items()}
+    first, second = (intervals(hits_by_image(ranks(of)))["s2i_R@1"] for of in (once, copied))
+    assert first == pytest.approx(second)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 40))
+@settings(max_examples=40, deadline=None)
+def test_an_interval_covers_its_estimate(seed: int, images: int) -> None:
+    hits = random_hits(seed, images)
+    found = measured(hits)
+    for metric, (low, high) in intervals(hits).items():
+        assert 0 <= low <= found[metric] + 1e-9
+        assert found[metric] - 1e-9 <= high <= 100 + 1e-9
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=20, deadline=None)
+def test_more_images_narrow_an_interval(seed: int) -> None:
+    hits = random_hits(seed, 15)
+    many = pd.concat([hits.rename(index=lambda image, n=n: f"{image}-{n}") for n in range(16)])
+    (low, high), (lower, higher) = intervals(hits)["mR"], intervals(many)["mR"]
+    assert measured(many)["mR"] == pytest.approx(measured(hits)["mR"])
+    assert 0.15 < (higher - lower) / (high - low) < 0.4  # a fourth
+
+
+@given(st.integers(0, 10_000), st.integers(2, 30))
+@settings(max_examples=30, deadline=None)
+def test_what_images_contribute_adds_up_to_the_metric(seed: int, images: int) -> None:
+    hits = random_hits(seed, images)
+    for metric in METRICS:
+        assert contributions(hits, metric).sum() == pytest.approx(measured(hits)[metric])
+
+
+def test_seeds_are_averaged_image_by_image() -> None:
+    other = ranks({"a": (11, [1, 3]), "b": (6, [1])})
+    hits = mean_over_seeds([hits_by_image(BY_HAND), hits_by_image(other)])
+    assert hits.loc["a", "i2s_R@1"] == 0.5
+    assert hits.loc["b", "s2i_R@1"] == 0.5
+    assert hits["s2i"].to_dict() == {"a": 2, "b": 1}
+    assert measured(hits)["s2i_R@1"] == pytest.approx(50)
+
+
+def test_p_by_hand() -> None:
+    """Of the eight ways to swap three images, two are as far apart; of two images' four ways, all."""
+    near = 4 * np.sqrt(0.25 / FLIPS)
+    assert sign_flip_p([1, 1, 1]) == pytest.approx(2 / 8, abs=near)
+    assert sign_flip_p([1, 2, 4]) == pytest.approx(2 / 8, abs=near)
+    assert sign_flip_p([1, 1, -1]) == pytest.approx(1, abs=near)
+    assert sign_flip_p([3, 0, 0]) == 1
+
+
+def test_p_is_never_zero() -> None:
+    assert sign_flip_p(np.ones(100)) == 1 / (FLIPS + 1)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=20, deadline=None)
+def test_a_row_against_itself_has_p_of_one_and_sides_do_not_matter(seed: int) -> None:
+    first, second = (contributions(random_hits(s, 20), "mR") for s in (seed, seed + 1))
+    assert sign_flip_p(weighted_sum([(1, first), (-1, first)]).to_numpy()) == 1
+    one_way = sign_flip_p(weighted_sum([(1, first), (-1, second)]).to_numpy())
+    assert one_way == sign_flip_p(weighted_sum([(1, second), (-1, first)]).to_numpy())
+    assert 0 < one_way <= 1
+
+
+def test_p_is_below_a_level_as_often_as_the_level_says_where_nothing_differs() -> None:
+    generator = np.random.default_rng(0)
+    found = [sign_flip_p(generator.normal(size=60), seed=0) for _ in range(300)]
+    assert np.mean(np.array(found) < 0.1) == pytest.approx(0.1, abs=0.06)
+
+
+def test_an_image_that_one_side_lacks_adds_nothing_to_it() -> None:
+    first, second = pd.Series({"a": 1.0, "b": 2.0}), pd.Series({"b": 5.0, "c": 1.0})
+    assert weighted_sum([(1, first), (-0.5, second)]).to_dict() == {"a": 1.0, "b": -0.5, "c": -0.5}
