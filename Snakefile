@@ -17,6 +17,7 @@ include: "workflow/rules/translation.smk"
 include: "workflow/rules/words.smk"
 include: "workflow/rules/training.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
@@ -25,3 +26,4 @@ rule all:
         "results/table1.csv",
         "results/lessons/table1.csv",
         expand("results/{table}.csv", table=TABLES),
+        "results/report.html",

@@ -6,6 +6,7 @@ import sys
 
 import pipeline.captions.commands
 import pipeline.images.commands
+import pipeline.report.commands
 import pipeline.retrieval.commands
 import pipeline.sources.commands
 import pipeline.sources.demo.commands
@@ -25,6 +26,7 @@ ROOMS = (
     pipeline.training.commands,
     pipeline.retrieval.commands,
     pipeline.tables.commands,
+    pipeline.report.commands,
 )
 
 

@@ -35,6 +35,9 @@ STAGES = {
     "evaluate": ["pipeline.retrieval.evaluate"],
     "tabulate": ["pipeline.tables.tabulate"],
     "parameters": ["pipeline.tables.parameters"],
+    "judge-claims": ["pipeline.tables.claims"],
+    "figure": ["pipeline.report.figures"],
+    "report": ["pipeline.report.report"],
     "count-captions": ["pipeline.tables.data"],
     "vocabulary-overlap": ["pipeline.tables.overlap"],
 }

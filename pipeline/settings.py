@@ -38,6 +38,9 @@ _OF_SOURCE = {
 }
 _OPTIONAL = {"own": ("draw_seed",)}
 
+# Tables beside those of config/tables; each is a file of results/ with a comparison.
+OTHER_TABLES = ("table1", "lessons/table1")
+
 # Experiment blocks that are None for an experiment that does not use them.
 SWITCHED = ("neighborhood", "classifier")
 
@@ -59,6 +62,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
         "tables": {path.stem: _read(path) for path in sorted((folder / "tables").glob("*.yaml"))},
     }
     settings = overlaid(settings, _typed(user))
+    settings.setdefault("report", [*settings["tables"], *OTHER_TABLES])
     mistakes = [_described(error) for error in Draft202012Validator(schema).iter_errors(settings)]
     raise_together(mistakes, "The configuration has mistakes:")
     named = settings["datasets"].items()
@@ -191,6 +195,25 @@ def claim_settings(settings: Settings) -> Settings:
     }
 
 
+def report_settings(settings: Settings, folder: Path) -> Settings:
+    """What the report tells of the configuration.
+
+    Args:
+        folder: the folder config/, of whose scales the report tells too.
+    """
+    known = [*settings["tables"], *OTHER_TABLES]
+    chosen = ("scale", "seeds", "tables", "images", "model", "training")
+    return {
+        **{key: settings[key] for key in chosen},
+        "own_origins": {dataset: data["own_origins"] for dataset, data in settings["datasets"].items()},
+        "missing": [name for name in known if name not in settings["report"]],
+        "scales": {
+            name: _read(folder / "scales" / f"{name}.yaml")["datasets"] for name in ("demo", "pilot", "paper")
+        }
+        | {settings["scale"]: settings["datasets"]},
+    }
+
+
 def count_settings(settings: Settings) -> Settings:
     """What counting the captions takes."""
     datasets = {
@@ -262,6 +285,9 @@ def _contradictions(settings: Settings) -> Iterator[str]:
         yield "images.crop: larger than images.resize, so that crops do not fit the image"
     for name, experiment in settings["experiments"].items():
         yield from _vector_contradictions(f"experiments.{name}", settings, experiment)
+    for name in settings["report"]:
+        if name not in (known := [*settings["tables"], *OTHER_TABLES]):
+            yield f"report: no table {name!r}{_meant(name, known)}"
     yield from _unknown_columns(settings)
     yield from _unknown_experiments(settings)
 

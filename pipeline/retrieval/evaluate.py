@@ -56,7 +56,7 @@ def evaluate(
     torch.set_num_threads(settings["threads"])
     model, saved = load_model(model_file)
     vocabularies = read_vocabularies(words, saved.settings["languages"])
-    _check_vocabularies(saved, vocabularies, model_file)
+    check_vocabularies(saved, vocabularies, model_file)
     own = own_sentences(sentences, saved.settings)
     _check_choice_of_epoch(model, saved, own, vocabularies, features)
     if translated_queries:
@@ -144,7 +144,8 @@ def untranslated(originals: pd.DataFrame, translated: pd.DataFrame) -> pd.DataFr
     return rows.loc[missing.index.repeat(missing.astype(int))].assign(tokens="")
 
 
-def _check_vocabularies(saved: Saved, vocabularies: Mapping[str, Vocabulary], path: Path) -> None:
+def check_vocabularies(saved: Saved, vocabularies: Mapping[str, Vocabulary], path: Path) -> None:
+    """Raise an `InputError` where a model was trained with other words than it is asked with."""
     wrong = [
         f"{language!r}: the --words file is not the one the model was trained with"
         for language, vocabulary in vocabularies.items()

@@ -1,10 +1,17 @@
 rule tabulate:
     input:
         evaluations=evaluations,
+        ranks=lambda wildcards: ranks_beside(evaluations(wildcards)),
         papers="pipeline/tables/papers.csv",
     output:
-        table="results/{table}.csv",
-        comparison="results/comparison/{table}.csv",
+        table=report(
+            "results/{table}.csv", caption="../captions/table.rst", category="Tables"
+        ),
+        comparison=report(
+            "results/comparison/{table}.csv",
+            caption="../captions/comparison.rst",
+            category="Beside the paper",
+        ),
     log:
         "work/logs/tables/{table}.log",
     wildcard_constraints:
@@ -70,4 +77,27 @@ rule vocabulary_overlap:
     shell:
         "python -m pipeline vocabulary-overlap --translation {params.translation:q} "
         "--comparable {params.comparable:q} --minimum-count 4 --scale {params.scale} --papers {input.papers:q} "
+        "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
+
+
+rule parameters:
+    input:
+        papers="pipeline/tables/papers.csv",
+    output:
+        table="results/parameters.csv",
+        comparison="results/comparison/parameters.csv",
+    log:
+        "work/logs/tables/parameters.log",
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    params:
+        settings=as_json(
+            configuration.parameter_settings(Path(workflow.basedir, "config"))
+        ),
+        code=code.digest("parameters"),
+    message:
+        "Counting the parameters of the models"
+    shell:
+        "python -m pipeline parameters --settings {params.settings:q} --papers {input.papers:q} "
         "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"

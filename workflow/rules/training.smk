@@ -71,7 +71,8 @@ rule evaluate:
         words=vocabularies,
         queries=translated_queries,
     output:
-        "work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-{queries}.json",
+        evaluation="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-{queries}.json",
+        ranks="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-{queries}-ranks.csv.gz",
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-{queries}.log",
     benchmark:
@@ -89,27 +90,4 @@ rule evaluate:
     shell:
         "python -m pipeline evaluate --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
-        "--translated-queries {input.queries:q} --output {output:q} > {log:q} 2>&1"
-
-
-rule parameters:
-    input:
-        papers="pipeline/tables/papers.csv",
-    output:
-        table="results/parameters.csv",
-        comparison="results/comparison/parameters.csv",
-    log:
-        "work/logs/tables/parameters.log",
-    localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
-    params:
-        settings=as_json(
-            configuration.parameter_settings(Path(workflow.basedir, "config"))
-        ),
-        code=code.digest("parameters"),
-    message:
-        "Counting the parameters of the models"
-    shell:
-        "python -m pipeline parameters --settings {params.settings:q} --papers {input.papers:q} "
-        "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
+        "--translated-queries {input.queries:q} --output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"

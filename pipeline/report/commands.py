@@ -1,0 +1,80 @@
+"""Commands of the report room."""
+
+import argparse
+import json
+from pathlib import Path
+
+
+def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `figure` and `report`."""
+    figure = subparsers.add_parser("figure", help="a page of retrieved test examples (MULE, Figures 3 and 4)")
+    figure.add_argument("--settings", type=json.loads, required=True, help="JSON: number, seed, threads")
+    figure.add_argument("--model", type=Path, required=True)
+    figure.add_argument("--features", type=Path, required=True)
+    figure.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")
+    figure.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
+    figure.add_argument("--images", type=Path, nargs="*", default=[], help="folders with the images")
+    figure.add_argument("--output", type=Path, required=True, help="HTML to write")
+    figure.set_defaults(run=_figure)
+
+    report = subparsers.add_parser("report", help="all that was measured on one self-contained page")
+    report.add_argument("--settings", type=json.loads, required=True, help="JSON")
+    report.add_argument(
+        "--comparisons", nargs="+", required=True, metavar="TABLE=CSV", help="what `tabulate` made"
+    )
+    report.add_argument(
+        "--claims", type=Path, required=True, help="what `judge-claims` made, one claim a line"
+    )
+    report.add_argument(
+        "--claim-comparisons", type=Path, required=True, help="the same, one comparison a line"
+    )
+    report.add_argument("--figures", type=Path, nargs="*", default=[], help="pages that `figure` made")
+    report.add_argument("--curves", type=Path, nargs="*", default=[], help="training curves")
+    report.add_argument("--captions", nargs="*", default=[], metavar="DATASET=CSV", help="caption tables")
+    report.add_argument(
+        "--benchmarks", type=Path, required=True, help="folder of Snakemake's benchmark files"
+    )
+    report.add_argument("--sources", type=Path, required=True, help="CSV of published files")
+    report.add_argument("--found", type=Path, required=True, help="folder that they are fetched to")
+    report.add_argument("--output", type=Path, required=True, help="HTML to write")
+    report.set_defaults(run=_report)
+
+
+def _figure(arguments: argparse.Namespace) -> None:
+    from pipeline.report.figures import draw_figure
+
+    draw_figure(
+        arguments.settings,
+        arguments.model,
+        arguments.features,
+        arguments.words,
+        arguments.sentences,
+        arguments.images,
+        arguments.output,
+    )
+
+
+def _report(arguments: argparse.Namespace) -> None:
+    from pipeline.report.report import Inputs, write_report
+
+    inputs = Inputs(
+        _named(arguments.comparisons),
+        arguments.claims,
+        arguments.claim_comparisons,
+        arguments.figures,
+        arguments.curves,
+        _named(arguments.captions),
+        arguments.benchmarks,
+        arguments.sources,
+        arguments.found,
+    )
+    write_report(arguments.settings, inputs, arguments.output)
+
+
+def _named(given: list[str]) -> dict[str, Path]:
+    """Files by the name before their `=`."""
+    from pipeline.errors import raise_together
+
+    wrong = [item for item in given if not all(item.partition("="))]
+    raise_together((f"found {item!r}" for item in wrong), "Expected NAME=FILE:")
+    return {name: Path(path) for name, _, path in (item.partition("=") for item in given)}

@@ -1,0 +1,161 @@
+"""MULE, Figures 3 and 4: for test images the nearest sentences, and for sentences the nearest images."""
+
+import base64
+import io
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+
+from pipeline.images.extract import find_images
+from pipeline.models.saved import load_model
+from pipeline.report.pages import write_page
+from pipeline.retrieval.embed import embed_images, embed_sentences
+from pipeline.retrieval.evaluate import check_vocabularies
+from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+
+log = logging.getLogger("pipeline")
+
+OF_EACH = 3  # images of which all languages are right, and as many of which one is wrong
+NEAREST = 4  # images shown for a sentence
+SIDE = 240  # pixels of a thumbnail's longer side
+QUALITY = 80  # of its JPEG
+
+Numbers = NDArray[np.int64]
+
+
+def draw_figure(
+    settings: Mapping[str, Any],
+    model_file: Path,
+    features: Path,
+    words: Sequence[Path],
+    sentences: Sequence[Path],
+    images: Sequence[Path],
+    output: Path,
+) -> None:
+    """Write a page of examples from the test split, chosen by seed: some right, some wrong.
+
+    Args:
+        settings: `number`, the figure's in the paper; `seed`, of the choice; `threads`.
+        model_file: a trained model of several languages.
+        features: image features. words: one vocabulary a language. sentences: own captions, tokenised.
+        images: folders with the images; none where only their features are at hand, then no picture is shown.
+    """
+    torch.set_num_threads(settings["threads"])
+    model, saved = load_model(model_file)
+    vocabularies = read_vocabularies(words, saved.settings["languages"])
+    check_vocabularies(saved, vocabularies, model_file)
+    own = own_sentences(sentences, saved.settings)
+    corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
+    add_features(corpus, features, saved.settings)
+    seen = embed_images(model, corpus)
+    said = {
+        language: Said(
+            (seen @ embed_sentences(model, language, part).T).numpy(), part.image, _texts(own[language])
+        )
+        for language, part in corpus.languages.items()
+    }
+    generator = np.random.default_rng(settings["seed"])
+    examples = _images(said, corpus.images, generator)
+    queries = [
+        _query(one, code, corpus.images, right, generator) for code, one in said.items() for right in (1, 0)
+    ]
+    shown = {one["image"] for one in examples}
+    shown |= {near["image"] for query in queries if query for near in [*query["nearest"], query["own"]]}
+    values = {
+        **{key: saved.settings[key] for key in ("scale", "dataset", "experiment")},
+        "number": settings["number"],
+        "seed": saved.settings["seed"],
+        "chosen_by": settings["seed"],
+        "test_images": len(corpus.images),
+        "examples": examples,
+        "queries": [query for query in queries if query],
+        "pictures": thumbnails(images, sorted(shown)),
+    }
+    write_page(output, "figure.html.j2", values)
+
+
+class Said:
+    """One language's test sentences: similarities (images, sentences), rows of their images, texts."""
+
+    def __init__(self, similarity: NDArray[np.float32], image_of: Numbers, texts: list[str]):
+        self.similarity, self.image_of, self.texts = similarity, image_of, texts
+        self.nearest: Numbers = similarity.argmax(axis=1)  # sentence nearest to each image
+        self.found: Numbers = similarity.argmax(axis=0)  # image nearest to each sentence
+
+
+def thumbnails(folders: Sequence[Path], names: list[str]) -> dict[str, str]:
+    """Small pictures as data URIs, by image; none without folders."""
+    if not folders:
+        return {}
+    paths: dict[str, Path] = {}
+    for folder in folders:
+        paths |= find_images(folder, names)
+    return {name: _data_uri(path) for name, path in paths.items()}
+
+
+def _data_uri(path: Path) -> str:
+    with Image.open(path) as image:
+        small = image.convert("RGB")
+    small.thumbnail((SIDE, SIDE))
+    held = io.BytesIO()
+    small.save(held, "JPEG", quality=QUALITY, optimize=True)
+    return f"data:image/jpeg;base64,{base64.b64encode(held.getvalue()).decode()}"
+
+
+def _texts(own: pd.DataFrame) -> list[str]:
+    """Captions of the test split in the order of the corpus: by image, an image's as they stand."""
+    test = own[own["split"] == "test"].sort_values("image", kind="stable")
+    return list(test["caption"])
+
+
+def _images(
+    said: Mapping[str, Said], images: list[str], generator: np.random.Generator
+) -> list[dict[str, Any]]:
+    """Test images with each language's nearest sentence: some right in all languages, then some not."""
+    rows = np.arange(len(images))
+    right = np.all([one.image_of[one.nearest] == rows for one in said.values()], axis=0)
+    chosen = [row for of in (rows[right], rows[~right]) for row in _drawn(of, OF_EACH, generator)]
+    return [
+        {
+            "image": images[row],
+            "sentences": [
+                {
+                    "language": language,
+                    "text": one.texts[one.nearest[row]],
+                    "right": bool(one.image_of[one.nearest[row]] == row),
+                }
+                for language, one in said.items()
+            ],
+        }
+        for row in chosen
+    ]
+
+
+def _query(
+    said: Said, language: str, images: list[str], right: int, generator: np.random.Generator
+) -> dict[str, Any] | None:
+    """A sentence whose nearest image is its own, or is not; None where there is none such."""
+    drawn = _drawn(np.flatnonzero((said.found == said.image_of) == bool(right)), 1, generator)
+    if not drawn:
+        return None
+    (row,) = drawn
+    order = np.argsort(-said.similarity[:, row], kind="stable")
+    own = said.image_of[row]
+    return {
+        "language": language,
+        "text": said.texts[row],
+        "nearest": [{"image": images[near], "right": bool(near == own)} for near in order[:NEAREST]],
+        "own": {"image": images[own], "right": True},
+        "rank": int(np.flatnonzero(order == own)[0]) + 1,
+    }
+
+
+def _drawn(rows: Numbers, most: int, generator: np.random.Generator) -> list[int]:
+    return sorted(generator.choice(rows, min(most, len(rows)), replace=False).tolist())

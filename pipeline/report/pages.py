@@ -1,0 +1,53 @@
+"""Pages from templates: everything escaped, style inside, nothing fetched, so that a page opens offline."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from pipeline.errors import InputError
+from pipeline.files import existing, written_beside
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+LANGUAGES = {
+    "ar": "Arabic",
+    "af": "Afrikaans",
+    "cs": "Czech",
+    "de": "German",
+    "en": "English",
+    "fr": "French",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "ru": "Russian",
+    "zh": "Chinese",
+}
+
+
+def write_page(output: Path, template: str, values: dict[str, Any]) -> None:
+    """Render a template into a page, whole or not at all; a value that is missing is an error."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"language": lambda code: LANGUAGES.get(code, code), "tag": language_tag}
+    with written_beside(output) as temporary:
+        temporary.write_text(environment.get_template(template).render(values), encoding="utf-8")
+
+
+def language_tag(code: str) -> str:
+    """The value of `lang`, by which a browser picks fonts; the data sets' Chinese is simplified."""
+    return "zh-Hans" if code == "zh" else code
+
+
+def main_of(page: Path) -> str:
+    """What stands within <main> of a page of ours, to be shown in another."""
+    existing(page, "the page", "Make it first.")
+    found = re.search(r"<main>(.*)</main>", page.read_text(encoding="utf-8"), re.DOTALL)
+    if not found:
+        raise InputError(f"{page}: no page of this project (it has no <main>). Make it again.")
+    return found[1]

@@ -1,0 +1,105 @@
+TEMPLATES = sorted(map(str, Path(workflow.basedir).glob("pipeline/report/templates/*")))
+
+
+rule judge_claims:
+    input:
+        evaluations=reported_evaluations,
+        ranks=ranks_beside(reported_evaluations()),
+        claims="config/claims/mule.yaml",
+    output:
+        claims=report(
+            "results/claims.csv", caption="../captions/claims.rst", category="Claims"
+        ),
+        comparison=report(
+            "results/comparison/claims.csv",
+            caption="../captions/claim-comparisons.rst",
+            category="Claims",
+        ),
+    log:
+        "work/logs/tables/claims.log",
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    params:
+        settings=as_json(configuration.claim_settings(SETTINGS)),
+        code=code.digest("judge-claims"),
+    message:
+        "Judging the paper's claims"
+    shell:
+        "python -m pipeline judge-claims --settings {params.settings:q} --evaluations {input.evaluations:q} "
+        "--claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} > {log:q} 2>&1"
+
+
+rule figure:
+    input:
+        unpack(figure_inputs),
+        templates=TEMPLATES,
+    output:
+        report(
+            "results/figure{number}.html",
+            caption="../captions/figure.rst",
+            category="Figures",
+        ),
+    log:
+        "work/logs/figures/figure{number}.log",
+    wildcard_constraints:
+        number="|".join(FIGURES),
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        settings=lambda wildcards: as_json(
+            {"number": int(wildcards.number), "seed": 0, "threads": 1}
+        ),
+        code=code.digest("figure"),
+    message:
+        "Drawing Figure {wildcards.number}"
+    shell:
+        "python -m pipeline figure --settings {params.settings:q} --model {input.model:q} "
+        "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
+        "--images {input.images:q} --output {output:q} > {log:q} 2>&1"
+
+
+# Run times and fetched files are looked at as they are; they are no reason to write the report again.
+rule report:
+    input:
+        comparisons=expand("results/comparison/{table}.csv", table=SETTINGS["report"]),
+        claims="results/claims.csv",
+        claim_comparisons="results/comparison/claims.csv",
+        figures=reported_figures,
+        curves=reported_curves,
+        captions=expand(
+            "work/{scale}/{dataset}/captions.csv",
+            scale=SCALE,
+            dataset=reported_datasets(),
+        ),
+        sources="workflow/sources.csv",
+        templates=TEMPLATES,
+    output:
+        report(
+            "results/report.html", caption="../captions/report.rst", category="Report"
+        ),
+    log:
+        "work/logs/report.log",
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    params:
+        settings=report_options(),
+        comparisons=lambda wildcards, input: [
+            f"{name}={path}"
+            for name, path in zip(SETTINGS["report"], input.comparisons)
+        ],
+        captions=lambda wildcards, input: [
+            f"{name}={path}" for name, path in zip(reported_datasets(), input.captions)
+        ],
+        code=code.digest("report"),
+    message:
+        "Writing {output}"
+    shell:
+        "python -m pipeline report --settings {params.settings:q} --comparisons {params.comparisons:q} "
+        "--claims {input.claims:q} --claim-comparisons {input.claim_comparisons:q} --figures {input.figures:q} "
+        "--curves {input.curves:q} --captions {params.captions:q} --benchmarks work/logs/{SCALE} "
+        "--sources {input.sources:q} --found work/sources --output {output:q} > {log:q} 2>&1"
