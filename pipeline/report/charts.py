@@ -1,5 +1,6 @@
 """Small charts as inline SVG and HTML: colours come from the page's style, so they follow dark and light."""
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -69,14 +70,15 @@ def intervals(rows: Sequence[Mapping[str, Any]], low: float, high: float) -> lis
 def axis(low: float, high: float) -> tuple[float, float]:
     """Ends of an axis around values, at round numbers."""
     step = _step((high - low) or 1.0, 4)
-    return step * (low // step), step * (-(-high // step) if high > low else high // step + 1)
+    lowest = math.floor(low / step)
+    return step * lowest, step * max(math.ceil(high / step), lowest + 1)
 
 
 def ticks(low: float, high: float, most: int) -> list[float]:
     """Round numbers between two ends, `most` + 1 at most."""
     step = _step(high - low, most)
-    first = -(-low // step)
-    return [round(step * number, 6) for number in range(int(first), int(high // step) + 1)]
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(step * number, 6) for number in range(first, last + 1)]
 
 
 def _step(length: float, most: int) -> float:

@@ -1,0 +1,133 @@
+"""The report and the figures of a small real run, opened in a real browser at desktop and phone width."""
+
+import os
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.browser import CHROMIUM, measured, photograph
+from tests.project import Project, copied
+
+pytestmark = pytest.mark.integration
+
+COLUMNS = {"multi30k": ["en", "de", "fr", "cs"], "mscoco": ["en", "zh", "ja"]}
+ROWS = [
+    {"row": 1, "method": "PARALLEL-EmbN", "experiment": "parallel-embn"},
+    {"row": 2, "method": "MULE EmbN - Full", "experiment": "mule-full"},
+]
+PAGES = ("report", "figure3", "figure4")
+
+needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="no Chromium here: apt-get install chromium")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project whose report has been made of one small table of its own."""
+    project = copied(tmp_path_factory.mktemp("pages"))
+    table = {"paper": "mule", "table": 4, "columns": COLUMNS, "rows": ROWS}
+    project.configure(
+        scale="demo", seeds=[0, 1], sources={"scenes": 60}, tables={"mine": table}, report=["mine"]
+    )
+    project.make("results/report.html")
+    return project
+
+
+def page(project: Project, name: str) -> Path:
+    return project.folder / "results" / f"{name}.html"
+
+
+def test_the_report_trains_only_what_its_tables_name(made: Project) -> None:
+    assert made.would_run("results/report.html") == {}
+    experiments = (made.folder / "work/demo/multi30k/experiments").iterdir()
+    assert sorted(path.name for path in experiments) == ["mule-full", "parallel-embn"]
+    text = page(made, "report").read_text(encoding="utf-8")
+    assert "snakemake results/table11.csv" in text
+    for section in (
+        "claims",
+        "mine",
+        "figure3",
+        "figure4",
+        "curves",
+        "scales",
+        "sources",
+        "versions",
+        "times",
+    ):
+        assert f'id="{section}"' in text
+
+
+def test_claims_are_judged_on_what_was_measured(made: Project) -> None:
+    claims = pd.read_csv(made.folder / "results/claims.csv", index_col="id")
+    assert len(claims) == 61
+    assert claims.loc["M28", "verdict"] in ("holds", "does not hold")  # mule-full against parallel-embn
+    assert claims.loc[
+        "M11", "reason"
+    ] == "embn-en on multi30k is in none of the tables that `report` names; " + (
+        "; ".join(
+            f"embn-{code} on multi30k is in none of the tables that `report` names"
+            for code in ("de", "fr", "cs")
+        )
+    )
+    lines = pd.read_csv(made.folder / "results/comparison/claims.csv").query("id == 'M28'")
+    table = pd.read_csv(made.folder / "results/comparison/mine.csv").query("metric == 'mR' and row == 2")
+    means = table.set_index(["dataset", "language"])["measured"]
+    for line in lines.to_dict("records"):
+        assert line["measured_greater"] == pytest.approx(means["mscoco", line["language"]], abs=0.06)
+
+
+def test_pages_need_nothing_else(made: Project) -> None:
+    for name in PAGES:
+        text = page(made, name).read_text(encoding="utf-8")
+        assert "<script" not in text
+        assert not re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', text)
+        assert 'lang="en-GB"' in text
+    assert 'lang="zh-Hans"' in page(made, "figure4").read_text(encoding="utf-8")
+    assert 'lang="ja"' in page(made, "figure4").read_text(encoding="utf-8")
+
+
+def test_a_figure_is_drawn_again_the_same(made: Project) -> None:
+    before = page(made, "figure3").read_bytes()
+    made.make("results/figure3.html", "--forcerun", "figure")
+    assert page(made, "figure3").read_bytes() == before
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_its_window_and_every_picture_is_seen(
+    made: Project, tmp_path: Path, name: str, width: int
+) -> None:
+    found = measured(page(made, name), width, tmp_path)
+    assert found["width"] == width
+    assert found["page_width"] == width, found["outside"]
+    assert found["outside"] == []
+    assert found["pictures"] > 6
+    assert found["broken"] == 0
+    assert found["fonts"] == "loaded"
+    assert found["elsewhere"] == []
+    folder = Path(os.environ.get("MULTILINGUAL_SCREENSHOTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    picture = photograph(
+        page(made, name), width, min(found["page_height"], 12000), folder / f"{name}-{width}.png"
+    )
+    assert picture.stat().st_size > 20_000
+
+
+@needs_chromium
+def test_a_page_that_is_too_wide_or_lacks_a_picture_is_noticed(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.html"
+    bad.write_text('<!doctype html><body><p style="width:700px">wide</p><img src="none.png">')
+    found = measured(bad, 390, tmp_path)
+    assert found["page_width"] > 390
+    assert found["broken"] == 1
+    assert found["outside"]
+
+
+def test_snakemakes_own_report_holds_tables_figures_and_claims(made: Project, tmp_path: Path) -> None:
+    done = made.snakemake("--report", str(tmp_path / "snakemake.html"), "results/report.html")
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (tmp_path / "snakemake.html").read_text(encoding="utf-8")
+    for said in ("a verdict on our numbers", "the nearest sentence in each language", "95% interval"):
+        assert said in text

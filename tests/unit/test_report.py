@@ -1,0 +1,237 @@
+"""The report on inputs written by hand: what a reader sees is what was measured."""
+
+import hashlib
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from pipeline import settings as configuration
+from pipeline.errors import InputError
+from pipeline.report import charts
+from pipeline.report.figures import SIDE, Said, _images, _query, thumbnails
+from pipeline.report.pages import main_of, write_page
+from pipeline.report.report import Inputs, natural, write_report
+from pipeline.report.tables import of_comparison
+from pipeline.tables.claims import judge_claims
+from pipeline.tables.tabulate import tabulate
+from tests.evaluated import Key, write_evaluations
+
+ROOT = Path(__file__).parents[2]
+PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
+
+PARALLEL = {"section": "(a)", "row": 2, "group": "FastText (Baseline)", "method": "PARALLEL-EmbN"}
+FULL = {"section": "(d)", "row": 11, "group": "MULE (Ours)", "method": "Full <b>"}
+
+# Two rows of Table 2 in two of its languages.
+ROWS = [{**PARALLEL, "experiment": "parallel-embn"}, {**FULL, "experiment": "mule-full"}]
+TABLE = {"paper": "mule", "table": 2, "columns": {"multi30k": ["de", "fr"]}, "rows": ROWS}
+TEST: dict[Key, dict[str, float]] = {
+    ("multi30k", "parallel-embn", "own", 0): {"de": 55.0, "fr": 30.0},
+    ("multi30k", "mule-full", "own", 0): {"de": 50.0, "fr": 40.0},
+}
+
+
+def report(folder: Path, **user: Any) -> str:
+    """The report's text, of one table; also a counted table, a figure, a curve, a benchmark and a source."""
+    loaded = configuration.load(
+        {"scale": "demo", "tables": {"mine": TABLE}, "report": ["mine", "table1"], **user}, ROOT / "config"
+    )
+    paths = write_evaluations(folder, TEST, images=100)
+    tabulate(
+        configuration.table_settings(loaded, "mine"), paths, PAPERS, folder / "mine.csv", folder / "c.csv"
+    )
+    claims = folder / "claims.csv", folder / "claim-comparisons.csv"
+    judge_claims(configuration.claim_settings(loaded), paths, ROOT / "config/claims/mule.yaml", *claims)
+    counted = {
+        "table": 1,
+        "dataset": "multi30k",
+        "language": "de",
+        "metric": "images",
+        "measured": 600,
+        "paper": "29K",
+    }
+    pd.DataFrame([counted]).to_csv(folder / "table1.csv", index=False)
+    (folder / "figure3.html").write_text("<main><p>a figure</p></main>")
+    curves = folder / "multi30k" / "experiments" / "mule-full" / "seed0" / "curves.csv"
+    curves.parent.mkdir(parents=True)
+    pd.DataFrame({"epoch": [1, 2, 3], "val_mR_de": [10, 30, 45.0], "val_mR_fr": [5, 20, 35.0]}).to_csv(curves)
+    (folder / "logs" / "multi30k").mkdir(parents=True)
+    (folder / "logs" / "multi30k" / "mule-full-0-train.tsv").write_text("s\tmax_rss\n90.5\t471.26\n")
+    (folder / "found").mkdir()
+    (folder / "found" / "a.txt").write_text("a")
+    listed = [
+        ("texts", "a.txt", hashlib.sha256(b"a").hexdigest()),
+        ("texts", "b.txt", "0" * 64),
+        ("other", "c", ""),
+    ]
+    sources = pd.DataFrame(listed, columns=["dataset", "file", "sha256"]).assign(licence="free")
+    sources.to_csv(folder / "sources.csv", index=False)
+    inputs = Inputs(
+        {"mine": folder / "c.csv", "table1": folder / "table1.csv"},
+        *claims,
+        [folder / "figure3.html"],
+        [curves],
+        {"multi30k": folder / "sources.csv"},
+        folder / "logs",
+        folder / "sources.csv",
+        folder / "found",
+    )
+    told = configuration.report_settings(loaded, ROOT / "config")
+    write_report({**told, "files": ["a.txt", "b.txt"]}, inputs, folder / "report.html")
+    return (folder / "report.html").read_text(encoding="utf-8")
+
+
+def plain(html: str) -> str:
+    """What a reader reads."""
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", html, flags=re.DOTALL)))
+
+
+def test_a_table_has_the_papers_number_beside_ours_and_the_best_of_each_in_bold(tmp_path: Path) -> None:
+    html = report(tmp_path)
+    section = html[html.index('<section id="mine">') : html.index('<section id="table1">')]
+    cells = re.findall(r'<td class="number[^"]*">(.*?)</td>', section)
+    assert cells == [
+        "<b>55.0</b>", '<b>61.6</b>', "30.0", "52.0",
+        "50.0", "61.4", "<b>40.0</b>", "<b>56.4</b>",
+    ]  # fmt: skip
+    assert "multi30k German" in plain(section)
+    assert "Full &lt;b&gt;" in section and "Full <b>" not in section
+
+
+def test_the_report_says_what_its_numbers_are_worth(tmp_path: Path) -> None:
+    text = plain(report(tmp_path))
+    assert "only the order of rows and the sign of differences can be compared" in text
+    assert "61.6" in text  # the paper's number is shown all the same
+
+
+def test_everything_asked_for_is_there(tmp_path: Path) -> None:
+    text = plain(report(tmp_path))
+    for said in (
+        "a figure",
+        "600 29K",  # a counted table, line by line
+        "texts : 1 of 2 files there; free",
+        "there, as listed",
+        "not there",
+        hashlib.sha256((tmp_path / "sources.csv").read_bytes()).hexdigest(),
+        "mule-full-0-train 90.5 471",
+        "snakemake results/table11.csv --cores all",
+        "snakemake results/lessons/table1.csv --cores all",
+        "numpy " + np.__version__,
+        "M20",
+    ):
+        assert said in text, said
+    assert "snakemake results/table1.csv" not in text
+
+
+def test_a_claims_verdict_and_p_are_shown(tmp_path: Path) -> None:
+    text = plain(report(tmp_path))
+    assert re.search(r"M19 Tables 2 With NC, LC and LP German .*? does not hold −5.0, p 0\.\d{3} ", text)
+    assert "no experiment" in text or "in none of the tables" in text
+
+
+def test_a_mistyped_table_in_report_is_one_clear_message() -> None:
+    with pytest.raises(InputError, match="report: no table 'tabel2', did you mean 'table2'"):
+        configuration.load({"scale": "demo", "report": ["tabel2"]}, ROOT / "config")
+
+
+def test_tables_are_in_the_papers_order() -> None:
+    names = ["table10", "lessons/table1", "table2", "table1"]
+    assert sorted(names, key=natural) == ["table1", "table2", "table10", "lessons/table1"]
+
+
+def test_a_dot_stands_where_its_number_is() -> None:
+    (row,) = charts.intervals([{"measured": 30.0, "low": 20.0, "high": 45.0}], 10, 60)
+    assert (row["from"], row["dot"], row["width"]) == (20, 40, 50)
+
+
+def test_axes_and_ticks_are_round_and_hold_the_values() -> None:
+    assert charts.axis(23.4, 71.2) == (20, 80)
+    assert charts.axis(0, 44) == (0, 60)
+    assert charts.axis(30, 30) == (30, 30.5)
+    assert charts.ticks(20, 80, 5) == [20, 40, 60, 80]
+    assert charts.ticks(0, 1, 5) == [0, 0.2, 0.4, 0.6, 0.8, 1]
+
+
+def test_a_curve_begins_at_the_first_epoch_and_ends_at_the_last() -> None:
+    svg = charts.curves({"de": [pd.Series([0.0, 50.0], index=[1, 2])]}, 50, "curve")
+    (points,) = re.findall(r'points="([^"]+)"', svg)
+    first, last = (tuple(map(float, point.split(","))) for point in points.split())
+    assert first == (charts.LEFT, charts.HEIGHT - charts.BOTTOM)
+    assert last == (charts.WIDTH - 6, charts.TOP)
+
+
+def said() -> dict[str, Said]:
+    """Three images; English finds the first two, French the first alone. Similarities (images, sentences)."""
+    english = np.array([[0.9, 0.1, 0.2], [0.1, 0.8, 0.3], [0.5, 0.6, 0.4]], dtype=np.float32)
+    french = np.array([[0.9, 0.1, 0.2], [0.7, 0.2, 0.1], [0.0, 0.9, 0.3]], dtype=np.float32)
+    rows = np.arange(3)
+    return {
+        "en": Said(english, rows, ["one", "two", "three"]),
+        "fr": Said(french, rows, ["un", "deux", "trois"]),
+    }
+
+
+def test_images_are_right_where_the_nearest_sentence_is_their_own() -> None:
+    found = _images(said(), ["a", "b", "c"], np.random.default_rng(0))
+    texts = {
+        one["image"]: [(sentence["text"], sentence["right"]) for sentence in one["sentences"]]
+        for one in found
+    }
+    assert texts == {
+        "a": [("one", True), ("un", True)],
+        "b": [("two", True), ("un", False)],
+        "c": [("two", False), ("deux", False)],
+    }
+    assert found[0]["image"] == "a"  # those that are right come first
+
+
+def test_a_sentence_has_its_nearest_images_and_its_own_marked() -> None:
+    generator = np.random.default_rng(0)
+    wrong = _query(said()["fr"], "fr", ["a", "b", "c"], 0, generator)
+    assert wrong and wrong["text"] == "deux"
+    nearest = [(near["image"], near["right"]) for near in wrong["nearest"]]
+    assert nearest == [
+        ("c", False),
+        ("b", True),
+        ("a", False),
+    ]
+    assert (wrong["rank"], wrong["own"]["image"]) == (2, "b")
+    every = {"en": Said(np.eye(3, dtype=np.float32), np.arange(3), ["x", "y", "z"])}
+    assert _query(every["en"], "en", ["a", "b", "c"], 0, generator) is None
+
+
+def test_thumbnails_are_small_pictures_inside_the_page(tmp_path: Path) -> None:
+    Image.new("RGB", (900, 300), "red").save(tmp_path / "a.png")
+    uri = thumbnails([tmp_path], ["a"])["a"]
+    assert uri.startswith("data:image/jpeg;base64,")
+    assert len(uri) < 4000
+    assert SIDE == 240
+    assert thumbnails([], ["a"]) == {}
+
+
+def test_captions_are_escaped_and_languages_named(tmp_path: Path) -> None:
+    sentence = {"language": "zh", "text": "<script>alert(1)</script>一只狗", "right": True}
+    values = {
+        "scale": "demo", "dataset": "d", "experiment": "e", "number": 4, "seed": 0, "chosen_by": 0,
+        "test_images": 2, "examples": [{"image": "a", "sentences": [sentence]}], "queries": [], "pictures": {},
+    }  # fmt: skip
+    write_page(tmp_path / "figure.html", "figure.html.j2", values)
+    text = (tmp_path / "figure.html").read_text(encoding="utf-8")
+    assert '<span lang="zh-Hans">&lt;script&gt;alert(1)&lt;/script&gt;一只狗</span>' in text
+    assert "<script" not in text
+    assert "no picture at hand" in text
+    assert "一只狗" in main_of(tmp_path / "figure.html")
+
+
+def test_a_page_of_another_kind_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "other.html").write_text("<p>hello</p>")
+    with pytest.raises(InputError, match="no page of this project"):
+        main_of(tmp_path / "other.html")
+    with pytest.raises(InputError, match=r"results/mine\.csv"):
+        of_comparison("mine", tmp_path / "none.csv", {"tables": {}})
