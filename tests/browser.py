@@ -66,7 +66,8 @@ def _chromium(page: Path, *options: str) -> str:
     assert CHROMIUM
     command = [
         CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-        "--hide-scrollbars", "--allow-file-access-from-files", "--virtual-time-budget=20000", *options, page.as_uri(),
+        "--hide-scrollbars", "--allow-file-access-from-files", "--virtual-time-budget=20000",
+        *options, page.as_uri(),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -69,7 +69,7 @@ def intervals(rows: Sequence[Mapping[str, Any]], low: float, high: float) -> lis
 
 def axis(low: float, high: float) -> tuple[float, float]:
     """Ends of an axis around values, at round numbers."""
-    step = _step((high - low) or 1.0, 4)
+    step = _step((high - low) or 1.0, 6)
     lowest = math.floor(low / step)
     return step * lowest, step * max(math.ceil(high / step), lowest + 1)
 

@@ -9,7 +9,7 @@ import pandas as pd
 from pipeline.files import existing
 from pipeline.report import charts
 
-HEADS = ("section", "group", "method", "training_data", "single_model")
+ROW = ("section", "group", "method", "training_data", "single_model")
 METRICS = {
     "mR": "mR",
     **{f"i2s_R@{k}": f"I→S R@{k}" for k in (1, 5, 10)},
@@ -43,9 +43,13 @@ def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[
             highest = max((round(cell[key], 1) for cell in cells if cell[key] is not None), default=None)
             for cell in cells:
                 cell[mark] = cell[key] is not None and round(cell[key], 1) == highest
+    # A group stands above its rows, as the paper prints it.
+    shown_above = ("section", "group") if any(row["group"] for row in rows) else ()
     return {
-        "heads": [head for head in HEADS if any(row[head] for row in rows)],
+        "grouped": bool(shown_above),
+        "heads": [head for head in ROW if head not in shown_above and any(row[head] for row in rows)],
         "columns": _columns(columns, settings),
+        "cells": len(columns),
         "metrics": [METRICS[metric] for _, _, metric in columns] if table.get("metrics") == "all" else [],
         "rows": rows,
         "several_seeds": bool((numbers["seeds"] > 1).any()),
@@ -60,7 +64,7 @@ def _row(numbers: pd.DataFrame, columns: Sequence[tuple[str, str, str]]) -> dict
     }
     keys = ("measured", "low", "high", "std", "paper", "difference")
     return {
-        **{head: "" if pd.isna(first[head]) else str(first[head]) for head in HEADS},
+        **{head: "" if pd.isna(first[head]) else str(first[head]) for head in ROW},
         "number": first["row"],
         "cells": [
             {key: None if pd.isna(by_place[place][key]) else float(by_place[place][key]) for key in keys}
@@ -108,8 +112,8 @@ def _plots(means: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> list[dict[
 
 
 def _label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
-    """A row's method, with its section where another row has the same method."""
+    """A row's method, with its section and training data where other rows have the same method."""
     same = [other for other in rows if other["method"] == row["method"]]
-    if len(same) == 1:
-        return str(row["method"])
-    return f"{row['section']} {row['method']}".strip()
+    label = f"{row['section']} {row['method']}".strip() if len(same) > 1 else str(row["method"])
+    alike = [other for other in same if other["section"] == row["section"]]
+    return f"{label} ({row['training_data']})" if len(alike) > 1 and row["training_data"] else label
