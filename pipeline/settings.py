@@ -62,11 +62,11 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
         "tables": {path.stem: _read(path) for path in sorted((folder / "tables").glob("*.yaml"))},
     }
     settings = overlaid(settings, _typed(user))
-    settings.setdefault("report", [*settings["tables"], *OTHER_TABLES])
     mistakes = [_described(error) for error in Draft202012Validator(schema).iter_errors(settings)]
     raise_together(mistakes, "The configuration has mistakes:")
     named = settings["datasets"].items()
     settings["datasets"] = {name: {"stands_for": name, **DATASET_DEFAULTS, **data} for name, data in named}
+    settings.setdefault("report", makeable_tables(settings))
     raise_together(_contradictions(settings), "The configuration has mistakes:")
     return _with_paths_expanded(settings)
 
@@ -195,18 +195,24 @@ def claim_settings(settings: Settings) -> Settings:
     }
 
 
+def makeable_tables(settings: Settings) -> list[str]:
+    """Tables that this configuration has data for, at least for some of their columns."""
+    named = set(stand_ins(settings))
+    found = [name for name, table in settings["tables"].items() if named & set(table["columns"])]
+    return [*found, "table1", *(["lessons/table1"] if "multi30k" in named else [])]
+
+
 def report_settings(settings: Settings, folder: Path) -> Settings:
     """What the report tells of the configuration.
 
     Args:
         folder: the folder config/, of whose scales the report tells too.
     """
-    known = [*settings["tables"], *OTHER_TABLES]
     chosen = ("scale", "seeds", "tables", "images", "model", "training")
     return {
         **{key: settings[key] for key in chosen},
         "own_origins": {dataset: data["own_origins"] for dataset, data in settings["datasets"].items()},
-        "missing": [name for name in known if name not in settings["report"]],
+        "missing": [name for name in makeable_tables(settings) if name not in settings["report"]],
         "scales": {
             name: _read(folder / "scales" / f"{name}.yaml")["datasets"] for name in ("demo", "pilot", "paper")
         }

@@ -16,8 +16,8 @@ from PIL import Image
 from pipeline.images.extract import find_images
 from pipeline.models.saved import load_model
 from pipeline.report.pages import write_page
+from pipeline.retrieval.checks import check_vocabularies
 from pipeline.retrieval.embed import embed_images, embed_sentences
-from pipeline.retrieval.evaluate import check_vocabularies
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 
 log = logging.getLogger("pipeline")

@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 
 from pipeline.captions.table import read_sentences
-from pipeline.errors import InputError, raise_together
+from pipeline.errors import InputError
 from pipeline.files import written_beside
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.saved import Saved, load_model, vocabulary_digest
+from pipeline.models.saved import Saved, load_model
+from pipeline.retrieval.checks import check_vocabularies
 from pipeline.retrieval.embed import embed_images, embed_sentences
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.retrieval.recall import both_ranks, chance_mean_recall, recalls
@@ -142,16 +143,6 @@ def untranslated(originals: pd.DataFrame, translated: pd.DataFrame) -> pd.DataFr
     missing = counts.sub(translated.groupby("image").size(), fill_value=0).reindex(counts.index)
     rows = originals.drop_duplicates("image").set_index("image", drop=False)
     return rows.loc[missing.index.repeat(missing.astype(int))].assign(tokens="")
-
-
-def check_vocabularies(saved: Saved, vocabularies: Mapping[str, Vocabulary], path: Path) -> None:
-    """Raise an `InputError` where a model was trained with other words than it is asked with."""
-    wrong = [
-        f"{language!r}: the --words file is not the one the model was trained with"
-        for language, vocabulary in vocabularies.items()
-        if vocabulary_digest(vocabulary.words) != saved.vocabularies[language]
-    ]
-    raise_together(wrong, f"{path}: vocabularies do not fit; train again or give the right files:")
 
 
 def _check_choice_of_epoch(

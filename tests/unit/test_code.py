@@ -55,10 +55,10 @@ def test_the_recall_code_concerns_evaluation_alone(edit: Edit) -> None:
     assert changed(before) == {"evaluate"}
 
 
-def test_the_model_concerns_training_and_evaluation(edit: Edit) -> None:
+def test_the_model_concerns_training_evaluation_and_figures(edit: Edit) -> None:
     before = digests()
     edit("models/branches.py", "nn.ReLU()", "nn.GELU()")
-    assert changed(before) == {"train", "evaluate", "parameters"}
+    assert changed(before) == {"train", "evaluate", "figure", "parameters"}
 
 
 def test_comments_docstrings_and_layout_concern_nothing(edit: Edit) -> None:

@@ -140,6 +140,15 @@ def test_a_mistyped_table_in_report_is_one_clear_message() -> None:
         configuration.load({"scale": "demo", "report": ["tabel2"]}, ROOT / "config")
 
 
+def test_a_report_is_made_of_the_tables_that_there_are_data_for() -> None:
+    every = configuration.load({"scale": "demo"}, ROOT / "config")["report"]
+    assert set(every) == {*(f"table{number}" for number in range(1, 12)), "lessons/table1"}
+    loaded = configuration.load({"scale": "demo"}, ROOT / "config")
+    without = {**loaded, "datasets": {"mscoco": loaded["datasets"]["mscoco"]}}
+    without_multi30k = {"table1", "table3", "table4", "table9", "table10", "table11"}
+    assert set(configuration.makeable_tables(without)) == without_multi30k
+
+
 def test_tables_are_in_the_papers_order() -> None:
     names = ["table10", "lessons/table1", "table2", "table1"]
     assert sorted(names, key=natural) == ["table1", "table2", "table10", "lessons/table1"]
