@@ -88,6 +88,7 @@ rule report:
         "../../envs/pipeline.yaml"
     params:
         settings=report_options(),
+        benchmarks=f"work/logs/{SCALE}",
         comparisons=lambda wildcards, input: [
             f"{name}={path}"
             for name, path in zip(SETTINGS["report"], input.comparisons)
@@ -101,5 +102,5 @@ rule report:
     shell:
         "python -m pipeline report --settings {params.settings:q} --comparisons {params.comparisons:q} "
         "--claims {input.claims:q} --claim-comparisons {input.claim_comparisons:q} --figures {input.figures:q} "
-        "--curves {input.curves:q} --captions {params.captions:q} --benchmarks work/logs/{SCALE} "
+        "--curves {input.curves:q} --captions {params.captions:q} --benchmarks {params.benchmarks:q} "
         "--sources {input.sources:q} --found work/sources --output {output:q} > {log:q} 2>&1"
