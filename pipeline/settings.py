@@ -39,7 +39,7 @@ _OF_SOURCE = {
 _OPTIONAL = {"own": ("draw_seed",)}
 
 # Tables beside those of config/tables; each is a file of results/ with a comparison.
-OTHER_TABLES = ("table1", "lessons/table1")
+OTHER_TABLES = ("table1", "parameters", "lessons/table1")
 
 # Experiment blocks that are None for an experiment that does not use them.
 SWITCHED = ("neighborhood", "classifier")
@@ -199,7 +199,7 @@ def makeable_tables(settings: Settings) -> list[str]:
     """Tables that this configuration has data for, at least for some of their columns."""
     named = set(stand_ins(settings))
     found = [name for name, table in settings["tables"].items() if named & set(table["columns"])]
-    return [*found, "table1", *(["lessons/table1"] if "multi30k" in named else [])]
+    return [*found, "table1", "parameters", *(["lessons/table1"] if "multi30k" in named else [])]
 
 
 def report_settings(settings: Settings, folder: Path) -> Settings:

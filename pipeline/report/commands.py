@@ -13,7 +13,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     figure.add_argument("--features", type=Path, required=True)
     figure.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")
     figure.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
-    figure.add_argument("--images", type=Path, nargs="*", default=[], help="folders with the images")
+    figure.add_argument("--images", type=Path, help="list that find-images made; left out: no pictures")
     figure.add_argument("--output", type=Path, required=True, help="HTML to write")
     figure.set_defaults(run=_figure)
 

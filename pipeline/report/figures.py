@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
-from PIL import Image
 
-from pipeline.images.extract import find_images
+from pipeline.images.crops import read_image
+from pipeline.images.find import read_image_list
 from pipeline.models.saved import load_model
 from pipeline.report.pages import write_page
 from pipeline.retrieval.checks import check_vocabularies
@@ -36,7 +36,7 @@ def draw_figure(
     features: Path,
     words: Sequence[Path],
     sentences: Sequence[Path],
-    images: Sequence[Path],
+    images: Path | None,
     output: Path,
 ) -> None:
     """Write a page of examples from the test split, chosen by seed: some right, some wrong.
@@ -45,7 +45,7 @@ def draw_figure(
         settings: `number`, the figure's in the paper; `seed`, of the choice; `threads`.
         model_file: a trained model of several languages.
         features: image features. words: one vocabulary a language. sentences: own captions, tokenised.
-        images: folders with the images; none where only their features are at hand, then no picture is shown.
+        images: list of the images' files; None where only features are at hand, then no picture is shown.
     """
     torch.set_num_threads(settings["threads"])
     model, saved = load_model(model_file)
@@ -90,19 +90,16 @@ class Said:
         self.found: Numbers = similarity.argmax(axis=0)  # image nearest to each sentence
 
 
-def thumbnails(folders: Sequence[Path], names: list[str]) -> dict[str, str]:
-    """Small pictures as data URIs, by image; none without folders."""
-    if not folders:
+def thumbnails(images: Path | None, names: list[str]) -> dict[str, str]:
+    """Small pictures as data URIs, by image; none without a list of the images' files."""
+    if images is None:
         return {}
-    paths: dict[str, Path] = {}
-    for folder in folders:
-        paths |= find_images(folder, names)
-    return {name: _data_uri(path) for name, path in paths.items()}
+    paths = read_image_list(images)
+    return {name: _data_uri(paths[name]) for name in names}
 
 
 def _data_uri(path: Path) -> str:
-    with Image.open(path) as image:
-        small = image.convert("RGB")
+    small = read_image(path)
     small.thumbnail((SIDE, SIDE))
     held = io.BytesIO()
     small.save(held, "JPEG", quality=QUALITY, optimize=True)

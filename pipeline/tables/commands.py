@@ -6,9 +6,7 @@ from pathlib import Path
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `tabulate`, `count-captions`, `vocabulary-overlap` and `parameters`."""
-
-    """Add `tabulate` and `judge-claims`."""
+    """Add `tabulate`, `judge-claims`, `count-captions`, `vocabulary-overlap` and `parameters`."""
     parser = subparsers.add_parser(
         "tabulate", help="one table of a paper, and its numbers beside the paper's"
     )
@@ -16,6 +14,16 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument("--evaluations", type=Path, nargs="+", required=True, help="what `evaluate` made")
     _add_tables(parser)
     parser.set_defaults(run=_tabulate)
+
+    parser = subparsers.add_parser("judge-claims", help="what a paper claims, judged on our numbers")
+    parser.add_argument(
+        "--settings", type=json.loads, required=True, help="JSON: scale, seeds, datasets, ..."
+    )
+    parser.add_argument("--evaluations", type=Path, nargs="*", default=[], help="what `evaluate` made")
+    parser.add_argument("--claims", type=Path, required=True, help="YAML of claims: config/claims/mule.yaml")
+    parser.add_argument("--output", type=Path, required=True, help="CSV to write, one claim a line")
+    parser.add_argument("--comparison", type=Path, required=True, help="CSV to write, one comparison a line")
+    parser.set_defaults(run=_judge_claims)
 
     parser = subparsers.add_parser("count-captions", help="images and descriptions (MULE, Table 1)")
     parser.add_argument("--captions", nargs="+", required=True, metavar="DATASET=TABLE", help=_CAPTIONS)
@@ -45,16 +53,6 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--papers", type=Path, required=True, help="CSV of the papers' numbers")
     parser.add_argument("--table", type=Path, required=True, help="CSV to write, as the paper prints it")
     parser.add_argument("--comparison", type=Path, required=True, help="CSV to write, one number a line")
-
-    parser = subparsers.add_parser("judge-claims", help="what a paper claims, judged on our numbers")
-    parser.add_argument(
-        "--settings", type=json.loads, required=True, help="JSON: scale, seeds, datasets, ..."
-    )
-    parser.add_argument("--evaluations", type=Path, nargs="*", default=[], help="what `evaluate` made")
-    parser.add_argument("--claims", type=Path, required=True, help="YAML of claims: config/claims/mule.yaml")
-    parser.add_argument("--output", type=Path, required=True, help="CSV to write, one claim a line")
-    parser.add_argument("--comparison", type=Path, required=True, help="CSV to write, one comparison a line")
-    parser.set_defaults(run=_judge_claims)
 
 
 def _tabulate(arguments: argparse.Namespace) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-
-from tests.browser import CHROMIUM, measured, photograph
-from tests.project import Project, copied
+from browser import CHROMIUM, measured, photograph
+from project import Project, copied
 
 pytestmark = pytest.mark.integration
 

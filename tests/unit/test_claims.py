@@ -6,12 +6,12 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
+from evaluated import Key, write_evaluations
 
 from pipeline import settings as configuration
 from pipeline.errors import InputError
 from pipeline.tables.cells import cells
 from pipeline.tables.claims import judge_claims, read_claims
-from tests.evaluated import Key, write_evaluations
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = ROOT / "config" / "claims" / "mule.yaml"

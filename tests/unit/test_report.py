@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from evaluated import Key, write_evaluations
 from PIL import Image
 
 from pipeline import settings as configuration
@@ -20,7 +21,6 @@ from pipeline.report.report import Inputs, natural, write_report
 from pipeline.report.tables import of_comparison
 from pipeline.tables.claims import judge_claims
 from pipeline.tables.tabulate import tabulate
-from tests.evaluated import Key, write_evaluations
 
 ROOT = Path(__file__).parents[2]
 PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
@@ -217,11 +217,13 @@ def test_a_sentence_has_its_nearest_images_and_its_own_marked() -> None:
 
 def test_thumbnails_are_small_pictures_inside_the_page(tmp_path: Path) -> None:
     Image.new("RGB", (900, 300), "red").save(tmp_path / "a.png")
-    uri = thumbnails([tmp_path], ["a"])["a"]
+    listed = tmp_path / "images.csv"
+    listed.write_text(f"image,path\na,{tmp_path / 'a.png'}\n")
+    uri = thumbnails(listed, ["a"])["a"]
     assert uri.startswith("data:image/jpeg;base64,")
     assert len(uri) < 4000
     assert SIDE == 240
-    assert thumbnails([], ["a"]) == {}
+    assert thumbnails(None, ["a"]) == {}
 
 
 def test_captions_are_escaped_and_languages_named(tmp_path: Path) -> None:

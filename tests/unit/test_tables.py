@@ -6,13 +6,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from evaluated import write_evaluations
 
 from pipeline import settings as configuration
 from pipeline.errors import InputError
 from pipeline.tables.cells import cells
 from pipeline.tables.statistics import METRICS
 from pipeline.tables.tabulate import tabulate
-from tests.evaluated import write_evaluations
 
 ROOT = Path(__file__).parents[2]
 PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"

@@ -696,14 +696,21 @@ def figure_model(wildcards):
 
 
 def figure_inputs(wildcards):
-    """Model, features, words, sentences and images of a figure; no images where features are brought."""
+    """Model, features, words, sentences and images of a figure; no images where features are brought.
+
+    The list of images names their files: they are there, whole, when it is.
+    """
     made = figure_model(wildcards)
     return {
         "model": f"work/{made.scale}/{made.dataset}/experiments/{made.experiment}/seed{made.seed}/model.pt",
         "features": f"work/{made.scale}/{made.dataset}/features.h5",
         "words": vocabularies(made),
         "sentences": own_sentences(made),
-        "images": [] if SETTINGS["images"]["features"] else image_folder(made),
+        "images": given(
+            None
+            if SETTINGS["images"]["features"]
+            else f"work/{made.scale}/{made.dataset}/images.csv"
+        ),
     }
 
 

@@ -53,13 +53,14 @@ rule figure:
         settings=lambda wildcards: as_json(
             {"number": int(wildcards.number), "seed": 0, "threads": 1}
         ),
+        images=lambda wildcards, input: [f"--images={path}" for path in input.images],
         code=code.digest("figure"),
     message:
         "Drawing Figure {wildcards.number}"
     shell:
         "python -m pipeline figure --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
-        "--images {input.images:q} --output {output:q} > {log:q} 2>&1"
+        "{params.images:q} --output {output:q} > {log:q} 2>&1"
 
 
 # Run times and fetched files are looked at as they are; they are no reason to write the report again.
