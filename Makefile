@@ -11,7 +11,7 @@ help:
 	@echo "make test   the tests: about 10 minutes on 2 cores after installation"
 	@echo "make check  lint, format and types"
 	@echo "make lock   resolve requirements*.in into requirements.lock"
-	@echo "make clean  delete .venv, work/ and results/*.csv"
+	@echo "make clean  delete .venv, work/ and what is under results/"
 
 demo: $(READY)
 	@echo "Table 4 of the MULE paper on embedded data: about 11 minutes on 2 cores, 200 MB under work/."
@@ -40,4 +40,4 @@ lock:
 	  requirements.in requirements-dev.in --output-file requirements.lock
 
 clean:
-	rm -rf .venv work .snakemake results/*.csv results/comparison
+	rm -rf .venv work .snakemake results/*.csv results/*.html results/comparison results/lessons

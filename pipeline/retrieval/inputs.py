@@ -14,7 +14,7 @@ from pipeline.captions.table import read_sentences
 from pipeline.errors import raise_together
 from pipeline.images.settings import expected_attributes
 from pipeline.images.store import failed_images, read_features
-from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
+from pipeline.words.corpus import Corpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary
 
 log = logging.getLogger("pipeline")
@@ -72,11 +72,8 @@ def _leave_out(corpus: Corpus, images: set[str], features: Path) -> None:
     keep = np.array([image not in images for image in corpus.images], dtype=bool)
     if keep.all():
         return
-    row, captions = np.cumsum(keep) - 1, 0
-    for language, part in corpus.languages.items():
-        kept = keep[part.image]
-        captions += int((~kept).sum())
-        corpus.languages[language] = LanguageCorpus(part.ids[kept], part.lengths[kept], row[part.image[kept]])
+    captions = sum(int((~keep[part.image]).sum()) for part in corpus.languages.values())
+    corpus.languages = {language: part.of_images(keep) for language, part in corpus.languages.items()}
     corpus.images = [image for image, kept in zip(corpus.images, keep, strict=True) if kept]
     log.warning(
         "%s: %d images of this split failed there and are left out, with %d captions",

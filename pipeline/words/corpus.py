@@ -47,6 +47,13 @@ class LanguageCorpus:
         vectors = None if self.vectors is None else self.vectors[index]
         return Sentences(self.ids[index, : int(lengths.max())], lengths, vectors)
 
+    def of_images(self, keep: NDArray[np.bool_]) -> "LanguageCorpus":
+        """The sentences of the images that are kept, whose rows are counted anew."""
+        kept = keep[self.image]
+        vectors = None if self.vectors is None else self.vectors[kept]
+        row = np.cumsum(keep) - 1
+        return LanguageCorpus(self.ids[kept], self.lengths[kept], row[self.image[kept]], vectors)
+
     def to(self, device: torch.device) -> "LanguageCorpus":
         """The same sentences on another device."""
         vectors = None if self.vectors is None else self.vectors.to(device)

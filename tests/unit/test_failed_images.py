@@ -45,3 +45,13 @@ def test_an_image_that_is_missing_without_having_failed_stops_the_stage(tmp_path
     write_features(tmp_path / "features.h5", ["a", "b"], np.ones((2, 2)), {})
     with pytest.raises(InputError, match=r"but not 1 images \(c\)"):
         add_features(corpus(), tmp_path / "features.h5", {"features": {}})
+
+
+def test_sentence_vectors_leave_with_their_captions() -> None:
+    part = LanguageCorpus(
+        torch.tensor([[1], [2], [3]]), torch.ones(3, dtype=torch.long), np.array([0, 1, 2]), torch.eye(3)
+    )
+    kept = part.of_images(np.array([False, True, True]))
+    assert kept.image.tolist() == [0, 1]
+    assert kept.vectors is not None
+    assert kept.vectors.tolist() == [[0, 1, 0], [0, 0, 1]]
