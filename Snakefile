@@ -1,5 +1,6 @@
 # Every table of the papers is a target: snakemake results/table4.csv --cores 8
-# Rules stand in workflow/rules, in the order the data walks; each is one `python -m pipeline` call.
+# Rules stand in workflow/rules, in the order the data walks; each is one `python -m pipeline` call. What they read and
+# take is worked out in workflow/helpers.
 
 from snakemake.utils import min_version
 
@@ -9,7 +10,15 @@ min_version("9.0")
 configfile: "config/config.yaml"
 
 
-include: "workflow/rules/common.smk"
+include: "workflow/helpers/common.smk"
+include: "workflow/helpers/sources.smk"
+include: "workflow/helpers/captions.smk"
+include: "workflow/helpers/images.smk"
+include: "workflow/helpers/translation.smk"
+include: "workflow/helpers/words.smk"
+include: "workflow/helpers/training.smk"
+include: "workflow/helpers/tables.smk"
+include: "workflow/helpers/report.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/captions.smk"
 include: "workflow/rules/images.smk"

@@ -1,0 +1,93 @@
+# What the report, its claims and its figures are made of.
+
+
+def ranks_beside(paths):
+    """The ranks that lie beside evaluations."""
+    return [path.replace(".json", "-ranks.csv.gz") for path in paths]
+
+
+def reported_evaluations(wildcards=None):
+    """Evaluations of all tables that the report is made of."""
+    return sorted(
+        {
+            f"work/{SCALE}/{cell.dataset}/experiments/{cell.experiment}/seed{seed}/test-{cell.queries}.json"
+            for name in SETTINGS["report"]
+            if name in TABLES
+            for cell in cells(configuration.table_settings(SETTINGS, name))
+            for seed in SETTINGS["seeds"]
+        }
+    )
+
+
+def reported_curves(wildcards=None):
+    """Training curves of the models that the report's tables evaluate."""
+    return sorted(
+        {str(Path(path).with_name("curves.csv")) for path in reported_evaluations()}
+    )
+
+
+def reported_datasets():
+    """Data sets that the report's tables evaluate on."""
+    return [
+        name
+        for name in DATASETS
+        if any(f"/{name}/experiments/" in path for path in reported_evaluations())
+    ]
+
+
+# The data set whose test images each figure of the MULE paper shows.
+FIGURES = {"3": "multi30k", "4": "mscoco"}
+
+
+def reported_figures(wildcards=None):
+    """Figures whose model the report's tables evaluate; a report trains nothing for a figure alone."""
+    return [
+        f"results/figure{number}.html"
+        for number, named in FIGURES.items()
+        if any(
+            f"/{STAND_INS.get(named)}/experiments/mule-full/" in path
+            for path in reported_evaluations()
+        )
+    ]
+
+
+def figure_model(wildcards):
+    """The model whose examples a figure shows, as the wildcards of its training."""
+    dataset = STAND_INS.get(FIGURES[wildcards.number])
+    if dataset is None:
+        raise WorkflowError(
+            f"results/figure{wildcards.number}.html: no data set of the configuration stands for "
+            f"{FIGURES[wildcards.number]}."
+        )
+    return SimpleNamespace(
+        scale=SCALE,
+        dataset=dataset,
+        experiment="mule-full",
+        seed=SETTINGS["seeds"][0],
+    )
+
+
+def figure_inputs(wildcards):
+    """Model, features, words, sentences and images of a figure; no images where features are brought.
+
+    The list of images names their files: they are there, whole, when it is.
+    """
+    made = figure_model(wildcards)
+    return {
+        "model": f"work/{made.scale}/{made.dataset}/experiments/{made.experiment}/seed{made.seed}/model.pt",
+        "features": f"work/{made.scale}/{made.dataset}/features.h5",
+        "words": vocabularies(made),
+        "sentences": own_sentences(made),
+        "images": given(
+            None
+            if SETTINGS["images"]["features"]
+            else f"work/{made.scale}/{made.dataset}/images.csv"
+        ),
+    }
+
+
+def report_options():
+    """What the report tells of the configuration and of the published files."""
+    told = configuration.report_settings(SETTINGS, Path(workflow.basedir, "config"))
+    files = [path.removeprefix("work/sources/") for path in public_files()]
+    return as_json({**told, "files": files})

@@ -1,0 +1,153 @@
+# Published files, what must be asked for, and where images lie.
+
+# Names in workflow/sources.csv.
+FASTTEXT = "dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.{language}.300.vec.gz"
+MUSE = "dl.fbaipublicfiles.com/arrival/vectors/wiki.multi.{language}.vec"
+DICTIONARIES = "dl.fbaipublicfiles.com/arrival/dictionaries/en-{language}.txt"
+
+
+def source_files(*datasets):
+    """Paths of the public files of some data sets."""
+    return [
+        f"work/sources/{name}"
+        for name, row in SOURCES.items()
+        if row["dataset"] in datasets and row["access"] == "public"
+    ]
+
+
+# Published text that a data set's captions are read from, by its source: `dataset` of workflow/sources.csv.
+TEXTS = {
+    "demo": [],
+    "own": [],
+    "multi30k": ["multi30k"],
+    "flickr8kcn": ["flickr8kcn", "flickr8k"],
+    "mscoco": ["mscoco", "yjcaptions"],
+}
+
+
+# Published photographs, each archive unpacked into a folder of its own.
+PHOTOGRAPHS = {
+    "flickr8k": ["flickr8k"],
+    "flickr30k": ["flickr30k"],
+    "mscoco": ["train2014", "val2014"],
+}
+
+
+# What is given on request only: name in workflow/sources.csv, by key of `sources`.
+REQUESTED = {
+    "flickr30k": "on-request/flickr30k",
+    "coco_cn": "on-request/coco-cn",
+}
+
+
+def published_texts(data):
+    """Published files that a data set's captions and split are read from."""
+    split = ["flickr8k"] if data.get("split") == "flickr8k" else []
+    return source_files(*TEXTS[data["source"]], *split)
+
+
+def published_captions(wildcards):
+    """Text files that a data set's captions are read from."""
+    return published_texts(DATASETS[wildcards.dataset])
+
+
+def how_to_ask(key):
+    """What to do to get data that are given on request only."""
+    row = SOURCES[REQUESTED[key]]
+    return (
+        f"{row['dataset']} is given on request ({row['licence']}): {row['url']} says how to ask. Put the archive or "
+        f"folder at {SETTINGS['sources'][key]}, or set sources.{key} to where it lies."
+    )
+
+
+def requested(key):
+    """Where data on request lie; a message that tells all that must be asked for where they do not."""
+    needed = {
+        "flickr30k": [data.get("images") == "flickr30k" for data in DATASETS.values()],
+        "coco_cn": [data["source"] == "mscoco" for data in DATASETS.values()],
+    }
+    missing = [
+        other
+        for other, needs in needed.items()
+        if any(needs) and not os.path.exists(SETTINGS["sources"][other])
+    ]
+    if key in missing:
+        raise WorkflowError(
+            "\n".join(
+                ["Some data of this scale cannot be downloaded:"]
+                + [f"  - {how_to_ask(other)}" for other in missing]
+                + ["`snakemake downloads` fetches meanwhile what is public."]
+            )
+        )
+    return SETTINGS["sources"][key]
+
+
+def ask_for_images(wildcards):
+    """Argument that says how to get a data set's images, where they are given on request."""
+    on_request = DATASETS[wildcards.dataset].get("images") == "flickr30k"
+    return [f"--ask={how_to_ask('flickr30k')}"] if on_request else []
+
+
+def archives_at(path):
+    """The archives that a path is or holds at its top; none where it is a folder of images."""
+    found = [path] if os.path.isfile(path) else sorted(map(str, Path(path).iterdir()))
+    return [
+        name
+        for name in found
+        if re.search(r"\.(zip|tar|tgz|tar\.(gz|bz2|xz))$", name)
+        and os.path.isfile(name)
+    ]
+
+
+def archives(wildcards):
+    """The archives that a folder of photographs is unpacked from."""
+    name = wildcards.archive
+    if name == "flickr8k":
+        return source_files("flickr8k-photographs")
+    if name == "flickr30k":
+        return archives_at(requested("flickr30k"))
+    if name in PHOTOGRAPHS["mscoco"]:
+        return f"work/sources/images.cocodataset.org/zips/{name}.zip"
+    return archives_at(DATASETS[name.removeprefix("own-")]["images"])
+
+
+def image_folder(wildcards):
+    """The folders that hold a data set's images, at any depth."""
+    data = DATASETS[wildcards.dataset]
+    if data["source"] == "demo":
+        return f"work/{SCALE}/{wildcards.dataset}/images"
+    named = data["images"]
+    if named == "flickr30k" and not archives_at(requested("flickr30k")):
+        return requested("flickr30k")
+    if named in PHOTOGRAPHS:
+        return expand("work/photographs/{archive}", archive=PHOTOGRAPHS[named])
+    if os.path.exists(named) and archives_at(named):
+        return f"work/photographs/own-{wildcards.dataset}"
+    return named
+
+
+def in_every_language(pattern, languages):
+    """Published files of some languages, of those that there are."""
+    names = [pattern.format(language=language) for language in languages]
+    return [f"work/sources/{name}" for name in names if name in SOURCES]
+
+
+def public_files():
+    """Every public file that the configured data sets need."""
+    languages = sorted(
+        {code for data in DATASETS.values() for code in data["languages"]}
+    )
+    files = []
+    for data in DATASETS.values():
+        files += published_texts(data)
+        files += {
+            "flickr8k": source_files("flickr8k-photographs"),
+            "mscoco": source_files("mscoco-photographs"),
+        }.get(data.get("images"), [])
+    if SETTINGS["words"]["vectors"] == "file":
+        files += in_every_language(FASTTEXT, languages)
+    if SETTINGS["muse"] == "file":
+        files += in_every_language(MUSE, languages)
+    if SCALE != "demo" and not SETTINGS["translation"]["dictionaries"]:
+        files += in_every_language(DICTIONARIES, languages)
+    return sorted(set(files))

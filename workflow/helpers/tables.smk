@@ -1,0 +1,52 @@
+# What a table is made of.
+
+
+def table_settings(wildcards):
+    """What a table depends on."""
+    return configuration.table_settings(SETTINGS, wildcards.table)
+
+
+def evaluations(wildcards):
+    """Evaluations that a table's cells need."""
+    return sorted(
+        {
+            f"work/{SCALE}/{cell.dataset}/experiments/{cell.experiment}/seed{seed}/test-{cell.queries}.json"
+            for cell in cells(table_settings(wildcards))
+            for seed in SETTINGS["seeds"]
+        }
+    )
+
+
+def counted_captions(wildcards):
+    """Caption tables that MULE's Table 1 counts."""
+    return expand(
+        "work/{scale}/{dataset}/captions.csv", scale=SCALE, dataset=STAND_INS.values()
+    )
+
+
+def overlapping_text(wildcards):
+    """Text whose vocabularies *Lessons* compares: published tokens, or those of the demo's captions."""
+    dataset = STAND_INS.get("multi30k")
+    if dataset is None:
+        raise WorkflowError(
+            "results/lessons/table1.csv: no data set of the configuration stands for multi30k."
+        )
+    if DATASETS[dataset]["source"] == "demo":
+        path = f"work/{SCALE}/{dataset}/tokens/{{language}}.csv"
+        return {
+            "translation": expand(path, language=["en", "de", "fr", "cs"]),
+            "comparable": expand(path, language=["en", "de"]),
+        }
+    translated, independent = (
+        [path for path in source_files("multi30k-text") if f"{task}/tok/train" in path]
+        for task in ("task1", "task2")
+    )
+    return {"translation": translated, "comparable": independent}
+
+
+def by_language(paths):
+    """`LANGUAGE=PATH` of files that are named by their language: `train.lc.norm.tok.en`, `en.csv`."""
+    return [
+        f"{re.search(r'([a-z]{2})([.]csv)?$', path)[1]}={path}"
+        for path in map(str, paths)
+    ]

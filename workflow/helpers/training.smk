@@ -1,0 +1,60 @@
+# What an experiment is trained and evaluated with.
+
+
+def settings_for(chosen):
+    """The `params` function that gives an experiment's settings as a stage takes them."""
+    return lambda wildcards: as_json(
+        chosen(SETTINGS, wildcards.dataset, wildcards.experiment, int(wildcards.seed))
+    )
+
+
+def experiment(wildcards):
+    """An experiment's entry in config/experiments.yaml, with its languages."""
+    return configuration.expanded(SETTINGS, wildcards.dataset)[wildcards.experiment]
+
+
+def own_sentences(wildcards):
+    """Tokenised captions of an experiment's languages."""
+    return tokenised(wildcards, experiment(wildcards)["languages"])
+
+
+def training_translations(wildcards):
+    """Translations that an experiment trains on."""
+    chosen = experiment(wildcards)
+    return [
+        path
+        for language in chosen["languages"]
+        for path in translations_into(
+            wildcards.scale, wildcards.dataset, language, chosen["captions"]
+        )
+    ]
+
+
+def pretrained(wildcards):
+    """What an experiment's training begins from: a list that is empty without LP."""
+    path = "work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/pretrained.pt"
+    return given(experiment(wildcards).get("pretraining") and path.format(**wildcards))
+
+
+def translated_queries(wildcards):
+    """Test captions of the other languages, translated into a model's only language."""
+    if wildcards.queries == "own":
+        return []
+    (target,) = experiment(wildcards)["languages"]
+    sources = [
+        code for code in DATASETS[wildcards.dataset]["languages"] if code != target
+    ]
+    return expand(
+        "work/{scale}/{dataset}/translations/{source}-{target}.csv",
+        scale=wildcards.scale,
+        dataset=wildcards.dataset,
+        source=sources,
+        target=target,
+    )
+
+
+def evaluated_sentences(wildcards):
+    """Tokenised captions of an experiment's languages, or of all where queries are translated."""
+    if wildcards.queries == "own":
+        return own_sentences(wildcards)
+    return tokenised(wildcards, DATASETS[wildcards.dataset]["languages"])

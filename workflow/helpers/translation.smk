@@ -1,0 +1,167 @@
+# What a pair of languages is translated with.
+
+TRANSLATION_CACHE = SETTINGS["translation"]["cache"]
+TRANSLATION_LIMITS = json.dumps(SETTINGS["translation"]["limits"])
+
+
+def provider(wildcards):
+    """Settings of the provider that translates a pair of languages."""
+    pair = f"{wildcards.source}-{wildcards.target}"
+    return SETTINGS["translation"]["pairs"].get(
+        pair, SETTINGS["translation"]["default"]
+    )
+
+
+def translated_by(wildcards):
+    """What kind of provider translates a pair: dictionary, files, marian or web."""
+    name = provider(wildcards)["provider"]
+    return name if name in ("dictionary", "files", "marian") else "web"
+
+
+def dictionary(wildcards):
+    """The bilingual dictionary of a pair, which has English on one side."""
+    if "en" not in (wildcards.source, wildcards.target):
+        pair = f"{wildcards.source}-{wildcards.target}"
+        raise WorkflowError(
+            f"translation: {pair}: the bilingual dictionaries have English on one side. "
+            f"Choose another provider for this pair: translation.pairs.{pair}"
+        )
+    (other,) = {wildcards.source, wildcards.target} - {"en"}
+    if SETTINGS["translation"]["dictionaries"]:
+        return os.path.join(SETTINGS["translation"]["dictionaries"], f"en-{other}.txt")
+    if SCALE == "demo":
+        return f"work/demo/dictionaries/en-{other}.txt"
+    return f"work/sources/dl.fbaipublicfiles.com/arrival/dictionaries/en-{other}.txt"
+
+
+def translator_inputs(wildcards):
+    """Files that a pair's translator itself reads, by name."""
+    kind = translated_by(wildcards)
+    if kind == "dictionary":
+        target = "work/{scale}/{dataset}/tokens/{target}.csv".format(**wildcards)
+        return {"target": target, "dictionary": dictionary(wildcards)}
+    if kind == "marian":
+        folder = Path(provider(wildcards)["model"].format(**wildcards))
+        return {"model": sorted(str(path) for path in folder.glob("*.*"))}
+    return {}
+
+
+def translator_settings(wildcards):
+    """Arguments with the settings of a pair's machine translation; none for other providers."""
+    if translated_by(wildcards) in ("dictionary", "files"):
+        return []
+    settings = {
+        key: value for key, value in provider(wildcards).items() if key != "provider"
+    }
+    return [f"--settings={as_json(settings)}"]
+
+
+INPUT_OPTIONS = {
+    "captions": "--captions",
+    "sentences": "--sentences",
+    "target": "--target-sentences",
+    "dictionary": "--dictionaries",
+}
+
+
+def input_options(wildcards, input):
+    """Arguments that name the files a pair is translated with.
+
+    Apart from all others: Snakemake does not rerun for a param that is made of the input.
+    """
+    return [
+        f"{option}={input[name]}"
+        for name, option in INPUT_OPTIONS.items()
+        if name in input.keys()
+    ]
+
+
+def translation_inputs(wildcards):
+    """Files that the translation of a data set's captions reads, by name."""
+    folder = f"work/{wildcards.scale}/{wildcards.dataset}"
+    if translated_by(wildcards) == "files":
+        return {"captions": f"{folder}/captions.csv"}
+    sentences = f"{folder}/tokens/{wildcards.source}.csv"
+    return {"sentences": sentences, **translator_inputs(wildcards)}
+
+
+def translation_options(wildcards):
+    """Arguments of `translate` that belong to the provider of a pair."""
+    if translated_by(wildcards) == "files":
+        return [f"--origin={provider(wildcards)['origin']}"]
+    origin = DATASETS[wildcards.dataset]["own_origins"].get(wildcards.source, "human")
+    return [f"--source-origin={origin}", *translator_settings(wildcards)]
+
+
+def translation_code(wildcards):
+    """Digest of the code that translates a pair."""
+    kind = translated_by(wildcards)
+    stages = {"marian": "translate-marian", "web": "translate-web"}
+    return code.digest(stages.get(kind, "translate"))
+
+
+def translation_minutes(wildcards):
+    """Time that a pair's translation may take: a service's rates make it long."""
+    return 60 if translated_by(wildcards) in ("dictionary", "files") else 1440
+
+
+def translation_services(wildcards):
+    """Web services that a pair's translation asks."""
+    return 1 if translated_by(wildcards) == "web" else 0
+
+
+def translation_gpu(wildcards):
+    """GPUs that a pair's translation asks for."""
+    device = provider(wildcards).get("device", "auto")
+    on_gpu = translated_by(wildcards) == "marian" and device != "cpu"
+    return SETTINGS["gpu"] if on_gpu else 0
+
+
+# Published sentences with their translations by people; the other data sets' stand in their caption tables.
+TASK_1 = [
+    f"work/sources/{name}"
+    for name in SOURCES
+    if re.search(r"task1/raw/test_2016_flickr\.\w\w\.gz$", name)
+]
+
+
+def human_translations(wildcards):
+    """Files with sentences that people translated, by name; none where a data set has none."""
+    source = DATASETS[wildcards.dataset]["source"]
+    if source == "multi30k":
+        return {"task1": TASK_1}
+    if source in ("demo", "flickr8kcn"):
+        return {"captions": f"work/{wildcards.scale}/{wildcards.dataset}/captions.csv"}
+    return {}
+
+
+def quality_inputs(wildcards):
+    """Files that a pair's translation quality is measured with, by name."""
+    people = human_translations(wildcards)
+    return {**people, **translator_inputs(wildcards)} if people else {}
+
+
+def quality_provider(wildcards):
+    """The provider that is measured: none but the published where a data set has nothing to measure with."""
+    people = human_translations(wildcards)
+    return provider(wildcards)["provider"] if people else "files"
+
+
+def quality_options(wildcards):
+    """Arguments of `translation-quality` that belong to a data set and to a pair's translator."""
+    if not human_translations(wildcards):
+        return []
+    task1 = "task1" in human_translations(wildcards)
+    sources = ["--multi30k=work/sources"] if task1 else []
+    return [*sources, *translator_settings(wildcards)]
+
+
+def measured_pairs():
+    """Measurements of all pairs between English and another language of a data set."""
+    return [
+        f"work/{SCALE}/{dataset}/translation-quality/{pair}.csv"
+        for dataset, data in DATASETS.items()
+        for language in data["languages"]
+        if language != "en" and "en" in data["languages"]
+        for pair in (f"en-{language}", f"{language}-en")
+    ]
