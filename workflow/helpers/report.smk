@@ -8,15 +8,7 @@ def ranks_beside(paths):
 
 def reported_evaluations(wildcards=None):
     """Evaluations of all tables that the report is made of."""
-    return sorted(
-        {
-            f"work/{SCALE}/{cell.dataset}/experiments/{cell.experiment}/seed{seed}/test-{cell.queries}.json"
-            for name in SETTINGS["report"]
-            if name in TABLES
-            for cell in cells(configuration.table_settings(SETTINGS, name))
-            for seed in SETTINGS["seeds"]
-        }
-    )
+    return evaluations_of([name for name in SETTINGS["report"] if name in TABLES])
 
 
 def reported_curves(wildcards=None):

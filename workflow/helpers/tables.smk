@@ -6,15 +6,21 @@ def table_settings(wildcards):
     return configuration.table_settings(SETTINGS, wildcards.table)
 
 
-def evaluations(wildcards):
-    """Evaluations that a table's cells need."""
+def evaluations_of(tables):
+    """Evaluations that the cells of some tables need."""
     return sorted(
         {
             f"work/{SCALE}/{cell.dataset}/experiments/{cell.experiment}/seed{seed}/test-{cell.queries}.json"
-            for cell in cells(table_settings(wildcards))
+            for table in tables
+            for cell in cells(configuration.table_settings(SETTINGS, table))
             for seed in SETTINGS["seeds"]
         }
     )
+
+
+def evaluations(wildcards):
+    """Evaluations that a table's cells need."""
+    return evaluations_of([wildcards.table])
 
 
 def counted_captions(wildcards):
