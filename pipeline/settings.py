@@ -168,11 +168,22 @@ def extraction_options(settings: Settings) -> str:
 def table_settings(settings: Settings, name: str) -> Settings:
     """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
     made = settings["experiments"]
+    named = tuple(row["experiment"] for row in settings["tables"][name]["rows"])
+    trained = {
+        dataset: {
+            key: experiment["languages"]
+            for key, experiment in expanded(settings, dataset).items()
+            if key.startswith(named)
+        }
+        for dataset in settings["datasets"]
+    }
     return {
         "scale": settings["scale"],
         "seeds": settings["seeds"],
         "table": settings["tables"][name],
         "datasets": stand_ins(settings),
+        "languages": {dataset: data["languages"] for dataset, data in settings["datasets"].items()},
+        "trained": trained,
         "own_origins": {dataset: data["own_origins"] for dataset, data in settings["datasets"].items()},
         "one_per_language": [key for key in made if made[key].get("one_per_language")],
     }
@@ -330,9 +341,12 @@ def _dataset_contradictions(where: str, data: Settings) -> Iterator[str]:
 def _unknown_columns(settings: Settings) -> Iterator[str]:
     known = {"multi30k", "mscoco", *settings["datasets"]}
     for name, table in settings["tables"].items():
-        for column in table["columns"]:
+        for column, languages in table["columns"].items():
             if column not in known:
                 yield f"tables.{name}.columns: no data set {column!r}{_meant(column, sorted(known))}"
+            elif "paper" not in table and column in settings["datasets"]:
+                for code in sorted(set(languages) - set(settings["datasets"][column]["languages"])):
+                    yield f"tables.{name}.columns.{column}: the data set has no language {code!r}"
 
 
 def _unknown_experiments(settings: Settings) -> Iterator[str]:

@@ -70,8 +70,7 @@ def _features(arguments: argparse.Namespace) -> None:
 
     from pipeline.images.backbone import load_backbone
     from pipeline.images.extract import extract
-    from pipeline.images.find import read_image_list
-    from pipeline.images.merge import shard_of
+    from pipeline.images.lists import read_image_list, shard_of
 
     paths = read_image_list(arguments.images)
     allowed = _allowed(arguments.failed_share, len(paths))
@@ -110,7 +109,7 @@ def _features(arguments: argparse.Namespace) -> None:
 
 
 def _merge_features(arguments: argparse.Namespace) -> None:
-    from pipeline.images.find import read_image_list
+    from pipeline.images.lists import read_image_list
     from pipeline.images.merge import merge
 
     images = list(read_image_list(arguments.images))

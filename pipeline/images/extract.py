@@ -21,7 +21,7 @@ from torch import Tensor
 from pipeline.errors import InputError
 from pipeline.images.backbone import Backbone
 from pipeline.images.crops import UnreadableImage, read_image, resized
-from pipeline.images.find import write_table
+from pipeline.images.lists import write_table
 from pipeline.images.partial import PartialStore, finish, open_partial
 from pipeline.images.settings import ExtractionSettings, weights_name
 from pipeline.images.store import PENDING
@@ -88,8 +88,8 @@ def extract(
         rows = [(names[row], str(paths[names[row]]), reason) for row, reason in sorted(reasons.items())]
         beside = partial.with_name(f"{partial.name}.failed.csv")
         check_failures(rows, failures_allowed, len(paths), beside)
+        write_table(failed, FAILED_COLUMNS, rows)
         finish(store, partial, output)
-    write_table(failed, FAILED_COLUMNS, rows)
     beside.unlink(missing_ok=True)
     log.info(
         "%s: features of %d images, %d numbers each, %d images failed, in %s",

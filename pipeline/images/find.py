@@ -1,16 +1,14 @@
 """Which file is whose image: the list that extraction works through."""
 
-import csv
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pipeline.errors import InputError, raise_together
-from pipeline.files import existing, written_beside
+from pipeline.errors import raise_together
+from pipeline.images.lists import COLUMNS, write_table
 
 ENDINGS = frozenset((".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"))
 SHOWN = 20  # images named in one message
-COLUMNS = ["image", "path"]
 
 
 def find_images(folders: Sequence[Path], images: Iterable[str], ask: str, output: Path) -> None:
@@ -43,29 +41,6 @@ def find_images(folders: Sequence[Path], images: Iterable[str], ask: str, output
         )
     write_table(output, COLUMNS, ((image, paths[0]) for image, paths in found.items()))
     listed.unlink(missing_ok=True)
-
-
-def read_image_list(path: Path) -> dict[str, Path]:
-    """The list that `find_images` wrote: image id to file, in the order of the list."""
-    existing(path, "the list of images", "Make it with `python -m pipeline find-images`.")
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file))
-    if not rows or rows[0] != COLUMNS or any(len(row) != 2 for row in rows):
-        raise InputError(f"{path}: not a list of images; expected CSV with the columns image and path.")
-    if len(rows) == 1:
-        raise InputError(f"{path}: lists no image. Check the caption table that it was made from.")
-    listed = {image: Path(name) for image, name in rows[1:]}
-    if len(listed) < len(rows) - 1:
-        raise InputError(f"{path}: lists images more than once. Make it anew with find-images.")
-    return listed
-
-
-def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write rows as CSV, whole or not at all."""
-    with written_beside(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
 
 
 def _found(folders: Sequence[Path], images: Sequence[str]) -> Mapping[str, list[str]]:

@@ -13,16 +13,11 @@ import numpy as np
 from pipeline.errors import InputError, raise_together
 from pipeline.files import written_beside
 from pipeline.images.extract import FAILED_COLUMNS, check_failures
-from pipeline.images.find import write_table
+from pipeline.images.lists import write_table
 from pipeline.images.partial import PartialStore, attribute_differences, copy_rows, create, image_ids
 from pipeline.images.store import FAILED, PENDING, failed_images
 
 SHOWN = 20  # images named in one message
-
-
-def shard_of(images: Sequence[str], number: int, count: int) -> list[str]:
-    """Shard `number` (from 1) of `count`: neighbouring images, shards alike in size up to one image."""
-    return list(images[(number - 1) * len(images) // count : number * len(images) // count])
 
 
 def merge(

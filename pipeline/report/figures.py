@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from pipeline.images.crops import read_image
-from pipeline.images.find import read_image_list
+from pipeline.images.lists import read_image_list
 from pipeline.models.saved import load_model
 from pipeline.report.pages import write_page
 from pipeline.retrieval.checks import check_vocabularies
@@ -55,12 +55,10 @@ def draw_figure(
     corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
     add_features(corpus, features, saved.settings)
     seen = embed_images(model, corpus)
-    said = {
-        language: Said(
-            (seen @ embed_sentences(model, language, part).T).numpy(), part.image, _texts(own[language])
-        )
-        for language, part in corpus.languages.items()
-    }
+    said = {}
+    for language, part in corpus.languages.items():
+        similarity = (seen @ embed_sentences(model, language, part).T).numpy()
+        said[language] = Said(similarity, part.image, _texts(own[language], corpus.images))
     generator = np.random.default_rng(settings["seed"])
     examples = _images(said, corpus.images, generator)
     queries = [
@@ -106,9 +104,9 @@ def _data_uri(path: Path) -> str:
     return f"data:image/jpeg;base64,{base64.b64encode(held.getvalue()).decode()}"
 
 
-def _texts(own: pd.DataFrame) -> list[str]:
-    """Captions of the test split in the order of the corpus: by image, an image's as they stand."""
-    test = own[own["split"] == "test"].sort_values("image", kind="stable")
+def _texts(own: pd.DataFrame, images: Sequence[str]) -> list[str]:
+    """Test captions of some images in the order of the corpus: by image, an image's as they stand."""
+    test = own[(own["split"] == "test") & own["image"].isin(images)].sort_values("image", kind="stable")
     return list(test["caption"])
 
 

@@ -25,8 +25,11 @@ PACKAGES = (
 # Larger files were checked when they were fetched, and are not read again for a page.
 READ_AGAIN = 64 << 20  # bytes
 
-# The end of a benchmark's name, by which its job is told: {experiment}-{seed}-train.tsv.
-STAGES = re.compile(r"(?:(?P<experiment>.+)-(?P<seed>\d+)-)?(?P<stage>[a-z]+)(?:-.+)?")
+# A benchmark's name tells its job: {experiment}-{seed}-train.tsv, or the stage and then its wildcards.
+STAGES = re.compile(
+    r"(?:.+-\d+-)(?P<of_experiment>train|pretrain|evaluate)(?:-.+)?"
+    r"|(?P<stage>find-images|pretrain-bert|sentence-vectors|translation-quality|[a-z]+)(?:-.+)?"
+)
 
 
 @dataclass
@@ -169,10 +172,11 @@ def _sources(files: Sequence[str], table: Path, found: Path) -> Iterator[dict[st
 def _state(path: Path, row: Mapping[str, str]) -> str:
     if not path.exists():
         return "not there"
+    listed = row["sha256"] != "first use"
     if path.stat().st_size > READ_AGAIN:
-        return "there, checked when it was fetched" if row["sha256"] else "there"
-    if not row["sha256"]:
-        return f"there, {sha256(path)}"
+        return f"there, {'checked when it was fetched' if listed else 'of first use'}"
+    if not listed:
+        return f"there, of first use: {sha256(path)}"
     return "there, as listed" if sha256(path) == row["sha256"] else "there, not as listed"
 
 
@@ -181,7 +185,7 @@ def _run_times(folder: Path) -> dict[str, Any]:
     jobs = []
     for path in sorted(folder.rglob("*.tsv")):
         match = STAGES.fullmatch(path.stem)
-        stage = match["stage"] if match else path.stem
+        stage = match["of_experiment"] or match["stage"] if match else path.stem
         for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines(), delimiter="\t"):
             place = str(path.relative_to(folder).parent)
             memory = float(row["max_rss"]) if row["max_rss"] not in ("NA", "-") else 0.0

@@ -23,11 +23,15 @@ class Cell:
 
 
 def cells(settings: Mapping[str, Any]) -> Iterator[Cell]:
-    """The cells of a table, row by row; columns of data sets that this scale lacks are left out.
+    """The cells of a table, row by row.
+
+    Left out are columns of data sets and languages that this configuration lacks, and what an experiment is
+    not trained on.
 
     Args:
         settings: `table`, as in config/tables; `datasets`, for each data set of the paper the one of this
-            scale; `one_per_language`, the experiments that are a model for each language.
+            scale; `languages` of each data set; `trained`, for each data set its experiments and their
+            languages; `one_per_language`, the experiments that are a model for each language.
     """
     for row in settings["table"]["rows"]:
         for named, languages in row.get("columns", settings["table"]["columns"]).items():
@@ -35,11 +39,8 @@ def cells(settings: Mapping[str, Any]) -> Iterator[Cell]:
                 single = row["experiment"] in settings["one_per_language"]
                 experiment = f"{row['experiment']}-{language}" if single else row["experiment"]
                 translated = row.get("queries") == "translated" and not experiment.endswith(f"-{language}")
-                yield Cell(
-                    row,
-                    named,
-                    settings["datasets"][named],
-                    language,
-                    experiment,
-                    "translated" if translated else "own",
-                )
+                dataset = settings["datasets"][named]
+                known = settings["trained"][dataset].get(experiment, [])
+                if language in (settings["languages"][dataset] if known and translated else known):
+                    queries = "translated" if translated else "own"
+                    yield Cell(row, named, dataset, language, experiment, queries)

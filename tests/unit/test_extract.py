@@ -14,7 +14,8 @@ from PIL import Image
 from pipeline.errors import InputError
 from pipeline.images.backbone import Backbone, load_backbone
 from pipeline.images.extract import extract
-from pipeline.images.merge import merge, shard_of
+from pipeline.images.lists import shard_of
+from pipeline.images.merge import merge
 from pipeline.images.settings import ExtractionSettings, expected_attributes
 from pipeline.images.store import failed_images, read_features
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import InputError
-from pipeline.images.find import find_images, read_image_list
+from pipeline.images.find import find_images
+from pipeline.images.lists import read_image_list
 
 
 def test_files_are_found_by_id_below_several_folders(tmp_path: Path) -> None:

@@ -156,7 +156,13 @@ def test_a_data_set_has_the_keys_of_its_source_and_no_others() -> None:
                     "val_images": None,
                 },
             },
-            tables={"table2": {"columns": {"birs": ["en"]}}},
+            tables={
+                "table2": {"columns": {"birs": ["en"]}},
+                "mine": {
+                    "columns": {"birds": ["en", "fr"]},
+                    "rows": [{"row": 1, "method": "m", "experiment": "embn"}],
+                },
+            },
         )
     message = str(caught.value)
     assert "datasets.birds.drawn: source own has no such key" in message
@@ -165,6 +171,7 @@ def test_a_data_set_has_the_keys_of_its_source_and_no_others() -> None:
     assert "datasets.coco: test_images and val_images are given both or neither" in message
     assert "datasets.coco.captions: source mscoco has no such key" in message
     assert "tables.table2.columns: no data set 'birs', did you mean 'birds'?" in message
+    assert "tables.mine.columns.birds: the data set has no language 'fr'" in message
 
 
 def test_paths_of_a_data_set_take_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,3 +165,10 @@ def test_a_row_may_have_fewer_columns(tmp_path: Path) -> None:
     assert table["multi30k en"].isna().tolist() == [False, True]
     assert table["multi30k de"].notna().all()
     assert comparison["paper"].isna().all()
+
+
+def test_a_data_set_with_fewer_languages_has_fewer_columns(tmp_path: Path) -> None:
+    of = settings("table2", datasets={"multi30k": {"languages": ["en", "de"]}})
+    table, _ = made(tmp_path, of, evaluations(tmp_path, of))
+    assert [name for name in table if name.startswith("multi30k")] == ["multi30k en", "multi30k de"]
+    assert table["multi30k de"].notna().all()

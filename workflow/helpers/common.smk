@@ -48,6 +48,11 @@ def datasets_from(*sources):
     )
 
 
+def growing(amount):
+    """Megabytes or minutes of a job that is tried again with more of them."""
+    return lambda wildcards, attempt: amount * attempt
+
+
 def given(path):
     """A file of the configuration as an input list: empty where it is null."""
     return [path] if path else []

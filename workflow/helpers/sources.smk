@@ -62,8 +62,12 @@ def how_to_ask(key):
 
 def requested(key):
     """Where data on request lie; a message that tells all that must be asked for where they do not."""
+    photographs = not SETTINGS["images"]["features"]
     needed = {
-        "flickr30k": [data.get("images") == "flickr30k" for data in DATASETS.values()],
+        "flickr30k": [
+            photographs and data.get("images") == "flickr30k"
+            for data in DATASETS.values()
+        ],
         "coco_cn": [data["source"] == "mscoco" for data in DATASETS.values()],
     }
     missing = [
@@ -76,7 +80,9 @@ def requested(key):
             "\n".join(
                 ["Some data of this scale cannot be downloaded:"]
                 + [f"  - {how_to_ask(other)}" for other in missing]
-                + ["`snakemake downloads` fetches meanwhile what is public."]
+                + [
+                    "Meanwhile the target `downloads` fetches what is public, with this configuration."
+                ]
             )
         )
     return SETTINGS["sources"][key]
@@ -140,10 +146,13 @@ def public_files():
     files = []
     for data in DATASETS.values():
         files += published_texts(data)
-        files += {
-            "flickr8k": source_files("flickr8k-photographs"),
-            "mscoco": source_files("mscoco-photographs"),
-        }.get(data.get("images"), [])
+        if data["source"] == "multi30k":
+            files += source_files("multi30k-text")
+        if not SETTINGS["images"]["features"]:
+            files += {
+                "flickr8k": source_files("flickr8k-photographs"),
+                "mscoco": source_files("mscoco-photographs"),
+            }.get(data.get("images"), [])
     if SETTINGS["words"]["vectors"] == "file":
         files += in_every_language(FASTTEXT, languages)
     if SETTINGS["muse"] == "file":

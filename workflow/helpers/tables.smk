@@ -20,7 +20,12 @@ def evaluations_of(tables):
 
 def evaluations(wildcards):
     """Evaluations that a table's cells need."""
-    return evaluations_of([wildcards.table])
+    found = evaluations_of([wildcards.table])
+    if not found:
+        raise WorkflowError(
+            f"results/{wildcards.table}.csv: no data set of the configuration has its languages and experiments."
+        )
+    return found
 
 
 def counted_captions(wildcards):

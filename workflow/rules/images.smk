@@ -46,8 +46,8 @@ rule extract_features:
         "../../envs/pipeline.yaml"
     threads: SETTINGS["images"]["workers"]
     resources:
-        mem_mb=8000,
-        runtime=480,
+        mem_mb=growing(8000),
+        runtime=growing(480),
         gpu=SETTINGS["gpu"],
         options=configuration.extraction_options(SETTINGS),
     params:
@@ -87,14 +87,15 @@ rule features:
         options=f"--failed-share {SETTINGS['images']['failed_share']}",
     params:
         settings=FEATURE_SETTINGS,
-        code=code.digest("features"),
+        extraction=code.digest("features"),
+        code=code.digest("merge-features"),
     message:
         "Checking that the image features of {wildcards.dataset} are whole"
     shell:
         "python -m pipeline merge-features --shards {input.shards:q} --failed {input.failed:q} "
         "--images {input.images:q} {resources.options} --output {output.store:q} "
         "--failed-output {output.failed:q} > {log:q} 2>&1 && "
-        "printf '%s\\n' {params.settings:q} {params.code:q} {input.shards:q} > {output.made:q}"
+        "printf '%s\\n' {params.settings:q} {params.extraction:q} {input.shards:q} > {output.made:q}"
 
 
 rule bring_features:
@@ -116,7 +117,7 @@ rule bring_features:
         runtime=30,
     params:
         settings=FEATURE_SETTINGS,
-        code=code.digest("features"),
+        code=code.digest("bring-features"),
     message:
         "Checking the ready-made image features of {wildcards.dataset}"
     shell:

@@ -8,24 +8,18 @@ rule download:
     localrule: True
     conda:
         "../../envs/pipeline.yaml"
-    resources:
+    resources:  # whence a file comes is no reason to fetch it again
         connections=1,
+        mirror=SETTINGS["sources"]["mirror"] or "",
     params:
         urls=lambda wildcards: SOURCES[wildcards.file]["url"].split(),
         sha256=lambda wildcards: SOURCES[wildcards.file]["sha256"],
-        options=lambda wildcards: [
-            f"--{option}={value}"
-            for option, value in (
-                ("bytes", SOURCES[wildcards.file]["bytes"]),
-                ("mirror", SETTINGS["sources"]["mirror"]),
-            )
-            if value
-        ],
+        bytes=lambda wildcards: SOURCES[wildcards.file]["bytes"],
     message:
         "Downloading {wildcards.file}"
     shell:
         "python -m pipeline download --url {params.urls:q} --file {wildcards.file:q} --sha256 {params.sha256:q} "
-        "{params.options:q} --lock workflow/sources.lock --output {output:q} > {log:q} 2>&1"
+        "--bytes {params.bytes:q} --mirror {resources.mirror:q} --lock workflow/sources.lock --output {output:q} > {log:q} 2>&1"
 
 
 # Everything public that the configured data sets need; what must be asked for, the rules that read it tell.
@@ -42,7 +36,7 @@ rule unpack:
     log:
         "work/logs/photographs/{archive}.log",
     wildcard_constraints:
-        archive="[a-z0-9-]+",
+        archive="[^/]+",
     conda:
         "../../envs/pipeline.yaml"
     resources:

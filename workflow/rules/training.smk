@@ -14,8 +14,8 @@ rule pretrain:
         "../../envs/pipeline.yaml"
     threads: SETTINGS["training"]["threads"]
     resources:
-        mem_mb=8000,
-        runtime=120,
+        mem_mb=growing(8000),
+        runtime=growing(120),
         gpu=SETTINGS["gpu"],
     params:
         settings=settings_for(configuration.pretraining_settings),
@@ -47,8 +47,8 @@ rule train:
         "../../envs/pipeline.yaml"
     threads: SETTINGS["training"]["threads"]
     resources:
-        mem_mb=8000,
-        runtime=720,
+        mem_mb=growing(8000),
+        runtime=growing(720),
         gpu=SETTINGS["gpu"],
     params:
         settings=settings_for(configuration.experiment_settings),
@@ -80,8 +80,8 @@ rule evaluate:
     conda:
         "../../envs/pipeline.yaml"
     resources:
-        mem_mb=4000,
-        runtime=30,
+        mem_mb=growing(4000),
+        runtime=growing(30),
     params:
         settings=as_json({"threads": 1}),
         code=code.digest("evaluate"),

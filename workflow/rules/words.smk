@@ -12,8 +12,8 @@ rule words:
     conda:
         "../../envs/pipeline.yaml"
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=growing(4000),
+        runtime=growing(60),
     params:
         settings=as_json(SETTINGS["words"]),
         origin=own_origin,
@@ -73,8 +73,8 @@ rule muse:
     conda:
         "../../envs/pipeline.yaml"
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=growing(4000),
+        runtime=growing(60),
     params:
         settings=as_json({**SETTINGS["words"], "vectors": "file"}),
         origin=own_origin,
@@ -100,8 +100,8 @@ rule pretrain_bert:
         "../../envs/pipeline.yaml"
     threads: SETTINGS["training"]["threads"]
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=growing(4000),
+        runtime=growing(60),
         gpu=SETTINGS["gpu"],
     params:
         settings=lambda wildcards: as_json(
@@ -129,13 +129,13 @@ rule sentence_vectors:
         "../../envs/pipeline.yaml"
     threads: SETTINGS["training"]["threads"]
     resources:
-        mem_mb=8000,
-        runtime=480,
+        mem_mb=growing(8000),
+        runtime=growing(480),
         gpu=SETTINGS["gpu"],
     params:
-        model=lambda wildcards, input: (
-            input.bert[0] if input.bert else SETTINGS["bert"]["model"]
-        ),
+        model=lambda wildcards: (
+            bert_folder(wildcards) or [SETTINGS["bert"]["model"]]
+        )[0],
         settings=as_json(configuration.sentence_vector_settings(SETTINGS)),
         partial="work/{scale}/partial/{dataset}-bert-{language}",
         code=code.digest("sentence-vectors"),

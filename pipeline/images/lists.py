@@ -1,0 +1,38 @@
+"""Lists of images as CSV: which file is whose, which failed, which belong to a shard."""
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pipeline.errors import InputError
+from pipeline.files import existing, written_beside
+
+COLUMNS = ["image", "path"]
+
+
+def read_image_list(path: Path) -> dict[str, Path]:
+    """The list that `find_images` wrote: image id to file, in the order of the list."""
+    existing(path, "the list of images", "Make it with `python -m pipeline find-images`.")
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    if not rows or rows[0] != COLUMNS or any(len(row) != 2 for row in rows):
+        raise InputError(f"{path}: not a list of images; expected CSV with the columns image and path.")
+    if len(rows) == 1:
+        raise InputError(f"{path}: lists no image. Check the caption table that it was made from.")
+    listed = {image: Path(name) for image, name in rows[1:]}
+    if len(listed) < len(rows) - 1:
+        raise InputError(f"{path}: lists images more than once. Make it anew with find-images.")
+    return listed
+
+
+def shard_of(images: Sequence[str], number: int, count: int) -> list[str]:
+    """Shard `number` (from 1) of `count`: neighbouring images, shards alike in size up to one image."""
+    return list(images[(number - 1) * len(images) // count : number * len(images) // count])
+
+
+def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write rows as CSV, whole or not at all."""
+    with written_beside(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
