@@ -48,7 +48,7 @@ def missing() -> str:
     """Why no Slurm can be started here; empty where one can."""
     if os.geteuid() != 0:
         return "a Slurm of its own is started by root alone"
-    if SYSTEM.exists():
+    if SYSTEM.exists() and not _left_behind():
         return f"{SYSTEM} is there: this machine has a Slurm of its own"
     absent = [name for name in PROGRAMS if _program(name) is None]
     return f"not installed: {', '.join(absent)} (Debian: slurm-wlm, munge)" if absent else ""
@@ -60,6 +60,7 @@ def slurm(folder: Path) -> Iterator[None]:
     _configure(folder)
     with ExitStack() as stack:
         SYSTEM.parent.mkdir(exist_ok=True)
+        SYSTEM.unlink(missing_ok=True)
         SYSTEM.symlink_to(folder / "slurm.conf")
         stack.callback(SYSTEM.unlink)
         stack.callback(_stop_jobs)
@@ -72,6 +73,11 @@ def slurm(folder: Path) -> Iterator[None]:
         _start(stack, ["slurmd", "-D", "-N", "localhost"])
         _wait(lambda: _state() == "idle", "the node is not idle", folder)
         yield
+
+
+def _left_behind() -> bool:
+    """Whether the configuration is one of a test that was killed."""
+    return SYSTEM.is_symlink() and SYSTEM.resolve().with_name("munge.key").exists()
 
 
 def _configure(folder: Path) -> None:
