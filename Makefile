@@ -7,18 +7,18 @@ RUN := . .venv/bin/activate &&
 .PHONY: demo test check lock clean help
 
 help:
-	@echo "make demo   results/table4.csv on embedded data: about 11 minutes on 2 cores after installation, 7 GB disk"
-	@echo "make test   the tests: about 10 minutes on 2 cores after installation"
+	@echo "make demo   results/table4.csv on embedded data: a quarter of an hour on 2 cores after installation, 7 GB disk"
+	@echo "make test   the tests: about half an hour on 2 cores after installation"
 	@echo "make check  lint, format and types"
 	@echo "make lock   resolve requirements*.in into requirements.lock"
 	@echo "make clean  delete .venv, work/ and what is under results/"
 
 demo: $(READY)
-	@echo "Table 4 of the MULE paper on embedded data: about 11 minutes on 2 cores, 200 MB under work/."
+	@echo "Table 4 of the MULE paper on embedded data: a quarter of an hour on 2 cores, 200 MB under work/."
 	$(RUN) snakemake results/table4.csv --cores all
 
 test: $(READY)
-	@echo "Unit and integration tests: about 10 minutes on 2 cores."
+	@echo "Unit and integration tests: about half an hour on 2 cores."
 	$(RUN) python -m pytest
 
 check: $(READY)

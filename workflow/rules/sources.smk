@@ -19,7 +19,7 @@ rule download:
         "Downloading {wildcards.file}"
     shell:
         "python -m pipeline download --url {params.urls:q} --file {wildcards.file:q} --sha256 {params.sha256:q} "
-        "--bytes {params.bytes:q} --mirror {resources.mirror:q} --lock workflow/sources.lock --output {output:q} > {log:q} 2>&1"
+        "--bytes={params.bytes} --mirror={resources.mirror:q} --lock workflow/sources.lock --output {output:q} > {log:q} 2>&1"
 
 
 # Everything public that the configured data sets need; what must be asked for, the rules that read it tell.
