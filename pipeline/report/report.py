@@ -86,9 +86,10 @@ def write_report(settings: Mapping[str, Any], inputs: Inputs, output: Path) -> N
 
 
 def natural(name: str) -> list[Any]:
-    """Sort key by which table2 stands before table10, and this paper's tables before those of another."""
+    """Sort key: table2 before table10, numbered tables before others, this paper's before another's."""
     return [
         "/" in name,
+        not name.startswith("table"),
         *(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name) if part),
     ]
 

@@ -48,7 +48,7 @@ def tabulate(
     raise_together(sorted(missing), f"{table}: evaluations are missing:")
     numbers = _compared(pd.DataFrame(lines), settings["scale"])
     with written_beside(comparison) as temporary:
-        numbers[COMPARISON_COLUMNS].to_csv(temporary, index=False, float_format="%.3f")
+        numbers[COMPARISON_COLUMNS].to_csv(temporary, index=False, float_format="%.6f")
     with written_beside(table) as temporary:
         _printed(numbers, settings).to_csv(temporary, index=False, float_format="%.1f")
 

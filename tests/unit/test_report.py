@@ -94,7 +94,8 @@ def plain(html: str) -> str:
 
 def test_a_table_has_the_papers_number_beside_ours_and_the_best_of_each_in_bold(tmp_path: Path) -> None:
     html = report(tmp_path)
-    section = html[html.index('<section id="mine">') : html.index('<section id="table1">')]
+    start = html.index('<section id="mine">')
+    section = html[start : html.index("</section>", start)]
     cells = re.findall(r'<td class="number[^"]*">(.*?)</td>', section)
     assert cells == [
         "<b>55.0</b>", '<b>61.6</b>', "30.0", "52.0",
