@@ -46,7 +46,9 @@ SWITCHED = ("neighborhood", "classifier")
 
 
 def load(user: Mapping[str, Any], folder: Path) -> Settings:
-    """The whole configuration; raises `InputError` that lists every mistake.
+    """The whole configuration; raises `InputError` that lists every mistake of a kind.
+
+    Unknown keys and wrong values are said first, then keys that contradict each other, then paths.
 
     Args:
         user: what the user gives; at least `scale`.
