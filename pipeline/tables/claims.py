@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import yaml
 
 from pipeline.errors import raise_together
 from pipeline.files import existing, written_beside
 from pipeline.tables.evaluations import Evaluations
-from pipeline.tables.statistics import METRICS, contributions, sign_flip_p, weighted_sum
+from pipeline.tables.statistics import METRICS, contributions, holm, sign_flip_p, weighted_sum
 
 HOLDS, FAILS = "holds", "does not hold"
 NOT_HERE, NOT_TESTABLE = "not testable at this scale", "not testable"
@@ -25,7 +26,7 @@ CLAIM_COLUMNS = [
 ]  # fmt: skip
 COMPARISON_COLUMNS = [
     "id", "scale", "dataset", "language", "metric", "greater", "than", "measured_greater", "measured_than",
-    "difference", "p", "as_claimed", "paper_difference",
+    "difference", "p", "p_holm", "as_claimed", "paper_difference",
 ]  # fmt: skip
 
 _CLAIM_KEYS = {"id", "tables", "claim", "needs", "significant", "compare", "paper_scale_only", "untestable"}
@@ -131,6 +132,8 @@ def _judged(claim: Row, settings: Mapping[str, Any], evaluated: Evaluations) -> 
         return {**row, "verdict": NOT_TESTABLE, "reason": _together(never)}, lines
     if not lines:
         return {**row, "verdict": NOT_HERE, "reason": _together(elsewhere)}, lines
+    corrected = holm(np.array([line["p"] for line in lines], dtype=float))
+    lines = [{**line, "p_holm": p} for line, p in zip(lines, corrected, strict=True)]
     return row | _verdict(claim, lines, elsewhere), lines
 
 
@@ -138,9 +141,9 @@ def _verdict(claim: Row, lines: Sequence[Row], elsewhere: Sequence[str]) -> Row:
     """Holds or not, and the numbers that say so."""
     table = pd.DataFrame(lines)
     strict = bool(claim.get("significant"))
-    good = table["as_claimed"] & ((table["p"] < LEVEL) | table["p"].isna() if strict else True)
+    good = table["as_claimed"] & ((table["p_holm"] < LEVEL) | table["p_holm"].isna() if strict else True)
     enough = {"all": good.all(), "most": good.mean() > 0.5, "some": good.any()}[claim.get("needs", "all")]
-    doubtful = int((table["as_claimed"] & (table["p"] >= LEVEL)).sum())
+    doubtful = int((table["as_claimed"] & (table["p_holm"] >= LEVEL)).sum())
     remarks = [
         f"{len(table) - int(table['as_claimed'].sum())} of {len(table)} comparisons are not as claimed"
     ]
@@ -156,7 +159,7 @@ def _verdict(claim: Row, lines: Sequence[Row], elsewhere: Sequence[str]) -> Row:
         "as_claimed": int(table["as_claimed"].sum()),
         "smallest_difference": table["difference"].min(),
         "largest_difference": table["difference"].max(),
-        "largest_p": table["p"].max(),
+        "largest_p": table["p_holm"].max(),
     }
 
 

@@ -84,6 +84,20 @@ def sign_flip_p(contrast: Sequence[float] | Array, seed: int = 0) -> float:
     return (1 + beyond) / (1 + FLIPS)
 
 
+def holm(p: Array) -> Array:
+    """p of several tests of one family, corrected for their number (Holm 1979); NaN is no test, and stays.
+
+    Args:
+        p: (tests,) uncorrected.
+    """
+    corrected = np.full(len(p), np.nan)
+    tests = np.flatnonzero(~np.isnan(p))
+    order = tests[p[tests].argsort(kind="stable")]
+    scaled = p[order] * np.arange(len(order), 0, -1)
+    corrected[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return corrected
+
+
 def weighted_sum(terms: Sequence[tuple[float, pd.Series]]) -> pd.Series:
     """Contributions to several recalls by image, each weighted; an image that one lacks adds 0 to it."""
     total = pd.Series(dtype=float)

@@ -12,6 +12,7 @@ from pipeline.tables.statistics import (
     RECALLS,
     contributions,
     hits_by_image,
+    holm,
     intervals,
     mean_over_seeds,
     measured,
@@ -151,3 +152,17 @@ def test_p_is_below_a_level_as_often_as_the_level_says_where_nothing_differs() -
 def test_an_image_that_one_side_lacks_adds_nothing_to_it() -> None:
     first, second = pd.Series({"a": 1.0, "b": 2.0}), pd.Series({"b": 5.0, "c": 1.0})
     assert weighted_sum([(1, first), (-0.5, second)]).to_dict() == {"a": 1.0, "b": -0.5, "c": -0.5}
+
+
+def test_holm_multiplies_the_smallest_by_all_the_next_by_one_less_and_never_goes_down() -> None:
+    found = holm(np.array([0.01, np.nan, 0.04, 0.03, 0.9]))
+    np.testing.assert_allclose(found, [0.04, np.nan, 0.09, 0.09, 0.9])
+    np.testing.assert_array_equal(holm(np.array([0.6, 0.7])), [1.0, 1.0])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_holm_never_makes_p_smaller_and_keeps_their_order(p: list[float]) -> None:
+    given_p = np.array(p)
+    corrected = holm(given_p)
+    assert (corrected >= given_p).all() and (corrected <= 1).all()
+    assert (np.diff(corrected[given_p.argsort(kind="stable")]) >= 0).all()
