@@ -23,8 +23,11 @@ def embed_sentences(model: RetrievalModel, language: str, part: LanguageCorpus) 
     model.eval()
     # Sentences of like length stand together, so that little padding is computed.
     order = np.argsort(part.lengths.cpu().numpy(), kind="stable")
-    chunks = [
-        model.embed_sentences({language: part.take(order[start : start + CHUNK])})[language].multimodal
-        for start in range(0, len(order), CHUNK)
-    ]
-    return torch.cat(chunks)[torch.from_numpy(np.argsort(order))]
+    found = torch.empty(0)
+    for start in range(0, len(order), CHUNK):
+        rows = order[start : start + CHUNK]
+        embedded = model.embed_sentences({language: part.take(rows)})[language].multimodal
+        if not start:  # In place at once: chunks joined and reordered would hold all sentences three times.
+            found = embedded.new_empty(len(order), embedded.shape[1])
+        found[torch.from_numpy(rows)] = embedded
+    return found

@@ -19,7 +19,8 @@ from pipeline.models.saved import Saved, load_model
 from pipeline.retrieval.checks import check_vocabularies
 from pipeline.retrieval.embed import embed_images, embed_sentences
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
-from pipeline.retrieval.recall import both_ranks, chance_mean_recall, recalls
+from pipeline.retrieval.ranks import both_ranks
+from pipeline.retrieval.recall import chance_mean_recall, recalls
 from pipeline.words.corpus import Corpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 

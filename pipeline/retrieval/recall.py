@@ -7,26 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.retrieval.ranks import image_to_sentence_ranks, sentence_to_image_ranks
-
 KS = (1, 5, 10)
 
 
 def recall_at_k(ranks: Tensor, k: int) -> float:
     """Share of queries, in percent, whose right answer is among the K nearest."""
     return 100 * int((ranks <= k).sum()) / len(ranks)
-
-
-def both_ranks(images: Tensor, sentences: Tensor, image_of: Tensor) -> dict[str, Tensor]:
-    """Ranks of right answers, `i2s` for each image that has sentences and `s2i` for each sentence.
-
-    Args:
-        images: (n, e). sentences: (B, e). image_of: (B,) row of each sentence's image.
-    """
-    return {
-        "i2s": image_to_sentence_ranks(images, sentences, image_of),
-        "s2i": sentence_to_image_ranks(images, sentences, image_of),
-    }
 
 
 def recalls(ranks: Mapping[str, Tensor]) -> dict[str, float]:

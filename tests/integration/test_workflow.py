@@ -65,7 +65,7 @@ def test_an_edit_of_the_recall_code_reruns_evaluation_alone(project: Project) ->
 
 def test_an_edit_of_a_comment_or_docstring_reruns_nothing(project: Project) -> None:
     project.edit("pipeline/models/losses.py", "zeros count.", "zeros do count.")
-    project.edit("pipeline/retrieval/ranks.py", "CHUNK = 1024", "# How many?\nCHUNK = 1024")
+    project.edit("pipeline/retrieval/ranks.py", "LONG = 10_000", "# How many?\nLONG = 10_000")
     project.edit("pipeline/images/crops.py", "From a photograph's file", "From an image file")
     assert project.would_run("results/table2.csv") == {}
 

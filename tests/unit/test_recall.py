@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.retrieval.ranks import image_to_sentence_ranks, sentence_to_image_ranks
-from pipeline.retrieval.recall import both_ranks, chance_mean_recall, recall_at_k, recalls
+from pipeline.retrieval.ranks import both_ranks
+from pipeline.retrieval.recall import chance_mean_recall, recall_at_k, recalls
 
 # Three images on the axes; the sentences' coordinates are their similarities to the images.
 IMAGES = torch.eye(3)
@@ -25,12 +25,12 @@ IMAGE_OF = torch.tensor([0, 0, 1, 2])
 
 
 def test_sentence_to_image_by_hand() -> None:
-    assert sentence_to_image_ranks(IMAGES, SENTENCES, IMAGE_OF).tolist() == [1, 2, 2, 1]
+    assert both_ranks(IMAGES, SENTENCES, IMAGE_OF)["s2i"].tolist() == [1, 2, 2, 1]
 
 
 def test_image_to_sentence_by_hand() -> None:
     # image 0: .9 .2 .5 .6, best own .9; image 1: .1 .8 .5 .2, own .5; image 2: 0 .1 .1 .7, own .7
-    assert image_to_sentence_ranks(IMAGES, SENTENCES, IMAGE_OF).tolist() == [1, 2, 1]
+    assert both_ranks(IMAGES, SENTENCES, IMAGE_OF)["i2s"].tolist() == [1, 2, 1]
 
 
 def test_recalls_by_hand() -> None:
@@ -48,8 +48,8 @@ def test_recall_at_k_counts_ranks_up_to_k() -> None:
 def test_ties_do_not_flatter() -> None:
     """A model that says the same of everything is no better than the order of the data."""
     same = torch.ones(4, 2)
-    assert sentence_to_image_ranks(same, same, torch.arange(4)).tolist() == [1, 2, 3, 4]
-    assert image_to_sentence_ranks(same, same, torch.arange(4)).tolist() == [1, 2, 3, 4]
+    for ranks in both_ranks(same, same, torch.arange(4)).values():
+        assert ranks.tolist() == [1, 2, 3, 4]
 
 
 @given(st.integers(0, 10_000), st.integers(2, 30), st.integers(1, 4))
@@ -68,9 +68,9 @@ def test_ranks_equal_a_stable_sort(seed: int, images: int, most: int) -> None:
 
     to_image = [rank(similarity[:, s], {int(image_of[s])}) for s in range(len(image_of))]
     to_sentence = [rank(similarity[i], set(np.flatnonzero(image_of == i).tolist())) for i in range(images)]
-    arguments = torch.tensor(left), torch.tensor(right), torch.tensor(image_of)
-    assert sentence_to_image_ranks(*arguments).tolist() == to_image
-    assert image_to_sentence_ranks(*arguments).tolist() == to_sentence
+    found = both_ranks(torch.tensor(left), torch.tensor(right), torch.tensor(image_of))
+    assert found["s2i"].tolist() == to_image
+    assert found["i2s"].tolist() == to_sentence
 
 
 def test_chance_by_hand() -> None:
