@@ -9,8 +9,6 @@ import numpy as np
 import torch
 from PIL import Image, ImageOps
 from torch import Tensor
-from torchvision.transforms import InterpolationMode
-from torchvision.transforms import functional as transforms
 
 
 class UnreadableImage(Exception):
@@ -44,6 +42,10 @@ def _rgb(image: Image.Image) -> Image.Image:
 
 def resized(image: Image.Image, resize: int, interpolation: str) -> Tensor:
     """Resize the shorter side of an RGB image to `resize` pixels, antialiased: (3, height, width) uint8."""
+    # Seconds of processor time, which reading an image alone does not need.
+    from torchvision.transforms import InterpolationMode
+    from torchvision.transforms import functional as transforms
+
     small = transforms.resize(image, [resize], InterpolationMode(interpolation), antialias=True)
     return torch.from_numpy(np.array(small)).permute(2, 0, 1)
 

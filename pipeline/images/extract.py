@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from pipeline.errors import InputError
 from pipeline.images.backbone import Backbone
 from pipeline.images.crops import UnreadableImage, read_image, resized
-from pipeline.images.lists import write_table
+from pipeline.images.lists import FAILED_COLUMNS, check_failures, write_table
 from pipeline.images.partial import PartialStore, finish, open_partial
 from pipeline.images.settings import ExtractionSettings, weights_name
 from pipeline.images.store import PENDING
@@ -29,7 +28,6 @@ from pipeline.progress import Progress, duration
 
 log = logging.getLogger("pipeline")
 
-SHOWN = 20  # images named in one message
 MEASURED = 3  # batches after which the time is estimated
 
 Batch = list[int]  # rows of the store
@@ -98,22 +96,6 @@ def extract(
         backbone.dimension,
         len(rows),
         duration(time.monotonic() - begun),
-    )
-
-
-FAILED_COLUMNS = ["image", "path", "reason"]
-
-
-def check_failures(rows: Sequence[tuple[str, str, str]], allowed: int, count: int, listed: Path) -> None:
-    """Raise `InputError` where more images failed than allowed, all listed in the CSV `listed`."""
-    if len(rows) <= allowed:
-        return
-    write_table(listed, FAILED_COLUMNS, rows)
-    lines = "".join(f"\n  - {path}: {reason}" for _, path, reason in rows[:SHOWN])
-    first = f"first {SHOWN}, " if len(rows) > SHOWN else ""
-    raise InputError(
-        f"{len(rows)} of {count} images do not decode, {allowed} may; replace the files and run again (the "
-        f"other images are kept), or raise images.failed_share ({first}all in {listed}):{lines}"
     )
 
 

@@ -8,6 +8,8 @@ from pipeline.errors import InputError
 from pipeline.files import existing, written_beside
 
 COLUMNS = ["image", "path"]
+FAILED_COLUMNS = ["image", "path", "reason"]
+SHOWN = 20  # images named in one message
 
 
 def read_image_list(path: Path) -> dict[str, Path]:
@@ -36,3 +38,16 @@ def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[obje
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(rows)
+
+
+def check_failures(rows: Sequence[tuple[str, str, str]], allowed: int, count: int, listed: Path) -> None:
+    """Raise `InputError` where more images failed than allowed, all listed in the CSV `listed`."""
+    if len(rows) <= allowed:
+        return
+    write_table(listed, FAILED_COLUMNS, rows)
+    lines = "".join(f"\n  - {path}: {reason}" for _, path, reason in rows[:SHOWN])
+    first = f"first {SHOWN}, " if len(rows) > SHOWN else ""
+    raise InputError(
+        f"{len(rows)} of {count} images do not decode, {allowed} may; replace the files and run again (the "
+        f"other images are kept), or raise images.failed_share ({first}all in {listed}):{lines}"
+    )

@@ -12,8 +12,7 @@ import numpy as np
 
 from pipeline.errors import InputError, raise_together
 from pipeline.files import written_beside
-from pipeline.images.extract import FAILED_COLUMNS, check_failures
-from pipeline.images.lists import write_table
+from pipeline.images.lists import FAILED_COLUMNS, check_failures, write_table
 from pipeline.images.partial import PartialStore, attribute_differences, copy_rows, create, image_ids
 from pipeline.images.store import FAILED, PENDING, failed_images
 
