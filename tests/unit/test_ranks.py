@@ -1,5 +1,7 @@
 """Ranks from tiles equal those of the whole matrix to the bit: ties, copies, odd sizes, one thread or two."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -139,3 +141,21 @@ def test_a_diverged_model_has_no_ranks() -> None:
     images[3] = torch.nan
     with pytest.raises(InputError, match="not finite"):
         both_ranks(images, sentences, image_of)
+
+
+def test_memory_holds_no_more_than_tiles_and_numbers_of_each_query() -> None:
+    """100,000 sentences to 4,000 images: 1.6 GB as a matrix, 0.4 GB as a mask."""
+    source = """
+import resource
+import torch
+from pipeline.retrieval.ranks import both_ranks
+images, sentences = torch.rand(4000, 4), torch.rand(100_000, 4)
+image_of = torch.arange(100_000) // 25
+both_ranks(images, sentences[:3000], image_of[:3000])  # what the library itself takes
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+both_ranks(images, sentences, image_of)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert int(done.stdout) * unit < 50e6
