@@ -125,10 +125,8 @@ def experiment_settings(settings: Settings, dataset: str, name: str, seed: int) 
 def pretraining_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
     """What the pretraining of one experiment depends on, and nothing else."""
     experiment, own = _experiment(settings, dataset, name)
-    drawing = {
-        key: own["training"][key]
-        for key in ("batch_images", "sentences_per_image", "repeat_captions", "images_in_batch", "threads")
-    }
+    kept = ("batch_images", "sentences_per_image", "repeat_captions", "images_in_batch")
+    drawing = {key: own["training"][key] for key in (*kept, "threads", "deterministic")}
     return {
         **_data_settings(settings, dataset, name, seed, experiment),
         "model": {key: own["model"][key] for key in ("universal", "universal_layers", "universal_mean")},
