@@ -85,7 +85,7 @@ rule features:
     conda:
         "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(2000),
+        mem_mb=growing(4000),
         runtime=60,
         disk_mb=4000,
         gpu=0,
