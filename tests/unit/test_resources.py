@@ -41,7 +41,8 @@ def test_every_submitted_job_declares_memory_time_disk_and_gpu() -> None:
 
 def test_a_job_that_may_run_out_of_memory_gets_more_when_tried_again() -> None:
     fixed = {name for name, text in queued().items() if not declared(text)["mem_mb"].startswith("growing(")}
-    assert fixed == {"demo", "demo_dictionaries", "unpack"}  # what they hold does not grow with the data
+    # What drawing the demo and unpacking hold does not grow with the data.
+    assert not {name for name in fixed if name != "unpack" and not name.startswith("demo")}
 
 
 def test_a_job_with_a_gpu_is_told_so() -> None:
