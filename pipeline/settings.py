@@ -159,9 +159,14 @@ def feature_settings(settings: Settings) -> Settings:
 
 
 def extraction_options(settings: Settings) -> str:
-    """Arguments of `features` that its result does not depend on."""
+    """Arguments of `features` that its result does not depend on, but for the rounding of its numbers.
+
+    The network's threads are as many as are configured, not as many as Snakemake has to give: with another
+    number features differ in their last digits, and so do the weights trained on them.
+    """
     images = settings["images"]
     options = [f"--{key.replace('_', '-')} {images[key]}" for key in ("batch", "workers", "failed_share")]
+    options.append(f"--threads {images['workers']}")
     return " ".join([*options, *(["--compile"] if images["compile"] else [])])
 
 

@@ -50,3 +50,8 @@ def test_a_job_with_a_gpu_is_told_so() -> None:
     assert "train" in asking
     assert all("--gpus {resources.gpu}" in text for text in asking.values())
     assert not any("--gpus" in text for name, text in rules().items() if name not in asking)
+
+
+def test_no_stage_is_given_as_many_threads_as_happen_to_be_free() -> None:
+    """With `--cores 1` a job has fewer than it declares, and other sums of the same numbers."""
+    assert not [name for name, text in rules().items() if "{threads}" in text]
