@@ -125,10 +125,8 @@ def experiment_settings(settings: Settings, dataset: str, name: str, seed: int) 
 def pretraining_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
     """What the pretraining of one experiment depends on, and nothing else."""
     experiment, own = _experiment(settings, dataset, name)
-    drawing = {
-        key: own["training"][key]
-        for key in ("batch_images", "sentences_per_image", "repeat_captions", "images_in_batch", "threads")
-    }
+    kept = ("batch_images", "sentences_per_image", "repeat_captions", "images_in_batch")
+    drawing = {key: own["training"][key] for key in (*kept, "threads", "deterministic")}
     return {
         **_data_settings(settings, dataset, name, seed, experiment),
         "model": {key: own["model"][key] for key in ("universal", "universal_layers", "universal_mean")},
@@ -161,9 +159,14 @@ def feature_settings(settings: Settings) -> Settings:
 
 
 def extraction_options(settings: Settings) -> str:
-    """Arguments of `features` that its result does not depend on."""
+    """Arguments of `features` that its result does not depend on, but for the rounding of its numbers.
+
+    The network's threads are as many as are configured, not as many as Snakemake has to give: with another
+    number features differ in their last digits, and so do the weights trained on them.
+    """
     images = settings["images"]
     options = [f"--{key.replace('_', '-')} {images[key]}" for key in ("batch", "workers", "failed_share")]
+    options.append(f"--threads {images['workers']}")
     return " ".join([*options, *(["--compile"] if images["compile"] else [])])
 
 

@@ -96,5 +96,6 @@ def experiment() -> dict[str, Any]:
             "repeat_captions": False,
             "images_in_batch": "different",
             "threads": 1,
+            "deterministic": False,
         },
     }

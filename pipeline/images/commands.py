@@ -5,6 +5,7 @@ import logging
 from pathlib import Path
 
 from pipeline.errors import InputError
+from pipeline.gpus import add_gpus, take_gpu
 
 log = logging.getLogger("pipeline")
 
@@ -22,9 +23,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     features.add_argument("--workers", type=int, default=4, help="threads that decode and resize")
     features.add_argument("--threads", type=int, help="CPU threads of the network; default: all")
     features.add_argument("--compile", action="store_true", help="torch.compile, on a GPU")
-    features.add_argument(
-        "--gpus", type=int, default=0, help="GPUs that were asked for; one is used if found"
-    )
+    add_gpus(features)
     features.add_argument("--shard", type=_shard, metavar="I/N", help="only part I of N, such as 1/8")
     features.add_argument("--failed", type=Path, required=True, help="list to write of images that failed")
     features.set_defaults(run=_features)
@@ -65,6 +64,7 @@ def _features(arguments: argparse.Namespace) -> None:
     from pipeline.images.settings import extraction_settings
 
     settings = extraction_settings(arguments.settings)
+    take_gpu(arguments.gpus)
 
     import torch
 
@@ -81,11 +81,6 @@ def _features(arguments: argparse.Namespace) -> None:
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    missed = arguments.gpus > 0 and device.type == "cpu"
-    if missed:
-        log.warning(
-            "A GPU WAS ASKED FOR, BUT NONE IS THERE: this run is on the CPU and may be 100 times slower"
-        )
     name = (
         torch.cuda.get_device_name()
         if device.type == "cuda"
@@ -104,7 +99,7 @@ def _features(arguments: argparse.Namespace) -> None:
         arguments.failed,
         workers=arguments.workers,
         failures_allowed=allowed,
-        gpu_missed=missed,
+        gpu_missed=arguments.gpus > 0 and device.type == "cpu",
     )
 
 

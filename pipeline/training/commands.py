@@ -4,6 +4,8 @@ import argparse
 import json
 from pathlib import Path
 
+from pipeline.gpus import add_gpus, take_gpu
+
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `pretrain` and `train`."""
@@ -25,9 +27,11 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")
     parser.add_argument("--checkpoint", type=Path, required=True, help="where a killed run goes on from")
     parser.add_argument("--output", type=Path, required=True)
+    add_gpus(parser)
 
 
 def _pretrain(arguments: argparse.Namespace) -> None:
+    take_gpu(arguments.gpus)
     from pipeline.code import digest
     from pipeline.training.train import Inputs, pretrain
 
@@ -36,6 +40,7 @@ def _pretrain(arguments: argparse.Namespace) -> None:
 
 
 def _train(arguments: argparse.Namespace) -> None:
+    take_gpu(arguments.gpus)
     from pipeline.code import digest
     from pipeline.training.train import Inputs, train
 

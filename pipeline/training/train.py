@@ -4,6 +4,7 @@ import copy
 import hashlib
 import json
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,6 +148,9 @@ def prepare(settings: Mapping[str, Any]) -> torch.device:
     """Set threads and seed for repeatable numbers; the device: a GPU where there is one."""
     torch.set_num_threads(settings["training"]["threads"])
     torch.manual_seed(settings["seed"])
+    if settings["training"]["deterministic"]:
+        os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"  # asked for by cuBLAS; no matter on a CPU
+        torch.use_deterministic_algorithms(True)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     log.info("trains on %s", torch.cuda.get_device_name() if device.type == "cuda" else "the CPU")
     return device

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.gpus import add_gpus, take_gpu
 from pipeline.translation.machine import MACHINES
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def _add_provider_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(f"providers {', '.join(MACHINES)}")
     group.add_argument("--cache", type=Path, help="SQLite file of all answers; made if it is not there")
     group.add_argument("--settings", type=json.loads, help="JSON: the provider's own, such as model or url")
+    add_gpus(group)
     group.add_argument(
         "--limits", type=json.loads, help="JSON: how a service may be used (docs/translation.md)"
     )
@@ -135,6 +137,8 @@ def _translator(arguments: argparse.Namespace) -> "Translator":
         return DictionaryTranslator(arguments.source, arguments.target, arguments.dictionaries, counts)
     from pipeline.translation.machine import machine_translator
 
+    if arguments.provider == "marian":
+        take_gpu(arguments.gpus)
     return machine_translator(
         arguments.provider,
         arguments.source,

@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.gpus import add_gpus, take_gpu
+
 if TYPE_CHECKING:
     from pipeline.words.settings import WordSettings
 
@@ -46,6 +48,7 @@ def _add_pretrain_bert(subparsers: "argparse._SubParsersAction[argparse.Argument
         "--settings", type=json.loads, required=True, help="JSON: layers, hidden, heads, steps, ..."
     )
     parser.add_argument("--output", type=Path, required=True, help="folder to write")
+    add_gpus(parser)
     parser.set_defaults(run=_pretrain_bert)
 
 
@@ -57,6 +60,7 @@ def _add_sentence_vectors(subparsers: "argparse._SubParsersAction[argparse.Argum
     parser.add_argument("--settings", type=json.loads, required=True, help="JSON: layer, longest, threads")
     parser.add_argument("--partial", type=Path, required=True, help="folder where a killed run goes on from")
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
+    add_gpus(parser)
     parser.set_defaults(run=_sentence_vectors)
 
 
@@ -85,12 +89,14 @@ def _align(arguments: argparse.Namespace) -> None:
 
 
 def _pretrain_bert(arguments: argparse.Namespace) -> None:
+    take_gpu(arguments.gpus)
     from pipeline.words.bert import pretrain_bert
 
     pretrain_bert(arguments.sentences, arguments.settings, arguments.output)
 
 
 def _sentence_vectors(arguments: argparse.Namespace) -> None:
+    take_gpu(arguments.gpus)
     from pipeline.words.sentence_vectors import sentence_vectors
 
     sentence_vectors(

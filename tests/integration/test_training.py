@@ -62,6 +62,21 @@ def test_a_model_learns_what_the_captions_say(
     assert not (tmp_path / "checkpoint.pt").exists()
 
 
+def test_deterministic_trainings_give_the_same_weights(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a CPU this shows that nothing is refused; on a GPU, that nothing differs."""
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", "")  # taken back after the test
+    experiment["training"] |= {"epochs": 3, "deterministic": True}
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    try:
+        first, second = (trained(inputs, experiment, tmp_path / name) for name in ("first", "second"))
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert same_weights(first, second)
+
+
 @pytest.fixture
 def frozen(inputs: Inputs, things: dict[str, list[str]], tmp_path: Path) -> Inputs:
     """The same captions, each with a frozen vector that says which things it names."""

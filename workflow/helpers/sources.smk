@@ -15,6 +15,11 @@ def source_files(*datasets):
     ]
 
 
+def downloaded_megabytes(wildcards):
+    """Disk that a published file takes, as workflow/sources.csv has it; 2 GB where it has no size."""
+    return int(SOURCES[wildcards.file]["bytes"] or 2e9) // 10**6 + 1
+
+
 # Published text that a data set's captions are read from, by its source: `dataset` of workflow/sources.csv.
 TEXTS = {
     "demo": [],

@@ -112,9 +112,10 @@ def translation_services(wildcards):
 
 def translation_gpu(wildcards):
     """GPUs that a pair's translation asks for."""
+    if translated_by(wildcards) != "marian":
+        return 0
     device = provider(wildcards).get("device", "auto")
-    on_gpu = translated_by(wildcards) == "marian" and device != "cpu"
-    return SETTINGS["gpu"] if on_gpu else 0
+    return {"cpu": 0, "cuda": 1}.get(device, SETTINGS["gpu"])
 
 
 # Published sentences with their translations by people; the other data sets' stand in their caption tables.

@@ -13,8 +13,10 @@ rule captions:
     conda:
         "../../envs/pipeline.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=growing(2000),
         runtime=10,
+        disk_mb=1000,
+        gpu=0,
     params:
         source=lambda wildcards: DATASETS[wildcards.dataset]["source"],
         options=caption_options,
@@ -43,8 +45,10 @@ rule captions_mscoco:
     conda:
         "../../envs/pipeline.yaml"
     resources:
-        mem_mb=4000,
+        mem_mb=growing(4000),
         runtime=10,
+        disk_mb=1000,
+        gpu=0,
     params:
         options=caption_options,
         code=code.digest("captions-mscoco"),
@@ -67,8 +71,10 @@ rule tokenize:
     conda:
         "../../envs/pipeline.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=growing(2000),
         runtime=30,
+        disk_mb=1000,
+        gpu=0,
     params:
         code=code.digest("tokenize"),
     message:

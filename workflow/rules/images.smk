@@ -17,8 +17,10 @@ rule find_images:
     conda:
         "../../envs/pipeline.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=growing(2000),
         runtime=30,
+        disk_mb=1000,
+        gpu=0,
     params:
         ask=ask_for_images,
         code=code.digest("find-images"),
@@ -48,6 +50,7 @@ rule extract_features:
     resources:
         mem_mb=growing(8000),
         runtime=growing(480),
+        disk_mb=4000,
         gpu=SETTINGS["gpu"],
         options=configuration.extraction_options(SETTINGS),
     params:
@@ -58,7 +61,7 @@ rule extract_features:
         "Extracting the image features of {wildcards.dataset}, shard {wildcards.shard} of {wildcards.shards}"
     shell:
         "python -m pipeline features --images {input:q} --settings {params.settings:q} --partial {params.partial:q} "
-        "--shard {wildcards.shard}/{wildcards.shards} --threads {threads} --gpus {resources.gpu} {resources.options} "
+        "--shard {wildcards.shard}/{wildcards.shards} --gpus {resources.gpu} {resources.options} "
         "--failed {output.failed:q} --output {output.store:q} > {log:q} 2>&1"
 
 
@@ -82,8 +85,10 @@ rule features:
     conda:
         "../../envs/pipeline.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=growing(4000),
         runtime=60,
+        disk_mb=4000,
+        gpu=0,
         options=f"--failed-share {SETTINGS['images']['failed_share']}",
     params:
         settings=FEATURE_SETTINGS,
@@ -113,8 +118,10 @@ rule bring_features:
     conda:
         "../../envs/pipeline.yaml"
     resources:
-        mem_mb=4000,
+        mem_mb=growing(4000),
         runtime=30,
+        disk_mb=4000,
+        gpu=0,
     params:
         settings=FEATURE_SETTINGS,
         code=code.digest("bring-features"),

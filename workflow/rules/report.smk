@@ -47,8 +47,10 @@ rule figure:
     conda:
         "../../envs/pipeline.yaml"
     resources:
-        mem_mb=4000,
+        mem_mb=growing(4000),
         runtime=30,
+        disk_mb=1000,
+        gpu=0,
     params:
         settings=lambda wildcards: as_json(
             {"number": int(wildcards.number), "seed": 0, "threads": 1}

@@ -10,6 +10,7 @@ rule download:
         "../../envs/pipeline.yaml"
     resources:  # whence a file comes is no reason to fetch it again
         connections=1,
+        disk_mb=downloaded_megabytes,
         mirror=SETTINGS["sources"]["mirror"] or "",
     params:
         urls=lambda wildcards: SOURCES[wildcards.file]["url"].split(),
@@ -42,6 +43,8 @@ rule unpack:
     resources:
         mem_mb=2000,
         runtime=240,
+        disk_mb=20000,  # the largest archive, train2014.zip, has 13.5 GB
+        gpu=0,
     message:
         "Unpacking the photographs of {wildcards.archive}"
     shell:
@@ -63,6 +66,8 @@ rule demo:
     resources:
         mem_mb=1000,
         runtime=10,
+        disk_mb=1000,
+        gpu=0,
     params:
         scenes=SETTINGS["sources"]["scenes"],
         seed=SETTINGS["sources"]["seed"],
@@ -84,6 +89,11 @@ rule demo_dictionaries:
         "work/logs/demo/dictionaries.log",
     conda:
         "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+        disk_mb=100,
+        gpu=0,
     params:
         folder=lambda wildcards, output: os.path.dirname(output[0]),
         code=code.digest("demo"),

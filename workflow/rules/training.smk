@@ -16,6 +16,7 @@ rule pretrain:
     resources:
         mem_mb=growing(8000),
         runtime=growing(120),
+        disk_mb=1000,
         gpu=SETTINGS["gpu"],
     params:
         settings=settings_for(configuration.pretraining_settings),
@@ -26,7 +27,7 @@ rule pretrain:
     shell:
         "python -m pipeline pretrain --settings {params.settings:q} --sentences {input.sentences:q} "
         "--translations {input.translations:q} --words {input.words:q} --checkpoint {params.checkpoint:q} "
-        "--output {output:q} > {log:q} 2>&1"
+        "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
 
 rule train:
@@ -49,6 +50,7 @@ rule train:
     resources:
         mem_mb=growing(8000),
         runtime=growing(720),
+        disk_mb=4000,
         gpu=SETTINGS["gpu"],
     params:
         settings=settings_for(configuration.experiment_settings),
@@ -60,7 +62,7 @@ rule train:
         "python -m pipeline train --settings {params.settings:q} --features {input.features:q} "
         "--sentences {input.sentences:q} --translations {input.translations:q} --words {input.words:q} "
         "--pretrained {input.pretrained:q} --checkpoint {params.checkpoint:q} --curves {output.curves:q} "
-        "--output {output.model:q} > {log:q} 2>&1"
+        "--gpus {resources.gpu} --output {output.model:q} > {log:q} 2>&1"
 
 
 rule evaluate:
@@ -82,6 +84,8 @@ rule evaluate:
     resources:
         mem_mb=growing(4000),
         runtime=growing(30),
+        disk_mb=1000,
+        gpu=0,
     params:
         settings=as_json({"threads": 1}),
         code=code.digest("evaluate"),

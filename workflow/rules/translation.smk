@@ -13,8 +13,9 @@ rule translate:
     conda:
         "../../envs/pipeline.yaml"
     resources:
-        mem_mb=4000,
+        mem_mb=growing(4000),
         runtime=translation_minutes,
+        disk_mb=2000,
         gpu=translation_gpu,
         translations=translation_services,
         cache=TRANSLATION_CACHE,
@@ -29,7 +30,7 @@ rule translate:
     shell:
         "python -m pipeline translate --source {wildcards.source} --target {wildcards.target} "
         "--provider {params.provider} {params.options:q} {params.files:q} --cache {resources.cache:q} "
-        "--limits {resources.limits:q} --report {output.report:q} --output {output.table:q} > {log:q} 2>&1"
+        "--limits {resources.limits:q} --gpus {resources.gpu} --report {output.report:q} --output {output.table:q} > {log:q} 2>&1"
 
 
 rule translation_quality:
@@ -44,8 +45,9 @@ rule translation_quality:
     conda:
         "../../envs/pipeline.yaml"
     resources:
-        mem_mb=4000,
+        mem_mb=growing(4000),
         runtime=translation_minutes,
+        disk_mb=2000,
         gpu=translation_gpu,
         translations=translation_services,
         cache=TRANSLATION_CACHE,
@@ -63,7 +65,7 @@ rule translation_quality:
     shell:
         "python -m pipeline translation-quality --source {wildcards.source} --target {wildcards.target} "
         "--scale {wildcards.scale} --dataset {wildcards.dataset} --provider {params.provider} "
-        "{params.options:q} {params.files:q} --cache {resources.cache:q} --limits {resources.limits:q} "
+        "{params.options:q} {params.files:q} --cache {resources.cache:q} --limits {resources.limits:q} --gpus {resources.gpu} "
         "--output {output:q} > {log:q} 2>&1"
 
 

@@ -14,6 +14,8 @@ rule words:
     resources:
         mem_mb=growing(4000),
         runtime=growing(60),
+        disk_mb=1000,
+        gpu=0,
     params:
         settings=as_json(SETTINGS["words"]),
         origin=own_origin,
@@ -46,8 +48,10 @@ rule align:
     conda:
         "../../envs/pipeline.yaml"
     resources:
-        mem_mb=2000,
+        mem_mb=growing(2000),
         runtime=10,
+        disk_mb=1000,
+        gpu=0,
     params:
         code=code.digest("align"),
     message:
@@ -75,6 +79,8 @@ rule muse:
     resources:
         mem_mb=growing(4000),
         runtime=growing(60),
+        disk_mb=1000,
+        gpu=0,
     params:
         settings=as_json({**SETTINGS["words"], "vectors": "file"}),
         origin=own_origin,
@@ -102,6 +108,7 @@ rule pretrain_bert:
     resources:
         mem_mb=growing(4000),
         runtime=growing(60),
+        disk_mb=1000,
         gpu=SETTINGS["gpu"],
     params:
         settings=lambda wildcards: as_json(
@@ -112,7 +119,7 @@ rule pretrain_bert:
         "Pretraining a small multilingual BERT on the captions of {wildcards.dataset}"
     shell:
         "python -m pipeline pretrain-bert --sentences {input:q} --settings {params.settings:q} "
-        "--output {output:q} > {log:q} 2>&1"
+        "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
 
 rule sentence_vectors:
@@ -131,6 +138,7 @@ rule sentence_vectors:
     resources:
         mem_mb=growing(8000),
         runtime=growing(480),
+        disk_mb=8000,
         gpu=SETTINGS["gpu"],
     params:
         model=lambda wildcards: (
@@ -144,4 +152,4 @@ rule sentence_vectors:
     shell:
         "python -m pipeline sentence-vectors --language {wildcards.language} --sentences {input.sentences:q} "
         "--model {params.model:q} --settings {params.settings:q} --partial {params.partial:q} "
-        "--output {output:q} > {log:q} 2>&1"
+        "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"

@@ -1,0 +1,113 @@
+"""The GPU of a job: each job of a machine has its own, whichever Snakemake started it.
+
+A slot is a name that a process holds until it ends, so that a killed job leaves none taken.
+"""
+
+import argparse
+import errno
+import logging
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+
+log = logging.getLogger("pipeline")
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+PAUSE = 1.0  # seconds between two looks for a free GPU
+SAID = 300.0  # seconds between two lines that say it waits
+
+_held: list[socket.socket] = []  # the kernel closes them when the process ends, however it ends
+
+
+def add_gpus(parser: argparse._ActionsContainer) -> None:
+    """Add the option of a stage that can use a GPU."""
+    parser.add_argument(
+        "--gpus", type=int, choices=(0, 1), default=0, help="1: a GPU of its own; 0 (default): the CPU"
+    )
+
+
+def take_gpu(count: int) -> None:
+    """Let this process see one GPU that no other job of this machine has, or with `count` 0 none.
+
+    To be called before CUDA is first used. Where no GPU is in reach, a warning says so, and the job computes
+    on the CPU.
+    """
+    if count == 0:
+        if devices():
+            log.info("no GPU was asked for: this job computes on the CPU and leaves those that are here")
+        os.environ[VISIBLE] = ""
+        return
+    take_slot()
+    import torch
+
+    if not torch.cuda.is_available():
+        log.warning(
+            "A GPU WAS ASKED FOR, BUT NONE IS THERE: this run is on the CPU and may be 100 times slower"
+        )
+
+
+def take_slot() -> None:
+    """Take the first free GPU, or wait until one is, and let this process see no other.
+
+    Where CUDA_VISIBLE_DEVICES is set, its devices are shared out. One that stands alone there is the job's
+    already: a cluster's queue gave it, and may call it 0 in several jobs.
+    """
+    found = devices()
+    if not found or (VISIBLE in os.environ and len(found) == 1):
+        return
+    os.environ[VISIBLE] = _first_free(found)
+    log.info("takes GPU %s of %s", os.environ[VISIBLE], ", ".join(found))
+
+
+def devices() -> list[str]:
+    """GPUs that this process may see, as CUDA_VISIBLE_DEVICES names them: numbers or UUIDs."""
+    if VISIBLE in os.environ:
+        return _listed(os.environ[VISIBLE])
+    if not shutil.which("nvidia-smi"):
+        return []
+    asked = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]
+    answer = subprocess.run(asked, capture_output=True, text=True)
+    return answer.stdout.split() if answer.returncode == 0 else []
+
+
+def _listed(text: str) -> list[str]:
+    """Devices of a list up to the first that is none, where CUDA stops reading too."""
+    found: list[str] = []
+    for name in map(str.strip, text.split(",")):
+        if not re.fullmatch(r"\d+|(GPU|MIG)-\S+", name):
+            break
+        found.append(name)
+    return found
+
+
+def _first_free(found: list[str]) -> str:
+    said = float("-inf")
+    while True:
+        for name in found:
+            if _hold(name):
+                return name
+        if time.monotonic() - said >= SAID:
+            log.info("waits for a GPU: other jobs have %s", ", ".join(found))
+            said = time.monotonic()
+        time.sleep(PAUSE)
+
+
+def _hold(name: str) -> bool:
+    """Whether the slot of a device is now this process's.
+
+    A name in Linux' abstract namespace of sockets belongs to one process at a time, of whichever user. There
+    is no file to clean up: the kernel frees it with the process, after SIGKILL too.
+    """
+    slot = socket.socket(socket.AF_UNIX)
+    try:
+        slot.bind(f"\0multilingual-retrieval GPU {name}")
+    except OSError as error:
+        slot.close()
+        if error.errno != errno.EADDRINUSE:
+            raise
+        return False
+    _held.append(slot)
+    return True

@@ -1,0 +1,36 @@
+"""What the profiles say, Snakemake understands."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import yaml
+from snakemake.cli import get_argument_parser
+
+PROFILES = Path(__file__).parents[2] / "profiles"
+KUBERNETES = find_spec("snakemake_executor_plugin_kubernetes") is not None
+
+
+@pytest.fixture(scope="module")
+def known() -> set[str]:
+    """Options of Snakemake and of the executors that are installed."""
+    return {option.removeprefix("--") for option in get_argument_parser()._option_string_actions}
+
+
+@pytest.mark.parametrize("name", ["default", "slurm", "generic", "kubernetes"])
+def test_every_key_of_a_profile_is_an_option_of_snakemake(name: str, known: set[str]) -> None:
+    keys = set(yaml.safe_load((PROFILES / name / "profile.yaml").read_text()))
+    assert {"rerun-incomplete", "show-failed-logs", "retries", "resources"} <= keys
+    if not KUBERNETES:
+        keys = {key for key in keys if not key.startswith("kubernetes-")}
+    assert keys <= known
+
+
+def test_only_one_machine_limits_its_gpus() -> None:
+    """A queue has as many as it has: a limit would hold back its jobs."""
+    limits = {
+        path.parent.name: yaml.safe_load(path.read_text())["resources"]
+        for path in PROFILES.glob("*/profile.yaml")
+    }
+    assert [name for name, limit in limits.items() if "gpu" in limit] == ["default"]
+    assert all({"connections", "translations"} <= set(limit) for limit in limits.values())
