@@ -112,7 +112,7 @@ def experiment_settings(settings: Settings, dataset: str, name: str, seed: int) 
     chosen = {
         **_data_settings(settings, dataset, name, seed, experiment),
         "branches": experiment["branches"],
-        "features": feature_settings(settings),
+        "features": feature_settings(settings, experiment.get("features")),
         "model": own["model"],
         "triplets": own["triplets"],
         "matching": own["matching"],
@@ -153,11 +153,34 @@ def sentence_vector_settings(settings: Settings) -> Settings:
     return {**chosen, "threads": settings["training"]["threads"]}
 
 
-def feature_settings(settings: Settings) -> Settings:
-    """What the features of an image depend on: little is known of ready-made ones."""
+def feature_sets(settings: Settings) -> dict[str | None, Settings]:
+    """Settings of every feature set at hand: `None` the main one, others by name, laid over it.
+
+    Ready-made features are of the set that names them alone.
+    """
+    main = {key: value for key, value in settings["images"].items() if key != "sets"}
+    named = {name: own for name, own in settings["images"]["sets"].items() if own is not None}
+    return {None: main} | {name: {**main, "features": None, **own} for name, own in named.items()}
+
+
+def feature_settings(settings: Settings, name: str | None = None) -> Settings:
+    """What the features of an image depend on, in a feature set: little is known of ready-made ones."""
+    images = feature_sets(settings)[name]
     made = ("backbone", "weights", "dimension", "resize", "crop", "crops", "precision", "windows")
-    keys = ("backbone", "dimension") if settings["images"]["features"] else made
-    return {key: settings["images"][key] for key in keys}
+    keys = ("backbone", "dimension") if images["features"] else made
+    return {key: images[key] for key in keys}
+
+
+def left_out(settings: Settings) -> dict[str, str]:
+    """Why an experiment, by its name, is not trained: the configuration lacks its feature set."""
+    every = {**settings["experiments"]}
+    for dataset in settings["datasets"]:
+        every |= expanded(settings, dataset)
+    return {
+        name: f"the configuration has no features {experiment['features']} (images.sets)"
+        for name, experiment in every.items()
+        if experiment.get("features") not in feature_sets(settings)
+    }
 
 
 def extraction_options(settings: Settings) -> str:
@@ -169,13 +192,13 @@ def extraction_options(settings: Settings) -> str:
 
 def table_settings(settings: Settings, name: str) -> Settings:
     """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
-    made = settings["experiments"]
+    made, lacking = settings["experiments"], left_out(settings)
     named = tuple(row["experiment"] for row in settings["tables"][name]["rows"])
     trained = {
         dataset: {
             key: experiment["languages"]
             for key, experiment in expanded(settings, dataset).items()
-            if key.startswith(named)
+            if key.startswith(named) and key not in lacking
         }
         for dataset in settings["datasets"]
     }
@@ -186,6 +209,11 @@ def table_settings(settings: Settings, name: str) -> Settings:
         "datasets": stand_ins(settings),
         "languages": {dataset: data["languages"] for dataset, data in settings["datasets"].items()},
         "trained": trained,
+        "left_out": [
+            f"row {row['row']}, {row['method']}: {lacking[row['experiment']]}"
+            for row in settings["tables"][name]["rows"]
+            if row["experiment"] in lacking
+        ],
         "own_origins": {dataset: data["own_origins"] for dataset, data in settings["datasets"].items()},
         "one_per_language": [key for key in made if made[key].get("one_per_language")],
     }
@@ -204,6 +232,7 @@ def claim_settings(settings: Settings) -> Settings:
         "seeds": settings["seeds"],
         "datasets": stand_ins(settings),
         "experiments": sorted(made),
+        "left_out": left_out(settings),
         "one_per_language": [key for key in made if made[key].get("one_per_language")],
     }
 
@@ -225,6 +254,7 @@ def report_settings(settings: Settings, folder: Path) -> Settings:
     return {
         **{key: settings[key] for key in chosen},
         "own_origins": {dataset: data["own_origins"] for dataset, data in settings["datasets"].items()},
+        "left_out": {name: table_settings(settings, name)["left_out"] for name in settings["tables"]},
         "missing": [name for name in makeable_tables(settings) if name not in settings["report"]],
         "scales": {
             name: _read(folder / "scales" / f"{name}.yaml")["datasets"] for name in ("demo", "pilot", "paper")
@@ -300,8 +330,7 @@ def _contradictions(settings: Settings) -> Iterator[str]:
             yield f"translation.{where}: provider files needs `origin`, such as google"
         if provider["provider"] == "marian" and "model" not in provider:
             yield f"translation.{where}: provider marian needs `model`, a folder or a name on the hub"
-    if settings["images"]["crop"] > settings["images"]["resize"]:
-        yield "images.crop: larger than images.resize, so that crops do not fit the image"
+    yield from _feature_contradictions(settings)
     for name, experiment in settings["experiments"].items():
         yield from _vector_contradictions(f"experiments.{name}", settings, experiment)
     for name in settings["report"]:
@@ -309,6 +338,19 @@ def _contradictions(settings: Settings) -> Iterator[str]:
             yield f"report: no table {name!r}{_meant(name, known)}"
     yield from _unknown_columns(settings)
     yield from _unknown_experiments(settings)
+
+
+def _feature_contradictions(settings: Settings) -> Iterator[str]:
+    """Crops fit the image; the feature sets that experiments name are there, if only as null."""
+    for set_name, images in feature_sets(settings).items():
+        where = f"images.sets.{set_name}" if set_name else "images"
+        if images["crop"] > images["resize"]:
+            yield f"{where}.crop: larger than {where}.resize, so that crops do not fit the image"
+    known = list(settings["images"]["sets"])
+    for name, experiment in settings["experiments"].items():
+        chosen = experiment.get("features")
+        if chosen is not None and chosen not in known:
+            yield f"experiments.{name}.features: no set {chosen!r} in images.sets{_meant(chosen, known)}"
 
 
 def _vector_contradictions(where: str, settings: Settings, experiment: Settings) -> Iterator[str]:
@@ -373,6 +415,8 @@ def _with_paths_expanded(settings: Settings) -> Settings:
         "images": (found["images"], ["features", "list"]),
         "translation": (found["translation"], ["dictionaries", "cache"]),
     }
+    for name, own in found["images"]["sets"].items():
+        blocks[f"images.sets.{name}"] = own or {}, ["features"]
     for name, data in found["datasets"].items():
         blocks[f"datasets.{name}"] = data, ["captions", "images", "test_images", "val_images"]
     mistakes = []
