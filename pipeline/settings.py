@@ -1,8 +1,8 @@
 """The configuration: read, laid over one another, checked as a whole, and cut to what each stage needs.
 
-Order: config/scales/{scale}.yaml and config/experiments.yaml and config/tables/*.yaml, then what the user
-gives (config/config.yaml, --configfile, --config). A stage gets only the settings that it depends on, so a
-changed key reruns nothing else.
+Order: config/experiments.yaml and config/tables/*.yaml, then config/scales/{scale}.yaml, which may change an
+experiment, then what the user gives (config/config.yaml, --configfile, --config). A stage gets only the
+settings that it depends on, so a changed key reruns nothing else.
 """
 
 import copy
@@ -41,8 +41,11 @@ _OPTIONAL = {"own": ("draw_seed",)}
 # Tables beside those of config/tables; each is a file of results/ with a comparison.
 OTHER_TABLES = ("table1", "parameters", "lessons/table1")
 
+# Keys of `model` that make the universal embedding.
+_OF_UNIVERSAL = ("encoder", "word_vectors", "universal", "universal_layers", "universal_mean")
+
 # Experiment blocks that are None for an experiment that does not use them.
-SWITCHED = ("neighborhood", "classifier")
+SWITCHED = ("ranking", "neighborhood", "classifier")
 
 
 def load(user: Mapping[str, Any], folder: Path) -> Settings:
@@ -58,11 +61,11 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
     scale = user.get("scale")
     if scale not in schema["properties"]["scale"]["enum"]:
         raise InputError(f"configuration: scale: found {scale!r}, expected demo, pilot or paper")
-    settings = {
-        **_read(folder / "scales" / f"{scale}.yaml"),
+    settings: Settings = {
         "experiments": _read(folder / "experiments.yaml"),
         "tables": {path.stem: _read(path) for path in sorted((folder / "tables").glob("*.yaml"))},
     }
+    settings = overlaid(settings, _read(folder / "scales" / f"{scale}.yaml"))
     settings = overlaid(settings, _typed(user))
     mistakes = [_described(error) for error in Draft202012Validator(schema).iter_errors(settings)]
     raise_together(mistakes, "The configuration has mistakes:")
@@ -131,7 +134,7 @@ def pretraining_settings(settings: Settings, dataset: str, name: str, seed: int)
     }
     return {
         **_data_settings(settings, dataset, name, seed, experiment),
-        "model": {key: own["model"][key] for key in ("universal", "universal_layers", "universal_mean")},
+        "model": {key: own["model"][key] for key in _OF_UNIVERSAL},
         "triplets": own["triplets"],
         "training": {**drawing, **own["pretraining"]},
     }
@@ -332,7 +335,9 @@ def _contradictions(settings: Settings) -> Iterator[str]:
             yield f"translation.{where}: provider marian needs `model`, a folder or a name on the hub"
     yield from _feature_contradictions(settings)
     for name, experiment in settings["experiments"].items():
-        yield from _vector_contradictions(f"experiments.{name}", settings, experiment)
+        model = overlaid(settings, experiment.get("settings", {}))["model"]
+        yield from _vector_contradictions(f"experiments.{name}", model, experiment)
+        yield from _encoder_contradictions(f"experiments.{name}", model, experiment)
     for name in settings["report"]:
         if name not in (known := [*settings["tables"], *OTHER_TABLES]):
             yield f"report: no table {name!r}{_meant(name, known)}"
@@ -353,9 +358,23 @@ def _feature_contradictions(settings: Settings) -> Iterator[str]:
             yield f"experiments.{name}.features: no set {chosen!r} in images.sets{_meant(chosen, known)}"
 
 
-def _vector_contradictions(where: str, settings: Settings, experiment: Settings) -> Iterator[str]:
+def _encoder_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
+    """VSE has no universal embedding; order embeddings are compared by the ranking loss alone."""
+    if model["similarity"] == "order" and not experiment.get("ranking"):
+        yield f"{where}: similarity order is for the ranking loss; set ranking: true"
+    if model["word_vectors"] == "scratch" and experiment.get("vectors", "fasttext") != "fasttext":
+        yield f"{where}.vectors: found {experiment['vectors']!r}, which word_vectors scratch does not read"
+    if model["encoder"] == "embn":
+        return
+    if model["recurrent"] not in ("lstm", "gru"):
+        yield f"{where}: encoder vse reads words one by one; set settings.model.recurrent: gru (or lstm)"
+    for key in ("neighborhood", "classifier", "pretraining"):
+        if experiment.get(key):
+            yield f"{where}.{key}: encoder vse has no universal embedding to train by it"
+
+
+def _vector_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
     """Sentence vectors need a branch that reads them, and there are none of translations."""
-    model = overlaid(settings, experiment.get("settings", {}))["model"]
     if model["recurrent"] == "layers" and experiment.get("vectors") != "bert":
         yield f"{where}: recurrent layers reads sentence vectors; set vectors: bert"
     if experiment.get("vectors") != "bert":

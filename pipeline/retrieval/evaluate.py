@@ -90,9 +90,8 @@ def mean_recalls(model: RetrievalModel, corpus: Corpus) -> dict[str, float]:
 
 def _ranks(model: RetrievalModel, corpus: Corpus, language: str, images: Tensor) -> dict[str, Tensor]:
     part = corpus.languages[language]
-    return both_ranks(
-        images, embed_sentences(model, language, part), torch.from_numpy(part.image).to(images.device)
-    )
+    sentences = embed_sentences(model, language, part)
+    return both_ranks(images, sentences, torch.from_numpy(part.image).to(images.device), model.similarity)
 
 
 def _test(model: RetrievalModel, corpus: Corpus, language: str) -> tuple[dict[str, float], pd.DataFrame]:

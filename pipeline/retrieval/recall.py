@@ -17,15 +17,18 @@ def recall_at_k(ranks: Tensor, k: int) -> float:
     return 100 * int((ranks <= k).sum()) / len(ranks)
 
 
-def both_ranks(images: Tensor, sentences: Tensor, image_of: Tensor) -> dict[str, Tensor]:
+def both_ranks(
+    images: Tensor, sentences: Tensor, image_of: Tensor, kind: str = "cosine"
+) -> dict[str, Tensor]:
     """Ranks of right answers, `i2s` for each image that has sentences and `s2i` for each sentence.
 
     Args:
         images: (n, e). sentences: (B, e). image_of: (B,) row of each sentence's image.
+        kind: of similarity, `cosine` or `order`.
     """
     return {
-        "i2s": image_to_sentence_ranks(images, sentences, image_of),
-        "s2i": sentence_to_image_ranks(images, sentences, image_of),
+        "i2s": image_to_sentence_ranks(images, sentences, image_of, kind),
+        "s2i": sentence_to_image_ranks(images, sentences, image_of, kind),
     }
 
 

@@ -111,7 +111,7 @@ def train(
     kept: dict[str, Any] = {"mean": -1.0}
     run = Run(
         model=model,
-        optimizer=torch.optim.Adam(model.parameters(), lr=settings["training"]["learning_rate"]),
+        optimizer=_optimizer(model, settings["training"]),
         sampler=_sampler(corpus, own, settings),
         epochs=settings["training"]["epochs"],
         decay=settings["training"]["decay"],
@@ -128,6 +128,18 @@ def train(
         pd.DataFrame(run.curves).to_csv(temporary, index=False)
     save_model(output, model, Saved(dict(settings), digests, kept["epoch"], kept["validation"]))
     checkpoint.unlink(missing_ok=True)
+
+
+def _optimizer(model: RetrievalModel, training: Mapping[str, Any]) -> torch.optim.Optimizer:
+    """Adam; before each step the gradient of all weights together is cut to the length `clip_gradient`."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=training["learning_rate"])
+
+    def cut(*_: Any) -> None:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), training["clip_gradient"])
+
+    if training["clip_gradient"]:
+        optimizer.register_step_pre_hook(cut)
+    return optimizer
 
 
 def _keep_best(

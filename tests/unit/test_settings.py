@@ -236,3 +236,37 @@ def test_paths_of_a_data_set_take_environment_variables(monkeypatch: pytest.Monk
     found = load(datasets={"birds": own(captions="$MINE/c.csv")})["datasets"]["birds"]
     assert found["captions"] == "/data/c.csv"
     assert found["images"] == "photos"
+
+
+def test_a_scale_may_change_an_experiment() -> None:
+    few, published = (load(scale=scale)["experiments"]["order"] for scale in ("demo", "paper"))
+    assert published["settings"]["training"]["batch_images"] == 128
+    assert few["settings"]["training"]["batch_images"] == 32
+    assert few["settings"]["ranking"] == published["settings"]["ranking"] == {"margin": 0.05}
+
+
+def test_an_experiment_without_ranking_has_none() -> None:
+    settings = load(scale="paper")
+    chosen = configuration.experiment_settings(settings, "multi30k", "parallel-asym", 0)
+    assert chosen["ranking"] == {"margin": 0.05, "hinge": "sum", "caption_caption": 1}
+    assert (chosen["model"]["encoder"], chosen["model"]["similarity"]) == ("vse", "order")
+    other = configuration.experiment_settings(settings, "multi30k", "embn-en", 0)
+    assert other["ranking"] is None
+    assert other["model"]["encoder"] == "embn"
+
+
+def test_encoders_and_losses_that_do_not_fit_are_said_together() -> None:
+    vse = {"encoder": "vse", "word_vectors": "scratch"}
+    wrong = {
+        "a": {"branches": "shared", "captions": "human", "settings": {"model": {"similarity": "order"}}},
+        "b": {"branches": "shared", "captions": "human", "settings": {"model": {**vse, "recurrent": "mean"}}},
+        "c": {"branches": "shared", "captions": "human", "neighborhood": True, "settings": {"model": vse}},
+        "d": {"branches": "shared", "captions": "human", "vectors": "muse", "settings": {"model": vse}},
+    }
+    with pytest.raises(InputError) as raised:
+        load(experiments=wrong)
+    told = str(raised.value)
+    assert "experiments.a: similarity order is for the ranking loss; set ranking: true" in told
+    assert "experiments.b: encoder vse reads words one by one; set settings.model.recurrent: gru" in told
+    assert "experiments.c.neighborhood: encoder vse has no universal embedding" in told
+    assert "experiments.d.vectors: found 'muse', which word_vectors scratch does not read" in told
