@@ -63,7 +63,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
         raise InputError(f"configuration: scale: found {scale!r}, expected demo, pilot or paper")
     settings: Settings = {
         "experiments": _read(folder / "experiments.yaml"),
-        "tables": {path.stem: _read(path) for path in sorted((folder / "tables").glob("*.yaml"))},
+        "tables": _tables(folder / "tables"),
     }
     settings = overlaid(settings, _read(folder / "scales" / f"{scale}.yaml"))
     settings = overlaid(settings, _typed(user))
@@ -241,9 +241,13 @@ def claim_settings(settings: Settings) -> Settings:
 
 
 def makeable_tables(settings: Settings) -> list[str]:
-    """Tables that this configuration has data for, at least for some of their columns."""
-    named = set(stand_ins(settings))
-    found = [name for name, table in settings["tables"].items() if named & set(table["columns"])]
+    """Tables that this configuration has data for, at least for some of their columns and rows."""
+    named, lacking = set(stand_ins(settings)), left_out(settings)
+    found = [
+        name
+        for name, table in settings["tables"].items()
+        if named & set(table["columns"]) and any(row["experiment"] not in lacking for row in table["rows"])
+    ]
     return [*found, "table1", "parameters", *(["lessons/table1"] if "multi30k" in named else [])]
 
 
@@ -296,6 +300,12 @@ def _data_settings(settings: Settings, dataset: str, name: str, seed: int, exper
         "captions": experiment["captions"],
         **{key: data[key] for key in ("own_origins", "groups", "longest_caption")},
     }
+
+
+def _tables(folder: Path) -> Settings:
+    """Every table by its name: `table2` of MULE, `lessons/table2` of another paper's folder."""
+    paths = sorted(folder.rglob("*.yaml"))
+    return {path.relative_to(folder).with_suffix("").as_posix(): _read(path) for path in paths}
 
 
 def _read(path: Path) -> Settings:

@@ -111,7 +111,7 @@ def train(
     kept: dict[str, Any] = {"mean": -1.0}
     run = Run(
         model=model,
-        optimizer=_optimizer(model, settings["training"]),
+        optimizer=adam(model, settings["training"]),
         sampler=_sampler(corpus, own, settings),
         epochs=settings["training"]["epochs"],
         decay=settings["training"]["decay"],
@@ -130,7 +130,7 @@ def train(
     checkpoint.unlink(missing_ok=True)
 
 
-def _optimizer(model: RetrievalModel, training: Mapping[str, Any]) -> torch.optim.Optimizer:
+def adam(model: torch.nn.Module, training: Mapping[str, Any]) -> torch.optim.Optimizer:
     """Adam; before each step the gradient of all weights together is cut to the length `clip_gradient`."""
     optimizer = torch.optim.Adam(model.parameters(), lr=training["learning_rate"])
 

@@ -15,6 +15,7 @@ from pipeline.models.ranking import Ranking, ranking_loss, ranking_terms
 from pipeline.models.similarity import similarities
 from pipeline.retrieval import similarity as compared
 from pipeline.retrieval.recall import both_ranks
+from pipeline.training.train import adam
 
 # Captions in rows, images in columns; caption 0 is of image 0, and so on.
 SIMILARITY = torch.tensor([[0.9, 0.8, 0.75], [0.2, 0.5, 0.45], [0.6, 0.3, 0.7]], dtype=torch.double)
@@ -225,3 +226,13 @@ def test_order_similarities_are_the_same_in_pieces(monkeypatch: pytest.MonkeyPat
     whole = compared.similarity(captions, images, "order")
     monkeypatch.setattr(compared, "NUMBERS", 2 * images.numel())
     assert torch.equal(compared.similarity(captions, images, "order"), whole)
+
+
+@pytest.mark.parametrize(("longest", "expected"), [(2.0, 2.0), (None, 50.0), (100.0, 50.0)])
+def test_a_gradient_is_cut_to_its_longest(longest: float | None, expected: float) -> None:
+    layer = torch.nn.Linear(2, 1)
+    optimizer = adam(layer, {"learning_rate": 0.1, "clip_gradient": longest})
+    layer.weight.grad, layer.bias.grad = torch.tensor([[30.0, 0.0]]), torch.tensor([40.0])
+    optimizer.step()
+    cut = torch.cat([layer.weight.grad.flatten(), layer.bias.grad])
+    torch.testing.assert_close(cut, torch.tensor([0.6, 0.0, 0.8]) * expected)
