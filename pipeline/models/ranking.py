@@ -55,9 +55,9 @@ def ranking_loss(similarity: Tensor, own: Tensor, ranking: Ranking) -> Tensor:
     Args:
         similarity: (B, n). own: (B, n), what belongs together.
     """
-    rows, columns = own.nonzero(as_tuple=True)
+    rows, columns = (places.to(similarity.device) for places in own.nonzero(as_tuple=True))
     needed = (similarity[rows, columns] - ranking.margin)[:, None]  # (pairs, 1)
-    others = similarity.masked_fill(own, -torch.inf)
+    others = similarity.masked_fill(own.to(similarity.device), -torch.inf)
     hinges = [(of - needed).clamp(min=0) for of in (others[rows], others.T[columns])]
     return torch.stack([(h.amax(1) if ranking.hinge == "max" else h).sum() for h in hinges]).sum()
 

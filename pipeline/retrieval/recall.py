@@ -7,7 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.retrieval.ranks import image_to_sentence_ranks, sentence_to_image_ranks
+from pipeline.retrieval.ranks import (
+    Similarity,
+    dot_products,
+    image_to_sentence_ranks,
+    sentence_to_image_ranks,
+)
 
 KS = (1, 5, 10)
 
@@ -18,17 +23,17 @@ def recall_at_k(ranks: Tensor, k: int) -> float:
 
 
 def both_ranks(
-    images: Tensor, sentences: Tensor, image_of: Tensor, kind: str = "cosine"
+    images: Tensor, sentences: Tensor, image_of: Tensor, similarity: Similarity = dot_products
 ) -> dict[str, Tensor]:
     """Ranks of right answers, `i2s` for each image that has sentences and `s2i` for each sentence.
 
     Args:
         images: (n, e). sentences: (B, e). image_of: (B,) row of each sentence's image.
-        kind: of similarity, `cosine` or `order`.
+        similarity: of sentences to images.
     """
     return {
-        "i2s": image_to_sentence_ranks(images, sentences, image_of, kind),
-        "s2i": sentence_to_image_ranks(images, sentences, image_of, kind),
+        "i2s": image_to_sentence_ranks(images, sentences, image_of, similarity),
+        "s2i": sentence_to_image_ranks(images, sentences, image_of, similarity),
     }
 
 

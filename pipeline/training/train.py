@@ -108,10 +108,13 @@ def train(
         _check_pretrained(model, weights, inputs.pretrained)
         model.universal.load_state_dict(weights, strict=False)
     _log_sizes(model, corpus, settings)
+    optimizer: torch.optim.Optimizer
+    optimizer = torch.optim.Adam(model.parameters(), lr=settings["training"]["learning_rate"])
+    longest = settings["training"]["clip_gradient"]
     kept: dict[str, Any] = {"mean": -1.0}
     run = Run(
         model=model,
-        optimizer=adam(model, settings["training"]),
+        optimizer=clipped(optimizer, longest) if longest else optimizer,
         sampler=_sampler(corpus, own, settings),
         epochs=settings["training"]["epochs"],
         decay=settings["training"]["decay"],
@@ -130,15 +133,14 @@ def train(
     checkpoint.unlink(missing_ok=True)
 
 
-def adam(model: torch.nn.Module, training: Mapping[str, Any]) -> torch.optim.Optimizer:
-    """Adam; before each step the gradient of all weights together is cut to the length `clip_gradient`."""
-    optimizer = torch.optim.Adam(model.parameters(), lr=training["learning_rate"])
+def clipped(optimizer: torch.optim.Optimizer, longest: float) -> torch.optim.Optimizer:
+    """The optimiser, which before each step cuts the gradient of all its weights together to this length."""
 
     def cut(*_: Any) -> None:
-        torch.nn.utils.clip_grad_norm_(model.parameters(), training["clip_gradient"])
+        weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+        torch.nn.utils.clip_grad_norm_(weights, longest)
 
-    if training["clip_gradient"]:
-        optimizer.register_step_pre_hook(cut)
+    optimizer.register_step_pre_hook(cut)
     return optimizer
 
 

@@ -175,7 +175,7 @@ def test_an_experiment_whose_features_are_not_at_hand_is_left_out_and_the_reason
     assert [cell.experiment for cell in cells(of)] == ["mule-full"]
     reason = "the configuration has no features vgg (images.sets)"
     assert of["left_out"] == [f"row 2, on VGG: {reason}"]
-    assert configuration.claim_settings(lacking)["left_out"] == {"on-vgg": reason}
+    assert configuration.claim_settings(lacking)["left_out"]["on-vgg"] == reason
 
 
 def test_one_model_a_language() -> None:
