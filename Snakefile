@@ -32,7 +32,5 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
-        "results/table1.csv",
-        "results/lessons/table1.csv",
-        expand("results/{table}.csv", table=TABLES),
+        expand("results/{table}.csv", table=configuration.makeable_tables(SETTINGS)),
         "results/report.html",

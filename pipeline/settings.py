@@ -1,8 +1,8 @@
 """The configuration: read, laid over one another, checked as a whole, and cut to what each stage needs.
 
-Order: config/scales/{scale}.yaml and config/experiments.yaml and config/tables/*.yaml, then what the user
-gives (config/config.yaml, --configfile, --config). A stage gets only the settings that it depends on, so a
-changed key reruns nothing else.
+Order: config/experiments.yaml and config/tables/*.yaml, then config/scales/{scale}.yaml, which may change an
+experiment, then what the user gives (config/config.yaml, --configfile, --config). A stage gets only the
+settings that it depends on, so a changed key reruns nothing else.
 """
 
 import copy
@@ -41,8 +41,11 @@ _OPTIONAL = {"own": ("draw_seed",)}
 # Tables beside those of config/tables; each is a file of results/ with a comparison.
 OTHER_TABLES = ("table1", "parameters", "lessons/table1")
 
+# Keys of `model` that make the universal embedding.
+_OF_UNIVERSAL = ("encoder", "word_vectors", "universal", "universal_layers", "universal_mean")
+
 # Experiment blocks that are None for an experiment that does not use them.
-SWITCHED = ("neighborhood", "classifier")
+SWITCHED = ("ranking", "neighborhood", "classifier")
 
 
 def load(user: Mapping[str, Any], folder: Path) -> Settings:
@@ -58,11 +61,11 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
     scale = user.get("scale")
     if scale not in schema["properties"]["scale"]["enum"]:
         raise InputError(f"configuration: scale: found {scale!r}, expected demo, pilot or paper")
-    settings = {
-        **_read(folder / "scales" / f"{scale}.yaml"),
+    settings: Settings = {
         "experiments": _read(folder / "experiments.yaml"),
-        "tables": {path.stem: _read(path) for path in sorted((folder / "tables").glob("*.yaml"))},
+        "tables": _tables(folder / "tables"),
     }
+    settings = overlaid(settings, _read(folder / "scales" / f"{scale}.yaml"))
     settings = overlaid(settings, _typed(user))
     mistakes = [_described(error) for error in Draft202012Validator(schema).iter_errors(settings)]
     raise_together(mistakes, "The configuration has mistakes:")
@@ -112,7 +115,7 @@ def experiment_settings(settings: Settings, dataset: str, name: str, seed: int) 
     chosen = {
         **_data_settings(settings, dataset, name, seed, experiment),
         "branches": experiment["branches"],
-        "features": feature_settings(settings),
+        "features": feature_settings(settings, experiment.get("features")),
         "model": own["model"],
         "triplets": own["triplets"],
         "matching": own["matching"],
@@ -129,7 +132,7 @@ def pretraining_settings(settings: Settings, dataset: str, name: str, seed: int)
     drawing = {key: own["training"][key] for key in (*kept, "threads", "deterministic")}
     return {
         **_data_settings(settings, dataset, name, seed, experiment),
-        "model": {key: own["model"][key] for key in ("universal", "universal_layers", "universal_mean")},
+        "model": {key: own["model"][key] for key in _OF_UNIVERSAL},
         "triplets": own["triplets"],
         "training": {**drawing, **own["pretraining"]},
     }
@@ -151,11 +154,34 @@ def sentence_vector_settings(settings: Settings) -> Settings:
     return {**chosen, "threads": settings["training"]["threads"]}
 
 
-def feature_settings(settings: Settings) -> Settings:
-    """What the features of an image depend on: little is known of ready-made ones."""
+def feature_sets(settings: Settings) -> dict[str | None, Settings]:
+    """Settings of every feature set at hand: `None` the main one, others by name, laid over it.
+
+    Ready-made features are of the set that names them alone.
+    """
+    main = {key: value for key, value in settings["images"].items() if key != "sets"}
+    named = {name: own for name, own in settings["images"]["sets"].items() if own is not None}
+    return {None: main} | {name: {**main, "features": None, **own} for name, own in named.items()}
+
+
+def feature_settings(settings: Settings, name: str | None = None) -> Settings:
+    """What the features of an image depend on, in a feature set: little is known of ready-made ones."""
+    images = feature_sets(settings)[name]
     made = ("backbone", "weights", "dimension", "resize", "crop", "crops", "precision", "windows")
-    keys = ("backbone", "dimension") if settings["images"]["features"] else made
-    return {key: settings["images"][key] for key in keys}
+    keys = ("backbone", "dimension") if images["features"] else made
+    return {key: images[key] for key in keys}
+
+
+def left_out(settings: Settings) -> dict[str, str]:
+    """Why an experiment, by its name, is not trained: the configuration lacks its feature set."""
+    every = {**settings["experiments"]}
+    for dataset in settings["datasets"]:
+        every |= expanded(settings, dataset)
+    return {
+        name: f"the configuration has no features {experiment['features']} (images.sets)"
+        for name, experiment in every.items()
+        if experiment.get("features") not in feature_sets(settings)
+    }
 
 
 def extraction_options(settings: Settings) -> str:
@@ -172,13 +198,13 @@ def extraction_options(settings: Settings) -> str:
 
 def table_settings(settings: Settings, name: str) -> Settings:
     """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
-    made = settings["experiments"]
+    made, lacking = settings["experiments"], left_out(settings)
     named = tuple(row["experiment"] for row in settings["tables"][name]["rows"])
     trained = {
         dataset: {
             key: experiment["languages"]
             for key, experiment in expanded(settings, dataset).items()
-            if key.startswith(named)
+            if key.startswith(named) and key not in lacking
         }
         for dataset in settings["datasets"]
     }
@@ -189,6 +215,11 @@ def table_settings(settings: Settings, name: str) -> Settings:
         "datasets": stand_ins(settings),
         "languages": {dataset: data["languages"] for dataset, data in settings["datasets"].items()},
         "trained": trained,
+        "left_out": [
+            f"row {row['row']}, {row['method']}: {lacking[row['experiment']]}"
+            for row in settings["tables"][name]["rows"]
+            if row["experiment"] in lacking
+        ],
         "own_origins": {dataset: data["own_origins"] for dataset, data in settings["datasets"].items()},
         "one_per_language": [key for key in made if made[key].get("one_per_language")],
     }
@@ -207,14 +238,19 @@ def claim_settings(settings: Settings) -> Settings:
         "seeds": settings["seeds"],
         "datasets": stand_ins(settings),
         "experiments": sorted(made),
+        "left_out": left_out(settings),
         "one_per_language": [key for key in made if made[key].get("one_per_language")],
     }
 
 
 def makeable_tables(settings: Settings) -> list[str]:
-    """Tables that this configuration has data for, at least for some of their columns."""
-    named = set(stand_ins(settings))
-    found = [name for name, table in settings["tables"].items() if named & set(table["columns"])]
+    """Tables that this configuration has data for, at least for some of their columns and rows."""
+    named, lacking = set(stand_ins(settings)), left_out(settings)
+    found = [
+        name
+        for name, table in settings["tables"].items()
+        if named & set(table["columns"]) and any(row["experiment"] not in lacking for row in table["rows"])
+    ]
     return [*found, "table1", "parameters", *(["lessons/table1"] if "multi30k" in named else [])]
 
 
@@ -228,6 +264,7 @@ def report_settings(settings: Settings, folder: Path) -> Settings:
     return {
         **{key: settings[key] for key in chosen},
         "own_origins": {dataset: data["own_origins"] for dataset, data in settings["datasets"].items()},
+        "left_out": {name: table_settings(settings, name)["left_out"] for name in settings["tables"]},
         "missing": [name for name in makeable_tables(settings) if name not in settings["report"]],
         "scales": {
             name: _read(folder / "scales" / f"{name}.yaml")["datasets"] for name in ("demo", "pilot", "paper")
@@ -268,6 +305,12 @@ def _data_settings(settings: Settings, dataset: str, name: str, seed: int, exper
     }
 
 
+def _tables(folder: Path) -> Settings:
+    """Every table by its name: `table2` of MULE, `lessons/table2` of another paper's folder."""
+    paths = sorted(folder.rglob("*.yaml"))
+    return {path.relative_to(folder).with_suffix("").as_posix(): _read(path) for path in paths}
+
+
 def _read(path: Path) -> Settings:
     with open(path, encoding="utf-8") as file:
         content: Settings = yaml.safe_load(file)
@@ -303,10 +346,11 @@ def _contradictions(settings: Settings) -> Iterator[str]:
             yield f"translation.{where}: provider files needs `origin`, such as google"
         if provider["provider"] == "marian" and "model" not in provider:
             yield f"translation.{where}: provider marian needs `model`, a folder or a name on the hub"
-    if settings["images"]["crop"] > settings["images"]["resize"]:
-        yield "images.crop: larger than images.resize, so that crops do not fit the image"
+    yield from _feature_contradictions(settings)
     for name, experiment in settings["experiments"].items():
-        yield from _vector_contradictions(f"experiments.{name}", settings, experiment)
+        model = overlaid(settings, experiment.get("settings", {}))["model"]
+        yield from _vector_contradictions(f"experiments.{name}", model, experiment)
+        yield from _encoder_contradictions(f"experiments.{name}", model, experiment)
     for name in settings["report"]:
         if name not in (known := [*settings["tables"], *OTHER_TABLES]):
             yield f"report: no table {name!r}{_meant(name, known)}"
@@ -314,9 +358,36 @@ def _contradictions(settings: Settings) -> Iterator[str]:
     yield from _unknown_experiments(settings)
 
 
-def _vector_contradictions(where: str, settings: Settings, experiment: Settings) -> Iterator[str]:
+def _feature_contradictions(settings: Settings) -> Iterator[str]:
+    """Crops fit the image; the feature sets that experiments name are there, if only as null."""
+    for set_name, images in feature_sets(settings).items():
+        where = f"images.sets.{set_name}" if set_name else "images"
+        if images["crop"] > images["resize"]:
+            yield f"{where}.crop: larger than {where}.resize, so that crops do not fit the image"
+    known = list(settings["images"]["sets"])
+    for name, experiment in settings["experiments"].items():
+        chosen = experiment.get("features")
+        if chosen is not None and chosen not in known:
+            yield f"experiments.{name}.features: no set {chosen!r} in images.sets{_meant(chosen, known)}"
+
+
+def _encoder_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
+    """VSE has no universal embedding; order embeddings are compared by the ranking loss alone."""
+    if model["similarity"] == "order" and not experiment.get("ranking"):
+        yield f"{where}: similarity order is for the ranking loss; set ranking: true"
+    if model["word_vectors"] == "scratch" and experiment.get("vectors", "fasttext") != "fasttext":
+        yield f"{where}.vectors: found {experiment['vectors']!r}, which word_vectors scratch does not read"
+    if model["encoder"] == "embn":
+        return
+    if model["recurrent"] not in ("lstm", "gru"):
+        yield f"{where}: encoder vse reads words one by one; set settings.model.recurrent: gru (or lstm)"
+    for key in ("neighborhood", "classifier", "pretraining"):
+        if experiment.get(key):
+            yield f"{where}.{key}: encoder vse has no universal embedding to train by it"
+
+
+def _vector_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
     """Sentence vectors need a branch that reads them, and there are none of translations."""
-    model = overlaid(settings, experiment.get("settings", {}))["model"]
     if model["recurrent"] == "layers" and experiment.get("vectors") != "bert":
         yield f"{where}: recurrent layers reads sentence vectors; set vectors: bert"
     if experiment.get("vectors") != "bert":
@@ -376,6 +447,8 @@ def _with_paths_expanded(settings: Settings) -> Settings:
         "images": (found["images"], ["features", "list"]),
         "translation": (found["translation"], ["dictionaries", "cache"]),
     }
+    for name, own in found["images"]["sets"].items():
+        blocks[f"images.sets.{name}"] = own or {}, ["features"]
     for name, data in found["datasets"].items():
         blocks[f"datasets.{name}"] = data, ["captions", "images", "test_images", "val_images"]
     mistakes = []

@@ -14,12 +14,15 @@ from pipeline.models.universal import linear
 
 
 class RecurrentBranch(nn.Module):
-    """Sentence branch: recurrent layer over universal word vectors, last hidden state, linear layer, L2."""
+    """Sentence branch: recurrent layer over universal word vectors, last hidden state, linear layer, L2.
 
-    def __init__(self, cell: type[nn.LSTM] | type[nn.GRU], size: int, hidden: int, multimodal: int):
+    Without a size of the linear layer the state itself is the embedding, as in VSE.
+    """
+
+    def __init__(self, cell: type[nn.LSTM] | type[nn.GRU], size: int, hidden: int, multimodal: int | None):
         super().__init__()
         self.recurrent = cell(size, hidden, batch_first=True)
-        self.projection = linear(hidden, multimodal)
+        self.projection = linear(hidden, multimodal) if multimodal else nn.Identity()
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Universal word vectors (B, W, d) and word counts (B,) to unit vectors (B, e)."""
@@ -82,12 +85,38 @@ class ImageBranch(nn.Module):
         return F.normalize(self.layers(features), dim=-1)
 
 
-def sentence_branch(model: Mapping[str, Any]) -> nn.Module:
-    """The sentence branch that the `model` settings ask for by `recurrent`: lstm, gru, mean or layers."""
+class LinearImageBranch(nn.Module):
+    """Image branch of VSE: features (n, size) of length 1, one linear layer, L2 (Kiros et al. 2014)."""
+
+    def __init__(self, size: int, multimodal: int):
+        super().__init__()
+        self.layers = nn.Sequential(linear(size, multimodal))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """CNN features (n, size) to unit vectors (n, e)."""
+        return F.normalize(self.layers(F.normalize(features, dim=-1)), dim=-1)
+
+
+def image_branch(size: int, model: Mapping[str, Any]) -> nn.Module:
+    """The image branch that the `model` settings ask for by `encoder`: embn or vse."""
+    if model["encoder"] == "vse":
+        return LinearImageBranch(size, model["hidden"])
+    sizes = size, model["image_hidden"], model["multimodal"]
+    return ImageBranch(*sizes, model["dropout"], model["batch_norm_momentum"])
+
+
+def sentence_branch(words: int, model: Mapping[str, Any]) -> nn.Module:
+    """The sentence branch that the `model` settings ask for by `recurrent`: lstm, gru, mean or layers.
+
+    Args:
+        words: size of a word vector, which VSE reads in the universal one's place.
+    """
+    cells = {"lstm": nn.LSTM, "gru": nn.GRU}
+    if model["encoder"] == "vse":
+        return RecurrentBranch(cells[model["recurrent"]], words, model["hidden"], None)
     size, multimodal, momentum = model["universal"], model["multimodal"], model["batch_norm_momentum"]
     if model["recurrent"] == "mean":
         return MeanBranch(size, multimodal, momentum)
     if model["recurrent"] == "layers":
         return LayersBranch(size, multimodal, model["dropout"], momentum)
-    cell = {"lstm": nn.LSTM, "gru": nn.GRU}[model["recurrent"]]
-    return RecurrentBranch(cell, size, model["hidden"], multimodal)
+    return RecurrentBranch(cells[model["recurrent"]], size, model["hidden"], multimodal)

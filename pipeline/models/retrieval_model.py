@@ -5,6 +5,8 @@
 | EmbN          | one       | shared            |
 | PARALLEL-EmbN | several   | separate          |
 | MULE          | several   | shared            |
+
+With the encoder `vse` they are VSE and order embeddings, PARALLEL-SYM and -ASYM, and the models of *Lessons*.
 """
 
 from collections.abc import Mapping
@@ -15,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pipeline.models.branches import ImageBranch, sentence_branch
+from pipeline.models.branches import image_branch, sentence_branch
 from pipeline.models.universal import UniversalEmbedding, linear
 from pipeline.words.corpus import Sentences
 
@@ -39,8 +41,9 @@ class RetrievalModel(nn.Module):
         vectors: for each language its (V + 1, 300) initial word vectors, or (1, D) for sentence vectors.
         feature_size: D, size of the image features.
         branches: `shared`, one sentence branch for all languages, or `separate` (PARALLEL-EmbN).
-        model: settings: universal, universal_layers, universal_mean, multimodal, recurrent, hidden,
-            image_hidden, dropout, batch_norm_momentum.
+        model: settings: encoder, word_vectors, universal, universal_layers, universal_mean, multimodal,
+            recurrent, hidden, image_hidden, dropout, batch_norm_momentum; similarity, how a sentence and an
+            image are compared: `cosine`, or `order`, for which no number of an embedding is negative.
     """
 
     def __init__(
@@ -48,16 +51,12 @@ class RetrievalModel(nn.Module):
     ):
         super().__init__()
         self.universal = UniversalEmbedding(vectors, model)
+        self.similarity: str = model["similarity"]
         self.reads_means = model["recurrent"] in ("mean", "layers")
         keys = ["shared"] if branches == "shared" else self.languages
-        self.branches = nn.ModuleDict({key: sentence_branch(model) for key in keys})
-        self.image_branch = ImageBranch(
-            feature_size,
-            model["image_hidden"],
-            model["multimodal"],
-            model["dropout"],
-            model["batch_norm_momentum"],
-        )
+        word = next(iter(vectors.values())).shape[1]
+        self.branches = nn.ModuleDict({key: sentence_branch(word, model) for key in keys})
+        self.image_branch = image_branch(feature_size, model)
         self.classifier = linear(model["universal"], len(self.languages))
 
     @property
@@ -67,8 +66,7 @@ class RetrievalModel(nn.Module):
 
     def embed_images(self, features: Tensor) -> Tensor:
         """Image features (n, D) to unit vectors (n, e)."""
-        embedded: Tensor = self.image_branch(features)
-        return embedded
+        return self._comparable(self.image_branch(features))
 
     def embed_sentences(self, sentences: Mapping[str, Sentences]) -> dict[str, Embedded]:
         """Sentences of each language to their universal and multimodal embeddings.
@@ -78,9 +76,12 @@ class RetrievalModel(nn.Module):
         means = {language: self.universal.means(language, batch) for language, batch in sentences.items()}
         multimodal = self._read_means(means) if self.reads_means else self._read_words(sentences)
         return {
-            language: Embedded(F.normalize(means[language], dim=-1), multimodal[language])
+            language: Embedded(F.normalize(means[language], dim=-1), self._comparable(multimodal[language]))
             for language in sentences
         }
+
+    def _comparable(self, vectors: Tensor) -> Tensor:
+        return vectors.abs() if self.similarity == "order" else vectors
 
     def _read_means(self, means: Mapping[str, Tensor]) -> dict[str, Tensor]:
         if "shared" not in self.branches:

@@ -19,15 +19,15 @@ class WordEmbedding(nn.Module):
 
     Args:
         vectors: (V + 1, 300) initial word vectors; row 0 is padding.
-        size: d, size of the universal embedding.
+        size: d, size of the universal embedding; None for none: the word vectors themselves are read.
     """
 
     initial: Tensor
 
-    def __init__(self, vectors: Tensor, size: int):
+    def __init__(self, vectors: Tensor, size: int | None):
         super().__init__()
         self.table = nn.Embedding.from_pretrained(vectors.clone(), freeze=False, padding_idx=0)
-        self.projection = linear(vectors.shape[1], size)
+        self.projection = linear(vectors.shape[1], size) if size else nn.Identity()
         self.register_buffer("initial", vectors.clone())
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -48,15 +48,18 @@ class UniversalEmbedding(nn.Module):
             read instead, padding alone, (1, D).
         model: settings: universal, d; universal_layers, `separate` for each language or one `shared` by all;
             universal_mean, what a sentence's mean runs over: its `words`, or the whole row `padded` to the
-            longest sentence of the batch, as in the authors' code.
+            longest sentence of the batch, as in the authors' code; encoder, where it is `vse` there are no
+            linear layers; word_vectors, the `given` ones, or begun from `scratch`.
     """
 
     def __init__(self, vectors: Mapping[str, Tensor], model: Mapping[str, Any]):
         super().__init__()
         self.languages = list(vectors)
         self.mean = model["universal_mean"]
+        size = None if model["encoder"] == "vse" else model["universal"]
         for language, table in vectors.items():
-            self.add_module(language, WordEmbedding(table, model["universal"]))
+            begun = table if model["word_vectors"] == "given" else _from_scratch(table)
+            self.add_module(language, WordEmbedding(begun, size))
         if model["universal_layers"] == "shared":
             for language in self.languages[1:]:
                 self[language].projection = self[self.languages[0]].projection
@@ -93,6 +96,13 @@ class UniversalEmbedding(nn.Module):
         """Weights of the linear layers: what pretraining trains."""
         layers = nn.ModuleList([self[language].projection for language in self.languages])
         return list(layers.parameters())  # a shared layer's weights once
+
+
+def _from_scratch(vectors: Tensor) -> Tensor:
+    """Uniform between -0.1 and 0.1, as in the public code of VSE++; the padding's row is zeros."""
+    begun = torch.empty_like(vectors).uniform_(-0.1, 0.1)
+    begun[0] = 0
+    return begun
 
 
 def linear(size: int, out: int) -> nn.Linear:

@@ -19,6 +19,7 @@ from pipeline.report.pages import write_page
 from pipeline.retrieval.checks import check_vocabularies
 from pipeline.retrieval.embed import embed_images, embed_sentences
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.retrieval.similarity import similarity
 
 log = logging.getLogger("pipeline")
 
@@ -57,8 +58,8 @@ def draw_figure(
     seen = embed_images(model, corpus)
     said = {}
     for language, part in corpus.languages.items():
-        similarity = (seen @ embed_sentences(model, language, part).T).numpy()
-        said[language] = Said(similarity, part.image, _texts(own[language], corpus.images))
+        compared = similarity(embed_sentences(model, language, part), seen, model.similarity)
+        said[language] = Said(compared.T.numpy(), part.image, _texts(own[language], corpus.images))
     generator = np.random.default_rng(settings["seed"])
     examples = _images(said, corpus.images, generator)
     queries = [

@@ -21,12 +21,14 @@ def of_comparison(name: str, path: Path, settings: Mapping[str, Any]) -> dict[st
     """What a page shows of results/comparison/{name}.csv: recalls as the paper prints them, or lines.
 
     Args:
-        name: of the table, such as table2. settings: `tables`, `own_origins`, `scale`.
+        name: of the table, such as table2. settings: `tables`, `own_origins`, `scale`; `left_out`, by
+            table the rows that are not made, and why.
     """
     existing(path, "the comparison", f"Run: snakemake results/{name}.csv")
     numbers = pd.read_csv(path, dtype={"section": str, "paper": str}, keep_default_na=True)
     if name in settings["tables"]:
-        return {"name": name, "kind": "recalls", **_recalls(numbers, settings, settings["tables"][name])}
+        rows = _recalls(numbers, settings, settings["tables"][name])
+        return {"name": name, "kind": "recalls", "left_out": settings["left_out"][name], **rows}
     shown = numbers.dropna(axis="columns", how="all").drop(columns=["table", "scale"], errors="ignore")
     rows = shown.astype(object).where(shown.notna(), "").to_dict("records")
     return {"name": name, "kind": "counts", "columns": list(shown.columns), "rows": rows}

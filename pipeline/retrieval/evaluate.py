@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from pipeline.retrieval.embed import embed_images, embed_sentences
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.retrieval.ranks import both_ranks
 from pipeline.retrieval.recall import chance_mean_recall, recalls
+from pipeline.retrieval.similarity import similarity
 from pipeline.words.corpus import Corpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
@@ -91,9 +93,9 @@ def mean_recalls(model: RetrievalModel, corpus: Corpus) -> dict[str, float]:
 
 def _ranks(model: RetrievalModel, corpus: Corpus, language: str, images: Tensor) -> dict[str, Tensor]:
     part = corpus.languages[language]
-    return both_ranks(
-        images, embed_sentences(model, language, part), torch.from_numpy(part.image).to(images.device)
-    )
+    sentences = embed_sentences(model, language, part)
+    image_of = torch.from_numpy(part.image).to(images.device)
+    return both_ranks(images, sentences, image_of, partial(similarity, kind=model.similarity))
 
 
 def _test(model: RetrievalModel, corpus: Corpus, language: str) -> tuple[dict[str, float], pd.DataFrame]:

@@ -67,8 +67,8 @@ def judge_claims(
 
     Args:
         settings: `scale`; `seeds`; `datasets`, for each data set of the paper the one of this scale;
-            `experiments`, all that the configuration has; `one_per_language`, those that are a model for
-            each language.
+            `experiments`, all that the configuration has; `left_out`, why some are not trained, by name;
+            `one_per_language`, those that are a model for each language.
         evaluations: JSON files with the ranks beside them. A claim that needs another is not testable.
         claims: YAML, as config/claims/mule.yaml says of itself.
     """
@@ -167,6 +167,9 @@ def _not_here(compared: Comparison, settings: Mapping[str, Any]) -> str:
     """Why a comparison says nothing at this scale; empty where it does."""
     if compared.dataset not in settings["datasets"]:
         return f"no data set of this configuration stands for {compared.dataset}"
+    for _, term in (*_terms(compared.greater), *_terms(compared.than)):
+        if reason := settings["left_out"].get(term["name"]):
+            return f"{term['name']}: {reason}"
     if compared.within is not None and settings["scale"] != "paper":
         return "that two are alike is a claim about size, and sizes are compared at scale paper alone"
     return ""

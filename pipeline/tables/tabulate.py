@@ -4,6 +4,7 @@ A table's rows name experiments (config/tables/*.yaml). Computed here are means 
 beside the evaluations, intervals.
 """
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from pipeline.files import written_beside
 from pipeline.tables.cells import cells
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import METRICS, intervals
+
+log = logging.getLogger("pipeline")
 
 ROW_COLUMNS = ["section", "row", "group", "method", "training_data", "single_model"]
 COMPARISON_COLUMNS = [
@@ -38,10 +41,12 @@ def tabulate(
 
     Args:
         settings: `scale`; `seeds`; `table`, as in config/tables; `datasets`, for each data set of the paper
-            the one of this scale that stands for it.
+            the one of this scale that stands for it; `left_out`, its rows that are not made, and why.
         evaluations: JSON files with the ranks beside them; every one that the table's rows need.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
     """
+    for row in settings["left_out"]:
+        log.warning("%s: left out is %s", table, row)
     evaluated = Evaluations(evaluations, settings["seeds"])
     lines = list(_lines(settings, evaluated, _of_paper(papers, settings["table"])))
     missing = {line["missing"] for line in lines if line["missing"]}

@@ -15,6 +15,7 @@ from pipeline.models.losses import (
     matching_loss,
     neighborhood_loss,
 )
+from pipeline.models.ranking import Ranking, ranking_terms
 from pipeline.models.retrieval_model import Embedded, RetrievalModel
 from pipeline.models.universal import UniversalEmbedding
 from pipeline.training.batches import Drawn
@@ -29,7 +30,8 @@ def training_terms(
     """The weighted terms whose sum is minimised (MULE, Equation 4), by name.
 
     Args:
-        settings: triplets, matching, neighborhood (or None), classifier (or None), words.
+        settings: triplets, matching, ranking (or None), neighborhood (or None), classifier (or None), words.
+            A ranking loss stands in the place of the matching of Equation 3.
         done: share of the training that is done, 0 to 1.
     """
     sentences = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}
@@ -40,7 +42,13 @@ def training_terms(
     multimodal = {
         language: _anchored(part.multimodal, drawn, language) for language, part in embedded.items()
     }
-    terms = {"matching": _matching(images, multimodal, triplets, settings["matching"])}
+    # An image without captions in a language is still a negative for that language's sentences.
+    shown = Anchored(images, torch.arange(len(images), device=images.device), 1)
+    if settings["ranking"]:
+        ranking = Ranking(**settings["ranking"], similarity=model.similarity)
+        terms = ranking_terms(shown, list(multimodal.values()), ranking)
+    else:
+        terms = {"matching": _matching(shown, multimodal, triplets, settings["matching"])}
     if settings["neighborhood"]:
         universal = [_anchored(part.universal, drawn, language) for language, part in embedded.items()]
         on_both = neighborhood_loss(list(multimodal.values()), triplets) + neighborhood_loss(
@@ -70,11 +78,9 @@ def _anchored(vectors: Tensor, drawn: Drawn, language: str) -> Anchored:
 
 
 def _matching(
-    images: Tensor, sentences: Mapping[str, Anchored], triplets: Triplets, weights: Mapping[str, float]
+    images: Anchored, sentences: Mapping[str, Anchored], triplets: Triplets, weights: Mapping[str, float]
 ) -> Tensor:
-    # An image without captions in a language is still a negative for that language's sentences.
-    anchored = Anchored(images, torch.arange(len(images), device=images.device), 1)
-    losses = [matching_loss(anchored, part, triplets, weights) for part in sentences.values()]
+    losses = [matching_loss(images, part, triplets, weights) for part in sentences.values()]
     return torch.stack(losses).mean()
 
 

@@ -109,10 +109,13 @@ def train(
         _check_pretrained(model, weights, inputs.pretrained)
         model.universal.load_state_dict(weights, strict=False)
     _log_sizes(model, corpus, settings)
+    optimizer: torch.optim.Optimizer
+    optimizer = torch.optim.Adam(model.parameters(), lr=settings["training"]["learning_rate"])
+    longest = settings["training"]["clip_gradient"]
     kept: dict[str, Any] = {"mean": -1.0}
     run = Run(
         model=model,
-        optimizer=torch.optim.Adam(model.parameters(), lr=settings["training"]["learning_rate"]),
+        optimizer=clipped(optimizer, longest) if longest else optimizer,
         sampler=_sampler(corpus, own, settings),
         epochs=settings["training"]["epochs"],
         decay=settings["training"]["decay"],
@@ -129,6 +132,17 @@ def train(
         pd.DataFrame(run.curves).to_csv(temporary, index=False)
     save_model(output, model, Saved(dict(settings), digests, kept["epoch"], kept["validation"]))
     checkpoint.unlink(missing_ok=True)
+
+
+def clipped(optimizer: torch.optim.Optimizer, longest: float) -> torch.optim.Optimizer:
+    """The optimiser, which before each step cuts the gradient of all its weights together to this length."""
+
+    def cut(*_: Any) -> None:
+        weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+        torch.nn.utils.clip_grad_norm_(weights, longest)
+
+    optimizer.register_step_pre_hook(cut)
+    return optimizer
 
 
 def _keep_best(

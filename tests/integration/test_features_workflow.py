@@ -45,3 +45,63 @@ def test_only_what_changes_features_extracts_them_again(tmp_path: Path) -> None:
     for shards in (1, 3, 5):
         configure(project, shards=shards)
         assert project.would_run(STORE) == {}, shards
+
+
+ON_VGG = {
+    "experiments": {"on-vgg": {"branches": "shared", "captions": "human", "features": "vgg"}},
+    "tables": {
+        "mine": {
+            "columns": {"multi30k": ["en"]},
+            "rows": [
+                {"row": 1, "method": "MULE EmbN", "experiment": "mule-embn"},
+                {"row": 2, "method": "on VGG", "experiment": "on-vgg"},
+            ],
+        }
+    },
+}
+
+
+def test_an_experiment_is_trained_on_a_second_feature_set(tmp_path: Path) -> None:
+    project = copied(tmp_path)
+    small: dict[str, Any] = {"scale": "demo", "sources": {"scenes": 36}, **ON_VGG}
+    project.configure(**small)
+    project.make("results/mine.csv")
+    assert list(pd.read_csv(tmp_path / "results" / "mine.csv")["method"]) == ["MULE EmbN", "on VGG"]
+    folder = tmp_path / "work" / "demo" / "multi30k"
+    images = list(pd.read_csv(folder / "images.csv", dtype=str)["image"])
+    main = read_features(folder / "features.h5", images, {"crops": 2})
+    vgg = read_features(folder / "features-vgg.h5", images, {"crops": 1})
+    assert not np.allclose(main, vgg, rtol=1e-3)
+    assert (folder / "failed-vgg.csv").read_text() == "image,path,reason\n"
+
+    again = {"extract_features": 1, "features": 1, "train": 1, "evaluate": 1, "tabulate": 1}
+    project.configure(**small, images={"sets": {"vgg": {"crop": 48}}})
+    assert project.would_run("results/mine.csv") == again
+    assert project.would_run(STORE) == {}
+    project.configure(**small, images={"crop": 48, "sets": {"vgg": {"crop": 64}}})
+    assert project.would_run("results/mine.csv") == again
+
+    project.configure(**small, images={"sets": {"vgg": None}})
+    project.make("results/mine.csv")
+    assert list(pd.read_csv(tmp_path / "results" / "mine.csv")["method"]) == ["MULE EmbN"]
+    said = (tmp_path / "work" / "logs" / "tables" / "mine.log").read_text()
+    assert "left out is row 2, on VGG: the configuration has no features vgg (images.sets)" in said
+    model = "work/demo/multi30k/experiments/on-vgg/seed0/model.pt"
+    done = project.snakemake("-n", "--forcerun", "train", "--", model)
+    assert done.returncode != 0
+    assert "experiment on-vgg cannot be trained: the configuration has no features vgg" in done.stdout
+
+
+def test_each_feature_set_may_be_ready_made(tmp_path: Path) -> None:
+    project = copied(tmp_path)
+    small: dict[str, Any] = {"scale": "demo", "sources": {"scenes": 36}, **ON_VGG}
+    main, vgg = "work/demo/multi30k/features.h5", "work/demo/multi30k/features-vgg.h5"
+    project.configure(**small, images={"sets": {"vgg": {"features": "given.h5"}}})
+    (tmp_path / "given.h5").touch()
+    assert {"extract_features", "features"} <= project.would_run(main).keys()
+    found = project.would_run(vgg)
+    assert found["bring_features"] == 1
+    assert not {"extract_features", "find_images"} & found.keys()
+    project.configure(**small, images={"features": "given.h5"})
+    assert "bring_features" in project.would_run(main)
+    assert "extract_features" in project.would_run(vgg)

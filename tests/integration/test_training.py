@@ -109,6 +109,36 @@ def test_a_model_learns_from_frozen_sentence_vectors(
     assert model.stat().st_size < 50_000  # the vectors are data, no part of the model
 
 
+@pytest.mark.parametrize(
+    ("branches", "similarity", "ranking"),
+    [
+        ("separate", "cosine", {"margin": 0.2, "hinge": "sum", "caption_caption": 1.0}),
+        ("separate", "order", {"margin": 0.05, "hinge": "sum", "caption_caption": 1.0}),
+        ("shared", "cosine", {"margin": 0.2, "hinge": "max", "caption_caption": 2.0}),
+    ],
+)
+def test_earlier_systems_learn_what_the_captions_say(
+    inputs: Inputs,
+    experiment: dict[str, Any],
+    tmp_path: Path,
+    branches: str,
+    similarity: str,
+    ranking: dict[str, Any],
+) -> None:
+    experiment |= {"branches": branches, "neighborhood": None, "classifier": None, "ranking": ranking}
+    experiment["model"] |= {
+        "encoder": "vse", "word_vectors": "scratch", "recurrent": "gru", "similarity": similarity,
+    }  # fmt: skip
+    experiment["training"] |= {"clip_gradient": 2.0, "sentences_per_image": 1}
+    result = evaluated(inputs, trained(inputs, experiment, tmp_path), tmp_path)
+    for language in ("en", "de"):
+        found = result["test"][language]
+        assert found["mR"] > 1.4 * found["chance_mR"], language
+    curves = pd.read_csv(tmp_path / "curves.csv")
+    assert {"caption_image", "caption_caption"} < set(curves.columns)
+    assert "matching" not in curves
+
+
 def test_the_ranks_beside_an_evaluation_give_its_recalls_again(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:

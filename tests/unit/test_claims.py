@@ -191,6 +191,13 @@ def test_a_data_set_that_this_scale_lacks_is_left_out(tmp_path: Path) -> None:
     assert found["verdict"] == "not testable at this scale"
 
 
+def test_a_claim_on_features_that_are_not_at_hand_is_not_testable_here(tmp_path: Path) -> None:
+    compared = [{"greater": "mule-full", "than": "on-vgg", "in": {"multi30k": ["fr"]}}]
+    of = {**settings(), "left_out": {"on-vgg": "no features vgg"}}
+    found = judged(tmp_path, of, of_three(tmp_path), one(tmp_path, compare=compared)).iloc[0]
+    assert (found["verdict"], found["reason"]) == ("not testable at this scale", "on-vgg: no features vgg")
+
+
 def test_mistakes_in_claims_are_told_together(tmp_path: Path) -> None:
     path = one(
         tmp_path,

@@ -10,6 +10,9 @@ from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.words.corpus import Sentences
 
 PAPER: dict[str, Any] = {
+    "encoder": "embn",
+    "word_vectors": "given",
+    "similarity": "cosine",
     "universal": 512,
     "multimodal": 512,
     "recurrent": "lstm",
@@ -87,9 +90,10 @@ def test_padded_mean_adds_the_layers_bias() -> None:
     """The authors' code averages over padding too, where a linear layer gives its bias."""
     made = model("shared", {**SMALL, "universal_mean": "padded"})
     embedding = made.universal["en"]
-    torch.nn.init.normal_(embedding.projection.bias)
+    bias = embedding.get_parameter("projection.bias")
+    torch.nn.init.normal_(bias)
     row = Sentences(torch.tensor([[3, 0, 0]]), torch.tensor([1]))
-    expected = (embedding(torch.tensor([[3]]))[0, 0] + 2 * embedding.projection.bias) / 3
+    expected = (embedding(torch.tensor([[3]]))[0, 0] + 2 * bias) / 3
     found = made.embed_sentences({"en": row})["en"].universal[0]
     torch.testing.assert_close(found, F.normalize(expected, dim=-1))
 
@@ -124,3 +128,40 @@ def test_drift_by_hand() -> None:
     assert made.drift().item() == pytest.approx((0.5 * 2.0**2 + 0) / 2)
     made.forget_initial()
     assert made.drift().item() == 0.0
+
+
+VSE = {**PAPER, "encoder": "vse", "word_vectors": "scratch", "recurrent": "gru"}
+
+
+def test_vse_has_one_linear_layer_for_images_and_none_after_its_gru() -> None:
+    """GRU of 1,024 units on words of 300 numbers, images of 4,096 (Kiros et al. 2014, public code)."""
+    vectors = {"en": torch.zeros(11, 300)}
+    made = RetrievalModel(vectors, 4096, "shared", VSE)
+    assert count_parameters(made.branches) == 3 * 1024 * (300 + 1024 + 2)
+    assert count_parameters(made.image_branch) == 1024 * (4096 + 1)
+    assert count_parameters(made.universal) == 11 * 300
+    assert made.universal.projections() == []
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "order"])
+def test_vse_embeds_a_sentence_as_the_last_state_over_its_words(similarity: str) -> None:
+    made = model("shared", {**SMALL, "encoder": "vse", "recurrent": "gru", "similarity": similarity})
+    words = torch.tensor([[3, 1]])
+    found = made.embed_sentences({"en": Sentences(words, torch.tensor([2]))})["en"].multimodal
+    recurrent = made.branches["shared"].get_submodule("recurrent")
+    state = recurrent(made.universal["en"].table(words))[1][0]
+    features = torch.randn(2, 9)
+    projected = made.image_branch.get_submodule("layers.0")(F.normalize(features, dim=-1))
+    for got, raw in ((found, state), (made.embed_images(features), projected)):
+        unit = F.normalize(raw, dim=-1)
+        assert (unit < 0).any()
+        torch.testing.assert_close(got, unit.abs() if similarity == "order" else unit)
+
+
+def test_words_from_scratch_are_small_random_numbers_and_the_padding_zeros() -> None:
+    made = model("separate", {**SMALL, "encoder": "vse", "recurrent": "gru", "word_vectors": "scratch"})
+    table = made.universal["en"].table.weight
+    assert not table[0].any()
+    assert 0 < table[1:].abs().max() <= 0.1
+    assert not torch.equal(table, made.universal["de"].table.weight)
+    torch.testing.assert_close(made.universal["en"].initial, table)

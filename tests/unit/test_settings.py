@@ -7,6 +7,7 @@ import pytest
 
 from pipeline import settings as configuration
 from pipeline.errors import InputError
+from pipeline.tables.cells import cells
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -121,6 +122,62 @@ def test_an_experiment_may_have_settings_of_its_own() -> None:
     assert experiment(changed, "mule-nc-lc") == experiment(load(), "mule-nc-lc")
 
 
+ON_VGG = {"on-vgg": {"branches": "shared", "captions": "human", "features": "vgg"}}
+
+
+def test_a_feature_set_is_laid_over_the_main_one() -> None:
+    settings = load(images={"sets": {"vgg": {"crop": 96}}}, experiments=ON_VGG)
+    main, vgg = (configuration.feature_settings(settings, name) for name in (None, "vgg"))
+    assert vgg == {**main, "crop": 96, "crops": 1}
+    assert experiment(settings, "on-vgg")["features"] == vgg
+    assert experiment(settings, "mule-nc") == experiment(load(), "mule-nc")
+    assert experiment(settings, "mule-nc")["features"] == main
+
+
+def test_the_paper_scale_has_vgg_features_as_published() -> None:
+    vgg = configuration.feature_settings(load(scale="paper", images={"weights": "mine.pth"}), "vgg")
+    assert (vgg["backbone"], vgg["weights"], vgg["dimension"]) == ("vgg19.tv_in1k", "timm", 4096)
+    assert (vgg["resize"], vgg["crop"], vgg["crops"]) == (256, 224, 10)
+
+
+def test_ready_made_features_are_of_the_set_that_names_them() -> None:
+    settings = load(images={"features": "main.h5", "sets": {"own": {"features": "$HOME/own.h5"}}})
+    sets = configuration.feature_sets(settings)
+    assert [sets[name]["features"] for name in (None, "vgg")] == ["main.h5", None]
+    assert sets["own"]["features"].endswith("/own.h5")
+    assert "$" not in sets["own"]["features"]
+    assert set(configuration.feature_settings(settings, "own")) == {"backbone", "dimension"}
+    assert configuration.feature_settings(settings, "vgg")["crops"] == 1
+
+
+def test_mistakes_in_feature_sets_name_the_sets_that_there_are() -> None:
+    with pytest.raises(InputError) as caught:
+        load(
+            images={"sets": {"vgg": {"crop": 300}}},
+            experiments={"on-vgg": {**ON_VGG["on-vgg"], "features": "vg"}},
+        )
+    assert "experiments.on-vgg.features: no set 'vg' in images.sets, did you mean 'vgg'?" in str(caught.value)
+    assert "images.sets.vgg.crop: larger than images.sets.vgg.resize" in str(caught.value)
+    with pytest.raises(InputError, match=r"images.sets.vgg: unknown key 'bakcbone', did you mean 'backbone'"):
+        load(images={"sets": {"vgg": {"bakcbone": "vgg19"}}})
+
+
+def test_an_experiment_whose_features_are_not_at_hand_is_left_out_and_the_reason_said() -> None:
+    rows = [
+        {"row": 1, "method": "MULE", "experiment": "mule-full"},
+        {"row": 2, "method": "on VGG", "experiment": "on-vgg"},
+    ]
+    user = {"experiments": ON_VGG, "tables": {"mine": {"columns": {"multi30k": ["en"]}, "rows": rows}}}
+    here, lacking = (load(scale=scale, **user) for scale in ("demo", "pilot"))
+    assert "on-vgg" in configuration.table_settings(here, "mine")["trained"]["multi30k"]
+    assert configuration.table_settings(here, "mine")["left_out"] == []
+    of = configuration.table_settings(lacking, "mine")
+    assert [cell.experiment for cell in cells(of)] == ["mule-full"]
+    reason = "the configuration has no features vgg (images.sets)"
+    assert of["left_out"] == [f"row 2, on VGG: {reason}"]
+    assert configuration.claim_settings(lacking)["left_out"]["on-vgg"] == reason
+
+
 def test_one_model_a_language() -> None:
     names = configuration.expanded(load(), "mscoco")
     assert [name for name in names if name.startswith("embn-")][:3] == ["embn-en", "embn-zh", "embn-ja"]
@@ -179,3 +236,37 @@ def test_paths_of_a_data_set_take_environment_variables(monkeypatch: pytest.Monk
     found = load(datasets={"birds": own(captions="$MINE/c.csv")})["datasets"]["birds"]
     assert found["captions"] == "/data/c.csv"
     assert found["images"] == "photos"
+
+
+def test_a_scale_may_change_an_experiment() -> None:
+    few, published = (load(scale=scale)["experiments"]["order"] for scale in ("demo", "paper"))
+    assert published["settings"]["training"]["batch_images"] == 128
+    assert few["settings"]["training"]["batch_images"] == 32
+    assert few["settings"]["ranking"] == published["settings"]["ranking"] == {"margin": 0.05}
+
+
+def test_an_experiment_without_ranking_has_none() -> None:
+    settings = load(scale="paper")
+    chosen = configuration.experiment_settings(settings, "multi30k", "parallel-asym", 0)
+    assert chosen["ranking"] == {"margin": 0.05, "hinge": "sum", "caption_caption": 1}
+    assert (chosen["model"]["encoder"], chosen["model"]["similarity"]) == ("vse", "order")
+    other = configuration.experiment_settings(settings, "multi30k", "embn-en", 0)
+    assert other["ranking"] is None
+    assert other["model"]["encoder"] == "embn"
+
+
+def test_encoders_and_losses_that_do_not_fit_are_said_together() -> None:
+    vse = {"encoder": "vse", "word_vectors": "scratch"}
+    wrong = {
+        "a": {"branches": "shared", "captions": "human", "settings": {"model": {"similarity": "order"}}},
+        "b": {"branches": "shared", "captions": "human", "settings": {"model": {**vse, "recurrent": "mean"}}},
+        "c": {"branches": "shared", "captions": "human", "neighborhood": True, "settings": {"model": vse}},
+        "d": {"branches": "shared", "captions": "human", "vectors": "muse", "settings": {"model": vse}},
+    }
+    with pytest.raises(InputError) as raised:
+        load(experiments=wrong)
+    told = str(raised.value)
+    assert "experiments.a: similarity order is for the ranking loss; set ranking: true" in told
+    assert "experiments.b: encoder vse reads words one by one; set settings.model.recurrent: gru" in told
+    assert "experiments.c.neighborhood: encoder vse has no universal embedding" in told
+    assert "experiments.d.vectors: found 'muse', which word_vectors scratch does not read" in told

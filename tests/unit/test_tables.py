@@ -172,3 +172,35 @@ def test_a_data_set_with_fewer_languages_has_fewer_columns(tmp_path: Path) -> No
     table, _ = made(tmp_path, of, evaluations(tmp_path, of))
     assert [name for name in table if name.startswith("multi30k")] == ["multi30k en", "multi30k de"]
     assert table["multi30k de"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "numbers"),
+    [("table5", 8, [51.2, 53.9, 52.1, 53.0, 59.2, 71.1, 68.7, 69.6]), ("lessons/table2", 9, [])],
+)
+def test_tables_of_earlier_systems_stand_beside_the_papers_numbers(
+    tmp_path: Path, name: str, rows: int, numbers: list[float]
+) -> None:
+    of = settings(name)
+    table, comparison = made(tmp_path, of, evaluations(tmp_path, of))
+    assert len(table) == rows
+    english = comparison[(comparison["language"] == "en") & (comparison["metric"] == "mR")]
+    assert english["paper"].dropna().tolist() == numbers  # Lessons prints no mR
+    recalls = comparison[comparison["metric"] != "mR"]
+    assert recalls["paper"].notna().all()
+    of_the_paper = pd.read_csv(PAPERS, dtype=str).query(
+        f"paper == '{of['table']['paper']}' and table == '{of['table']['table']}'"
+    )
+    printed = of_the_paper.drop_duplicates("row").set_index("row")["method"]
+    assert {int(row): method for row, method in printed.items()} == dict(
+        zip(comparison["row"], comparison["method"], strict=True)
+    )
+
+
+def test_a_table_that_lacks_the_features_of_all_its_rows_is_not_asked_for() -> None:
+    pilot = configuration.load({"scale": "pilot"}, ROOT / "config")
+    makeable = configuration.makeable_tables(pilot)
+    assert "lessons/table2" not in makeable
+    assert {"table5", "lessons/table1"} < set(makeable)
+    of = configuration.table_settings(pilot, "table5")
+    assert sorted({cell.row["row"] for cell in cells(of)}) == [6, 7, 8]

@@ -1,15 +1,49 @@
-# What the extraction of features takes.
+# What the extraction of features takes. The wildcard `set` is empty for the main feature set, `-vgg` for the set vgg.
 
-FEATURE_SETTINGS = as_json(configuration.feature_settings(SETTINGS))
+FEATURE_SETS = {
+    f"-{name}" if name else "": {
+        "settings": as_json(configuration.feature_settings(SETTINGS, name)),
+        "brought": images["features"],
+    }
+    for name, images in configuration.feature_sets(SETTINGS).items()
+}
+
+
+def sets_that_are(brought):
+    """Pattern of the feature sets that are ready-made, or of those that are not; one may match the empty name."""
+    names = [
+        name for name, made in FEATURE_SETS.items() if bool(made["brought"]) == brought
+    ]
+    return f"(?:{'|'.join(names)})" if names else "(?!)"
+
+
+def feature_set_settings(wildcards):
+    """What the features of a set depend on."""
+    return FEATURE_SETS[wildcards.set]["settings"]
 
 
 def feature_shards(wildcards):
     """Stores of the shards of a data set's features; where they are made already, as many as that took."""
-    folder = f"work/{wildcards.scale}/{wildcards.dataset}"
+    folder, name = f"work/{wildcards.scale}/{wildcards.dataset}", wildcards.set
     count = SETTINGS["images"]["shards"]
-    made = Path(folder, "shards.txt")
-    if made.exists() and Path(folder, "features.h5").exists():
+    made = Path(folder, f"shards{name}.txt")
+    if made.exists() and Path(folder, f"features{name}.h5").exists():
         settings, digest, *paths = made.read_text(encoding="utf-8").splitlines()
-        if [settings, digest] == [FEATURE_SETTINGS, code.digest("features")]:
+        if [settings, digest] == [
+            feature_set_settings(wildcards),
+            code.digest("features"),
+        ]:
             return paths
-    return [f"{folder}/shards/{n}-of-{count}.h5" for n in range(1, count + 1)]
+    return [f"{folder}/shards{name}/{n}-of-{count}.h5" for n in range(1, count + 1)]
+
+
+def needs_photographs(dataset):
+    """Whether the features of a data set that its tables need are made of photographs, not ready-made."""
+    needed = {
+        configuration.expanded(SETTINGS, dataset)[cell.experiment].get("features")
+        for table in TABLES
+        for cell in cells(configuration.table_settings(SETTINGS, table))
+        if cell.dataset == dataset
+    }
+    made = configuration.feature_sets(SETTINGS)
+    return not all(made[name]["features"] for name in {None, *needed})

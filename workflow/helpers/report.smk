@@ -67,7 +67,7 @@ def figure_inputs(wildcards):
     made = figure_model(wildcards)
     return {
         "model": f"work/{made.scale}/{made.dataset}/experiments/{made.experiment}/seed{made.seed}/model.pt",
-        "features": f"work/{made.scale}/{made.dataset}/features.h5",
+        "features": features_of(made),
         "words": vocabularies(made),
         "sentences": own_sentences(made),
         "images": given(

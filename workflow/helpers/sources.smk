@@ -67,11 +67,10 @@ def how_to_ask(key):
 
 def requested(key):
     """Where data on request lie; a message that tells all that must be asked for where they do not."""
-    photographs = not SETTINGS["images"]["features"]
     needed = {
         "flickr30k": [
-            photographs and data.get("images") == "flickr30k"
-            for data in DATASETS.values()
+            data.get("images") == "flickr30k" and needs_photographs(name)
+            for name, data in DATASETS.items()
         ],
         "coco_cn": [data["source"] == "mscoco" for data in DATASETS.values()],
     }
@@ -149,11 +148,11 @@ def public_files():
         {code for data in DATASETS.values() for code in data["languages"]}
     )
     files = []
-    for data in DATASETS.values():
+    for name, data in DATASETS.items():
         files += published_texts(data)
         if data["source"] == "multi30k":
             files += source_files("multi30k-text")
-        if not SETTINGS["images"]["features"]:
+        if needs_photographs(name):
             files += {
                 "flickr8k": source_files("flickr8k-photographs"),
                 "mscoco": source_files("mscoco-photographs"),

@@ -18,6 +18,17 @@ def own_sentences(wildcards):
     return tokenised(wildcards, experiment(wildcards)["languages"])
 
 
+def features_of(wildcards):
+    """The feature store that an experiment is trained and evaluated with."""
+    name = experiment(wildcards).get("features")
+    if name not in configuration.feature_sets(SETTINGS):
+        raise WorkflowError(
+            f"experiment {wildcards.experiment} cannot be trained: {configuration.left_out(SETTINGS)[wildcards.experiment]}"
+        )
+    suffix = f"-{name}" if name else ""
+    return f"work/{wildcards.scale}/{wildcards.dataset}/features{suffix}.h5"
+
+
 def training_translations(wildcards):
     """Translations that an experiment trains on."""
     chosen = experiment(wildcards)

@@ -1,8 +1,6 @@
 # Batch, workers and the like do not change features: they stand in `resources`, not in `params`, so that
 # another value runs nothing again. So does another number of shards, see `feature_shards` in workflow/helpers/images.smk.
 
-BROUGHT = SETTINGS["images"]["features"]
-
 
 rule find_images:
     input:
@@ -35,13 +33,14 @@ rule extract_features:
     input:
         "work/{scale}/{dataset}/images.csv",
     output:
-        store=temp("work/{scale}/{dataset}/shards/{shard}-of-{shards}.h5"),
-        failed=temp("work/{scale}/{dataset}/shards/{shard}-of-{shards}.csv"),
+        store=temp("work/{scale}/{dataset}/shards{set}/{shard}-of-{shards}.h5"),
+        failed=temp("work/{scale}/{dataset}/shards{set}/{shard}-of-{shards}.csv"),
     log:
-        "work/logs/{scale}/{dataset}/features-{shard}-of-{shards}.log",
+        "work/logs/{scale}/{dataset}/features{set}-{shard}-of-{shards}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/features-{shard}-of-{shards}.tsv"
+        "work/logs/{scale}/{dataset}/features{set}-{shard}-of-{shards}.tsv"
     wildcard_constraints:
+        set=sets_that_are(brought=False),
         shard=r"\d+",
         shards=r"\d+",
     conda:
@@ -54,11 +53,11 @@ rule extract_features:
         gpu=SETTINGS["gpu"],
         options=configuration.extraction_options(SETTINGS),
     params:
-        settings=FEATURE_SETTINGS,
-        partial="work/{scale}/partial/{dataset}-features-{shard}-of-{shards}.h5",
+        settings=feature_set_settings,
+        partial="work/{scale}/partial/{dataset}-features{set}-{shard}-of-{shards}.h5",
         code=code.digest("features"),
     message:
-        "Extracting the image features of {wildcards.dataset}, shard {wildcards.shard} of {wildcards.shards}"
+        "Extracting features{wildcards.set} of the images of {wildcards.dataset}, shard {wildcards.shard} of {wildcards.shards}"
     shell:
         "python -m pipeline features --images {input:q} --settings {params.settings:q} --partial {params.partial:q} "
         "--shard {wildcards.shard}/{wildcards.shards} --gpus {resources.gpu} {resources.options} "
@@ -73,15 +72,15 @@ rule features:
             path[:-2] + "csv" for path in feature_shards(wildcards)
         ],
     output:
-        store="work/{scale}/{dataset}/features.h5",
-        failed="work/{scale}/{dataset}/failed.csv",
-        made="work/{scale}/{dataset}/shards.txt",
+        store="work/{scale}/{dataset}/features{set}.h5",
+        failed="work/{scale}/{dataset}/failed{set}.csv",
+        made="work/{scale}/{dataset}/shards{set}.txt",
     log:
-        "work/logs/{scale}/{dataset}/features.log",
+        "work/logs/{scale}/{dataset}/features{set}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/features.tsv"
+        "work/logs/{scale}/{dataset}/features{set}.tsv"
     wildcard_constraints:
-        dataset="(?!)" if BROUGHT else "|".join(DATASETS),
+        set=sets_that_are(brought=False),
     conda:
         "../../envs/pipeline.yaml"
     resources:
@@ -91,11 +90,11 @@ rule features:
         gpu=0,
         options=f"--failed-share {SETTINGS['images']['failed_share']}",
     params:
-        settings=FEATURE_SETTINGS,
+        settings=feature_set_settings,
         extraction=code.digest("features"),
         code=code.digest("merge-features"),
     message:
-        "Checking that the image features of {wildcards.dataset} are whole"
+        "Checking that features{wildcards.set} of {wildcards.dataset} are whole"
     shell:
         "python -m pipeline merge-features --shards {input.shards:q} --failed {input.failed:q} "
         "--images {input.images:q} {resources.options} --output {output.store:q} "
@@ -106,15 +105,15 @@ rule features:
 rule bring_features:
     input:
         captions="work/{scale}/{dataset}/captions.csv",
-        features=given(BROUGHT),
+        features=lambda wildcards: FEATURE_SETS[wildcards.set]["brought"],
     output:
-        "work/{scale}/{dataset}/features.h5",
+        "work/{scale}/{dataset}/features{set}.h5",
     log:
-        "work/logs/{scale}/{dataset}/features.log",
+        "work/logs/{scale}/{dataset}/features{set}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/features.tsv"
+        "work/logs/{scale}/{dataset}/features{set}.tsv"
     wildcard_constraints:
-        dataset="|".join(DATASETS) if BROUGHT else "(?!)",
+        set=sets_that_are(brought=True),
     conda:
         "../../envs/pipeline.yaml"
     resources:
@@ -123,10 +122,10 @@ rule bring_features:
         disk_mb=4000,
         gpu=0,
     params:
-        settings=FEATURE_SETTINGS,
+        settings=feature_set_settings,
         code=code.digest("bring-features"),
     message:
-        "Checking the ready-made image features of {wildcards.dataset}"
+        "Checking the ready-made features{wildcards.set} of {wildcards.dataset}"
     shell:
         "python -m pipeline bring-features --features {input.features:q} --captions {input.captions:q} "
         "--settings {params.settings:q} --output {output:q} > {log:q} 2>&1"

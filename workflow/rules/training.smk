@@ -32,7 +32,7 @@ rule pretrain:
 
 rule train:
     input:
-        features="work/{scale}/{dataset}/features.h5",
+        features=features_of,
         sentences=own_sentences,
         translations=training_translations,
         words=vocabularies,
@@ -68,7 +68,7 @@ rule train:
 rule evaluate:
     input:
         model="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/model.pt",
-        features="work/{scale}/{dataset}/features.h5",
+        features=features_of,
         sentences=evaluated_sentences,
         words=vocabularies,
         queries=translated_queries,

@@ -1,0 +1,15 @@
+"""How alike captions and images are: by cosine, or by the order of order embeddings (Vendrov et al. 2016)."""
+
+from torch import Tensor
+
+
+def similarities(captions: Tensor, images: Tensor, kind: str) -> Tensor:
+    """Similarities (B, n) of captions (B, e) and images (n, e), all of length 1.
+
+    `cosine`, or `order`: -|max(0, caption - image)|^2 of vectors without negative numbers. It is 0 where the
+    caption, which says less than the image, stands above it: none of its numbers is larger (Vendrov et al.
+    2016, Equations 2 and 3). Takes B n e numbers of memory.
+    """
+    if kind == "cosine":
+        return captions @ images.T
+    return -(captions[:, None] - images).clamp(min=0).square().sum(-1)

@@ -1,0 +1,20 @@
+"""How near captions and images are to each other, as the model was trained to compare them."""
+
+import torch
+from torch import Tensor
+
+from pipeline.models.similarity import similarities
+
+NUMBERS = 2**22  # differences held at a time
+
+
+def similarity(captions: Tensor, images: Tensor, kind: str) -> Tensor:
+    """Similarities (B, n) of captions (B, e) and images (n, e); larger is nearer.
+
+    `order` compares number by number, so it goes through the captions in pieces of bounded memory.
+
+    Args:
+        kind: `cosine` or `order`, the model's.
+    """
+    rows = len(captions) if kind == "cosine" else NUMBERS // max(1, images.numel())
+    return torch.cat([similarities(part, images, kind) for part in captions.split(max(1, rows))])

@@ -1,0 +1,240 @@
+"""Ranking losses worked out by hand, and against plain loops; order embeddings' similarity and ranks."""
+
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import functional as F
+
+from pipeline.models.losses import Anchored
+from pipeline.models.ranking import Ranking, ranking_loss, ranking_terms
+from pipeline.models.similarity import similarities
+from pipeline.retrieval import similarity as compared
+from pipeline.retrieval.ranks import both_ranks
+from pipeline.training.train import clipped
+
+# Captions in rows, images in columns; caption 0 is of image 0, and so on.
+SIMILARITY = torch.tensor([[0.9, 0.8, 0.75], [0.2, 0.5, 0.45], [0.6, 0.3, 0.7]], dtype=torch.double)
+
+
+def ranking(
+    hinge: str = "sum", similarity: str = "cosine", margin: float = 0.2, between: float = 0
+) -> Ranking:
+    return Ranking(margin, hinge, between, similarity)
+
+
+def test_the_sum_of_hinges_by_hand() -> None:
+    # captions: 0.1 + 0.05, 0.15, 0.1; images: 0, 0.5, 0.25
+    loss = ranking_loss(SIMILARITY, torch.eye(3, dtype=torch.bool), ranking())
+    assert loss.item() == pytest.approx(0.15 + 0.15 + 0.1 + 0.5 + 0.25, rel=1e-12)
+
+
+def test_the_max_of_hinges_by_hand() -> None:
+    loss = ranking_loss(SIMILARITY, torch.eye(3, dtype=torch.bool), ranking("max"))
+    assert loss.item() == pytest.approx(0.1 + 0.15 + 0.1 + 0.5 + 0.25, rel=1e-12)
+
+
+def test_two_captions_of_an_image_are_two_pairs_and_no_negatives() -> None:
+    similarity = torch.tensor([[0.5, 0.4], [0.3, 0.2], [0.45, 0.6]], dtype=torch.double)
+    own = torch.tensor([[True, False], [True, False], [False, True]])
+    # captions: 0.1, 0.1, 0.05; image 0 with caption 0: 0.15, with caption 1: 0.35; image 1: 0, with 0 and 1
+    assert ranking_loss(similarity, own, ranking()).item() == pytest.approx(0.75, rel=1e-12)
+
+
+def test_the_order_similarity_by_hand() -> None:
+    captions, images = torch.tensor([[0.6, 0.8, 0.0]]), torch.tensor([[0.0, 1.0, 0.0], [0.6, 0.8, 0.0]])
+    found = similarities(captions, images, "order")
+    torch.testing.assert_close(found, torch.tensor([[-0.36, 0.0]]))
+    # An image is below its caption, not above it: the other way round only 1.0 - 0.8 is too much.
+    torch.testing.assert_close(similarities(images[:1], captions, "order"), torch.tensor([[-0.04]]))
+
+
+def test_gradients_of_the_order_similarity_by_hand() -> None:
+    caption = torch.tensor([[0.5, 0.1]], requires_grad=True)
+    image = torch.tensor([[0.2, 0.4]], requires_grad=True)
+    similarities(caption, image, "order").sum().backward()
+    assert caption.grad is not None and image.grad is not None
+    torch.testing.assert_close(caption.grad, torch.tensor([[-0.6, 0.0]]))
+    torch.testing.assert_close(image.grad, torch.tensor([[0.6, 0.0]]))
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> tuple[Anchored, list[Anchored], Ranking]:
+    """Images, captions of some of them in two or three languages, and settings."""
+    generator = np.random.default_rng(draw(st.integers(0, 10_000)))
+    kind = draw(st.sampled_from(["cosine", "order"]))
+    count, each = draw(st.integers(2, 8)), draw(st.integers(1, 3))
+
+    def anchored(slots: list[int], many: int) -> Anchored:
+        vectors = F.normalize(torch.tensor(generator.normal(size=(len(slots), 5))), dim=-1)
+        return Anchored(vectors.abs() if kind == "order" else vectors, torch.tensor(slots), many)
+
+    languages = []
+    for _ in range(draw(st.integers(2, 3))):
+        captioned = sorted(generator.choice(count, int(generator.integers(2, count + 1)), replace=False))
+        languages.append(anchored([int(slot) for slot in captioned for _ in range(each)], each))
+    chosen = ranking(draw(st.sampled_from(["sum", "max"])), kind, draw(st.sampled_from([0.05, 0.5])), 0.7)
+    return anchored(list(range(count)), 1), languages, chosen
+
+
+def plain_similarity(caption: Tensor, image: Tensor, kind: str) -> float:
+    if kind == "cosine":
+        return float(sum(a * b for a, b in zip(caption.tolist(), image.tolist(), strict=True)))
+    return -float(sum(max(0.0, a - b) ** 2 for a, b in zip(caption.tolist(), image.tolist(), strict=True)))
+
+
+def plain_loss(first: Anchored, second: Anchored, chosen: Ranking) -> float:
+    """The sum over pairs, one comparison at a time."""
+    total = 0.0
+    for a, slot in zip(first.vectors, first.slots, strict=True):
+        for b in second.vectors[second.slots == slot]:
+            right = plain_similarity(a, b, chosen.similarity)
+            for wrong in (
+                [
+                    plain_similarity(a, other, chosen.similarity)
+                    for other in second.vectors[second.slots != slot]
+                ],
+                [
+                    plain_similarity(other, b, chosen.similarity)
+                    for other in first.vectors[first.slots != slot]
+                ],
+            ):
+                hinges = [max(0.0, chosen.margin - right + one) for one in wrong]
+                total += max(hinges, default=0.0) if chosen.hinge == "max" else sum(hinges)
+    return total
+
+
+@given(batches())
+@settings(max_examples=60, deadline=None)
+def test_the_terms_equal_plain_loops(batch: tuple[Anchored, list[Anchored], Ranking]) -> None:
+    images, languages, chosen = batch
+    terms = ranking_terms(images, languages, chosen)
+    plain = sum(plain_loss(captions, images, chosen) for captions in languages)
+    between = sum(plain_loss(first, second, chosen) for first, second in combinations(languages, 2))
+    assert terms["caption_image"].item() == pytest.approx(plain, rel=1e-9, abs=1e-12)
+    assert terms["caption_caption"].item() == pytest.approx(0.7 * between, rel=1e-9, abs=1e-12)
+
+
+@given(batches(), st.integers(0, 1000))
+@settings(max_examples=40, deadline=None)
+def test_the_order_of_images_and_captions_changes_nothing(
+    batch: tuple[Anchored, list[Anchored], Ranking], seed: int
+) -> None:
+    images, languages, chosen = batch
+    generator = torch.Generator().manual_seed(seed)
+
+    def shuffled(part: Anchored) -> Anchored:
+        rows = torch.randperm(len(part.slots), generator=generator)
+        return Anchored(part.vectors[rows], part.slots[rows], part.each)
+
+    before = ranking_terms(images, languages, chosen)
+    after = ranking_terms(shuffled(images), [shuffled(part) for part in languages], chosen)
+    for name, value in before.items():
+        torch.testing.assert_close(after[name], value)
+
+
+@pytest.mark.parametrize("hinge", ["sum", "max"])
+@pytest.mark.parametrize("kind", ["cosine", "order"])
+def test_pairs_apart_by_the_margin_cost_nothing(hinge: str, kind: str) -> None:
+    axes = Anchored(torch.eye(3), torch.arange(3), 1)
+    # On different axes the cosine is 0 and the order similarity -1, on the same one 1 and 0.
+    apart = ranking_terms(axes, [axes, axes], ranking(hinge, kind, margin=1.0, between=1.0))
+    assert {name: value.item() for name, value in apart.items()} == {"caption_image": 0, "caption_caption": 0}
+    closer = ranking_terms(axes, [axes, axes], ranking(hinge, kind, margin=1.1, between=1.0))
+    assert all(value.item() > 0 for value in closer.values())
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=60, deadline=None)
+def test_the_order_penalty_is_zero_exactly_where_the_caption_stands_above(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    captions = torch.tensor(generator.integers(0, 3, (6, 3)), dtype=torch.float)
+    images = torch.tensor(generator.integers(0, 3, (5, 3)), dtype=torch.float)
+    found = similarities(captions, images, "order")
+    above = (captions[:, None] <= images).all(-1)
+    assert torch.equal(found == 0, above)
+    assert (found <= 0).all()
+
+
+def test_languages_without_a_common_image_cost_nothing_between_them() -> None:
+    images = Anchored(torch.eye(4), torch.arange(4), 1)
+    first = Anchored(torch.eye(4)[:2].requires_grad_(), torch.tensor([0, 1]), 1)
+    second = Anchored(torch.eye(4)[2:], torch.tensor([2, 3]), 1)
+    for hinge in ("sum", "max"):
+        between = ranking_terms(images, [first, second], ranking(hinge, between=1.0))["caption_caption"]
+        assert between.item() == 0.0
+        between.backward()
+
+
+def test_captions_of_one_language_or_without_a_weight_have_no_term_between_them() -> None:
+    axes = Anchored(torch.eye(3), torch.arange(3), 1)
+    assert list(ranking_terms(axes, [axes], ranking(between=1.0))) == ["caption_image"]
+    assert list(ranking_terms(axes, [axes, axes], ranking(between=0.0))) == ["caption_image"]
+
+
+@pytest.mark.parametrize("hinge", ["sum", "max"])
+@pytest.mark.parametrize("kind", ["cosine", "order"])
+def test_gradients_equal_finite_differences(kind: str, hinge: str) -> None:
+    generator = torch.Generator().manual_seed(5)
+
+    def made(vectors: Tensor, slots: Tensor, each: int) -> Anchored:
+        unit = F.normalize(vectors, dim=-1)
+        return Anchored(unit.abs() if kind == "order" else unit, slots, each)
+
+    def loss(images: Tensor, first: Tensor, second: Tensor) -> Tensor:
+        slots = torch.arange(4)
+        languages = [made(first, slots.repeat_interleave(2), 2), made(second, slots[1:], 1)]
+        terms = ranking_terms(made(images, slots, 1), languages, ranking(hinge, kind, 0.3, between=0.5))
+        return torch.stack(list(terms.values())).sum()
+
+    inputs = [
+        torch.randn(rows, 6, dtype=torch.double, generator=generator).requires_grad_() for rows in (4, 8, 3)
+    ]
+    assert loss(*inputs).item() > 0
+    assert torch.autograd.gradcheck(loss, inputs, eps=1e-6, atol=1e-6)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 20), st.integers(1, 3), st.sampled_from([1, 40, 2**22]))
+@settings(max_examples=60, deadline=None)
+def test_order_ranks_equal_a_stable_sort(seed: int, images: int, most: int, numbers: int) -> None:
+    generator = np.random.default_rng(seed)
+    image_of = np.repeat(np.arange(images), generator.integers(1, most + 1, images))
+    # small whole numbers: many ties, and sums that float32 holds exactly
+    left = generator.integers(0, 4, (images, 3)).astype(np.float32)
+    right = generator.integers(0, 4, (len(image_of), 3)).astype(np.float32)
+    similarity = -(np.maximum(0, right[None] - left[:, None]) ** 2).sum(-1)  # (images, captions)
+
+    def rank(values: np.ndarray, right_ones: set[int]) -> int:
+        order = np.argsort(-values, kind="stable").tolist()
+        return 1 + min(order.index(one) for one in right_ones)
+
+    to_image = [rank(similarity[:, s], {int(image_of[s])}) for s in range(len(image_of))]
+    to_sentence = [rank(similarity[i], set(np.flatnonzero(image_of == i).tolist())) for i in range(images)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compared, "NUMBERS", numbers)
+        ordered = partial(compared.similarity, kind="order")
+        found = both_ranks(torch.tensor(left), torch.tensor(right), torch.tensor(image_of), ordered)
+    assert found["s2i"].tolist() == to_image
+    assert found["i2s"].tolist() == to_sentence
+
+
+def test_order_similarities_are_the_same_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    captions, images = torch.rand(7, 5), torch.rand(4, 5)
+    whole = compared.similarity(captions, images, "order")
+    monkeypatch.setattr(compared, "NUMBERS", 2 * images.numel())
+    assert torch.equal(compared.similarity(captions, images, "order"), whole)
+
+
+@pytest.mark.parametrize(("longest", "expected"), [(2.0, 2.0), (100.0, 50.0)])
+def test_a_gradient_is_cut_to_its_longest(longest: float, expected: float) -> None:
+    layer = torch.nn.Linear(2, 1)
+    optimizer = clipped(torch.optim.Adam(layer.parameters()), longest)
+    layer.weight.grad, layer.bias.grad = torch.tensor([[30.0, 0.0]]), torch.tensor([40.0])
+    optimizer.step()
+    cut = torch.cat([layer.weight.grad.flatten(), layer.bias.grad])
+    torch.testing.assert_close(cut, torch.tensor([0.6, 0.0, 0.8]) * expected)
