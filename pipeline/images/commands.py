@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import os
 from pathlib import Path
 
 from pipeline.errors import InputError
@@ -73,6 +74,9 @@ def _features(arguments: argparse.Namespace) -> None:
     from pipeline.images.settings import extraction_settings
 
     settings = extraction_settings(arguments.settings)
+    # Threads that wait for one another sleep: beside busy processes, a spinning one takes the time of the one
+    # it waits for. Read when torch loads its OpenMP.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
     import torch
 
