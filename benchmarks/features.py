@@ -5,11 +5,14 @@
 Timed, one after the other in every round: the network alone on ready tensors of the same shape, the whole
 extraction from files to a finished store, decoding and resizing alone, writing alone, a plain script of
 torchvision's DataLoader and TenCrop, and with --convolutional the approximate windows, whose cosine to the
-exact features is printed. Weights are random unless --weights names some; a network is as fast with any.
+exact features is printed. With --busy N, N processes that only count run beside it. Weights are random unless
+--weights names some; a network is as fast with any.
 """
 
 import argparse
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -47,12 +50,18 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=16)
     parser.add_argument("--photographs", type=Path, help="folder of JPEGs; default: 500x375, made here")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=3, help="rounds; 0: no timing, only the cosine")
+    parser.add_argument("--busy", type=int, default=0, help="processes beside it that only count")
     parser.add_argument("--convolutional", action="store_true", help="time the approximate windows, too")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    with tempfile.TemporaryDirectory() as name:
-        run(arguments, Path(name))
+    beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(arguments.busy)]
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            run(arguments, Path(name))
+    finally:
+        for process in beside:
+            process.kill()
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> None:
@@ -84,7 +93,11 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
         approximate = replace(settings, windows="convolutional")
         other = load_backbone(approximate, device, arguments.batch)
         timed["convolutional"] = lambda: whole(other, approximate, "convolutional")
-    report(timed, arguments.repeat, len(paths))
+    if arguments.repeat:
+        report(timed, arguments.repeat, len(paths))
+    else:
+        for name in {"end to end", "convolutional"} & timed.keys():
+            timed[name]()
     if arguments.convolutional:
         stores = (
             read_features(folder / f"{name}.h5", list(paths), {}) for name in ("exact", "convolutional")

@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import os
 from pathlib import Path
 
 from pipeline.errors import InputError
@@ -19,6 +20,11 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
     features = subparsers.add_parser("features", help="extract image features with a frozen CNN")
     features.add_argument("--partial", type=Path, help="store of an unfinished run; default: OUTPUT.partial")
+    features.add_argument(
+        "--earlier",
+        type=Path,
+        help="finished store (`merge-features --keep`) whose rows need not be made again",
+    )
     features.add_argument("--batch", type=int, default=8, help="images in one pass, each with all its crops")
     features.add_argument("--workers", type=int, default=4, help="threads that decode and resize")
     features.add_argument("--threads", type=int, help="CPU threads of the network; default: all")
@@ -32,6 +38,9 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     merge.add_argument("--shards", type=Path, nargs="+", required=True, help="feature stores of the shards")
     merge.add_argument("--failed", type=Path, nargs="+", required=True, help="their lists of failed images")
     merge.add_argument("--failed-output", type=Path, required=True, help="list of all failed images")
+    merge.add_argument(
+        "--keep", type=Path, help="hard link to leave of the store, for `features --earlier`; costs no disk"
+    )
     merge.set_defaults(run=_merge_features)
 
     bring = subparsers.add_parser("bring-features", help="check ready-made image features and bring them in")
@@ -64,10 +73,14 @@ def _features(arguments: argparse.Namespace) -> None:
     from pipeline.images.settings import extraction_settings
 
     settings = extraction_settings(arguments.settings)
+    # Threads that wait for one another sleep: beside busy processes, a spinning one takes the time of the one
+    # it waits for. Read when torch loads its OpenMP.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     take_gpu(arguments.gpus)
 
     import torch
 
+    from pipeline.code import digest
     from pipeline.images.backbone import load_backbone
     from pipeline.images.extract import extract
     from pipeline.images.lists import read_image_list, shard_of
@@ -100,6 +113,8 @@ def _features(arguments: argparse.Namespace) -> None:
         workers=arguments.workers,
         failures_allowed=allowed,
         gpu_missed=arguments.gpus > 0 and device.type == "cpu",
+        earlier=arguments.earlier,
+        code=digest("features"),
     )
 
 
@@ -109,7 +124,15 @@ def _merge_features(arguments: argparse.Namespace) -> None:
 
     images = list(read_image_list(arguments.images))
     allowed = _allowed(arguments.failed_share, len(images))
-    merge(arguments.shards, images, arguments.failed, allowed, arguments.output, arguments.failed_output)
+    merge(
+        arguments.shards,
+        images,
+        arguments.failed,
+        allowed,
+        arguments.output,
+        arguments.failed_output,
+        arguments.keep,
+    )
 
 
 def _bring_features(arguments: argparse.Namespace) -> None:

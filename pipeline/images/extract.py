@@ -63,24 +63,29 @@ def extract(
     workers: int = 4,
     failures_allowed: int = 0,
     gpu_missed: bool = False,
+    earlier: Path | None = None,
+    code: str = "",
 ) -> None:
     """Extract features of `paths` (image id to file) into the store `output`.
 
     The store is made at `partial` and moved to `output` when it is whole: a killed run goes on from there.
+    It begins with what the finished store `earlier` has of the same images, made with the same settings,
+    weights, libraries and code.
 
     Args:
         failed: CSV of the images that do not decode, with the reason; the store has no features of them.
         workers: threads that decode and resize.
         failures_allowed: how many images may fail.
         gpu_missed: a GPU was asked for and not found, so the time that the run takes is said as a warning.
+        code: digest of the code of this stage.
 
     Raises:
         InputError: more images failed than allowed. The others stay in `partial`, the list stands beside it.
     """
-    attributes = attributes_of(backbone, settings)
+    attributes = {**attributes_of(backbone, settings), "code": code}
     files, names = _identities(paths.values()), list(paths)
     begun = time.monotonic()
-    with open_partial(partial, names, files, attributes, backbone.dimension) as store:
+    with open_partial(partial, names, files, attributes, backbone.dimension, earlier) as store:
         extraction = _Extraction(list(paths.values()), backbone, settings, store, workers)
         reasons = extraction.run(logging.WARNING if gpu_missed else logging.INFO)
         rows = [(names[row], str(paths[names[row]]), reason) for row, reason in sorted(reasons.items())]
@@ -126,8 +131,8 @@ def attributes_of(backbone: Backbone, settings: ExtractionSettings) -> dict[str,
 class _Extraction:
     """One run over what a store still lacks.
 
-    Batches are cut the same way in every run and done as a whole, so that a resumed run rounds as an
-    undisturbed one does.
+    Batches are cut the same way in every run, so that a resumed run rounds as an undisturbed one does; single
+    images that lack in the midst of what is done make batches of their own.
     """
 
     def __init__(
@@ -145,9 +150,8 @@ class _Extraction:
 
     def run(self, estimate_level: int) -> dict[int, str]:
         """Fill the store; the reason for each row whose image could not be read."""
-        size, count = self.backbone.batch, len(self.paths)
-        every = [list(range(begin, min(begin + size, count))) for begin in range(0, count, size)]
-        missing = [rows for rows in every if (self.store.done[rows] == PENDING).any()]
+        count = len(self.paths)
+        missing = self._missing()
         left = sum(map(len, missing))
         self.progress = Progress("images", count, done=count - left)
         begun = time.monotonic()
@@ -166,6 +170,16 @@ class _Extraction:
             written = self.writer.spent["writing"] / max(time.monotonic() - begun, 1e-9)
             log.info("time: %s; beside it, %.1f%% writing", waits, 100 * written)
         return self.reasons
+
+    def _missing(self) -> list[Batch]:
+        """Batches of the rows that are still to come."""
+        size, pending = self.backbone.batch, self.store.done == PENDING
+        every = [
+            list(range(begin, min(begin + size, len(pending)))) for begin in range(0, len(pending), size)
+        ]
+        whole = [rows for rows in every if pending[rows].all()]
+        single = [row for rows in every if not pending[rows].all() for row in rows if pending[row]]
+        return [*whole, *(single[begin : begin + size] for begin in range(0, len(single), size))]
 
     def _features(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, np.ndarray]]:
         """Rows that could be read, and their features."""

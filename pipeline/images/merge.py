@@ -26,11 +26,13 @@ def merge(
     failures_allowed: int,
     output: Path,
     failed_output: Path,
+    keep: Path | None = None,
 ) -> None:
     """Write the features of `images` from the stores of all shards to the store `output`.
 
     Args:
         failed: lists of failed images (CSV), one a shard. failed_output: all of them.
+        keep: another name for the same file, which stays when `output` is deleted (`extract`, `earlier`).
 
     Raises:
         InputError: the shards were made differently, are unfinished, lack images or have others, or more
@@ -44,6 +46,9 @@ def merge(
             _link(shards[0], temporary)
         else:
             _put_together(shards, images, temporary, len(reasons))
+    if keep is not None:
+        with written_beside(keep) as temporary:
+            _link(output, temporary)
     write_table(failed_output, FAILED_COLUMNS, reasons)
 
 

@@ -39,8 +39,9 @@ class PartialStore:
 
     def write(self, rows: Sequence[int], features: np.ndarray) -> None:
         """Write features (len(rows), D); a kill before the end leaves these rows pending."""
+        dataset = self.file["features"]
         for row, feature in zip(rows, features, strict=True):
-            self.file["features"][row] = feature
+            dataset[row] = feature
         self.file.flush()
         self.mark(rows, DONE)
 
@@ -78,12 +79,19 @@ class PartialStore:
 
 @contextmanager
 def open_partial(
-    path: Path, images: Sequence[str], files: np.ndarray, attributes: Mapping[str, Any], dimension: int
+    path: Path,
+    images: Sequence[str],
+    files: np.ndarray,
+    attributes: Mapping[str, Any],
+    dimension: int,
+    earlier: Path | None = None,
 ) -> Iterator[PartialStore]:
     """Open the store of an unfinished extraction: go on where its attributes are these, else start anew.
 
     Args:
         files: (len(images), 2) int64 that change when an image's file does (size and time of its change).
+        earlier: a finished store, perhaps not there; a new one begins with its rows of these images, if its
+            attributes are these, too. It is only read.
 
     Raises:
         InputError: another process is writing it.
@@ -93,7 +101,9 @@ def open_partial(
         log.warning("%s: starting anew, it was made differently: %s", path, "; ".join(differences))
         found.close()
     if not found or image_ids(found) != list(images):
-        create(path, images, files, attributes, dimension, earlier=found or None)
+        with _finished(earlier, attributes) as finished:
+            known = [store for store in (finished, found) if store]
+            create(path, images, files, attributes, dimension, known)
         if found:
             found.close()
         found = _locked(path)
@@ -111,9 +121,9 @@ def create(
     files: np.ndarray,
     attributes: Mapping[str, Any],
     dimension: int,
-    earlier: h5py.File | None = None,
+    earlier: Sequence[h5py.File] = (),
 ) -> None:
-    """Create a store with all its space, and the rows of `earlier` that it has of these images."""
+    """Create a store with all its space, and the rows of `earlier` stores that they have of these images."""
     allocated = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     allocated.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     # The earliest format: later ones mark a file as open for writing, which a kill would leave so.
@@ -131,19 +141,20 @@ def create(
             dcpl=allocated,
         )
         file.attrs.update(attributes)
-        if earlier is not None:
-            copy_rows(PartialStore(earlier), PartialStore(file))
+        for source in earlier:
+            copy_rows(PartialStore(source), PartialStore(file))
 
 
 def copy_rows(source: PartialStore, target: PartialStore) -> None:
     """Copy what is done in `source` of the images of `target`."""
     place = {image: row for row, image in enumerate(image_ids(target.file))}
     stored = image_ids(source.file)
+    old, new = source.file["file"][...], target.file["file"][...]
     for rows, features in source.blocks():
         kept = np.array([stored[row] in place for row in rows])
         places = [place[stored[row]] for row in rows[kept]]
-        for row, old in zip(places, rows[kept], strict=True):
-            target.file["file"][row] = source.file["file"][old]
+        new[places] = old[rows[kept]]
+        target.file["file"][...] = new
         target.write(places, features[kept])
 
 
@@ -196,6 +207,24 @@ def _opened(path: Path) -> h5py.File | None:
     file.close()
     log.warning("%s: starting anew, it is no feature store", path)
     return None
+
+
+@contextmanager
+def _finished(path: Path | None, attributes: Mapping[str, Any]) -> Iterator[h5py.File | None]:
+    """A finished store that was made with these attributes; `None` where there is none."""
+    if path is None or not path.exists():
+        yield None
+        return
+    try:
+        file = h5py.File(path)
+    except OSError as error:
+        log.warning("%s: not used, it is no feature store: %s", path, error)
+        yield None
+        return
+    with file:
+        if differences := attribute_differences(dict(file.attrs), attributes):
+            log.info("%s: not used, it was made differently: %s", path, "; ".join(differences))
+        yield None if differences else file
 
 
 def _locked(path: Path) -> h5py.File:

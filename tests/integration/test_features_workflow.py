@@ -1,5 +1,6 @@
 """What a change of the images' settings runs again, and shards as jobs of their own, through Snakemake."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,10 @@ def test_only_what_changes_features_extracts_them_again(tmp_path: Path) -> None:
         configure(project, **other)
         assert project.would_run(STORE) == {"extract_features": 1, "features": 1}, other
 
+    keep = tmp_path / "work" / "demo" / "partial" / "multi30k-features.h5"
+    assert keep.samefile(folder / "features.h5")
     (folder / "features.h5").unlink()
+    keep.unlink()
     configure(project, shards=3, batch=4)
     assert project.would_run(STORE) == {"extract_features": 3, "features": 1}
     project.make(STORE)
@@ -45,6 +49,16 @@ def test_only_what_changes_features_extracts_them_again(tmp_path: Path) -> None:
     for shards in (1, 3, 5):
         configure(project, shards=shards)
         assert project.would_run(STORE) == {}, shards
+
+    rows = (folder / "images.csv").read_text().splitlines(keepends=True)
+    (folder / "images.csv").write_text("".join(rows[:-2]))
+    assert project.would_run(STORE) == {"extract_features": 3, "features": 1}
+    project.make(STORE)
+    fewer = read_features(folder / "features.h5", images[:-2], {"crop": 64})
+    assert np.array_equal(fewer, three[:-2])
+    logs = tmp_path / "work" / "logs" / "demo" / "multi30k"
+    told = "".join(path.read_text() for path in logs.glob("features-*-of-3.log"))
+    assert sum(map(int, re.findall(r"going on after (\d+) images", told))) == len(images) - 2
 
 
 ON_VGG = {

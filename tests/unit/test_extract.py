@@ -1,6 +1,8 @@
+import dataclasses
 import logging
 import os
 import re
+import shutil
 from pathlib import Path
 
 import h5py
@@ -158,6 +160,75 @@ def test_a_longer_list_of_images_keeps_what_is_done(
     assert "going on after 6 images" in caplog.text
     found = read_features(tmp_path / "out.h5", ["new", *IMAGES], {})
     assert np.allclose(found[0], found[3], rtol=1e-4, atol=1e-6)
+
+
+def counting(backbone: Backbone, seen: list[int]) -> Backbone:
+    """The same backbone, which notes every pass of its network."""
+
+    def network(pixels: torch.Tensor) -> torch.Tensor:
+        seen.append(len(pixels))
+        return backbone.network(pixels)
+
+    return dataclasses.replace(backbone, network=network)
+
+
+def test_only_what_a_finished_store_lacks_is_extracted(
+    folder: Path, chosen: ExtractionSettings, tmp_path: Path
+) -> None:
+    """Ten images more, some fewer, one replaced; other settings or code begin anew."""
+    for number in range(10):
+        (folder / f"more{number}.png").write_bytes((folder / f"photo{number % 7}.png").read_bytes())
+    every = {path.stem: path for path in sorted(folder.iterdir())}
+    backbone = load_backbone(chosen, torch.device("cpu"), batch=1)
+    keep, failed = tmp_path / "partial" / "keep.h5", tmp_path / "failed.csv"
+
+    def passes(images: list[str], name: str, code: str = "a") -> int:
+        seen: list[int] = []
+        shard, output, some = (
+            tmp_path / "shard.h5",
+            tmp_path / name,
+            {image: every[image] for image in images},
+        )
+        extract(
+            some, counting(backbone, seen), chosen, tmp_path / "p", shard, failed, earlier=keep, code=code
+        )
+        output.unlink(missing_ok=True)  # as Snakemake does before a job runs
+        merge([shard], images, [failed], 0, output, tmp_path / "all.csv", keep)
+        shard.unlink()
+        return len(seen)
+
+    assert passes(IMAGES, "out.h5") == 7
+    assert os.path.samefile(keep, tmp_path / "out.h5")
+    assert passes(list(every), "out.h5") == 10
+    assert passes(IMAGES[:4], "out.h5") == 0
+    assert passes(list(every), "out.h5") == 13
+    shutil.copyfile(folder / "photo5.png", folder / "photo2.png")
+    os.utime(folder / "photo2.png", (1, 1))
+    assert passes(list(every), "out.h5") == 1
+    keep.rename(tmp_path / "kept.h5")
+    assert passes(list(every), "fresh.h5") == 17
+    reused, fresh = (read_features(tmp_path / name, list(every), {}) for name in ("out.h5", "fresh.h5"))
+    assert np.array_equal(reused, fresh)
+    assert passes(list(every), "out.h5", code="b") == 17
+    keep.write_text("no store")
+    assert passes(list(every), "out.h5") == 17
+
+
+def test_what_lacks_here_and_there_fills_batches_of_its_own(
+    folder: Path, chosen: ExtractionSettings, tmp_path: Path
+) -> None:
+    backbone, failed = load_backbone(chosen, torch.device("cpu"), batch=3), tmp_path / "failed.csv"
+    seen: list[int] = []
+    some = {image: folder / f"{image}.png" for image in ("photo1", "photo3", "photo4", "photo6")}
+    extract(some, backbone, chosen, tmp_path / "p", tmp_path / "some.h5", failed)
+    every = paths(folder)
+    whole = tmp_path / "every.h5"
+    earlier = tmp_path / "some.h5"
+    extract(every, counting(backbone, seen), chosen, tmp_path / "p", whole, failed, earlier=earlier)
+    assert len(seen) == 1  # photo0, photo2 and photo5, of three batches of the list
+    extract(every, backbone, chosen, tmp_path / "p", tmp_path / "fresh.h5", failed)
+    found, fresh = (read_features(path, IMAGES, {}) for path in (whole, tmp_path / "fresh.h5"))
+    assert np.abs(found - fresh).max() < 1e-5 * np.abs(fresh).max()
 
 
 def test_shards_merge_into_the_undivided_store(

@@ -55,12 +55,13 @@ rule extract_features:
     params:
         settings=feature_set_settings,
         partial="work/{scale}/partial/{dataset}-features{set}-{shard}-of-{shards}.h5",
+        earlier="work/{scale}/partial/{dataset}-features{set}.h5",
         code=code.digest("features"),
     message:
         "Extracting features{wildcards.set} of the images of {wildcards.dataset}, shard {wildcards.shard} of {wildcards.shards}"
     shell:
         "python -m pipeline features --images {input:q} --settings {params.settings:q} --partial {params.partial:q} "
-        "--shard {wildcards.shard}/{wildcards.shards} --gpus {resources.gpu} {resources.options} "
+        "--earlier {params.earlier:q} --shard {wildcards.shard}/{wildcards.shards} --gpus {resources.gpu} {resources.options} "
         "--failed {output.failed:q} --output {output.store:q} > {log:q} 2>&1"
 
 
@@ -91,6 +92,7 @@ rule features:
         options=f"--failed-share {SETTINGS['images']['failed_share']}",
     params:
         settings=feature_set_settings,
+        keep="work/{scale}/partial/{dataset}-features{set}.h5",
         extraction=code.digest("features"),
         code=code.digest("merge-features"),
     message:
@@ -98,7 +100,7 @@ rule features:
     shell:
         "python -m pipeline merge-features --shards {input.shards:q} --failed {input.failed:q} "
         "--images {input.images:q} {resources.options} --output {output.store:q} "
-        "--failed-output {output.failed:q} > {log:q} 2>&1 && "
+        "--failed-output {output.failed:q} --keep {params.keep:q} > {log:q} 2>&1 && "
         "printf '%s\\n' {params.settings:q} {params.extraction:q} {input.shards:q} > {output.made:q}"
 
 
