@@ -17,13 +17,14 @@ from typing import Any
 import h5py
 import numpy as np
 
-from pipeline.errors import InputError
-from pipeline.files import written_beside
+from pipeline.errors import InputError, disk_trouble
+from pipeline.files import check_room, naming, written_beside
 from pipeline.images.store import DONE, FAILED, PENDING
 
 log = logging.getLogger("pipeline")
 
 BLOCK = 1024  # rows held in memory at once
+BESIDE = 64  # bytes a row takes at the least besides its features: id, file, mask, checksum, place
 
 
 class PartialStore:
@@ -86,7 +87,7 @@ def open_partial(
         files: (len(images), 2) int64 that change when an image's file does (size and time of its change).
 
     Raises:
-        InputError: another process is writing it.
+        InputError: another process is writing it, or its disk has too little room.
     """
     found = _opened(path)
     if found and (differences := attribute_differences(dict(found.attrs), attributes)):
@@ -97,7 +98,7 @@ def open_partial(
         if found:
             found.close()
         found = _locked(path)
-    with found:
+    with found, naming(path):
         store = PartialStore(found)
         _forget_damaged(store, files)
         if count := int((store.done == DONE).sum()):
@@ -114,6 +115,7 @@ def create(
     earlier: h5py.File | None = None,
 ) -> None:
     """Create a store with all its space, and the rows of `earlier` that it has of these images."""
+    check_room(path, len(images) * (4 * dimension + BESIDE))
     allocated = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     allocated.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     # The earliest format: later ones mark a file as open for writing, which a kill would leave so.
@@ -189,6 +191,8 @@ def _opened(path: Path) -> h5py.File | None:
     try:
         file = _locked(path)
     except OSError as error:
+        if disk_trouble(error):
+            raise
         log.warning("%s: starting anew, it is no feature store: %s", path, error)
         return None
     if {"image", "file", "done", "features"} <= file.keys():
@@ -200,7 +204,8 @@ def _opened(path: Path) -> h5py.File | None:
 
 def _locked(path: Path) -> h5py.File:
     try:
-        return h5py.File(path, "r+", libver="earliest")
+        with naming(path):
+            return h5py.File(path, "r+", libver="earliest")
     except BlockingIOError:
         raise InputError(f"{path}: another extraction is writing this file. Wait or stop it.") from None
 

@@ -13,8 +13,8 @@ log = logging.getLogger("pipeline")
 
 def save_checkpoint(path: Path, fingerprint: str, state: dict[str, Any]) -> None:
     """Write `state` whole or not at all; an earlier checkpoint stays until then."""
-    with written_beside(path) as temporary:
-        torch.save({"fingerprint": fingerprint, **state}, temporary)
+    with written_beside(path) as temporary, open(temporary, "wb") as file:
+        torch.save({"fingerprint": fingerprint, **state}, file)
 
 
 def load_checkpoint(path: Path, fingerprint: str) -> dict[str, Any] | None:

@@ -76,8 +76,8 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     )
     run.finish()
     weights = {name: value for name, value in universal.state_dict().items() if ".projection." in name}
-    with written_beside(output) as temporary:
-        torch.save(weights, temporary)
+    with written_beside(output) as temporary, open(temporary, "wb") as file:
+        torch.save(weights, file)  # given a path, it would write the temporary name into the file
     checkpoint.unlink(missing_ok=True)
 
 

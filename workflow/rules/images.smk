@@ -57,7 +57,7 @@ rule extract_features:
     message:
         "Extracting the image features of {wildcards.dataset}, shard {wildcards.shard} of {wildcards.shards}"
     shell:
-        "python -m pipeline features --images {input:q} --settings {params.settings:q} --partial {params.partial:q} "
+        "exec python -m pipeline features --images {input:q} --settings {params.settings:q} --partial {params.partial:q} "
         "--shard {wildcards.shard}/{wildcards.shards} --threads {threads} --gpus {resources.gpu} {resources.options} "
         "--failed {output.failed:q} --output {output.store:q} > {log:q} 2>&1"
 
