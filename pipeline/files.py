@@ -88,6 +88,6 @@ def existing(path: Path, what: str, mend: str) -> Path:
     """
     if not path.exists():
         raise InputError(f"{path}: {what} is not there. {mend}")
-    if not os.access(path, os.R_OK):
+    if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     return path
