@@ -74,6 +74,15 @@ def check_room(path: Path, needed: int) -> None:
         )
 
 
+def linked(path: Path, other: Path) -> None:
+    """Let `other` be the same file as `path`, or a copy of it where the disk has no links."""
+    with written_beside(other) as temporary:
+        try:
+            os.link(path, temporary)
+        except OSError:
+            shutil.copyfile(path, temporary)
+
+
 def sha256(path: Path) -> str:
     """Hexadecimal SHA-256 digest of a file's bytes."""
     with open(path, "rb") as file:

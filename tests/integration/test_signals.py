@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from pipeline.errors import InputError
 from pipeline.interruption import Interrupted
 from pipeline.models.saved import load_model
 from pipeline.training import loop
@@ -91,6 +92,35 @@ def test_pretraining_saves_its_step_and_ends_in_the_same_bytes(
             pretrain(inputs, settings, "code", tmp_path / "other.pt", ended)
     pretrain(inputs, settings, "code", tmp_path / "other.pt", ended)
     assert whole.read_bytes() == ended.read_bytes()
+
+
+def test_a_model_that_is_deleted_after_its_training_is_there_again_without_a_step(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Snakemake deletes it where it was killed itself before the end of a job that went on in a queue."""
+    experiment["training"]["epochs"] = 1
+    whole = trained(inputs, experiment, tmp_path)
+    model, curves = (tmp_path / name for name in ("model.pt", "curves.csv"))
+    before = model.read_bytes(), curves.read_bytes()
+    assert model.stat().st_nlink == 2  # kept without a copy
+    model.unlink()
+    curves.unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(loop.Run, "_step", None)
+        assert same(whole, trained(inputs, experiment, tmp_path))
+    assert (model.read_bytes(), curves.read_bytes()) == before
+    (tmp_path / "checkpoint-model.pt").unlink()
+    model.unlink()
+    assert same(whole, trained(inputs, experiment, tmp_path))  # trained again, nothing being kept
+
+
+def test_a_damaged_checkpoint_is_one_clear_message(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+) -> None:
+    experiment["training"]["epochs"] = 1
+    (tmp_path / "checkpoint.pt").write_bytes(b"PK\x03\x04 half")
+    with pytest.raises(InputError, match=r"checkpoint\.pt: a damaged checkpoint .* Delete it to begin anew"):
+        trained(inputs, experiment, tmp_path)
 
 
 def test_a_job_ended_with_its_shell_by_a_queue_has_saved_when_it_is_gone(

@@ -59,7 +59,7 @@ def test_a_model_learns_what_the_captions_say(
     best = curves.loc[curves["val_mR"].idxmax()]
     assert result["epoch"] == best["epoch"]
     assert result["validation"]["de"] == pytest.approx(best["val_mR_de"])
-    assert not (tmp_path / "checkpoint.pt").exists()
+    assert (tmp_path / "checkpoint.pt").stat().st_size < 2_000  # no weights: it says that the run is finished
 
 
 @pytest.fixture
