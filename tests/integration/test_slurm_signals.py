@@ -26,12 +26,14 @@ def test_a_cancelled_training_saves_its_step_before_slurm_kills_it(
     project.configure(scale="demo", sources={"scenes": 36}, experiments={"embn": {"settings": training}})
     log = project.folder / "work/logs/demo/multi30k/embn-en-0-train.log"
     checkpoint = project.folder / "work/demo/checkpoints/multi30k-embn-en-0.pt"
+    project.make("work/demo/multi30k/features.h5", "work/demo/multi30k/words/human/en.h5")
     with slurm(folder / "slurm"):
         with project.started(*HERE, TARGET) as running:
-            until = time.monotonic() + 240
+            until = time.monotonic() + 400
             while not checkpoint.exists() and running.poll() is None and time.monotonic() < until:
                 time.sleep(0.2)
             assert running.poll() is None, "it ended before it could be cancelled"
+            assert checkpoint.exists(), "it has not begun"
             subprocess.run(["scancel", "--state=RUNNING", "--user=root"], check=True)
             said = running.communicate(timeout=300)[0]
         assert running.returncode == 1, said
