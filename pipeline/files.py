@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.errors import InputError
+from pipeline.errors import InputError, disk_trouble
 
 LEFT_BEHIND = 3600.0  # seconds without a change after which a temporary file is of a writer that was killed
 
@@ -45,7 +45,7 @@ def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
     except (OSError, RuntimeError) as error:
         # torch.save says of a full disk only that a position is unexpected; the reason is its context.
         cause = error if isinstance(error, OSError) else error.__context__
-        if not isinstance(cause, OSError):
+        if not isinstance(cause, OSError) or (cause is not error and not disk_trouble(cause)):
             raise
         if cause.filename is None or str(cause.filename) == str(temporary):
             cause.filename = str(path)
