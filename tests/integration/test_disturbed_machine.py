@@ -394,6 +394,7 @@ def test_a_job_whose_input_is_from_the_future_says_so_and_runs_once_it_is_touche
     done = project.snakemake("--cores", "1", TOKENS)
     assert done.returncode == 1
     assert "This could indicate a clock skew problem" in done.stdout
+    assert not tokens.exists()
     os.utime(table)
     project.make(TOKENS)
     assert tokens.read_bytes() == whole
