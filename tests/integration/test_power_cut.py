@@ -50,7 +50,7 @@ class Workflow(Project):
             return subprocess.Popen(
                 ["snakemake", "--configfile", "small.yaml", "--cores", "2", TARGET],
                 cwd=self.folder,
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
+                env=self.environment,
                 stdout=said,
                 stderr=said,
                 start_new_session=True,
