@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import h5py
 import pytest
 from project import Project, copied
 
@@ -91,13 +92,22 @@ class Workflow(Project):
         """What there is in the end, without the hidden files that a killed writer leaves."""
         paths = (path for pattern in COMPARED for path in self.folder.glob(pattern) if path.is_file())
         return {
-            str(path.relative_to(self.folder)): path.read_bytes()
+            str(path.relative_to(self.folder)): content(path)
             for path in paths
             if not path.name.startswith(".")
         }
 
     def said(self) -> str:
         return (self.folder / "said.txt").read_text(errors="replace")[-4000:]
+
+
+def content(path: Path) -> bytes:
+    """A file's bytes; of features all but the times at which the photographs were drawn."""
+    if path.name != "features.h5":
+        return path.read_bytes()
+    with h5py.File(path) as file:
+        ids = "\n".join(file["image"].asstr()[...])
+        return ids.encode() + file["done"][...].tobytes() + file["features"][...].tobytes()
 
 
 def workflow(folder: Path) -> Workflow:

@@ -99,6 +99,9 @@ def test_the_ranks_beside_an_evaluation_give_its_recalls_again(
 ) -> None:
     experiment["training"]["epochs"] = 2
     result = evaluated(inputs, trained(inputs, experiment, tmp_path), tmp_path)
+    assert (
+        b".part" not in (tmp_path / "test-ranks.csv.gz").read_bytes()[:64]
+    )  # no name of a temporary file: equal ranks are equal bytes
     evaluations = Evaluations([tmp_path / "test.json"], [0])
     for language in ("en", "de"):
         hits = evaluations.hits(("things", "mule-nc-lc", "own"), language)
