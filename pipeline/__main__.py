@@ -14,7 +14,8 @@ import pipeline.tables.commands
 import pipeline.training.commands
 import pipeline.translation.commands
 import pipeline.words.commands
-from pipeline.errors import InputError
+from pipeline.errors import InputError, disk_trouble
+from pipeline.interruption import Interrupted, ended_at_once
 
 ROOMS = (
     pipeline.sources.demo.commands,
@@ -31,7 +32,10 @@ ROOMS = (
 
 
 def main() -> int:
-    """Run one stage; exit status 1 and one message for input that a user can mend."""
+    """Run one stage.
+
+    Exit status 1 and one message for input or a disk that a user can mend; 128 and its number for a signal.
+    """
     parser = argparse.ArgumentParser(prog="python -m pipeline", description=__doc__)
     subparsers = parser.add_subparsers(required=True, metavar="STAGE")
     for room in ROOMS:
@@ -39,10 +43,17 @@ def main() -> int:
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
-        arguments.run(arguments)
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
+        with ended_at_once():
+            arguments.run(arguments)
+    except (InputError, OSError) as error:
+        said = str(error) if isinstance(error, InputError) else disk_trouble(error)
+        if not said:
+            raise
+        print(f"error: {said}", file=sys.stderr)
         return 1
+    except Interrupted as end:
+        print(end, file=sys.stderr)
+        return 128 + end.number
     return 0
 
 

@@ -11,7 +11,13 @@ from pathlib import Path
 ROOT = Path(__file__).parent
 
 # What says, saves or checks a result, but never makes it another.
-WITHOUT_EFFECT = {"pipeline.errors", "pipeline.files", "pipeline.progress", "pipeline.code"}
+WITHOUT_EFFECT = {
+    "pipeline.errors",
+    "pipeline.files",
+    "pipeline.interruption",
+    "pipeline.progress",
+    "pipeline.code",
+}
 
 # The modules that a stage begins from; all that they import counts too.
 STAGES = {

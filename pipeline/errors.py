@@ -1,6 +1,19 @@
 """Errors a user can mend: one message that says what, where, and what to do."""
 
+import errno
 from collections.abc import Iterable
+
+# What a disk says, and what can be done. Everything else that the system says may be a mistake of the code.
+_DISK = {
+    errno.ENOSPC: "no space is left on its disk. Make room",
+    errno.EDQUOT: "your quota of its disk is used up. Make room, or ask for more",
+    errno.EROFS: "its disk is mounted read-only. Make it writable, or work in another folder",
+    errno.EACCES: "permission denied. Change its owner or mode, or its folder's",
+    errno.EPERM: "not permitted. Change its owner, mode or attributes, or its folder's",
+    errno.EAGAIN: "another process has it locked. Wait for it or end it",
+    errno.EIO: "its disk fails to read or write (input/output error). See what the system says of the disk",
+    errno.ESTALE: "its network disk has lost it (stale file handle). Mount the disk again",
+}
 
 
 class InputError(Exception):
@@ -15,3 +28,11 @@ def raise_together(mistakes: Iterable[str], heading: str) -> None:
     lines = list(mistakes)
     if lines:
         raise InputError("\n  - ".join([heading, *lines]))
+
+
+def disk_trouble(error: BaseException) -> str:
+    """What to tell a user of an error that is the disk's, not the file's or the code's; empty for others."""
+    if not isinstance(error, OSError) or error.errno not in _DISK:
+        return ""
+    file = error.filename or "a file"
+    return f"{file}: {_DISK[error.errno]}, then run the same command again: what was finished is kept."

@@ -1,12 +1,18 @@
 """Files that are either whole or not there."""
 
+import errno
+import glob
 import hashlib
 import os
+import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.errors import InputError
+from pipeline.errors import InputError, disk_trouble
+
+LEFT_BEHIND = 3600.0  # seconds without a change after which a temporary file is of a writer that was killed
 
 
 @contextmanager
@@ -14,17 +20,67 @@ def written_beside(path: Path) -> Iterator[Path]:
     """Give a temporary path in the same folder; move it onto `path` once the block succeeds.
 
     A reader never sees half a file, and a kill at any moment leaves an earlier `path` as it was.
+    An `OSError` names `path`.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        yield temporary
-        with open(temporary, "rb") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        with naming(path, temporary):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _remove_left_behind(path)
+            yield temporary
+            with open(temporary, "rb") as file:
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with naming(path, temporary):
+            temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
+    """Let an `OSError` of the block name `path` where it names no file, or `temporary`."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        # torch.save says of a full disk only that a position is unexpected; the reason is its context.
+        cause = error if isinstance(error, OSError) else error.__context__
+        if not isinstance(cause, OSError) or (cause is not error and not disk_trouble(cause)):
+            raise
+        if cause.filename is None or str(cause.filename) == str(temporary):
+            cause.filename = str(path)
+        raise cause from None
+
+
+def _remove_left_behind(path: Path) -> None:
+    """Remove what writers of `path` left that were killed in the midst of it."""
+    for name in glob.glob(f".{glob.escape(path.name)}.*.part", root_dir=path.parent):
+        left = path.with_name(name)
+        try:
+            if time.time() - left.stat().st_mtime > LEFT_BEHIND:
+                left.unlink()
+        except OSError:  # another writer was faster, or it is another user's
+            continue
+
+
+def check_room(path: Path, needed: int) -> None:
+    """Raise `InputError` where the disk of `path` has fewer than `needed` bytes free."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(path.parent).free
+    if needed > free:
+        raise InputError(
+            f"{path}: {needed:,} bytes are needed, {free:,} are free on its disk. Make room, or work in "
+            "another folder, then run the same command again."
+        )
+
+
+def linked(path: Path, other: Path) -> None:
+    """Let `other` be the same file as `path`, or a copy of it where the disk has no links."""
+    with written_beside(other) as temporary:
+        try:
+            os.link(path, temporary)
+        except OSError:
+            shutil.copyfile(path, temporary)
 
 
 def sha256(path: Path) -> str:
@@ -34,7 +90,13 @@ def sha256(path: Path) -> str:
 
 
 def existing(path: Path, what: str, mend: str) -> Path:
-    """Return `path`, or raise an `InputError` that names `what` is missing and how to `mend` it."""
+    """Return `path`, or raise an `InputError` that names `what` is missing and how to `mend` it.
+
+    Raises:
+        PermissionError: it is there, but may not be read. Many a reader would take that for a damaged file.
+    """
     if not path.exists():
         raise InputError(f"{path}: {what} is not there. {mend}")
+    if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     return path

@@ -42,15 +42,20 @@ class Project:
 
     def started(self, *arguments: str) -> "subprocess.Popen[str]":
         """Start Snakemake; what it says comes as one text."""
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         return subprocess.Popen(
             ["snakemake", "--configfile", "small.yaml", *arguments],
             cwd=self.folder,
-            env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"},
+            env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of a Snakemake whose jobs find this Python."""
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        return {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"}
 
     def make(self, *arguments: str) -> None:
         done = self.snakemake("--cores", "2", *arguments)

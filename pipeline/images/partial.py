@@ -17,13 +17,14 @@ from typing import Any
 import h5py
 import numpy as np
 
-from pipeline.errors import InputError
-from pipeline.files import written_beside
+from pipeline.errors import InputError, disk_trouble
+from pipeline.files import check_room, naming, written_beside
 from pipeline.images.store import DONE, FAILED, PENDING
 
 log = logging.getLogger("pipeline")
 
 BLOCK = 1024  # rows held in memory at once
+BESIDE = 64  # bytes a row takes at the least besides its features: id, file, mask, checksum, place
 
 
 class PartialStore:
@@ -94,7 +95,7 @@ def open_partial(
             attributes are these, too. It is only read.
 
     Raises:
-        InputError: another process is writing it.
+        InputError: another process is writing it, or its disk has too little room.
     """
     found = _opened(path)
     if found and (differences := attribute_differences(dict(found.attrs), attributes)):
@@ -107,7 +108,7 @@ def open_partial(
         if found:
             found.close()
         found = _locked(path)
-    with found:
+    with found, naming(path):
         store = PartialStore(found)
         _forget_damaged(store, files)
         if count := int((store.done == DONE).sum()):
@@ -124,6 +125,7 @@ def create(
     earlier: Sequence[h5py.File] = (),
 ) -> None:
     """Create a store with all its space, and the rows of `earlier` stores that they have of these images."""
+    check_room(path, len(images) * (4 * dimension + BESIDE))
     allocated = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     allocated.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     # The earliest format: later ones mark a file as open for writing, which a kill would leave so.
@@ -200,6 +202,8 @@ def _opened(path: Path) -> h5py.File | None:
     try:
         file = _locked(path)
     except OSError as error:
+        if disk_trouble(error):
+            raise
         log.warning("%s: starting anew, it is no feature store: %s", path, error)
         return None
     if {"image", "file", "done", "features"} <= file.keys():
@@ -229,7 +233,8 @@ def _finished(path: Path | None, attributes: Mapping[str, Any]) -> Iterator[h5py
 
 def _locked(path: Path) -> h5py.File:
     try:
-        return h5py.File(path, "r+", libver="earliest")
+        with naming(path):
+            return h5py.File(path, "r+", libver="earliest")
     except BlockingIOError:
         raise InputError(f"{path}: another extraction is writing this file. Wait or stop it.") from None
 

@@ -13,8 +13,8 @@ from typing import Any
 import h5py
 import numpy as np
 
-from pipeline.errors import InputError, raise_together
-from pipeline.files import existing, written_beside
+from pipeline.errors import InputError, disk_trouble, raise_together
+from pipeline.files import existing, naming, written_beside
 
 PENDING, DONE, FAILED = 0, 1, 2  # values of the mask `done`; no finished store has a row that is pending
 
@@ -82,7 +82,7 @@ def failed_images(path: Path) -> set[str]:
 def _opened(path: Path) -> Iterator[h5py.File]:
     existing(path, "the feature store", "Run `python -m pipeline features`, or give another file.")
     try:
-        with h5py.File(path) as file:
+        with naming(path), h5py.File(path) as file:
             if missing := {"features", "image"} - file.keys():
                 raise InputError(
                     f"{path}: dataset {' and '.join(sorted(missing))} is missing; found "
@@ -90,6 +90,8 @@ def _opened(path: Path) -> Iterator[h5py.File]:
                 )
             yield file
     except (OSError, TypeError, UnicodeDecodeError) as error:
+        if disk_trouble(error):  # a file that is locked or on a failing disk is no damaged one
+            raise
         raise InputError(
             f"{path}: not a whole feature store (HDF5): {error}. Delete it and make or fetch it again."
         ) from error

@@ -30,8 +30,9 @@ def save_model(path: Path, model: RetrievalModel, saved: Saved) -> None:
     """Write a model whole or not at all."""
     # The initial word tables serve training alone.
     weights = {name: value.cpu() for name, value in model.state_dict().items() if not _initial(name)}
-    with written_beside(path) as temporary:
-        torch.save({"weights": weights, **vars(saved)}, temporary)
+    with written_beside(path) as temporary, open(temporary, "wb") as file:
+        # Given a path, it would write the temporary name into the file.
+        torch.save({"weights": weights, **vars(saved)}, file)
 
 
 def load_model(path: Path) -> tuple[RetrievalModel, Saved]:

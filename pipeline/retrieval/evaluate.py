@@ -1,5 +1,6 @@
 """Evaluate a trained model on the test split: one JSON an experiment, and the rank of every right answer."""
 
+import gzip
 import json
 import logging
 from collections.abc import Mapping, Sequence
@@ -79,8 +80,12 @@ def evaluate(
         "test": {query: values for query, (values, _) in found.items()},
     }
     every = pd.concat([table.assign(language=query) for query, (_, table) in found.items()])
-    with written_beside(ranks) as temporary:
-        every[RANK_COLUMNS].to_csv(temporary, index=False, compression={"method": "gzip", "mtime": 0})
+    with (
+        written_beside(ranks) as temporary,
+        open(temporary, "wb") as raw,
+        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file,  # no name, no time: equal ranks, equal bytes
+    ):
+        every[RANK_COLUMNS].to_csv(file, index=False)
     with written_beside(output) as temporary:
         temporary.write_text(json.dumps(result, indent=1) + "\n")
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, urlsplit
 
-from pipeline.errors import InputError, raise_together
+from pipeline.errors import InputError, disk_trouble, raise_together
 from pipeline.files import sha256
 from pipeline.sources import first_use
 from pipeline.sources.content import HEAD, wrong_kind
@@ -57,7 +57,9 @@ def download(
                 first_use.record(lock, file, found)
             part.finish(output)
     except OSError as error:
-        raise InputError(f"{error.filename or output}: cannot be written: {error.strerror}.") from None
+        error.filename = error.filename or str(output)
+        said = f"{error.filename}: cannot be written: {error.strerror}."
+        raise InputError(disk_trouble(error) or said) from None
     log.info("%s: sha256 %s%s", file, found, "" if expected else " (first use)")
 
 

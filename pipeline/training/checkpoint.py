@@ -1,28 +1,69 @@
 """The state of a training run in one file, so that it can be killed at any moment and go on."""
 
 import logging
+import pickle
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from pipeline.files import written_beside
+from pipeline.errors import InputError, disk_trouble
+from pipeline.files import linked, written_beside
 
 log = logging.getLogger("pipeline")
 
 
 def save_checkpoint(path: Path, fingerprint: str, state: dict[str, Any]) -> None:
     """Write `state` whole or not at all; an earlier checkpoint stays until then."""
-    with written_beside(path) as temporary:
-        torch.save({"fingerprint": fingerprint, **state}, temporary)
+    with written_beside(path) as temporary, open(temporary, "wb") as file:
+        torch.save({"fingerprint": fingerprint, **state}, file)
 
 
 def load_checkpoint(path: Path, fingerprint: str) -> dict[str, Any] | None:
-    """The state to go on from; None where there is none, or where settings, inputs or code were others."""
+    """The state to go on from; None where there is none, or where settings, inputs or code were others.
+
+    Raises:
+        InputError: the file is damaged.
+    """
     if not path.exists():
         return None
-    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    if state.pop("fingerprint") != fingerprint:
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        found = state.pop("fingerprint")
+    except (RuntimeError, pickle.UnpicklingError, EOFError, KeyError, TypeError, OSError) as error:
+        if disk_trouble(error):
+            raise
+        raise InputError(f"{path}: a damaged checkpoint ({error}). Delete it to begin anew.") from None
+    if found != fingerprint:
         log.info("%s belongs to other settings, inputs or code: training begins anew", path)
         return None
     return state
+
+
+def keep_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> None:
+    """Put links to the files of a finished run in the place of its checkpoint; they take no space.
+
+    Snakemake deletes the outputs of a job that it did not see end: it was killed, the job in a queue was not.
+    """
+    for file in files:
+        linked(file, _kept(path, file))
+    save_checkpoint(path, fingerprint, {"finished": True})
+
+
+def found_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> bool:
+    """Whether a run was finished before; its files are then there again."""
+    state = load_checkpoint(path, fingerprint)
+    if state is None or "finished" not in state:
+        return False
+    if not all(_kept(path, file).exists() for file in files):
+        path.unlink()
+        return False
+    for file in files:
+        linked(_kept(path, file), file)
+    log.info("finished by an earlier run")
+    return True
+
+
+def _kept(path: Path, file: Path) -> Path:
+    return path.with_name(f"{path.stem}-{file.name}")

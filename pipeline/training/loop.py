@@ -6,7 +6,7 @@ checkpoint ends with the same weights, bit for bit, as one that is not (on a CPU
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from pipeline.interruption import Interrupted, ended_at_once, noted
 from pipeline.progress import Progress
 from pipeline.training.batches import Drawn, Sampler
 from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
@@ -47,7 +48,15 @@ class Run:
     saved_at: float = field(default_factory=time.monotonic)
 
     def finish(self) -> None:
-        """Run from the checkpoint, or from the beginning, to the last epoch."""
+        """Run from the checkpoint, or from the beginning, to the last epoch.
+
+        Raises:
+            Interrupted: a signal came; the checkpoint is of the step that was under way.
+        """
+        with noted() as signals:
+            self._finish(signals)
+
+    def _finish(self, signals: Sequence[int]) -> None:
         epoch, step, sums = self._continued()
         total = self.epochs * self.sampler.steps
         progress = Progress("steps", total, done=epoch * self.sampler.steps + step)
@@ -57,8 +66,10 @@ class Run:
                 add_to(sums, self._step(drawn, (epoch * self.sampler.steps + step) / total))
                 step += 1
                 progress.advance(note=f"epoch {epoch + 1}/{self.epochs}")
-                if time.monotonic() - self.saved_at > SECONDS_BETWEEN_CHECKPOINTS:
+                if signals or time.monotonic() - self.saved_at > SECONDS_BETWEEN_CHECKPOINTS:
                     self._save(epoch, step, sums)
+                if signals:
+                    raise self._interrupted(signals[0], epoch, step)
             self._end_epoch(epoch, sums)
             epoch, step, sums = epoch + 1, 0, {}
             self._save(epoch, step, sums)
@@ -74,11 +85,23 @@ class Run:
 
     def _end_epoch(self, epoch: int, sums: dict[str, float]) -> None:
         means = {name: total / self.sampler.steps for name, total in sums.items()}
-        row = {"epoch": epoch + 1, **means, **self.after_epoch(epoch)}
+        row = {"epoch": epoch + 1, **means, **self._after_epoch(epoch, sums)}
         self.curves.append(row)
         for group in self.optimizer.param_groups:
             group["lr"] *= self.decay
         log.info("epoch %s", ", ".join(f"{name} {value:.5g}" for name, value in row.items()))
+
+    def _after_epoch(self, epoch: int, sums: dict[str, float]) -> dict[str, float]:
+        """What `after_epoch` gives. It may take minutes and changes no weights: a signal ends it at once."""
+        try:
+            with ended_at_once():
+                return self.after_epoch(epoch)
+        except Interrupted as end:
+            self._save(epoch, self.sampler.steps, sums)
+            raise self._interrupted(end.number, epoch, self.sampler.steps) from None
+
+    def _interrupted(self, number: int, epoch: int, step: int) -> Interrupted:
+        return Interrupted(number, f"{self.checkpoint} is of epoch {epoch + 1}, step {step}.")
 
     def _save(self, epoch: int, step: int, sums: dict[str, float]) -> None:
         state = {

@@ -24,6 +24,7 @@ from pipeline.models.universal import UniversalEmbedding
 from pipeline.retrieval.evaluate import mean_recalls
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.training.batches import Sampler, language_groups
+from pipeline.training.checkpoint import found_finished, keep_finished
 from pipeline.training.loop import Run
 from pipeline.training.objective import pretraining_terms, training_terms
 from pipeline.words.corpus import Corpus, corpus_of
@@ -57,6 +58,9 @@ class Inputs:
 
 def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint: Path, output: Path) -> None:
     """Pretrain the linear layers into the universal embedding with word tables frozen (LP)."""
+    fingerprint = inputs.fingerprint(settings, code)
+    if found_finished(checkpoint, fingerprint, [output]):
+        return
     device = prepare(settings)
     vocabularies = read_vocabularies(inputs.words, settings["languages"])
     own = own_sentences(inputs.sentences, settings)
@@ -73,13 +77,13 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
         terms=lambda drawn, done: pretraining_terms(universal, corpus, drawn, triplets),
         after_epoch=lambda epoch: {},
         checkpoint=checkpoint,
-        fingerprint=inputs.fingerprint(settings, code),
+        fingerprint=fingerprint,
     )
     run.finish()
     weights = {name: value for name, value in universal.state_dict().items() if ".projection." in name}
-    with written_beside(output) as temporary:
-        torch.save(weights, temporary)
-    checkpoint.unlink(missing_ok=True)
+    with written_beside(output) as temporary, open(temporary, "wb") as file:
+        torch.save(weights, file)  # given a path, it would write the temporary name into the file
+    keep_finished(checkpoint, fingerprint, [output])
 
 
 def train(
@@ -93,6 +97,9 @@ def train(
     """Train one experiment, keep the epoch with the best mean mR on validation, write model and curves."""
     if inputs.features is None:
         raise InputError("Training needs image features; give --features.")
+    fingerprint = inputs.fingerprint(settings, code)
+    if found_finished(checkpoint, fingerprint, [curves, output]):
+        return
     device = prepare(settings)
     vocabularies = read_vocabularies(inputs.words, settings["languages"])
     own = own_sentences(inputs.sentences, settings)
@@ -122,7 +129,7 @@ def train(
         terms=lambda drawn, done: training_terms(model, corpus, drawn, settings, done),
         after_epoch=lambda epoch: _keep_best(model, validation, kept, epoch, settings),
         checkpoint=checkpoint,
-        fingerprint=inputs.fingerprint(settings, code),
+        fingerprint=fingerprint,
         kept=kept,
     )
     run.finish()
@@ -131,7 +138,7 @@ def train(
     with written_beside(curves) as temporary:
         pd.DataFrame(run.curves).to_csv(temporary, index=False)
     save_model(output, model, Saved(dict(settings), digests, kept["epoch"], kept["validation"]))
-    checkpoint.unlink(missing_ok=True)
+    keep_finished(checkpoint, fingerprint, [curves, output])
 
 
 def clipped(optimizer: torch.optim.Optimizer, longest: float) -> torch.optim.Optimizer:

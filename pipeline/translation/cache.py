@@ -63,6 +63,8 @@ class Cache:
             )
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.executescript(_SCHEMA)
+        except sqlite3.OperationalError as error:
+            raise self._trouble(error) from None
         except sqlite3.Error as error:
             raise InputError(
                 f"{path}: not a cache of translations: {error}. Give another file (translation.cache)."
@@ -142,14 +144,23 @@ class Cache:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        # IMMEDIATE: what is read and then written must not change in between by another job.
-        self._connection.execute("BEGIN IMMEDIATE")
         try:
+            # IMMEDIATE: what is read and then written must not change in between by another job.
+            self._connection.execute("BEGIN IMMEDIATE")
             yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
+            self._connection.execute("COMMIT")
+        except BaseException as error:
+            if self._connection.in_transaction:  # a full disk has ended it already
+                self._connection.execute("ROLLBACK")
+            if isinstance(error, sqlite3.OperationalError):
+                raise self._trouble(error) from None
             raise
-        self._connection.execute("COMMIT")
+
+    def _trouble(self, error: sqlite3.OperationalError) -> InputError:
+        return InputError(
+            f"{self.path}: {error}. Make room on its disk, make it writable, or end what has it locked, and "
+            "run the same command again: its answers are kept. Or give another file (translation.cache)."
+        )
 
 
 def digest(text: str) -> str:

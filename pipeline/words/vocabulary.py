@@ -11,8 +11,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from pipeline.errors import InputError, raise_together
-from pipeline.files import existing, written_beside
+from pipeline.errors import InputError, disk_trouble, raise_together
+from pipeline.files import existing, naming, written_beside
 
 PADDING = ""  # the word of index 0
 
@@ -83,11 +83,13 @@ def read_vocabulary(path: Path) -> Vocabulary:
     existing(path, "the vocabulary", "Run `python -m pipeline words`.")
     mend = "Delete the file and run `python -m pipeline words` again."
     try:
-        with h5py.File(path, "r") as file:
+        with naming(path), h5py.File(path, "r") as file:
             words = list(file["words"].asstr()[:])
             vectors = file["vectors"][:]
             language, unit = str(file.attrs["language"]), str(file.attrs["unit"])
     except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
+        if disk_trouble(error):
+            raise
         raise InputError(
             f"{path}: not an HDF5 file with `words`, `vectors`, `language` and `unit`: {error}. {mend}"
         ) from None

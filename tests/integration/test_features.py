@@ -53,6 +53,26 @@ def test_killed_runs_end_in_the_undisturbed_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
+def test_sigterm_ends_the_run_in_order_with_what_was_done(tmp_path: Path) -> None:
+    options, output = _inputs(tmp_path), tmp_path / "out.h5"
+    partial = tmp_path / "out.h5.partial"
+    process = _start(options, output)
+    while process.poll() is None and _done(partial) < 10:
+        time.sleep(0.001)
+    process.send_signal(signal.SIGTERM)
+    _, log = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert log.splitlines()[-1].startswith("ended by SIGTERM. What was finished is kept. Run")
+    done = _done(partial)
+    assert 10 <= done < 60
+    last = _start(options, output)
+    _, log = last.communicate()
+    assert last.returncode == 0, log
+    assert f"going on after {done} images" in log
+    assert read_features(output, IMAGES, {"crops": 10}).shape == (60, 512)
+
+
+@pytest.mark.integration
 def test_shards_of_the_command_line_merge_into_one_store(tmp_path: Path) -> None:
     options = _inputs(tmp_path)
     shards, failed = [tmp_path / f"{n}.h5" for n in (1, 2)], [tmp_path / f"{n}.csv" for n in (1, 2)]

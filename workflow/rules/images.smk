@@ -60,7 +60,7 @@ rule extract_features:
     message:
         "Extracting features{wildcards.set} of the images of {wildcards.dataset}, shard {wildcards.shard} of {wildcards.shards}"
     shell:
-        "python -m pipeline features --images {input:q} --settings {params.settings:q} --partial {params.partial:q} "
+        "exec python -m pipeline features --images {input:q} --settings {params.settings:q} --partial {params.partial:q} "
         "--earlier {params.earlier:q} --shard {wildcards.shard}/{wildcards.shards} --gpus {resources.gpu} {resources.options} "
         "--failed {output.failed:q} --output {output.store:q} > {log:q} 2>&1"
 

@@ -1,4 +1,5 @@
-# Checkpoints stand outside the declared outputs, which Snakemake deletes when a job fails.
+# Checkpoints stand outside the declared outputs, which Snakemake deletes when a job fails. `exec`: a queue's SIGTERM
+# would end a shell at once, and with it the job, while Python under it still saves its checkpoint.
 rule pretrain:
     input:
         sentences=own_sentences,
@@ -25,7 +26,7 @@ rule pretrain:
     message:
         "Pretraining the universal embedding: {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "python -m pipeline pretrain --settings {params.settings:q} --sentences {input.sentences:q} "
+        "exec python -m pipeline pretrain --settings {params.settings:q} --sentences {input.sentences:q} "
         "--translations {input.translations:q} --words {input.words:q} --checkpoint {params.checkpoint:q} "
         "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
@@ -59,7 +60,7 @@ rule train:
     message:
         "Training {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "python -m pipeline train --settings {params.settings:q} --features {input.features:q} "
+        "exec python -m pipeline train --settings {params.settings:q} --features {input.features:q} "
         "--sentences {input.sentences:q} --translations {input.translations:q} --words {input.words:q} "
         "--pretrained {input.pretrained:q} --checkpoint {params.checkpoint:q} --curves {output.curves:q} "
         "--gpus {resources.gpu} --output {output.model:q} > {log:q} 2>&1"

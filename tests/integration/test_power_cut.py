@@ -1,0 +1,150 @@
+"""SIGKILL of the whole workflow at random moments: it ends in the bytes of an undisturbed run."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import h5py
+import pytest
+from project import Project, copied
+
+pytestmark = pytest.mark.integration
+
+LANGUAGES = ["en", "de"]
+FULL = {"branches": "shared", "captions": "human", "neighborhood": True, "pretraining": True}
+CUT = {
+    "scale": "demo",
+    "sources": {"scenes": 36},
+    "training": {"epochs": 60},
+    "pretraining": {"epochs": 60},
+    "experiments": {
+        "parallel-cut": {"branches": "separate", "captions": "human", "languages": LANGUAGES},
+        "full-cut": {**FULL, "languages": LANGUAGES},
+    },
+    "tables": {
+        "small": {
+            "columns": {"multi30k": LANGUAGES},
+            "rows": [
+                {"row": 1, "method": "PARALLEL-EmbN", "experiment": "parallel-cut"},
+                {"row": 2, "method": "MULE full", "experiment": "full-cut"},
+            ],
+        }
+    },
+}
+TARGET = "results/small.csv"
+# Everything that is made and holds no time: run times and logs differ from run to run.
+COMPARED = ("results/**/*.csv", "work/demo/multi30k/**/*.*")
+
+
+class Workflow(Project):
+    """A project whose Snakemake and jobs can be killed as one."""
+
+    def start(self) -> "subprocess.Popen[bytes]":
+        """Unlock, which is what a person does after a power cut, and run."""
+        if any(self.folder.glob(".snakemake/locks/*")):
+            self.snakemake("--unlock", TARGET)
+        with open(self.folder / "said.txt", "ab") as said:
+            return subprocess.Popen(
+                ["snakemake", "--configfile", "small.yaml", "--cores", "2", TARGET],
+                cwd=self.folder,
+                env=self.environment,
+                stdout=said,
+                stderr=said,
+                start_new_session=True,
+            )
+
+    def kill(self, process: "subprocess.Popen[bytes]") -> None:
+        """End Snakemake and all its jobs at one blow, and see that none is left."""
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        until = time.monotonic() + 20
+        while left := list(self.processes()):
+            assert time.monotonic() < until, f"still alive: {left}"
+            for number in left:
+                os.kill(number, signal.SIGKILL)
+            time.sleep(0.02)
+
+    def wait_for_jobs(self, process: "subprocess.Popen[bytes]", count: int) -> None:
+        """Wait until so many more jobs have finished, or the whole."""
+        wanted = self.finished() + count
+        while process.poll() is None and self.finished() < wanted:
+            time.sleep(0.05)
+
+    def finished(self) -> int:
+        return (self.folder / "said.txt").read_text(errors="replace").count("Finished jobid")
+
+    def processes(self) -> Iterator[int]:
+        """Processes that work in this folder, in whatever session."""
+        for entry in Path("/proc").iterdir():
+            try:
+                inside = entry.name.isdecimal() and Path(os.readlink(entry / "cwd")) == self.folder
+                dead = inside and (entry / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+            except OSError:  # it has ended meanwhile
+                continue
+            if inside and not dead:
+                yield int(entry.name)
+
+    def made(self) -> dict[str, bytes]:
+        """What there is in the end, without the hidden files that a killed writer leaves."""
+        paths = (path for pattern in COMPARED for path in self.folder.glob(pattern) if path.is_file())
+        return {
+            str(path.relative_to(self.folder)): content(path)
+            for path in paths
+            if not path.name.startswith(".")
+        }
+
+    def said(self) -> str:
+        return (self.folder / "said.txt").read_text(errors="replace")[-4000:]
+
+
+def content(path: Path) -> bytes:
+    """A file's bytes; of features all but the times at which the photographs were drawn."""
+    if path.name != "features.h5":
+        return path.read_bytes()
+    with h5py.File(path) as file:
+        ids = "\n".join(file["image"].asstr()[...])
+        return ids.encode() + file["done"][...].tobytes() + file["features"][...].tobytes()
+
+
+def workflow(folder: Path) -> Workflow:
+    folder.mkdir()
+    copied(folder)
+    made = Workflow(folder.resolve())
+    made.configure(**CUT)
+    return made
+
+
+@pytest.mark.parametrize("kills", [5, pytest.param(30, marks=pytest.mark.slow)])
+def test_power_cuts_change_no_byte_of_the_tables(tmp_path: Path, kills: int) -> None:
+    undisturbed = workflow(tmp_path / "undisturbed")
+    begun = time.monotonic()
+    assert undisturbed.start().wait() == 0, undisturbed.said()
+    seconds = time.monotonic() - begun
+    whole = undisturbed.made()
+    assert {TARGET, "results/comparison/small.csv"} <= whole.keys()
+
+    moments = random.Random(kills)
+    delivered = cycles = 0
+    while delivered < kills:  # a workflow that ends before its next cut is made again from nothing
+        cut = workflow(tmp_path / f"cut{cycles}")
+        cycles += 1
+        while True:
+            process = cut.start()
+            if (
+                delivered < kills
+            ):  # every second time a job must have finished, or a slow machine never gets on
+                cut.wait_for_jobs(process, moments.randrange(2))
+            try:
+                wait = moments.uniform(0, seconds / 10) if delivered < kills else None
+                assert process.wait(wait) == 0, cut.said()
+                break
+            except subprocess.TimeoutExpired:
+                cut.kill(process)
+                delivered += 1
+        made = cut.made()
+        assert made.keys() == whole.keys()
+        assert [name for name in whole if made[name] != whole[name]] == []

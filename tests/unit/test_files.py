@@ -1,0 +1,79 @@
+"""Files that are whole or not there, and errors of the disk that name them."""
+
+import errno
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import InputError, disk_trouble
+from pipeline.files import LEFT_BEHIND, check_room, linked, naming, written_beside
+
+
+def write(path: Path, text: str) -> None:
+    with written_beside(path) as temporary:
+        temporary.write_text(text)
+
+
+def test_what_killed_writers_of_a_file_left_goes_once_it_is_old(tmp_path: Path) -> None:
+    old, young, other = (tmp_path / f".{name}.part" for name in ("a.csv.17", "a.csv.18", "b.csv.17"))
+    for path in (old, young, other):
+        path.write_text("half")
+    long_ago = time.time() - LEFT_BEHIND - 60
+    for path in (old, other):
+        os.utime(path, (long_ago, long_ago))
+    write(tmp_path / "a.csv", "whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".a.csv.18.part", ".b.csv.17.part", "a.csv"]
+
+
+def test_an_error_of_the_disk_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("earlier")
+    with pytest.raises(OSError) as full, written_beside(path) as temporary:
+        temporary.write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert disk_trouble(full.value).startswith(f"{path}: no space is left on its disk. Make room, then run")
+    with pytest.raises(OSError) as denied, written_beside(path) as temporary:
+        raise PermissionError(errno.EACCES, "Permission denied", str(temporary))
+    assert disk_trouble(denied.value).startswith(f"{path}: permission denied.")
+    assert path.read_text() == "earlier"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_disks_reason_stands_before_what_torch_makes_of_it(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No space left") as full, naming(tmp_path / "a.pt"):
+        try:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        finally:
+            raise RuntimeError("unexpected pos 704 vs 598")
+    assert full.value.filename == str(tmp_path / "a.pt")
+
+
+def test_other_errors_stay_what_they_are(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="mistake"), naming(tmp_path / "a.pt"):
+        raise RuntimeError("a mistake of the code")
+    with pytest.raises(RuntimeError, match="mistake"), naming(tmp_path / "a.pt"):
+        try:
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory", "b")
+        except FileNotFoundError:
+            raise RuntimeError("a mistake of the code")  # noqa: B904
+    with pytest.raises(FileNotFoundError) as missing, naming(tmp_path / "a.pt"):
+        (tmp_path / "b").read_text()
+    assert str(missing.value.filename) == str(tmp_path / "b")
+    assert disk_trouble(missing.value) == ""
+
+
+def test_room_is_looked_for_before_long_work(tmp_path: Path) -> None:
+    check_room(tmp_path / "new" / "a.h5", 1)
+    with pytest.raises(InputError, match=r"a\.h5: 1(,000){6} bytes are needed, [\d,]+ are free"):
+        check_room(tmp_path / "a.h5", 1_000_000_000_000_000_000)
+
+
+def test_a_linked_file_outlives_the_first(tmp_path: Path) -> None:
+    write(tmp_path / "a", "whole")
+    linked(tmp_path / "a", tmp_path / "b")
+    assert (tmp_path / "a").samefile(tmp_path / "b")
+    (tmp_path / "a").unlink()
+    linked(tmp_path / "b", tmp_path / "a")
+    assert (tmp_path / "a").read_text() == "whole"

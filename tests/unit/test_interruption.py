@@ -1,0 +1,77 @@
+"""Signals end a block at once or are noted for it; handlers are restored; what is ignored stays ignored."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.interruption import SIGNALS, Interrupted, ended_at_once, noted
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_ends_the_block_at_once_and_says_which(number: int) -> None:
+    before = [signal.getsignal(each) for each in SIGNALS]
+    with pytest.raises(Interrupted, match=f"ended by {signal.Signals(number).name}") as end, ended_at_once():
+        os.kill(os.getpid(), number)
+    assert end.value.number == number
+    assert [signal.getsignal(each) for each in SIGNALS] == before
+
+
+def test_a_noted_signal_ends_nothing() -> None:
+    with noted() as came:
+        assert not came
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGINT)
+    assert came == [signal.SIGTERM, signal.SIGINT]
+
+
+def test_within_a_noting_block_another_may_be_ended_at_once() -> None:
+    with noted() as came:
+        with pytest.raises(Interrupted), ended_at_once():
+            os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert came == [signal.SIGTERM]
+
+
+def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with ended_at_once():
+            os.kill(os.getpid(), signal.SIGHUP)
+        with noted() as came:
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert came == []
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_stage_that_is_ended_says_so_and_leaves_no_temporary_file(tmp_path: Path) -> None:
+    code = (
+        "import signal, sys\n"
+        "from pipeline import __main__\n"
+        "from pipeline.files import written_beside\n"
+        "from pipeline.sources import commands\n"
+        "def unpack(arguments):\n"
+        "    with written_beside(arguments.output) as temporary:\n"
+        "        temporary.write_text('half')\n"
+        "        print('writes', flush=True)\n"
+        "        signal.pause()\n"
+        "commands._unpack = unpack\n"
+        "sys.exit(__main__.main())\n"
+    )
+    stage = subprocess.Popen(
+        [sys.executable, "-c", code, "unpack", "--archive", "a.zip", "--output", str(tmp_path / "out")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert stage.stdout
+    assert stage.stdout.readline() == "writes\n"
+    stage.send_signal(signal.SIGTERM)
+    _, said = stage.communicate(timeout=60)
+    assert stage.returncode == 128 + signal.SIGTERM
+    assert said == "ended by SIGTERM. What was finished is kept. Run the same command again to go on.\n"
+    assert list(tmp_path.iterdir()) == []
