@@ -51,5 +51,6 @@ def _train(arguments: argparse.Namespace) -> None:
         arguments.features,
         arguments.pretrained[0] if arguments.pretrained else None,
     )
-    settings = arguments.settings
-    train(inputs, settings, digest("train"), arguments.checkpoint, arguments.curves, arguments.output)
+    # The recall code chooses the epoch: a run, finished or not, that began with another one is not gone on with.
+    code = digest("train") + digest("evaluate")
+    train(inputs, arguments.settings, code, arguments.checkpoint, arguments.curves, arguments.output)

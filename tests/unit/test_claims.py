@@ -67,6 +67,8 @@ def papers_evaluations(folder: Path) -> list[Path]:
     printed = {tuple(row[key] for key in places): float(row["value"]) for row in every.to_dict("records")}
     test: dict[Key, dict[str, float]] = {}
     for name in loaded["tables"]:
+        if loaded["tables"][name]["paper"] != "mule":
+            continue
         for cell in cells(configuration.table_settings(loaded, name)):
             place = (name.removeprefix("table"), str(cell.row["row"]), cell.dataset, cell.language)
             key = (cell.dataset, cell.experiment, cell.queries, 0)
