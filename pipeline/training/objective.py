@@ -18,7 +18,8 @@ from pipeline.models.losses import (
 from pipeline.models.retrieval_model import Embedded, RetrievalModel
 from pipeline.models.universal import UniversalEmbedding
 from pipeline.training.batches import Drawn
-from pipeline.words.corpus import Corpus
+from pipeline.training.precision import embedding_precision
+from pipeline.words.corpus import Corpus, uploaded
 
 Terms = dict[str, Tensor]
 
@@ -29,13 +30,14 @@ def training_terms(
     """The weighted terms whose sum is minimised (MULE, Equation 4), by name.
 
     Args:
-        settings: triplets, matching, neighborhood (or None), classifier (or None), words.
+        settings: triplets, matching, neighborhood (or None), classifier (or None), words, training.precision.
         done: share of the training that is done, 0 to 1.
     """
+    device = corpus.features.device
     sentences = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}
-    embedded = model.embed_sentences(sentences)
-    features = corpus.features[torch.from_numpy(drawn.images).to(corpus.features.device)]
-    images = model.embed_images(features)
+    features = corpus.features[uploaded(torch.from_numpy(drawn.images), device)]
+    with embedding_precision(settings["training"]["precision"], device):
+        embedded, images = model.embed_sentences(sentences), model.embed_images(features)
     triplets = Triplets(**settings["triplets"])
     multimodal = {
         language: _anchored(part.multimodal, drawn, language) for language, part in embedded.items()
@@ -65,15 +67,14 @@ def pretraining_terms(
 
 
 def _anchored(vectors: Tensor, drawn: Drawn, language: str) -> Anchored:
-    slots = torch.from_numpy(drawn.slots[language]).to(vectors.device)
-    return Anchored(vectors, slots, drawn.each[language])
+    return Anchored(vectors, torch.from_numpy(drawn.slots[language]), drawn.each[language])
 
 
 def _matching(
     images: Tensor, sentences: Mapping[str, Anchored], triplets: Triplets, weights: Mapping[str, float]
 ) -> Tensor:
     # An image without captions in a language is still a negative for that language's sentences.
-    anchored = Anchored(images, torch.arange(len(images), device=images.device), 1)
+    anchored = Anchored(images, torch.arange(len(images)), 1)
     losses = [matching_loss(anchored, part, triplets, weights) for part in sentences.values()]
     return torch.stack(losses).mean()
 
