@@ -37,6 +37,7 @@ from benchmarks.plain_training import plain_loader, plain_step
 from pipeline.models import prefixes
 from pipeline.models.losses import Triplets
 from pipeline.models.prefixes import beginnings
+from pipeline.models.products import product
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.progress import duration
 from pipeline.retrieval.evaluate import mean_recalls
@@ -89,6 +90,8 @@ def main() -> None:
     parser.add_argument("--universal", type=int, default=512)
     parser.add_argument("--models", nargs="+", choices=[*MODELS], default=[*MODELS])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--warm", type=int, default=1, help="steps of each loop before the first round")
+    parser.add_argument("--memory", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--steps", type=int, default=1, help="a round; more on a GPU")
     parser.add_argument("--corpus-images", type=int, default=2000)
     parser.add_argument("--threads", type=int, default=1)
@@ -203,7 +206,7 @@ def measure(name: str, arguments: argparse.Namespace) -> None:
     seconds: dict[str, list[float]] = {key: [] for key in ("rate", *timed)}
     waited: dict[str, list[float]] = {key: [] for key in timed}
     for work in timed.values():
-        work()  # warm
+        repeat(work, arguments.warm)
     for _ in range(arguments.rounds):
         seconds["rate"].append(product_rate(arguments))
         for key, work in timed.items():
@@ -225,7 +228,7 @@ def measure(name: str, arguments: argparse.Namespace) -> None:
               f"plain {median_ratio(seconds['plain'], floors)}")  # fmt: skip
     for part, share in shares(steps).items():
         print(f"  {100 * share:5.1f}%  {part}")
-    for key in timed:
+    for key in timed if arguments.memory else ():
         print(f"  peak memory, {key}: {peak_memory(name, key, arguments) / 2**20:,.0f} MiB", flush=True)
 
 
@@ -258,15 +261,18 @@ def repeat(work: Callable[[], None], times: int) -> None:
 
 
 def product_rate(arguments: argparse.Namespace) -> float:
-    """Floating-point operations a second of products of the recurrent layer's size."""
+    """Floating-point operations a second at the recurrent layer's size; the faster of two libraries."""
     dtype = torch.bfloat16 if arguments.precision == "bfloat16" else torch.float32
     left = torch.randn(4 * arguments.images, arguments.hidden, device=arguments.device, dtype=dtype)
     right = torch.randn(arguments.hidden, 4 * arguments.hidden, device=arguments.device, dtype=dtype)
     operations = 2 * left.shape[0] * right.numel()
     times = max(1, int((1e13 if arguments.device.type == "cuda" else 5e10) / operations))
-    left @ right
-    cost, _ = cost_of(lambda: repeat(lambda: left @ right, times), arguments.device)
-    return operations * times / cost
+    found = []
+    for multiply in (torch.matmul, lambda left, right: product(left, right.T)):
+        multiply(left, right)
+        many = functools.partial(repeat, functools.partial(multiply, left, right), times)
+        found.append(operations * times / cost_of(many, arguments.device)[0])
+    return max(found)
 
 
 def multiply_adds(steps: Steps) -> dict[str, float]:

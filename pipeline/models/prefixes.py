@@ -14,7 +14,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+
+from pipeline.models.products import linear, product
 
 sigmoid_backward, tanh_backward = torch.ops.aten.sigmoid_backward, torch.ops.aten.tanh_backward
 
@@ -52,7 +53,7 @@ def beginnings(ids: Tensor, lengths: Tensor) -> Beginnings:
 def last_states(lstm: nn.LSTM, vectors: Tensor, tree: Beginnings) -> Tensor:
     """The LSTM's hidden states (B, h) after the last words, from the vectors (U, d) of the distinct words."""
     input_weight, weight, input_bias, bias = lstm.all_weights[0]
-    inputs = F.linear(vectors, input_weight, input_bias + bias)
+    inputs = linear(vectors, input_weight) + (input_bias + bias)
     states: Tensor = _States.apply(inputs, weight, tree)
     return states[tree.sentences]
 
@@ -72,7 +73,7 @@ class _States(torch.autograd.Function):
             begin, end = end, end + count
             level, parents = slice(begin, end), tree.parents[begin:end]
             if begin:
-                gates[level].addmm_(states[parents], weight.T)
+                gates[level].add_(product(states[parents], weight))
             enter, keep, new, out = _activated(gates[level])
             if begin:
                 torch.mul(keep, cells[parents], out=cells[level])
@@ -97,8 +98,8 @@ class _States(torch.autograd.Function):
             )
             if begin:
                 to_cells.index_add_(0, parents, to_before)
-                to_states.index_add_(0, parents, to_gates[level] @ weight)
-        to_weight = to_gates[first:].T @ states[tree.parents[first:]]
+                to_states.index_add_(0, parents, product(to_gates[level], weight.T))
+        to_weight = product(states[tree.parents[first:]].T, to_gates[first:].T).T
         to_inputs = gates.new_zeros(ctx.distinct, gates.shape[1]).index_add_(0, tree.words, to_gates)
         return to_inputs, to_weight, None
 

@@ -107,6 +107,22 @@ def test_beginnings_give_the_lstms_states_and_gradients(seed: int, count: int, w
         torch.testing.assert_close(first, second, rtol=1e-9, atol=1e-11)
 
 
+def test_single_words_and_longer_sentences_in_float32() -> None:
+    """Float32 goes by oneDNN where PyTorch has it; a batch of single words has no product of states."""
+    torch.manual_seed(0)
+    lstm, vectors = nn.LSTM(16, 24, batch_first=True), torch.randn(9, 16, requires_grad=True)
+    inputs = [vectors, *lstm.parameters()]
+    for most in (1, 6):
+        ids, lengths = torch.randint(0, 9, (30, most)), torch.randint(1, most + 1, (30,))
+        packed = pack_padded_sequence(vectors[ids], lengths, batch_first=True, enforce_sorted=False)
+        found, expected = last_states(lstm, vectors, beginnings(ids, lengths)), lstm(packed)[1][0][0]
+        torch.testing.assert_close(found, expected)
+        for first, second in zip(
+            torch.autograd.grad(found.sum(), inputs), torch.autograd.grad(expected.sum(), inputs), strict=True
+        ):
+            torch.testing.assert_close(first, second, rtol=1e-4, atol=1e-5)
+
+
 def test_beginnings_by_hand() -> None:
     """0 1, 0 1 2, 3 and 0 2: the words 0 and 3; 0 1 and 0 2; 0 1 2."""
     ids = torch.tensor([[0, 1, 9], [0, 1, 2], [3, 9, 9], [0, 2, 9]])
