@@ -100,6 +100,7 @@ def experiment() -> dict[str, Any]:
             "sentences_per_image": 2,
             "repeat_captions": False,
             "images_in_batch": "different",
+            "precision": "float32",
             "threads": 1,
             "deterministic": False,
         },

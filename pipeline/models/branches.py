@@ -6,11 +6,14 @@ Sizes in comments: B sentences, W words of the longest of them, d universal size
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence
 
+from pipeline.models.prefixes import beginnings, last_states
 from pipeline.models.universal import linear
+from pipeline.words.corpus import uploaded
 
 
 class RecurrentBranch(nn.Module):
@@ -26,10 +29,22 @@ class RecurrentBranch(nn.Module):
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Universal word vectors (B, W, d) and word counts (B,) to unit vectors (B, e)."""
-        packed = pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        # Sorted here, because pack_padded_sequence would make a GPU wait for it.
+        order = lengths.argsort(descending=True, stable=True)
+        packed = pack_padded_sequence(words[uploaded(order, words.device)], lengths[order], batch_first=True)
         _, state = self.recurrent(packed)
         last = state[0] if isinstance(state, tuple) else state  # (1, B, hidden); an LSTM adds its cell
-        return F.normalize(self.projection(last[0]), dim=-1)
+        return unit(self.projection(last[0][uploaded(order.argsort(), words.device)]))
+
+    def reads_beginnings(self) -> bool:
+        """Whether common beginnings of sentences are computed once: an LSTM's on a CPU, where it pays."""
+        on_cpu = self.recurrent.weight_ih_l0.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
+        return on_cpu and isinstance(self.recurrent, nn.LSTM)
+
+    def from_beginnings(self, vectors: Tensor, ids: Tensor, lengths: Tensor) -> Tensor:
+        """The same from distinct words: their vectors (U, d), ids (B, W), word counts (B,); LSTM alone."""
+        assert isinstance(self.recurrent, nn.LSTM)
+        return unit(self.projection(last_states(self.recurrent, vectors, beginnings(ids, lengths))))
 
 
 class MeanBranch(nn.Module):
@@ -46,7 +61,7 @@ class MeanBranch(nn.Module):
 
     def forward(self, means: Tensor) -> Tensor:
         """Mean universal word vectors (B, d) to unit vectors (B, e)."""
-        return F.normalize(self.projection(self.norm(means)), dim=-1)
+        return unit(self.projection(self.norm(means)))
 
 
 class LayersBranch(nn.Module):
@@ -64,7 +79,7 @@ class LayersBranch(nn.Module):
 
     def forward(self, means: Tensor) -> Tensor:
         """Universal sentence vectors (B, d) to unit vectors (B, e)."""
-        return F.normalize(self.layers(means), dim=-1)
+        return unit(self.layers(means))
 
 
 class ImageBranch(nn.Module):
@@ -82,7 +97,12 @@ class ImageBranch(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """CNN features (n, size) to unit vectors (n, e)."""
-        return F.normalize(self.layers(features), dim=-1)
+        return unit(self.layers(features))
+
+
+def unit(vectors: Tensor) -> Tensor:
+    """Vectors (B, e) at length 1; never in bfloat16, whose three digits are too few for distances."""
+    return F.normalize(vectors.float() if vectors.dtype == torch.bfloat16 else vectors, dim=-1)
 
 
 class LinearImageBranch(nn.Module):
@@ -94,7 +114,7 @@ class LinearImageBranch(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """CNN features (n, size) to unit vectors (n, e)."""
-        return F.normalize(self.layers(F.normalize(features, dim=-1)), dim=-1)
+        return unit(self.layers(F.normalize(features, dim=-1)))
 
 
 def image_branch(size: int, model: Mapping[str, Any]) -> nn.Module:

@@ -14,13 +14,15 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pipeline.models.universal import reverse_gradient
+from pipeline.words.corpus import uploaded
 
 
 @dataclass
 class Anchored:
     """Embeddings and the images they belong to.
 
-    vectors: (R, d). slots: (R,) place of each one's image in the batch. each: how many an image has.
+    vectors: (R, d). slots: (R,) place of each one's image in the batch, ascending; always on the CPU, so that
+    asking for them waits for no GPU. each: how many an image has.
     """
 
     vectors: Tensor
@@ -41,12 +43,11 @@ class Triplets:
     distance: str
 
 
-def distances(left: Tensor, right: Tensor, kind: str) -> Tensor:
-    """Distances (R, C) between unit vectors (R, d) and (C, d)."""
-    cosine = left @ right.T
+def distances(cosines: Tensor, kind: str) -> Tensor:
+    """Distances between unit vectors from their cosines, of any shape."""
     if kind == "cosine":
-        return 1 - cosine
-    return ((2 - 2 * cosine).clamp(min=0) + 1e-4).sqrt()
+        return 1 - cosines
+    return ((2 - 2 * cosines).clamp(min=0) + 1e-4).sqrt()
 
 
 def matching_loss(
@@ -56,13 +57,14 @@ def matching_loss(
 
     1.5 x image term + 1 x sentence term + 0.05 x sentence-only term under the default weights.
     """
-    to_images = distances(sentences.vectors, images.vectors, triplets.distance)  # (sentences, n)
-    own = sentences.slots[:, None] == images.slots
-    positive = to_images[own]  # one a sentence, in order of the sentences
-    nearest_images = _nearest_others(to_images, own, images.each, triplets)
-    nearest_sentences = _nearest_others(to_images.T, own.T, sentences.each, triplets)
-    image_term = _hinge(positive, nearest_images, triplets.margin)
-    sentence_term = _hinge(positive, nearest_sentences[own.int().argmax(1)], triplets.margin)
+    cosines = sentences.vectors @ images.vectors.T  # (sentences, n)
+    image_term = _hinge(cosines, _own(sentences, images), triplets)
+    # Each image's nearest sentences are found once, whichever of its sentences is the positive.
+    with_sentences = sentences.slots[:: sentences.each].contiguous()
+    rows = uploaded(with_sentences, cosines.device)
+    of_image = cosines.T[rows]  # (images with sentences, sentences)
+    own = _own(Anchored(images.vectors, with_sentences, 1), sentences)
+    sentence_term = _hinge(of_image, own, triplets, every_positive=True)
     sentence_only = alignment_loss(sentences, sentences, triplets)
     return (
         weights["image"] * image_term
@@ -76,10 +78,7 @@ def alignment_loss(anchors: Anchored, candidates: Anchored, triplets: Triplets) 
 
     Negatives are all candidates of other images. Every anchor's image must have candidates.
     """
-    matrix = distances(anchors.vectors, candidates.vectors, triplets.distance)  # (R, C)
-    own = anchors.slots[:, None] == candidates.slots
-    positive = matrix.masked_fill(~own, -torch.inf).amax(1)
-    return _hinge(positive, _nearest_others(matrix, own, candidates.each, triplets), triplets.margin)
+    return _hinge(anchors.vectors @ candidates.vectors.T, _own(anchors, candidates), triplets)
 
 
 def neighborhood_loss(languages: Sequence[Anchored], triplets: Triplets) -> Tensor:
@@ -108,17 +107,34 @@ def classifier_loss(universal: Mapping[int, Tensor], classifier: torch.nn.Module
     return F.cross_entropy(classifier(vectors), torch.cat(labels))
 
 
-def _nearest_others(matrix: Tensor, own: Tensor, own_each: int, triplets: Triplets) -> Tensor:
-    """Distances (R, k) to the k nearest candidates of other images: the most violated constraints."""
-    count = min(triplets.hardest, matrix.shape[1] - own_each)
-    return matrix.masked_fill(own, torch.inf).topk(count, dim=1, largest=False).values
+def _own(anchors: Anchored, candidates: Anchored) -> Tensor:
+    """Places (R, each) of each anchor's own candidates, those of its image; it must have them."""
+    first = torch.searchsorted(candidates.slots, anchors.slots)
+    own = first[:, None] + torch.arange(candidates.each)
+    return uploaded(own, candidates.vectors.device)
 
 
-def _hinge(positive: Tensor, negatives: Tensor, margin: float) -> Tensor:
-    """Mean over anchors of the mean of [m + D+ - D-]+ (R,), (R, k); zeros count."""
-    return (margin + positive[:, None] - negatives).clamp(min=0).mean()
+def _hinge(cosines: Tensor, own: Tensor, triplets: Triplets, every_positive: bool = False) -> Tensor:
+    """Mean over anchors of the mean of their k largest [m + D+ - D-]+; zeros count.
+
+    The nearest negatives are chosen among cosines, so that only the chosen become distances.
+
+    Args:
+        cosines: (R, C). own: (R, each) places of the anchors' positives among the candidates.
+        every_positive: each positive makes triplets of its own; otherwise the farthest alone does.
+    """
+    count = min(triplets.hardest, cosines.shape[1] - own.shape[1])
+    nearest = cosines.detach().scatter(1, own, -torch.inf).topk(count, sorted=False).indices
+    negatives = distances(cosines.gather(1, nearest), triplets.distance)  # (R, k)
+    positives = distances(cosines.gather(1, own), triplets.distance)  # (R, each)
+    if not every_positive:
+        positives = positives.amax(1, keepdim=True)
+    return (triplets.margin + positives[:, :, None] - negatives[:, None]).clamp(min=0).mean()
 
 
 def _with_images_of(first: Anchored, second: Anchored) -> Anchored:
-    rows = torch.isin(first.slots, second.slots)
-    return Anchored(first.vectors[rows], first.slots[rows], first.each)
+    shared = torch.isin(first.slots, second.slots)
+    if shared.all():
+        return first
+    rows = uploaded(torch.nonzero(shared)[:, 0], first.vectors.device)
+    return Anchored(first.vectors[rows], first.slots[shared], first.each)

@@ -15,9 +15,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from pipeline.models.branches import image_branch, sentence_branch
+from pipeline.models.branches import RecurrentBranch, image_branch, sentence_branch, unit
 from pipeline.models.universal import UniversalEmbedding, linear
 from pipeline.words.corpus import Sentences
 
@@ -76,7 +75,7 @@ class RetrievalModel(nn.Module):
         means = {language: self.universal.means(language, batch) for language, batch in sentences.items()}
         multimodal = self._read_means(means) if self.reads_means else self._read_words(sentences)
         return {
-            language: Embedded(F.normalize(means[language], dim=-1), self._comparable(multimodal[language]))
+            language: Embedded(unit(means[language]), self._comparable(multimodal[language]))
             for language in sentences
         }
 
@@ -89,15 +88,19 @@ class RetrievalModel(nn.Module):
         return _split(self.branches["shared"](torch.cat(list(means.values()))), means)
 
     def _read_words(self, sentences: Mapping[str, Sentences]) -> dict[str, Tensor]:
-        words = {language: self.universal[language](batch.ids) for language, batch in sentences.items()}
-        lengths = {language: batch.lengths for language, batch in sentences.items()}
-        if "shared" not in self.branches:
-            return {
-                language: self.branches[language](words[language], lengths[language]) for language in words
-            }
-        longest = max(batch.shape[1] for batch in words.values())
-        padded = [F.pad(batch, (0, 0, 0, longest - batch.shape[1])) for batch in words.values()]
-        return _split(self.branches["shared"](torch.cat(padded), torch.cat(list(lengths.values()))), lengths)
+        if "shared" in self.branches:
+            lengths = {language: batch.lengths for language, batch in sentences.items()}
+            return _split(self._read_by("shared", sentences), lengths)
+        return {language: self._read_by(language, {language: batch}) for language, batch in sentences.items()}
+
+    def _read_by(self, key: str, sentences: Mapping[str, Sentences]) -> Tensor:
+        """Unit vectors (B, e) of the sentences of all languages under one another, from one branch."""
+        branch = self.branches[key]
+        assert isinstance(branch, RecurrentBranch)
+        if branch.reads_beginnings():
+            return branch.from_beginnings(*self.universal.distinct(sentences))
+        embedded: Tensor = branch(*self.universal.padded(sentences))
+        return embedded
 
 
 def _split(rows: Tensor, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -10,8 +10,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from pipeline.words.corpus import Sentences
+from pipeline.words.corpus import Sentences, uploaded
 
 
 class WordEmbedding(nn.Module):
@@ -37,7 +38,7 @@ class WordEmbedding(nn.Module):
 
     def drift(self) -> Tensor:
         """1/2 sum (E - E0)^2, the regulariser against forgetting (MULE, implementation details)."""
-        return 0.5 * (self.table.weight - self.initial).square().sum()
+        return 0.5 * F.mse_loss(self.table.weight, self.initial, reduction="sum")
 
 
 class UniversalEmbedding(nn.Module):
@@ -76,11 +77,33 @@ class UniversalEmbedding(nn.Module):
         """
         mean = sentences.vectors
         if mean is None:
-            words = self[language].table(sentences.ids)  # (B, W, 300), zeros at padding
-            width = sentences.ids.shape[1] if self.mean == "padded" else sentences.lengths[:, None]
-            mean = words.sum(1) / width
+            table = self[language].table.weight
+            words = F.embedding_bag(sentences.ids, table, mode="sum", padding_idx=0)  # (B, 300)
+            lengths = uploaded(sentences.lengths, table.device)[:, None]
+            mean = words / (sentences.ids.shape[1] if self.mean == "padded" else lengths)
         projected: Tensor = self[language].projection(mean)
         return projected
+
+    def padded(self, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor]:
+        """The sentences of all languages under one another: word vectors (B, W, d), word counts (B,)."""
+        words = [self[language](batch.ids) for language, batch in sentences.items()]
+        longest = max(batch.shape[1] for batch in words)
+        padded = [F.pad(batch, (0, 0, 0, longest - batch.shape[1])) for batch in words]
+        return torch.cat(padded), torch.cat([batch.lengths for batch in sentences.values()])
+
+    def distinct(self, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor, Tensor]:
+        """The same, each word computed once: vectors (U, d) of the words that occur, ids (B, W), counts (B,).
+
+        The ids are rows of the vectors. Padding is among the words.
+        """
+        vectors: list[Tensor] = []
+        rows: list[Tensor] = []
+        longest = max(batch.ids.shape[1] for batch in sentences.values())
+        for language, batch in sentences.items():
+            words, ids = batch.ids.unique(return_inverse=True)
+            rows.append(F.pad(ids + sum(map(len, vectors)), (0, longest - ids.shape[1])))
+            vectors.append(self[language](words))
+        return torch.cat(vectors), torch.cat(rows), torch.cat([batch.lengths for batch in sentences.values()])
 
     def drift(self) -> Tensor:
         """Mean over languages of 1/2 sum (E - E0)^2."""

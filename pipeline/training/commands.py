@@ -51,6 +51,6 @@ def _train(arguments: argparse.Namespace) -> None:
         arguments.features,
         arguments.pretrained[0] if arguments.pretrained else None,
     )
-    # The recall code chooses the epoch: a run, finished or not, that began with another one is not gone on with.
+    # The recall code chooses the epoch: no run that began with another one is gone on with, finished or not.
     code = digest("train") + digest("evaluate")
     train(inputs, arguments.settings, code, arguments.checkpoint, arguments.curves, arguments.output)

@@ -74,24 +74,25 @@ class Run:
             epoch, step, sums = epoch + 1, 0, {}
             self._save(epoch, step, sums)
 
-    def _step(self, drawn: Drawn, done: float) -> dict[str, float]:
+    def _step(self, drawn: Drawn, done: float) -> dict[str, Tensor]:
         self.model.train()
         terms = self.terms(drawn, done)
         loss = torch.stack(list(terms.values())).sum()
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
-        return {"loss": loss.item(), **{name: term.item() for name, term in terms.items()}}
+        # Left on the device: asking for a number would make the CPU wait for every step of a GPU.
+        return {name: term.detach().double() for name, term in {"loss": loss, **terms}.items()}
 
-    def _end_epoch(self, epoch: int, sums: dict[str, float]) -> None:
-        means = {name: total / self.sampler.steps for name, total in sums.items()}
+    def _end_epoch(self, epoch: int, sums: dict[str, Tensor]) -> None:
+        means = {name: total.item() / self.sampler.steps for name, total in sums.items()}
         row = {"epoch": epoch + 1, **means, **self._after_epoch(epoch, sums)}
         self.curves.append(row)
         for group in self.optimizer.param_groups:
             group["lr"] *= self.decay
         log.info("epoch %s", ", ".join(f"{name} {value:.5g}" for name, value in row.items()))
 
-    def _after_epoch(self, epoch: int, sums: dict[str, float]) -> dict[str, float]:
+    def _after_epoch(self, epoch: int, sums: dict[str, Tensor]) -> dict[str, float]:
         """What `after_epoch` gives. It may take minutes and changes no weights: a signal ends it at once."""
         try:
             with ended_at_once():
@@ -103,7 +104,7 @@ class Run:
     def _interrupted(self, number: int, epoch: int, step: int) -> Interrupted:
         return Interrupted(number, f"{self.checkpoint} is of epoch {epoch + 1}, step {step}.")
 
-    def _save(self, epoch: int, step: int, sums: dict[str, float]) -> None:
+    def _save(self, epoch: int, step: int, sums: dict[str, Tensor]) -> None:
         state = {
             "epoch": epoch,
             "step": step,
@@ -116,7 +117,7 @@ class Run:
         save_checkpoint(self.checkpoint, self.fingerprint, state)
         self.saved_at = time.monotonic()
 
-    def _continued(self) -> tuple[int, int, dict[str, float]]:
+    def _continued(self) -> tuple[int, int, dict[str, Tensor]]:
         state = load_checkpoint(self.checkpoint, self.fingerprint)
         if state is None:
             return 0, 0, {}
@@ -133,7 +134,7 @@ def seed_dropout(seed: int, epoch: int, step: int) -> None:
     torch.manual_seed((seed * 1_000_003 + epoch) * 1_000_003 + step)
 
 
-def add_to(sums: dict[str, float], values: dict[str, float]) -> None:
-    """Add each value to the sum of its name."""
+def add_to(sums: dict[str, Tensor], values: dict[str, Tensor]) -> None:
+    """Add each value to the sum of its name; one that a checkpoint brought moves to the values' device."""
     for name, value in values.items():
-        sums[name] = sums.get(name, 0.0) + value
+        sums[name] = sums[name].to(value.device) + value if name in sums else value

@@ -19,7 +19,8 @@ from pipeline.models.ranking import Ranking, ranking_terms
 from pipeline.models.retrieval_model import Embedded, RetrievalModel
 from pipeline.models.universal import UniversalEmbedding
 from pipeline.training.batches import Drawn
-from pipeline.words.corpus import Corpus
+from pipeline.training.precision import embedding_precision
+from pipeline.words.corpus import Corpus, uploaded
 
 Terms = dict[str, Tensor]
 
@@ -30,20 +31,21 @@ def training_terms(
     """The weighted terms whose sum is minimised (MULE, Equation 4), by name.
 
     Args:
-        settings: triplets, matching, ranking (or None), neighborhood (or None), classifier (or None), words.
-            A ranking loss stands in the place of the matching of Equation 3.
+        settings: triplets, matching, ranking (or None), neighborhood (or None), classifier (or None), words,
+            training.precision. A ranking loss stands in the place of the matching of Equation 3.
         done: share of the training that is done, 0 to 1.
     """
+    device = corpus.features.device
     sentences = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}
-    embedded = model.embed_sentences(sentences)
-    features = corpus.features[torch.from_numpy(drawn.images).to(corpus.features.device)]
-    images = model.embed_images(features)
+    features = corpus.features[uploaded(torch.from_numpy(drawn.images), device)]
+    with embedding_precision(settings["training"]["precision"], device):
+        embedded, images = model.embed_sentences(sentences), model.embed_images(features)
     triplets = Triplets(**settings["triplets"])
     multimodal = {
         language: _anchored(part.multimodal, drawn, language) for language, part in embedded.items()
     }
     # An image without captions in a language is still a negative for that language's sentences.
-    shown = Anchored(images, torch.arange(len(images), device=images.device), 1)
+    shown = Anchored(images, torch.arange(len(images)), 1)
     if settings["ranking"]:
         ranking = Ranking(**settings["ranking"], similarity=model.similarity)
         terms = ranking_terms(shown, list(multimodal.values()), ranking)
@@ -73,8 +75,7 @@ def pretraining_terms(
 
 
 def _anchored(vectors: Tensor, drawn: Drawn, language: str) -> Anchored:
-    slots = torch.from_numpy(drawn.slots[language]).to(vectors.device)
-    return Anchored(vectors, slots, drawn.each[language])
+    return Anchored(vectors, torch.from_numpy(drawn.slots[language]), drawn.each[language])
 
 
 def _matching(

@@ -5,7 +5,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from pipeline.training.batches import Sampler, language_groups
 from pipeline.training.checkpoint import found_finished, keep_finished
 from pipeline.training.loop import Run
 from pipeline.training.objective import pretraining_terms, training_terms
+from pipeline.training.precision import exact, set_precision
 from pipeline.words.corpus import Corpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
@@ -66,7 +67,7 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     own = own_sentences(inputs.sentences, settings)
     corpus = _training_corpus(inputs, own, vocabularies, settings).to(device)
     universal = UniversalEmbedding(_vectors(vocabularies), settings["model"]).to(device)
-    optimizer = torch.optim.Adam(universal.projections(), lr=settings["training"]["learning_rate"])
+    optimizer = adam(universal.projections(), settings["training"]["learning_rate"])
     triplets = Triplets(**settings["triplets"])
     run = Run(
         model=universal,
@@ -100,7 +101,7 @@ def train(
     fingerprint = inputs.fingerprint(settings, code)
     if found_finished(checkpoint, fingerprint, [curves, output]):
         return
-    device = prepare(settings)
+    device = prepare(settings, settings["training"]["precision"])
     vocabularies = read_vocabularies(inputs.words, settings["languages"])
     own = own_sentences(inputs.sentences, settings)
     corpus = _training_corpus(inputs, own, vocabularies, settings)
@@ -116,8 +117,7 @@ def train(
         _check_pretrained(model, weights, inputs.pretrained)
         model.universal.load_state_dict(weights, strict=False)
     _log_sizes(model, corpus, settings)
-    optimizer: torch.optim.Optimizer
-    optimizer = torch.optim.Adam(model.parameters(), lr=settings["training"]["learning_rate"])
+    optimizer = adam(model.parameters(), settings["training"]["learning_rate"])
     longest = settings["training"]["clip_gradient"]
     kept: dict[str, Any] = {"mean": -1.0}
     run = Run(
@@ -157,7 +157,8 @@ def _keep_best(
 ) -> dict[str, float]:
     if settings["words"]["regularize_toward"] == "previous_epoch":
         model.universal.forget_initial()
-    found = mean_recalls(model, validation)
+    with exact():
+        found = mean_recalls(model, validation)
     mean = sum(found.values()) / len(found)
     if mean > kept["mean"]:
         weights = copy.deepcopy(model.state_dict())
@@ -165,14 +166,20 @@ def _keep_best(
     return {"val_mR": mean, **{f"val_mR_{language}": value for language, value in found.items()}}
 
 
-def prepare(settings: Mapping[str, Any]) -> torch.device:
-    """Set threads and seed for repeatable numbers; the device: a GPU where there is one."""
+def adam(parameters: Iterable[torch.nn.Parameter], learning_rate: float) -> torch.optim.Adam:
+    """The optimiser of every training, all its arithmetic in one pass over the weights."""
+    return torch.optim.Adam(parameters, lr=learning_rate, fused=True)
+
+
+def prepare(settings: Mapping[str, Any], precision: str = "float32") -> torch.device:
+    """Set threads, seed and precision for repeatable numbers; the device: a GPU where there is one."""
     torch.set_num_threads(settings["training"]["threads"])
     torch.manual_seed(settings["seed"])
     if settings["training"]["deterministic"]:
         os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"  # asked for by cuBLAS; no matter on a CPU
         torch.use_deterministic_algorithms(True)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    set_precision(precision, device)
     log.info("trains on %s", torch.cuda.get_device_name() if device.type == "cuda" else "the CPU")
     return device
 

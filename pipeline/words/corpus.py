@@ -13,11 +13,16 @@ from pipeline.errors import InputError
 from pipeline.words.vocabulary import Vocabulary
 
 
+def uploaded(numbers: Tensor, device: torch.device) -> Tensor:
+    """Some numbers of the CPU on the device, without waiting for what a GPU still has to do."""
+    return numbers if device.type == "cpu" else numbers.pin_memory().to(device, non_blocking=True)
+
+
 @dataclass
 class Sentences:
     """Sentences of one language.
 
-    ids: (B, W) word ids, 0 is padding. lengths: (B,) word counts, at least 1.
+    ids: (B, W) word ids, 0 is padding. lengths: (B,) word counts, at least 1; always on the CPU.
     vectors: (B, D) frozen sentence vectors, which are read in the words' place; None where words are.
     """
 
@@ -30,7 +35,7 @@ class Sentences:
 class LanguageCorpus:
     """The sentences of one language in one split.
 
-    ids: (B, W) word ids, 0 is padding. lengths: (B,) word counts.
+    ids: (B, W) word ids, 0 is padding. lengths: (B,) word counts, always on the CPU.
     image: (B,) row of each sentence's image among the split's images; ascending.
     vectors: (B, D) frozen sentence vectors, or None.
     """
@@ -42,10 +47,11 @@ class LanguageCorpus:
 
     def take(self, rows: NDArray[np.int64]) -> Sentences:
         """The sentences at `rows`, padded to the longest of them."""
-        index = torch.from_numpy(rows).to(self.ids.device)
-        lengths = self.lengths[index]
+        chosen = torch.from_numpy(rows)
+        lengths = self.lengths[chosen]
+        index = uploaded(chosen, self.ids.device)
         vectors = None if self.vectors is None else self.vectors[index]
-        return Sentences(self.ids[index, : int(lengths.max())], lengths, vectors)
+        return Sentences(self.ids[:, : int(lengths.max())][index], lengths, vectors)
 
     def of_images(self, keep: NDArray[np.bool_]) -> "LanguageCorpus":
         """The sentences of the images that are kept, whose rows are counted anew."""
@@ -57,7 +63,7 @@ class LanguageCorpus:
     def to(self, device: torch.device) -> "LanguageCorpus":
         """The same sentences on another device."""
         vectors = None if self.vectors is None else self.vectors.to(device)
-        return LanguageCorpus(self.ids.to(device), self.lengths.to(device), self.image, vectors)
+        return LanguageCorpus(self.ids.to(device), self.lengths, self.image, vectors)
 
 
 @dataclass

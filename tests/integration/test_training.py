@@ -174,7 +174,7 @@ def test_a_run_that_stops_in_an_epoch_goes_on_to_the_same_weights(
     for stop_after in (1, 2, 6, 3):
         steps = iter(range(stop_after))
 
-        def step(self: loop.Run, *arguments: Any, left: Any = steps) -> dict[str, float]:
+        def step(self: loop.Run, *arguments: Any, left: Any = steps) -> dict[str, torch.Tensor]:
             if next(left, None) is None:
                 raise KeyboardInterrupt
             return original(self, *arguments)

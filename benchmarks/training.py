@@ -1,0 +1,420 @@
+"""A training step's time over that of its matrix products, and over a plain loop's, in one run.
+
+    python -m benchmarks.training [--images 450] [--hidden 1024] [--models mule embn parallel] [--rounds 3]
+    python -m benchmarks.training --models mule --epochs 20 --corpus-images 29000     # a whole run, on a GPU
+
+In every round, one after the other: products of the recurrent layer's size, which give the machine's rate;
+steps of `pipeline.training`; steps of the plain loop (benchmarks/plain_training.py), from drawing a batch to
+the updated weights. The captions are drawn as long as Multi30K's, from as many words, with as many different
+ones in a batch; the words of a sentence are independent, so that fewer sentences begin alike than real ones.
+
+The floor is a step's multiply-adds over that rate: `every word` counts each word of each sentence, as an LSTM
+without padding reads them; `as computed` what the step does, where sentences that begin alike share it.
+"""
+
+import argparse
+import functools
+import logging
+import multiprocessing
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmarks.plain_training import plain_loader, plain_step
+from pipeline.models import prefixes
+from pipeline.models.losses import Triplets
+from pipeline.models.prefixes import beginnings
+from pipeline.models.products import product
+from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.progress import duration
+from pipeline.retrieval.evaluate import mean_recalls
+from pipeline.training import objective
+from pipeline.training.batches import Drawn, Sampler
+from pipeline.training.loop import Run
+from pipeline.training.objective import pretraining_terms, reversal_strength, training_terms
+from pipeline.training.precision import exact, set_precision
+from pipeline.training.train import adam
+from pipeline.words.corpus import Corpus, LanguageCorpus
+
+Settings = dict[str, Any]
+
+
+@dataclass
+class Captions:
+    """Multi30K's training captions of one language, as counted in the published files.
+
+    each: captions an image has. mean, spread: of the logarithm of their words' number. words: different ones
+    in all. exponent: of the law by which words are drawn, so that batches have as many different ones.
+    """
+
+    each: int
+    mean: float
+    spread: float
+    words: int
+    exponent: float
+
+
+MULTI30K = {
+    "en": Captions(5, 2.432, 0.395, 18_154, 1.295),
+    "de": Captions(5, 2.167, 0.443, 40_110, 1.265),
+    "fr": Captions(1, 2.479, 0.330, 11_619, 1.230),
+    "cs": Captions(1, 2.143, 0.349, 22_201, 1.085),
+}
+LONGEST = 40
+MODELS = {
+    "mule": {"languages": list(MULTI30K), "branches": "shared", "neighborhood": {"weight": 1.0},
+             "classifier": {"weight": 1e-6, "weight_applied": "once"}},
+    "embn": {"languages": ["en"], "branches": "shared", "neighborhood": None, "classifier": None},
+    "parallel": {"languages": list(MULTI30K), "branches": "separate", "neighborhood": None,
+                 "classifier": None},
+}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--images", type=int, default=450, help="in a batch")
+    parser.add_argument("--hidden", type=int, default=1024, help="units of the LSTM")
+    parser.add_argument("--universal", type=int, default=512)
+    parser.add_argument("--models", nargs="+", choices=[*MODELS], default=[*MODELS])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--warm", type=int, default=1, help="steps of each loop before the first round")
+    parser.add_argument("--memory", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--steps", type=int, default=1, help="a round; more on a GPU")
+    parser.add_argument("--corpus-images", type=int, default=2000)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--precision", default="float32", help="float32, or on a GPU tf32 or bfloat16")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--epochs", type=int, default=0, help="also time a whole run, with pretraining")
+    arguments = parser.parse_args()
+    arguments.device = torch.device(arguments.device)
+    torch.set_num_threads(arguments.threads)
+    set_precision(arguments.precision, arguments.device)
+    for name in arguments.models:
+        if arguments.epochs:
+            whole_run(name, arguments)
+        else:
+            measure(name, arguments)
+
+
+class Steps:
+    """One model, its data, and a step of either loop."""
+
+    def __init__(self, name: str, arguments: argparse.Namespace):
+        self.settings = settings_of(name, arguments)
+        self.device = arguments.device
+        languages = self.settings["languages"]
+        self.corpus = captions_like_multi30k(arguments.corpus_images, languages).to(self.device)
+        torch.manual_seed(0)
+        vectors = {key: torch.randn(MULTI30K[key].words + 1, 300) for key in languages}
+        for table in vectors.values():
+            table[0] = 0
+        self.model = RetrievalModel(vectors, 2048, self.settings["branches"], self.settings["model"])
+        self.model.to(self.device)
+        everything = [np.arange(arguments.corpus_images)]
+        self.sampler = Sampler(self.corpus, everything, self.settings["training"], 0)
+        self.optimizer = adam(self.model.parameters(), 1e-4)
+        self.run = Run(
+            model=self.model,
+            optimizer=self.optimizer,
+            sampler=self.sampler,
+            epochs=1,
+            decay=1.0,
+            terms=lambda drawn, done: training_terms(self.model, self.corpus, drawn, self.settings, done),
+            after_epoch=lambda epoch: {},
+            checkpoint=Path(),
+            fingerprint="",
+        )
+        self.drawn = self._endless()
+
+    def _endless(self) -> Iterator[Drawn]:
+        epoch = 0
+        while True:
+            yield from self.sampler.epoch(epoch)
+            epoch += 1
+
+    def fast(self) -> None:
+        """A step of `pipeline.training`."""
+        self.run._step(next(self.drawn), 0.5)
+
+    @functools.cached_property
+    def _plain(self) -> tuple[Iterator[Any], torch.optim.Optimizer]:
+        each = {key: min(2, MULTI30K[key].each) for key in self.settings["languages"]}
+        cpu = self.corpus.to(torch.device("cpu"))
+        loader = plain_loader(cpu, each, self.settings["training"]["batch_images"])
+        batches = (batch for _ in iter(int, 1) for batch in loader)
+        return batches, torch.optim.Adam(self.model.parameters(), 1e-4)
+
+    def plain(self) -> None:
+        """A step of the plain loop."""
+        batches, optimizer = self._plain
+        plain_step(self.model, optimizer, next(batches), self.settings, reversal_strength(0.5))
+
+
+def settings_of(name: str, arguments: argparse.Namespace) -> Settings:
+    """The paper's settings of a model, with the sizes that were asked for."""
+    return {
+        **MODELS[name],
+        "model": {
+            "universal": arguments.universal, "multimodal": 512, "recurrent": "lstm",
+            "hidden": arguments.hidden, "image_hidden": 2048, "dropout": 0.5, "batch_norm_momentum": 0.1,
+            "universal_mean": "words", "universal_layers": "separate",
+        },
+        "triplets": {"margin": 0.05, "hardest": 10, "distance": "euclidean"},
+        "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.05},
+        "words": {"regularization": 5e-7, "regularize_toward": "initial"},
+        "training": {
+            "batch_images": arguments.images, "sentences_per_image": 2, "repeat_captions": False,
+            "images_in_batch": "different", "precision": arguments.precision,
+        },
+    }  # fmt: skip
+
+
+def captions_like_multi30k(images: int, languages: list[str]) -> Corpus:
+    """Captions as long and as varied as Multi30K's, and features of as many images."""
+    draw = np.random.default_rng(0)
+    parts = {}
+    for language in languages:
+        of = MULTI30K[language]
+        count = images * of.each
+        lengths = np.exp(draw.normal(of.mean, of.spread, count)).round().clip(1, LONGEST).astype(np.int64)
+        chance = (np.arange(of.words) + 2.7) ** -of.exponent
+        ids = 1 + draw.choice(of.words, (count, LONGEST), p=chance / chance.sum())
+        ids[np.arange(LONGEST) >= lengths[:, None]] = 0
+        image = np.repeat(np.arange(images), of.each)
+        parts[language] = LanguageCorpus(torch.from_numpy(ids), torch.from_numpy(lengths), image)
+    features = torch.from_numpy(draw.random((images, 2048), dtype=np.float32))
+    return Corpus([str(number) for number in range(images)], features, parts)
+
+
+def measure(name: str, arguments: argparse.Namespace) -> None:
+    """Time products, fast steps and plain steps in turn and print the medians' ratios."""
+    steps = Steps(name, arguments)
+    timed: dict[str, Callable[[], None]] = {"fast": steps.fast, "plain": steps.plain}
+    seconds: dict[str, list[float]] = {key: [] for key in ("rate", *timed)}
+    waited: dict[str, list[float]] = {key: [] for key in timed}
+    for work in timed.values():
+        repeat(work, arguments.warm)
+    for _ in range(arguments.rounds):
+        seconds["rate"].append(product_rate(arguments))
+        for key, work in timed.items():
+            cost, wall = cost_of(lambda work=work: repeat(work, arguments.steps), arguments.device)
+            seconds[key].append(cost / arguments.steps)
+            waited[key].append(wall / arguments.steps)
+    rate, fast, plain = (statistics.median(seconds[key]) for key in ("rate", "fast", "plain"))
+    counted = multiply_adds(steps)
+    sentences = sum(len(rows) for rows in next(steps.drawn).rows.values())
+    print(f"\n{name}: {arguments.images} images, {sentences} sentences, LSTM {arguments.hidden}", flush=True)
+    walls = ", ".join(f"{key} {statistics.median(found):.3f}" for key, found in waited.items())
+    print(f"  products {rate / 1e9:.1f} GFLOP/s; seconds a step by the wall: {walls}")
+    print(f"  fast {fast:.3f} s a step, {sentences / fast:,.0f} sentences/s; plain {plain:.3f} s; "
+          f"plain over fast {median_ratio(seconds['plain'], seconds['fast'])}")  # fmt: skip
+    for what, count in counted.items():
+        floors = [2 * count / each for each in seconds["rate"]]
+        print(f"  floor, {what}: {count / 1e9:.0f} G multiply-adds, {statistics.median(floors):.3f} s; "
+              f"fast over floor {median_ratio(seconds['fast'], floors)}, "
+              f"plain {median_ratio(seconds['plain'], floors)}")  # fmt: skip
+    for part, share in shares(steps).items():
+        print(f"  {100 * share:5.1f}%  {part}")
+    for key in timed if arguments.memory else ():
+        print(f"  peak memory, {key}: {peak_memory(name, key, arguments) / 2**20:,.0f} MiB", flush=True)
+
+
+def median_ratio(over: list[float], under: list[float]) -> str:
+    """The median of the rounds' ratios, and the least and the largest."""
+    ratios = [first / second for first, second in zip(over, under, strict=True)]
+    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f}-{max(ratios):.2f})"
+
+
+def cost_of(work: Callable[[], None], device: torch.device) -> tuple[float, float]:
+    """Seconds of some work: processor time on a CPU, which others beside lengthen least; and by the wall."""
+    wait(device)
+    begun, spent = time.perf_counter(), time.process_time()
+    work()
+    wait(device)
+    wall = time.perf_counter() - begun
+    return (time.process_time() - spent if device.type == "cpu" else wall), wall
+
+
+def wait(device: torch.device) -> None:
+    """Until a GPU has done all that it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def repeat(work: Callable[[], None], times: int) -> None:
+    """Do some work several times."""
+    for _ in range(times):
+        work()
+
+
+def product_rate(arguments: argparse.Namespace) -> float:
+    """Floating-point operations a second at the recurrent layer's size; the faster of two libraries."""
+    dtype = torch.bfloat16 if arguments.precision == "bfloat16" else torch.float32
+    left = torch.randn(4 * arguments.images, arguments.hidden, device=arguments.device, dtype=dtype)
+    right = torch.randn(arguments.hidden, 4 * arguments.hidden, device=arguments.device, dtype=dtype)
+    operations = 2 * left.shape[0] * right.numel()
+    times = max(1, int((1e13 if arguments.device.type == "cuda" else 5e10) / operations))
+    found = []
+    for multiply in (torch.matmul, lambda left, right: product(left, right.T)):
+        multiply(left, right)
+        many = functools.partial(repeat, functools.partial(multiply, left, right), times)
+        found.append(operations * times / cost_of(many, arguments.device)[0])
+    return max(found)
+
+
+def multiply_adds(steps: Steps) -> dict[str, float]:
+    """Multiply-adds of a step, mean of a few batches: forward, and twice as many backward."""
+    model = steps.settings["model"]
+    size, hidden, out = model["universal"], model["hidden"], model["multimodal"]
+    every, computed = [], []
+    for drawn in (next(steps.drawn) for _ in range(5)):
+        sentences = {key: steps.corpus.languages[key].take(rows) for key, rows in drawn.rows.items()}
+        words = sum(int(batch.lengths.sum()) for batch in sentences.values())
+        count = sum(len(batch.lengths) for batch in sentences.values())
+        distinct, nodes = 0, 0
+        for batch in sentences.values():
+            tree = beginnings(batch.ids.cpu(), batch.lengths)
+            distinct += len(batch.ids.unique())
+            nodes += len(tree.words) - tree.levels[0]
+        word, recurrent = 300 * size + 4 * hidden * size, 4 * hidden * hidden
+        rest = 3 * (count * (hidden * out + 300 * size) + _losses(steps, drawn))
+        rest += _images(len(drawn.images), model)
+        every.append(3 * words * (word + recurrent) + rest)
+        computed.append(3 * (distinct * word + nodes * recurrent) + rest)
+    found = {"every word": statistics.mean(every)}
+    return found | ({"as computed": statistics.mean(computed)} if steps.device.type == "cpu" else {})
+
+
+def _images(count: int, model: Mapping[str, int]) -> int:
+    """Of the image branch; its features get no gradient."""
+    return count * model["image_hidden"] * (2 * 2048 + 3 * model["multimodal"])
+
+
+def _losses(steps: Steps, drawn: Drawn) -> int:
+    """Of one matrix of cosines for each loss term, forward."""
+    counts = [len(rows) for rows in drawn.rows.values()]
+    model = steps.settings["model"]
+    matching = sum(count * (len(drawn.images) + count) for count in counts) * model["multimodal"]
+    if not steps.settings["neighborhood"]:
+        return matching
+    both = model["multimodal"] + model["universal"]
+    return matching + both * sum(first * second for first, second in combinations(counts, 2))
+
+
+def shares(steps: Steps) -> dict[str, float]:
+    """Share of the time of a fast step in each of its parts; on a GPU with a wait after each part."""
+    spent: dict[str, float] = {}
+
+    @contextmanager
+    def part(name: str) -> Iterator[None]:
+        wait(steps.device)
+        begun = time.perf_counter()
+        yield
+        wait(steps.device)
+        spent[name] = spent.get(name, 0.0) + time.perf_counter() - begun
+
+    def timed(owner: Any, attribute: str, name: str) -> Any:
+        original = getattr(owner, attribute)
+
+        def wrapped(*given: Any, **named: Any) -> Any:
+            with part(name):
+                return original(*given, **named)
+
+        return patch.object(owner, attribute, wrapped)
+
+    with (
+        timed(steps.model, "embed_sentences", "sentences, forward"),
+        timed(steps.model, "embed_images", "images, forward"),
+        timed(objective, "matching_loss", "matching, forward"),
+        timed(objective, "neighborhood_loss", "neighbourhood, forward"),
+        timed(LanguageCorpus, "take", "drawing and taking"),
+        timed(Tensor, "backward", "backward"),
+        timed(prefixes._States, "backward", "of it the recurrent layer"),
+        timed(steps.optimizer, "step", "optimiser"),
+        part("whole"),
+    ):
+        with part("drawing and taking"):
+            drawn = next(steps.drawn)
+        steps.run._step(drawn, 0.5)
+    whole = spent.pop("whole")
+    known = sum(value for name, value in spent.items() if not name.startswith("of it"))
+    return {name: value / whole for name, value in {**spent, "the rest": whole - known}.items()}
+
+
+def peak_memory(name: str, loop: str, arguments: argparse.Namespace) -> float:
+    """Peak bytes of two steps: of a process of its own on a CPU, of the allocator on a GPU."""
+    context = multiprocessing.get_context("spawn")
+    answer = context.SimpleQueue()
+    process = context.Process(target=_two_steps, args=(name, loop, arguments, answer))
+    process.start()
+    process.join()
+    return answer.get()
+
+
+def _two_steps(name: str, loop: str, arguments: argparse.Namespace, answer: Any) -> None:
+    torch.set_num_threads(arguments.threads)
+    set_precision(arguments.precision, arguments.device)
+    repeat(getattr(Steps(name, arguments), loop), 2)
+    unit = 1 if sys.platform == "darwin" else 1024
+    on_gpu = arguments.device.type == "cuda"
+    answer.put(
+        torch.cuda.max_memory_allocated()
+        if on_gpu
+        else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    )
+
+
+def whole_run(name: str, arguments: argparse.Namespace) -> None:
+    """Time pretraining of 5 epochs and training of `epochs`, with validation and checkpoints."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    steps = Steps(name, arguments)
+    settings, model, corpus = steps.settings, steps.model, steps.corpus
+    validation = captions_like_multi30k(1014, settings["languages"]).to(steps.device)
+    triplets = Triplets(**settings["triplets"])
+
+    def validate(epoch: int) -> dict[str, float]:
+        with exact():
+            return mean_recalls(model, validation)
+
+    with tempfile.TemporaryDirectory() as folder:
+        pretraining = Run(
+            model=model.universal,
+            optimizer=adam(model.universal.projections(), 1e-4),
+            sampler=steps.sampler,
+            epochs=5,
+            decay=1.0,
+            terms=lambda drawn, done: pretraining_terms(model.universal, corpus, drawn, triplets),
+            after_epoch=lambda epoch: {},
+            checkpoint=Path(folder, "pretraining"),
+            fingerprint="",
+        )
+        steps.run.epochs, steps.run.after_epoch = arguments.epochs, validate
+        steps.run.checkpoint = Path(folder, "training")
+        begun = time.perf_counter()
+        if settings["neighborhood"]:
+            pretraining.finish()
+        middle = time.perf_counter()
+        steps.run.finish()
+        wait(steps.device)
+        ended = time.perf_counter()
+    size = f"{arguments.corpus_images} images, {arguments.epochs} epochs"
+    print(f"{name}: {size} in {duration(ended - middle)}; pretraining {duration(middle - begun)}")
+    if steps.device.type == "cuda":
+        print(f"peak memory {torch.cuda.max_memory_allocated() / 2**20:,.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""Products of float32 matrices on a CPU, by oneDNN where PyTorch has it.
+
+PyTorch's own `@` is MKL's, which leaves AMD processors half their speed (86 against 190 GFLOP/s with AVX-512;
+docs/training.md). PyTorch reaches oneDNN's product only from a call of its compiler, which is used here.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def product(left: Tensor, right: Tensor) -> Tensor:
+    """`left @ right.T` (R, C) of (R, k) and (C, k), without gradients."""
+    if left.dtype == torch.float32 and left.numel() and _by_onednn(left):
+        found: Tensor = torch.ops.mkldnn._linear_pointwise(left, right, None, "none", [], "")
+        return found
+    return left @ right.T
+
+
+def linear(vectors: Tensor, weight: Tensor) -> Tensor:
+    """`vectors @ weight.T`, with gradients, all three products by `product`."""
+    found: Tensor = _Linear.apply(vectors, weight)
+    return found
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(vectors, weight)
+        return product(vectors, weight)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
+        vectors, weight = ctx.saved_tensors
+        return product(gradients[0], weight.T), product(vectors.T, gradients[0].T).T
+
+
+def _by_onednn(tensor: Tensor) -> bool:
+    return tensor.device.type == "cpu" and torch.backends.mkldnn.is_available()

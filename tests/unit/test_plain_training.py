@@ -1,0 +1,156 @@
+"""The fast training step against a plain one in double precision; beginnings against PyTorch's own LSTM."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from benchmarks.plain_training import Item, padded_batch, plain_terms
+from pipeline.errors import InputError
+from pipeline.models.prefixes import beginnings, last_states
+from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.training.batches import Drawn, Sampler
+from pipeline.training.objective import reversal_strength, training_terms
+from pipeline.training.precision import set_precision
+from pipeline.words.corpus import Corpus, LanguageCorpus
+
+IMAGES, WORDS, EACH = 20, 12, {"en": 3, "de": 2, "fr": 1}
+
+
+def corpus() -> Corpus:
+    """Sentences of few words, so that many begin alike, in double precision."""
+    draw = np.random.default_rng(0)
+    languages = {}
+    for language, each in EACH.items():
+        lengths = draw.integers(1, 8, IMAGES * each)
+        ids = draw.integers(1, WORDS + 1, (len(lengths), 8)) * (np.arange(8) < lengths[:, None])
+        image = np.repeat(np.arange(IMAGES), each)
+        languages[language] = LanguageCorpus(torch.from_numpy(ids), torch.from_numpy(lengths), image)
+    features = torch.from_numpy(draw.normal(size=(IMAGES, 9)))
+    return Corpus([str(image) for image in range(IMAGES)], features, languages)
+
+
+def model(branches: str, settings: dict[str, Any]) -> RetrievalModel:
+    """A model without dropout whose word tables have left their initial vectors."""
+    torch.manual_seed(0)
+    vectors = {language: nn.functional.pad(torch.randn(WORDS, 5), (0, 0, 1, 0)) for language in EACH}
+    made = RetrievalModel(vectors, 9, branches, settings).double()
+    with torch.no_grad():
+        for language in EACH:
+            made.universal[language].table.weight[1:] += 0.1
+            projection = made.universal[language].projection
+            assert isinstance(projection, nn.Linear)
+            nn.init.normal_(projection.bias)
+    return made
+
+
+def plain_batch(made: Corpus, drawn: Drawn) -> Any:
+    """The same batch as a DataLoader would hand it over."""
+    items = [Item(made.features[image], {language: [] for language in drawn.rows}) for image in drawn.images]
+    for language, rows in drawn.rows.items():
+        part = made.languages[language]
+        for row, slot in zip(rows, drawn.slots[language], strict=True):
+            items[slot].sentences[language].append(part.ids[row, : part.lengths[row]].tolist())
+    return padded_batch(items)
+
+
+@pytest.mark.parametrize("branches", ["shared", "separate"])
+@pytest.mark.parametrize("recurrent", ["lstm", "gru"])
+@pytest.mark.parametrize("distance", ["euclidean", "cosine"])
+def test_the_fast_step_and_the_plain_one_have_the_same_loss_and_gradients(
+    experiment: dict[str, Any], branches: str, recurrent: str, distance: str
+) -> None:
+    settings = {**experiment, "triplets": {"margin": 0.3, "hardest": 5, "distance": distance}}
+    settings["classifier"] = {"weight": 0.1, "weight_applied": "once"}
+    settings["words"] = {"regularization": 0.01, "regularize_toward": "initial"}
+    settings["model"] |= {"recurrent": recurrent, "dropout": 0.0}
+    made, fitted = corpus(), model(branches, settings["model"])
+    drawn = next(Sampler(made, [np.arange(IMAGES)], settings["training"], 0).epoch(0))
+    fast = training_terms(fitted, made, drawn, settings, 0.1)
+    plain = plain_terms(fitted, plain_batch(made, drawn), settings, reversal_strength(0.1))
+    assert fast.keys() == plain.keys()
+    for name, value in plain.items():
+        torch.testing.assert_close(fast[name], value, rtol=1e-9, atol=1e-12)
+        assert value.item() > 0
+    for (name, _), first, second in zip(
+        fitted.named_parameters(), gradients(fast, fitted), gradients(plain, fitted), strict=True
+    ):
+        torch.testing.assert_close(first, second, rtol=1e-7, atol=1e-10, msg=name)
+
+
+def gradients(terms: dict[str, Tensor], of: nn.Module) -> tuple[Tensor, ...]:
+    return torch.autograd.grad(torch.stack(list(terms.values())).sum(), list(of.parameters()))
+
+
+@given(st.integers(0, 1000), st.integers(1, 30), st.integers(1, 6), st.integers(1, 9))
+@hypothesis_settings(max_examples=40, deadline=None)
+def test_beginnings_give_the_lstms_states_and_gradients(seed: int, count: int, words: int, most: int) -> None:
+    torch.manual_seed(seed)
+    lstm = nn.LSTM(3, 4, batch_first=True).double()
+    vectors = torch.randn(words, 3, dtype=torch.double, requires_grad=True)
+    ids, lengths = torch.randint(0, words, (count, most)), torch.randint(1, most + 1, (count,))
+    packed = pack_padded_sequence(vectors[ids], lengths, batch_first=True, enforce_sorted=False)
+    expected = lstm(packed)[1][0][0]
+    found = last_states(lstm, vectors, beginnings(ids, lengths))
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-12)
+    weight = torch.randn_like(expected)
+    inputs = [vectors, *lstm.parameters()]
+    for first, second in zip(
+        torch.autograd.grad((found * weight).sum(), inputs),
+        torch.autograd.grad((expected * weight).sum(), inputs),
+        strict=True,
+    ):
+        torch.testing.assert_close(first, second, rtol=1e-9, atol=1e-11)
+
+
+def test_single_words_and_longer_sentences_in_float32() -> None:
+    """Float32 goes by oneDNN where PyTorch has it; a batch of single words has no product of states."""
+    torch.manual_seed(0)
+    lstm, vectors = nn.LSTM(16, 24, batch_first=True), torch.randn(9, 16, requires_grad=True)
+    inputs = [vectors, *lstm.parameters()]
+    for most in (1, 6):
+        ids, lengths = torch.randint(0, 9, (30, most)), torch.randint(1, most + 1, (30,))
+        packed = pack_padded_sequence(vectors[ids], lengths, batch_first=True, enforce_sorted=False)
+        found, expected = last_states(lstm, vectors, beginnings(ids, lengths)), lstm(packed)[1][0][0]
+        torch.testing.assert_close(found, expected)
+        for first, second in zip(
+            torch.autograd.grad(found.sum(), inputs), torch.autograd.grad(expected.sum(), inputs), strict=True
+        ):
+            torch.testing.assert_close(first, second, rtol=1e-4, atol=1e-5)
+
+
+def test_beginnings_by_hand() -> None:
+    """0 1, 0 1 2, 3 and 0 2: the words 0 and 3; 0 1 and 0 2; 0 1 2."""
+    ids = torch.tensor([[0, 1, 9], [0, 1, 2], [3, 9, 9], [0, 2, 9]])
+    tree = beginnings(ids, torch.tensor([2, 3, 1, 2]))
+    assert tree.levels == [2, 2, 1]
+    assert tree.words.tolist() == [0, 3, 1, 2, 2]
+    assert tree.parents.tolist() == [0, 0, 0, 0, 2]
+    assert tree.sentences.tolist() == [2, 4, 1, 3]
+
+
+def test_bfloat16_keeps_losses_in_float32_and_near(experiment: dict[str, Any]) -> None:
+    """Embedded under autocast, on a CPU here; distances of unit vectors are not made of three digits."""
+    experiment["model"]["dropout"] = 0.0
+    made, fitted = corpus(), model("shared", experiment["model"]).float()
+    made.features = made.features.float()
+    drawn = next(Sampler(made, [np.arange(IMAGES)], experiment["training"], 0).epoch(0))
+    exact = training_terms(fitted, made, drawn, experiment, 0.5)
+    experiment["training"]["precision"] = "bfloat16"
+    reduced = training_terms(fitted, made, drawn, experiment, 0.5)
+    for name, value in exact.items():
+        assert reduced[name].dtype == torch.float32
+        torch.testing.assert_close(reduced[name], value, rtol=0.02, atol=1e-6)
+    assert not torch.equal(reduced["matching"], exact["matching"])
+
+
+@pytest.mark.parametrize("precision", ["tf32", "bfloat16"])
+def test_a_cpu_knows_float32_alone(precision: str) -> None:
+    with pytest.raises(InputError, match=f"training.precision: found '{precision}'.*set float32"):
+        set_precision(precision, torch.device("cpu"))
