@@ -15,10 +15,16 @@ WITHOUT_EFFECT = {"pipeline.errors", "pipeline.files", "pipeline.progress", "pip
 
 # The modules that a stage begins from; all that they import counts too.
 STAGES = {
-    "demo": ["pipeline.sources.demo.datasets", "pipeline.sources.demo.dictionaries"],
+    "demo": ["pipeline.sources.demo.pictures"],
+    "demo-captions": ["pipeline.sources.demo.sentences"],
+    "demo-dictionary": ["pipeline.sources.demo.dictionaries"],
+    "split-multi30k": ["pipeline.captions.official"],
+    "split-flickr8kcn": ["pipeline.captions.official"],
+    "split-mscoco": ["pipeline.captions.mscoco", "pipeline.captions.drawn"],
+    "split-own": ["pipeline.captions.own"],
     "captions-multi30k": ["pipeline.captions.multi30k"],
     "captions-flickr8kcn": ["pipeline.captions.flickr8k"],
-    "captions-mscoco": ["pipeline.captions.mscoco", "pipeline.captions.split"],
+    "captions-mscoco": ["pipeline.captions.mscoco"],
     "captions-own": ["pipeline.captions.own"],
     "tokenize": ["pipeline.captions.tokenize"],
     "find-images": ["pipeline.images.find"],

@@ -52,8 +52,8 @@ def test_own_data_train_evaluate_and_tabulate(project: Project) -> None:
     numbers = pd.read_csv(project.folder / "results" / "comparison" / "shapes.csv")
     assert numbers["measured"].between(0, 100).all()
     assert numbers["paper"].isna().all()
-    captions = pd.read_csv(project.folder / "work" / "demo" / "shapes" / "captions.csv")
-    assert captions.groupby("split")["image"].nunique().to_dict() == {"test": 6, "train": 48, "val": 6}
+    split = pd.read_csv(project.folder / "work" / "demo" / "shapes" / "split.csv")
+    assert split["split"].value_counts().to_dict() == {"test": 6, "train": 48, "val": 6}
 
 
 def test_the_caption_file_is_named_with_all_its_mistakes(project: Project) -> None:
@@ -61,7 +61,7 @@ def test_the_caption_file_is_named_with_all_its_mistakes(project: Project) -> No
     before = path.read_bytes()
     path.write_bytes(before + b"a.png,english,a dog\nb.png,en,\n")
     try:
-        done = project.snakemake("--cores", "1", "work/demo/shapes/captions.csv")
+        done = project.snakemake("--cores", "1", "work/demo/shapes/captions/en.csv")
     finally:
         path.write_bytes(before)
     assert done.returncode == 1

@@ -6,7 +6,7 @@ BROUGHT = SETTINGS["images"]["features"]
 
 rule find_images:
     input:
-        captions="work/{scale}/{dataset}/captions.csv",
+        split="work/{scale}/{dataset}/split.csv",
         images=image_folder,
     output:
         "work/{scale}/{dataset}/images.csv",
@@ -25,7 +25,7 @@ rule find_images:
     message:
         "Finding the images of {wildcards.dataset}"
     shell:
-        "python -m pipeline find-images --images {input.images:q} --captions {input.captions:q} {params.ask:q} "
+        "python -m pipeline find-images --images {input.images:q} --split {input.split:q} {params.ask:q} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -100,7 +100,7 @@ rule features:
 
 rule bring_features:
     input:
-        captions="work/{scale}/{dataset}/captions.csv",
+        split="work/{scale}/{dataset}/split.csv",
         features=given(BROUGHT),
     output:
         "work/{scale}/{dataset}/features.h5",
@@ -121,5 +121,5 @@ rule bring_features:
     message:
         "Checking the ready-made image features of {wildcards.dataset}"
     shell:
-        "python -m pipeline bring-features --features {input.features:q} --captions {input.captions:q} "
+        "python -m pipeline bring-features --features {input.features:q} --split {input.split:q} "
         "--settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
