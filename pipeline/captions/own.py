@@ -10,10 +10,10 @@ from pathlib import Path, PurePosixPath
 import pandas as pd
 
 from pipeline.captions.drawn import drawn_split
+from pipeline.captions.languages import UNSPACED
 from pipeline.captions.sources import caption_table, known_language
 from pipeline.captions.split import Split, restricted, whole_split, with_split
 from pipeline.captions.table import COLUMNS, SPLITS
-from pipeline.captions.tokenize import UNSPACED
 from pipeline.errors import InputError, raise_together
 from pipeline.files import existing
 
