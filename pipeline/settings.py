@@ -38,7 +38,7 @@ _OF_SOURCE = {
     "mscoco": ("images", "drawn", "draw_seed", "test_images", "val_images"),
     "own": ("captions", "images"),
 }
-_OPTIONAL = {"own": ("draw_seed",)}
+_OPTIONAL = {"own": ("draw_seed", "split")}
 
 # Tables beside those of config/tables; each is a file of results/ with a comparison.
 OTHER_TABLES = ("table1", "parameters", "lessons/table1")
@@ -335,6 +335,10 @@ def _dataset_contradictions(where: str, data: Settings) -> Iterator[str]:
     for key in needed:
         if key not in data:
             yield f"{where}: {key!r} is missing, which source {source} needs"
+    if source == "multi30k" and data.get("split", "multi30k") not in ("multi30k", "flickr8k"):
+        yield f"{where}.split: found {data['split']!r}, expected multi30k or flickr8k"
+    if source == "own" and "{language}" in data.get("captions", "") and "split" not in data:
+        yield f"{where}.captions: a file for each language needs `split`, a CSV file of columns image, split"
     others = {key for keys in _OF_SOURCE.values() for key in keys} - {*needed, *_OPTIONAL.get(source, ())}
     for key in sorted(others & set(data)):
         yield f"{where}.{key}: source {source} has no such key"
@@ -380,7 +384,7 @@ def _with_paths_expanded(settings: Settings) -> Settings:
         "translation": (found["translation"], ["dictionaries", "cache"]),
     }
     for name, data in found["datasets"].items():
-        blocks[f"datasets.{name}"] = data, ["captions", "images", "test_images", "val_images"]
+        blocks[f"datasets.{name}"] = data, ["captions", "split", "images", "test_images", "val_images"]
     mistakes = []
     for where, (block, keys) in blocks.items():
         for key in keys:

@@ -17,15 +17,15 @@ _SPLIT_NEEDS: _Options = {
     "multi30k": ("sources",),
     "flickr8kcn": ("sources",),
     "mscoco": ("sources", "coco_cn"),
-    "own": ("table",),
+    "own": (),
 }
 _SPLIT_TAKES: _Options = {
     "multi30k": ("lists",),
     "flickr8kcn": (),
     "mscoco": ("drawn", "seed", "test_images", "val_images"),
-    "own": ("seed",),
+    "own": ("table", "seed", "given"),
 }
-_CAPTIONS_NEED: _Options = {**_SPLIT_NEEDS, "mscoco": ("sources",)}
+_CAPTIONS_NEED: _Options = {**_SPLIT_NEEDS, "mscoco": ("sources",), "own": ("table",)}
 _CAPTIONS_TAKE: _Options = {"multi30k": (), "flickr8kcn": (), "mscoco": ("coco_cn",), "own": ()}
 
 
@@ -42,6 +42,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     add("--seed", type=int, help="mscoco, own: seed of the draw (default 0)")
     add("--test-images", type=Path, help="mscoco: list of the test images, instead of a draw")
     add("--val-images", type=Path, help="mscoco: list of the validation images, instead of a draw")
+    add("--given", type=Path, help="own: CSV with columns image, split, instead of a table")
     add(
         "--image-list",
         type=Path,
@@ -78,6 +79,8 @@ def _split(arguments: argparse.Namespace) -> None:
         mistakes.append("--test-images and --val-images go together; give both or neither")
     if arguments.drawn is not None and arguments.test_images is not None:
         mistakes.append("--drawn: with lists of images nothing is drawn; leave it out")
+    if arguments.dataset == "own" and (arguments.table is None) == (arguments.given is None):
+        mistakes.append("--table or --given is needed, one of them")
     raise_together(mistakes, f"split --dataset {arguments.dataset}:")
     read = {"multi30k": _lists, "flickr8kcn": _lists, "mscoco": _mscoco_split, "own": _own_split}
     write_split(read[arguments.dataset](arguments), arguments.output)
@@ -128,7 +131,11 @@ def _mscoco_split(arguments: argparse.Namespace) -> "Split":
 
 def _own_split(arguments: argparse.Namespace) -> "Split":
     from pipeline.captions.own import own_split
+    from pipeline.captions.split import read_split, restricted
 
+    if arguments.given is not None:
+        split = read_split(arguments.given)
+        return {image: split[image] for image in restricted(split, arguments.image_list)}
     return own_split(arguments.table, arguments.seed or 0, arguments.image_list)
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import re
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -68,3 +69,18 @@ def test_the_caption_file_is_named_with_all_its_mistakes(project: Project) -> No
     said = done.stdout + done.stderr
     assert "two-letter code" in said
     assert "caption is empty" in said
+
+
+def test_with_a_split_of_ones_own_a_language_is_a_file_that_nothing_else_reads(project: Project) -> None:
+    table = pd.read_csv(project.folder / "mine" / "captions.csv")
+    for language, rows in table.groupby("language"):
+        rows.to_csv(project.folder / "mine" / f"{language}.csv", index=False)
+    shutil.copy(project.folder / "work/demo/shapes/split.csv", project.folder / "mine" / "split.csv")
+    told = yaml.safe_load((project.folder / "small.yaml").read_text())
+    told["datasets"]["shapes"] |= {"captions": "mine/{language}.csv", "split": "mine/split.csv"}
+    project.configure(**told)
+    targets = ["work/demo/shapes/images.csv", *(f"work/demo/shapes/tokens/{x}.csv" for x in ("en", "sw"))]
+    project.make(*targets)
+    assert project.would_run(*targets) == {}
+    project.edit("mine/sw.csv", "mraba mwekundu", "mraba mwekundu sana")
+    assert project.would_run(*targets) == {"captions": 1, "tokenize": 1}

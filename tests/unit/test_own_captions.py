@@ -165,6 +165,17 @@ def run(stage: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True)
 
 
+def test_a_split_that_is_given_needs_no_table(tmp_path: Path) -> None:
+    given = write(tmp_path / "given.csv", "image,split\na,test\nb,train\nc,val\n")
+    listed = write(tmp_path / "images.csv", "image\na\nc\n")
+    made = run("split", "--given", given, "--image-list", listed, "--output", tmp_path / "split.csv")
+    assert made.returncode == 0, made.stderr
+    assert read_split(tmp_path / "split.csv") == {"a": "test", "c": "val"}
+    made = run("split", "--given", given, "--table", given, "--output", tmp_path / "split.csv")
+    assert made.returncode == 1
+    assert "--table or --given is needed, one of them" in made.stderr
+
+
 def test_a_split_of_the_table_is_kept_and_a_list_restricts_it(tmp_path: Path) -> None:
     rows = ["a,en,Text,test", "b,en,Text,train", "c,en,Text,val", "d,en,Text,train"]
     path = write(tmp_path / "own.csv", "\n".join(["image,language,caption,split", *rows]))

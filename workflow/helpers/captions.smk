@@ -22,10 +22,10 @@ def files_named(data, pattern):
 
 
 def split_files(wildcards):
-    """Published files that a data set's split is read from, or the user's own table."""
+    """Published files that a data set's split is read from, or the user's own file."""
     data = DATASETS[wildcards.dataset]
     if data["source"] == "own":
-        return data["captions"]
+        return data.get("split", data["captions"])
     return files_named(data, SPLIT_FILES[data["source"]])
 
 
@@ -33,9 +33,15 @@ def caption_files(wildcards):
     """Published files that the captions in a language are read from, or the user's own table."""
     data = DATASETS[wildcards.dataset]
     if data["source"] == "own":
-        return data["captions"]
+        return own_table(wildcards)
     pattern = CAPTION_FILES[data["source"]].get(wildcards.language)
     return files_named(data, pattern) if pattern else []
+
+
+def own_table(wildcards):
+    """The user's own table of captions, one of each language where its name says so."""
+    named = DATASETS[wildcards.dataset]["captions"]
+    return named.replace("{language}", wildcards.language)
 
 
 def split_lists(wildcards):
@@ -63,7 +69,11 @@ def split_options(wildcards):
             "test-images": data.get("test_images"),
             "val-images": data.get("val_images"),
         },
-        "own": {"table": data.get("captions"), "seed": data.get("draw_seed", 0)},
+        "own": (
+            {"given": data["split"]}
+            if "split" in data
+            else {"table": data.get("captions"), "seed": data.get("draw_seed", 0)}
+        ),
     }[data["source"]]
     options["image-list"] = SETTINGS["images"]["list"]
     return [f"--{name}={value}" for name, value in options.items() if value is not None]
@@ -73,7 +83,7 @@ def caption_options(wildcards):
     """Arguments of `captions` that belong to a data set's source."""
     data = DATASETS[wildcards.dataset]
     own = data["source"] == "own"
-    return f"--table={data['captions']}" if own else "--sources=work/sources"
+    return f"--table={own_table(wildcards)}" if own else "--sources=work/sources"
 
 
 def coco_cn():
