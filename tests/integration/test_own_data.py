@@ -75,6 +75,7 @@ def test_with_a_split_of_ones_own_a_language_is_a_file_that_nothing_else_reads(p
     table = pd.read_csv(project.folder / "mine" / "captions.csv")
     for language, rows in table.groupby("language"):
         rows.to_csv(project.folder / "mine" / f"{language}.csv", index=False)
+    project.make("work/demo/shapes/split.csv")
     shutil.copy(project.folder / "work/demo/shapes/split.csv", project.folder / "mine" / "split.csv")
     told = yaml.safe_load((project.folder / "small.yaml").read_text())
     told["datasets"]["shapes"] |= {"captions": "mine/{language}.csv", "split": "mine/split.csv"}
