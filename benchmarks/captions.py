@@ -1,4 +1,4 @@
-"""Seconds and peak memory of `captions --dataset mscoco` at MSCOCO's size, and the rate of `tokenize`.
+"""Seconds and peak memory of `split` and `captions` of MSCOCO at its size, and the rate of `tokenize`.
 
     python -m benchmarks.captions [--share 1.0]
 
@@ -42,25 +42,33 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         reference = generate(folder, arguments.share)
-        measure_captions(folder, arguments.share, reference)
+        each = max(1, round(1000 * arguments.share))
+        measure_reading(folder, reference, "split", "--drawn", f"{each}", output="split.csv")
         for language in LANGUAGES:
+            asked = ["--language", language, "--split", f"{folder}/split.csv"]
+            measure_reading(folder, reference, "captions", *asked, output=f"captions-{language}.csv")
             measure_tokenize(folder, language)
 
 
-def measure_captions(folder: Path, share: float, reference: float) -> None:
-    """Print what `captions` takes; `reference` is in seconds."""
-    each = max(1, round(1000 * share))
-    given = ["--sources", f"{folder}", "--coco-cn", f"{folder}/coco-cn", "--drawn", f"{each}"]
-    made = ["--split-output", f"{folder}/split.csv", "--output", f"{folder}/captions.csv"]
-    seconds, peak = measured("captions", "--dataset", "mscoco", *given, *made)
+def measure_reading(folder: Path, reference: float, stage: str, *asked: str, output: str) -> None:
+    """Print what `split` or `captions` takes; `reference` is in seconds."""
+    given = ["--dataset", "mscoco", "--sources", f"{folder}", "--coco-cn", f"{folder}/coco-cn"]
+    seconds, peak = measured(stage, *given, *asked, "--output", f"{folder}/{output}")
     times = f"{seconds / reference:.1f} times the parsing of the English JSON ({reference:.1f} s)"
-    print(f"captions --dataset mscoco: {seconds:.1f} s, {times}; peak {peak / 2**20:.0f} MiB")
+    print(f"{output}: {seconds:.1f} s, {times}; peak {peak / 2**20:.0f} MiB")
 
 
 def measure_tokenize(folder: Path, language: str) -> None:
     """Print what `tokenize` takes for all captions of a language."""
     output = folder / f"{language}.csv"
-    made = ["--captions", f"{folder}/captions.csv", "--language", language, "--output", f"{output}"]
+    made = [
+        "--captions",
+        f"{folder}/captions-{language}.csv",
+        "--language",
+        language,
+        "--output",
+        f"{output}",
+    ]
     seconds, peak = measured("tokenize", *made)
     count = len(read_sentences(output))
     rate = f"{count / seconds:,.0f} captions/s with the start"

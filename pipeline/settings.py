@@ -22,6 +22,8 @@ from pipeline.errors import InputError, raise_together
 
 Settings = dict[str, Any]
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is several times as fast
+
 # What JSON takes for a number or a truth value; `no` stays the Norwegian language.
 _PLAIN = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false")
 
@@ -36,7 +38,7 @@ _OF_SOURCE = {
     "mscoco": ("images", "drawn", "draw_seed", "test_images", "val_images"),
     "own": ("captions", "images"),
 }
-_OPTIONAL = {"own": ("draw_seed",)}
+_OPTIONAL = {"own": ("draw_seed", "split")}
 
 # Tables beside those of config/tables; each is a file of results/ with a comparison.
 OTHER_TABLES = ("table1", "parameters", "lessons/table1")
@@ -88,11 +90,14 @@ def _typed(value: Any) -> Any:
 
 
 def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> Settings:
-    """Lay one configuration over another, block by block; lists and plain values are replaced whole."""
-    merged = dict(copy.deepcopy(below))
+    """Lay one configuration over another, block by block; lists and plain values are replaced whole.
+
+    Neither is changed; the result shares with them what only one of them has.
+    """
+    merged = dict(below)
     for key, value in above.items():
         both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
-        merged[key] = overlaid(merged[key], value) if both else copy.deepcopy(value)
+        merged[key] = overlaid(merged[key], value) if both else value
     return merged
 
 
@@ -227,7 +232,8 @@ def table_settings(settings: Settings, name: str) -> Settings:
 
 def parameter_settings(folder: Path) -> Settings:
     """What counting the parameters takes: the papers' sizes, whatever the scale that is run."""
-    return {key: load({"scale": "paper"}, folder)[key] for key in ("scale", "model")}
+    paper = load({"scale": "paper"}, folder)
+    return {key: paper[key] for key in ("scale", "model")}
 
 
 def claim_settings(settings: Settings) -> Settings:
@@ -313,7 +319,7 @@ def _tables(folder: Path) -> Settings:
 
 def _read(path: Path) -> Settings:
     with open(path, encoding="utf-8") as file:
-        content: Settings = yaml.safe_load(file)
+        content: Settings = yaml.load(file, Loader=_LOADER)
     return content
 
 
@@ -403,6 +409,10 @@ def _dataset_contradictions(where: str, data: Settings) -> Iterator[str]:
     for key in needed:
         if key not in data:
             yield f"{where}: {key!r} is missing, which source {source} needs"
+    if source == "multi30k" and data.get("split", "multi30k") not in ("multi30k", "flickr8k"):
+        yield f"{where}.split: found {data['split']!r}, expected multi30k or flickr8k"
+    if source == "own" and "{language}" in data.get("captions", "") and "split" not in data:
+        yield f"{where}.captions: a file for each language needs `split`, a CSV file of columns image, split"
     others = {key for keys in _OF_SOURCE.values() for key in keys} - {*needed, *_OPTIONAL.get(source, ())}
     for key in sorted(others & set(data)):
         yield f"{where}.{key}: source {source} has no such key"
@@ -441,7 +451,7 @@ def _unknown_experiments(settings: Settings) -> Iterator[str]:
 
 
 def _with_paths_expanded(settings: Settings) -> Settings:
-    found = overlaid(settings, {})
+    found = copy.deepcopy(settings)
     blocks = {
         "sources": (found["sources"], ["mirror", "flickr30k", "coco_cn"]),
         "images": (found["images"], ["features", "list"]),
@@ -450,7 +460,7 @@ def _with_paths_expanded(settings: Settings) -> Settings:
     for name, own in found["images"]["sets"].items():
         blocks[f"images.sets.{name}"] = own or {}, ["features"]
     for name, data in found["datasets"].items():
-        blocks[f"datasets.{name}"] = data, ["captions", "images", "test_images", "val_images"]
+        blocks[f"datasets.{name}"] = data, ["captions", "split", "images", "test_images", "val_images"]
     mistakes = []
     for where, (block, keys) in blocks.items():
         for key in keys:

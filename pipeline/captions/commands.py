@@ -1,4 +1,4 @@
-"""Command line of the captions: captions, tokenize."""
+"""Command line of the captions: split, captions, tokenize."""
 
 import argparse
 from pathlib import Path
@@ -9,47 +9,60 @@ from pipeline.errors import raise_together
 if TYPE_CHECKING:
     import pandas as pd
 
-# For each data set the options that it needs, and those that it also takes.
-_NEEDS = {
-    "multi30k": ["sources"],
-    "flickr8kcn": ["sources"],
-    "mscoco": ["sources", "coco_cn", "split_output"],
-    "own": ["table"],
+    from pipeline.captions.split import Split
+
+# For each data set the options that a stage needs, and those that it also takes.
+_Options = dict[str, tuple[str, ...]]
+_SPLIT_NEEDS: _Options = {
+    "multi30k": ("sources",),
+    "flickr8kcn": ("sources",),
+    "mscoco": ("sources", "coco_cn"),
+    "own": (),
 }
-_TAKES = {
-    "multi30k": ["split"],
-    "flickr8kcn": ["split"],
-    "mscoco": ["drawn", "seed", "test_images", "val_images"],
-    "own": ["seed"],
+_SPLIT_TAKES: _Options = {
+    "multi30k": ("lists",),
+    "flickr8kcn": (),
+    "mscoco": ("drawn", "seed", "test_images", "val_images"),
+    "own": ("table", "seed", "given"),
 }
+_CAPTIONS_NEED: _Options = {**_SPLIT_NEEDS, "mscoco": ("sources",), "own": ("table",)}
+_CAPTIONS_TAKE: _Options = {"multi30k": (), "flickr8kcn": (), "mscoco": ("coco_cn",), "own": ()}
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the sub-commands of this room."""
-    parser = subparsers.add_parser("captions", help="read a data set's text as one caption table")
-    add = parser.add_argument
-    add("--dataset", choices=list(_NEEDS), required=True, help="own: a table of your captions")
-    add("--sources", type=Path, help="folder laid out as HOST/PATH (every data set but own)")
+    split = subparsers.add_parser("split", help="say which image of a data set is for what")
+    add = split.add_argument
     add(
-        "--split",
+        "--lists",
         choices=["flickr8k", "multi30k"],
-        help="official lists to follow; flickr8k keeps only its images (default); "
-        "multi30k is for the data set multi30k",
+        help="multi30k: official lists to follow; flickr8k keeps only its images (default)",
     )
-    add("--coco-cn", type=Path, help="mscoco: COCO-CN, its folder or archive")
     add("--drawn", type=int, help="mscoco: images to draw for testing, and for validation (default 1000)")
     add("--seed", type=int, help="mscoco, own: seed of the draw (default 0)")
     add("--test-images", type=Path, help="mscoco: list of the test images, instead of a draw")
     add("--val-images", type=Path, help="mscoco: list of the validation images, instead of a draw")
-    add("--split-output", type=Path, help="mscoco: CSV to write, the test and validation images")
-    add("--table", type=Path, help="own: CSV with columns image, language, caption")
+    add("--given", type=Path, help="own: CSV with columns image, split, instead of a table")
     add(
         "--image-list",
         type=Path,
         help="CSV file with a column `image`: keep only these, before a split is drawn",
     )
-    add("--output", type=Path, required=True)
-    parser.set_defaults(run=_captions)
+    split.set_defaults(run=_split)
+
+    captions = subparsers.add_parser("captions", help="read a data set's text in one language")
+    captions.add_argument("--language", required=True, help="ISO 639-1 code")
+    captions.add_argument("--split", type=Path, required=True, help="CSV of images that `split` made")
+    captions.set_defaults(run=_captions)
+
+    for parser in (split, captions):
+        add = parser.add_argument
+        add("--dataset", choices=list(_SPLIT_NEEDS), required=True, help="own: a table of your captions")
+        add("--sources", type=Path, help="folder laid out as HOST/PATH (every data set but own)")
+        add("--coco-cn", type=Path, help="mscoco: COCO-CN, its folder or archive (of captions: for Chinese)")
+        add("--table", type=Path, help="own: CSV with columns image, language, caption")
+    split.add_argument("--output", type=Path, required=True, help="CSV to write: columns image and split")
+    captions.add_argument("--output", type=Path, required=True, help="caption table")
 
     parser = subparsers.add_parser("tokenize", help="tokenise the captions of one language")
     parser.add_argument("--captions", type=Path, required=True, help="caption table")
@@ -58,78 +71,101 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.set_defaults(run=_tokenize)
 
 
-def _captions(arguments: argparse.Namespace) -> None:
-    from pipeline.captions.table import write_captions
+def _split(arguments: argparse.Namespace) -> None:
+    from pipeline.captions.split import write_split
 
-    raise_together(_option_mistakes(arguments), f"captions --dataset {arguments.dataset}:")
-    read = {"multi30k": _multi30k, "flickr8kcn": _flickr8kcn, "mscoco": _mscoco, "own": _own}
-    write_captions(read[arguments.dataset](arguments), arguments.output)
-
-
-def _option_mistakes(arguments: argparse.Namespace) -> list[str]:
-    needed, taken = _NEEDS[arguments.dataset], _TAKES[arguments.dataset]
-    given = {name for name, value in vars(arguments).items() if value is not None}
-    known = {name for names in (*_NEEDS.values(), *_TAKES.values()) for name in names}
-    mistakes = [f"{_option(name)} is needed" for name in needed if name not in given]
-    mistakes += [
-        f"{_option(name)} is not for this data set; leave it out"
-        for name in sorted((known & given) - {*needed, *taken})
-    ]
-    if arguments.dataset == "flickr8kcn" and arguments.split == "multi30k":
-        mistakes.append("--split multi30k: this data set has only the split flickr8k; leave it out")
+    mistakes = _option_mistakes(arguments, _SPLIT_NEEDS, _SPLIT_TAKES)
     if (arguments.test_images is None) != (arguments.val_images is None):
         mistakes.append("--test-images and --val-images go together; give both or neither")
     if arguments.drawn is not None and arguments.test_images is not None:
         mistakes.append("--drawn: with lists of images nothing is drawn; leave it out")
-    return mistakes
+    if arguments.dataset == "own" and (arguments.table is None) == (arguments.given is None):
+        mistakes.append("--table or --given is needed, one of them")
+    raise_together(mistakes, f"split --dataset {arguments.dataset}:")
+    read = {"multi30k": _lists, "flickr8kcn": _lists, "mscoco": _mscoco_split, "own": _own_split}
+    write_split(read[arguments.dataset](arguments), arguments.output)
+
+
+def _option_mistakes(arguments: argparse.Namespace, needs: _Options, takes: _Options) -> list[str]:
+    needed, taken = needs[arguments.dataset], takes[arguments.dataset]
+    given = {name for name, value in vars(arguments).items() if value is not None}
+    known = {name for names in (*needs.values(), *takes.values()) for name in names}
+    mistakes = [f"{_option(name)} is needed" for name in needed if name not in given]
+    return mistakes + [
+        f"{_option(name)} is not for this data set; leave it out"
+        for name in sorted((known & given) - {*needed, *taken})
+    ]
 
 
 def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _multi30k(arguments: argparse.Namespace) -> "pd.DataFrame":
-    from pipeline.captions.multi30k import read_multi30k
+def _lists(arguments: argparse.Namespace) -> "Split":
+    from pipeline.captions.official import flickr8k_split, multi30k_split
+    from pipeline.captions.sources import Sources
+    from pipeline.captions.split import restricted
 
-    return _restricted(read_multi30k(arguments.sources, arguments.split or "flickr8k"), arguments)
+    sources = Sources(arguments.sources)
+    multi30k = arguments.dataset == "multi30k"
+    split = multi30k_split(sources, arguments.lists or "flickr8k") if multi30k else flickr8k_split(sources)
+    sources.check()
+    return {image: split[image] for image in restricted(split, arguments.image_list)}
 
 
-def _flickr8kcn(arguments: argparse.Namespace) -> "pd.DataFrame":
-    from pipeline.captions.flickr8k import read_flickr8kcn
+def _mscoco_split(arguments: argparse.Namespace) -> "Split":
+    from pipeline.captions.drawn import drawn_split, given_split
+    from pipeline.captions.mscoco import read_images
+    from pipeline.captions.split import restricted, whole_split
 
-    return _restricted(read_flickr8kcn(arguments.sources), arguments)
-
-
-def _mscoco(arguments: argparse.Namespace) -> "pd.DataFrame":
-    from pipeline.captions.mscoco import captioned_in_all, read_mscoco
-    from pipeline.captions.split import drawn_split, given_split, with_split, write_split
-
-    captions = _restricted(read_mscoco(arguments.sources, arguments.coco_cn), arguments)
-    images = captioned_in_all(captions)
+    found = read_images(arguments.sources, arguments.coco_cn)
+    images = restricted(found.captioned, arguments.image_list)
+    drawable = found.in_all & set(images)
     if arguments.test_images is None:
         each = 1000 if arguments.drawn is None else arguments.drawn
-        split = drawn_split(images, each, each, arguments.seed or 0)
+        chosen = drawn_split(drawable, each, each, arguments.seed or 0)
     else:
-        split = given_split({"test": arguments.test_images, "val": arguments.val_images}, images)
-    write_split(split, arguments.split_output)
-    return with_split(captions, split)
+        chosen = given_split({"test": arguments.test_images, "val": arguments.val_images}, drawable)
+    return whole_split(images, chosen)
 
 
-def _own(arguments: argparse.Namespace) -> "pd.DataFrame":
-    from pipeline.captions.own import read_own, tenths
-    from pipeline.captions.split import with_split
+def _own_split(arguments: argparse.Namespace) -> "Split":
+    from pipeline.captions.own import own_split
+    from pipeline.captions.split import read_split, restricted
 
-    captions, has_split = read_own(arguments.table)
-    captions = _restricted(captions, arguments)
-    return (
-        captions if has_split else with_split(captions, tenths(set(captions["image"]), arguments.seed or 0))
-    )
+    if arguments.given is not None:
+        split = read_split(arguments.given)
+        return {image: split[image] for image in restricted(split, arguments.image_list)}
+    return own_split(arguments.table, arguments.seed or 0, arguments.image_list)
 
 
-def _restricted(captions: "pd.DataFrame", arguments: argparse.Namespace) -> "pd.DataFrame":
-    from pipeline.captions.sources import restricted
+def _captions(arguments: argparse.Namespace) -> None:
+    from pipeline.captions.split import read_split
+    from pipeline.captions.table import write_captions
 
-    return captions if arguments.image_list is None else restricted(captions, arguments.image_list)
+    mistakes = _option_mistakes(arguments, _CAPTIONS_NEED, _CAPTIONS_TAKE)
+    if arguments.dataset == "mscoco" and arguments.language == "zh" and arguments.coco_cn is None:
+        mistakes.append("--coco-cn is needed for Chinese")
+    raise_together(mistakes, f"captions --dataset {arguments.dataset}:")
+    write_captions(_captions_of(arguments, read_split(arguments.split)), arguments.output)
+
+
+def _captions_of(arguments: argparse.Namespace, split: "Split") -> "pd.DataFrame":
+    if arguments.dataset == "multi30k":
+        from pipeline.captions.multi30k import read_multi30k
+
+        return read_multi30k(arguments.sources, arguments.language, split)
+    if arguments.dataset == "flickr8kcn":
+        from pipeline.captions.flickr8k import read_flickr8kcn
+
+        return read_flickr8kcn(arguments.sources, arguments.language, split)
+    if arguments.dataset == "mscoco":
+        from pipeline.captions.mscoco import read_mscoco
+
+        return read_mscoco(arguments.sources, arguments.coco_cn, arguments.language, split)
+    from pipeline.captions.own import own_in
+
+    return own_in(arguments.table, arguments.language, split)
 
 
 def _tokenize(arguments: argparse.Namespace) -> None:

@@ -1,15 +1,17 @@
 """Captions of Flickr8k: English, Chinese (Flickr8K-CN, Li et al. 2016) and Japanese."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
-from pipeline.captions.sources import Sources, caption_table
+from pipeline.captions.official import FLICKR8K
+from pipeline.captions.sources import Sources, caption_table, known_language
 from pipeline.sources.image_ids import image_id
 
-FOLDER = "raw.githubusercontent.com/li-xirong/flickr8kcn/a19b9aa4a7ad2a42741460d9f47385637ae270cd/data"
+FOLDER = FLICKR8K
 JAPANESE = (
     "raw.githubusercontent.com/JSALT-Rosetta/flickr/a916b2c9db9c784e62651e236db8066c0f0429d5/"
     "flickr_jp_all.txt"
@@ -42,30 +44,23 @@ _TEXTS = [
 Captions = dict[str, dict[int, str]]  # image -> number -> caption
 
 
-def official_split(sources: Sources) -> dict[str, str]:
-    """Image -> train, val or test, from Flickr8k's official lists (6,000 / 1,000 / 1,000 images)."""
-    split: dict[str, str] = {}
-    for name in ("train", "val", "test"):
-        path = f"{FOLDER}/flickr8k{name}.txt"
-        for line in sources.lines(path):
-            if (image := image_id(line)) in split:
-                sources.mistakes.append(f"{path}: image {image} stands in a list already ({split[image]})")
-            split[image] = name
-    return split
-
-
-def read_flickr8kcn(folder: Path) -> pd.DataFrame:
-    """Caption table of the images of Flickr8k's official split: En x5, Zh x5 of each origin, Ja x5.
+def read_flickr8kcn(folder: Path, language: str, split: Mapping[str, str]) -> pd.DataFrame:
+    """Caption table of Flickr8k in a language: En x5, Zh x5 of each origin, Ja x5.
 
     En and Zh of origin human are independent; Zh of origins google and baidu and Ja of origin google
     are machine translations of the English captions; the test set has human translations into Zh too.
+
+    Args:
+        folder: sources, laid out as HOST/PATH.
+        split: image -> train, val or test; captions of other images are left out.
 
     Raises:
         InputError: lists every missing file, line that cannot be read, and image without its captions.
     """
     sources = Sources(folder)
-    split = official_split(sources)
-    captions = [(text, _captions(sources, text, split)) for text in _TEXTS]
+    known_language(language, dict.fromkeys(text.language for text in _TEXTS), "Flickr8K-CN")
+    texts = [text for text in _TEXTS if text.language == language]
+    captions = [(text, _captions(sources, text, split)) for text in texts]
     sources.check()
     return caption_table(
         [
@@ -78,7 +73,7 @@ def read_flickr8kcn(folder: Path) -> pd.DataFrame:
     )
 
 
-def _captions(sources: Sources, text: _Text, split: dict[str, str]) -> Captions:
+def _captions(sources: Sources, text: _Text, split: Mapping[str, str]) -> Captions:
     captions: Captions = {image: {} for image, name in split.items() if name in text.splits}
     lines = sources.lines(text.path)
     for number, line in enumerate(lines, 1):
@@ -93,7 +88,7 @@ def _captions(sources: Sources, text: _Text, split: dict[str, str]) -> Captions:
     fewer = [image for image, found in captions.items() if len(found) != _CAPTIONS_PER_IMAGE]
     if lines and fewer:
         sources.mistakes.append(
-            f"{text.path}: {len(fewer)} images of the official lists have not "
+            f"{text.path}: {len(fewer)} images of the split have not "
             f"{_CAPTIONS_PER_IMAGE} captions, first {fewer[0]} ({len(captions[fewer[0]])})"
         )
     return captions

@@ -5,75 +5,54 @@ and one Czech sentence are translations from English by people (task 1). Lines o
 the order of its list of images.
 """
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
 
-from pipeline.captions.flickr8k import official_split
-from pipeline.captions.sources import Sources, caption_table
-from pipeline.sources.image_ids import image_id
+from pipeline.captions.official import INDEPENDENT, MULTI30K, TRANSLATED, task_images
+from pipeline.captions.sources import Sources, caption_table, known_language
 
-FOLDER = "raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data"
-_TRANSLATED = {"train": "train", "val": "val", "test": "test_2016_flickr"}  # names in task 1
-_INDEPENDENT = {"train": "train", "val": "val", "test": "test_2016"}  # names in task 2
+FOLDER = MULTI30K
+_TASKS = {"en": 2, "de": 2, "fr": 1, "cs": 1}
 _CAPTIONS_PER_IMAGE = 5  # of task 2
 
 Text = dict[str, str]  # image -> caption
 
 
-def read_multi30k(folder: Path, split: str) -> pd.DataFrame:
-    """Caption table of Multi30K: En and De x5, Fr and Cs x1, all of origin human.
+def read_multi30k(folder: Path, language: str, split: Mapping[str, str]) -> pd.DataFrame:
+    """Caption table of Multi30K in a language: En and De x5, Fr and Cs x1, all of origin human.
 
     Args:
         folder: sources, laid out as HOST/PATH.
-        split: "multi30k" for its own split (29,000 / 1,014 / 1,000 images), "flickr8k" for the images
-            that are also in Flickr8k, split by Flickr8k's official lists.
+        split: image -> train, val or test; captions of other images are left out.
 
     Raises:
         InputError: lists every file that is missing, unreadable, or does not fit its list of images.
     """
     sources = Sources(folder)
-    official = official_split(sources) if split == "flickr8k" else None
+    task = _TASKS[known_language(language, _TASKS, "Multi30K")]
     rows: list[tuple[str, ...]] = []
-    for name in _TRANSLATED:
-        images, texts = _texts(sources, name)
-        for image in images:
-            if official is not None and image not in official:
-                continue
-            to = name if official is None else official[image]
-            rows += [
-                (image, to, language, text[image], "human", source)
-                for language, source, text in texts
-                if image in text
-            ]
+    for name in ("train", "val", "test"):
+        images = task_images(sources, task, name)
+        texts = [_text(sources, path, images) for path in _paths(task, name, language)]
+        rows += [
+            (image, split[image], language, text[image], "human", "en" if task == 1 else "")
+            for image in images
+            if image in split
+            for text in texts
+            if image in text
+        ]
     sources.check()
     return caption_table(rows)
 
 
-def _texts(sources: Sources, split: str) -> tuple[list[str], list[tuple[str, str, Text]]]:
-    """Images of one split of Multi30K, and (language, source language, captions) of each text file."""
-    independent = _images(sources, f"{FOLDER}/task2/image_splits/{_INDEPENDENT[split]}_images.txt")
-    translated = _images(sources, f"{FOLDER}/task1/image_splits/{_TRANSLATED[split]}.txt")
-    if set(independent) != set(translated):
-        sources.mistakes.append(
-            f"Multi30K, {split}: tasks 1 and 2 list different images; download both again"
-        )
-    texts = []
-    for language in ("en", "de"):
-        for number in range(1, _CAPTIONS_PER_IMAGE + 1):
-            path = f"{FOLDER}/task2/raw/{_INDEPENDENT[split]}.{number}.{language}.gz"
-            texts.append((language, "", _text(sources, path, independent)))
-    for language in ("fr", "cs"):
-        path = f"{FOLDER}/task1/raw/{_TRANSLATED[split]}.{language}.gz"
-        texts.append((language, "en", _text(sources, path, translated)))
-    return independent, texts
-
-
-def _images(sources: Sources, path: str) -> list[str]:
-    images = [image_id(line) for line in sources.lines(path)]
-    if len(set(images)) < len(images):
-        sources.mistakes.append(f"{path}: names {len(images) - len(set(images))} images more than once")
-    return images
+def _paths(task: int, split: str, language: str) -> Iterator[str]:
+    if task == 1:
+        yield f"{FOLDER}/task1/raw/{TRANSLATED[split]}.{language}.gz"
+        return
+    for number in range(1, _CAPTIONS_PER_IMAGE + 1):
+        yield f"{FOLDER}/task2/raw/{INDEPENDENT[split]}.{number}.{language}.gz"
 
 
 def _text(sources: Sources, path: str, images: list[str]) -> Text:

@@ -4,15 +4,16 @@ import csv
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
-from pipeline.captions.sources import caption_table
-from pipeline.captions.split import Split, drawn_split
+from pipeline.captions.drawn import drawn_split
+from pipeline.captions.languages import UNSPACED
+from pipeline.captions.sources import caption_table, known_language
+from pipeline.captions.split import Split, restricted, whole_split, with_split
 from pipeline.captions.table import COLUMNS, SPLITS
-from pipeline.captions.tokenize import UNSPACED
 from pipeline.errors import InputError, raise_together
 from pipeline.files import existing
 
@@ -55,6 +56,29 @@ def read_own(path: Path) -> tuple[pd.DataFrame, bool]:
         mistakes["it has a header but no captions; expected at least one row"] = []
     raise_together(map(_said, mistakes.items()), f"{path}: not a table of captions:")
     return caption_table([tuple(row[column] for column in COLUMNS) for row in rows]), "split" in columns
+
+
+def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
+    """The split of a table's images: as its column `split` says, else a tenth each is drawn.
+
+    Raises:
+        InputError: as `read_own`, `restricted` and `tenths`.
+    """
+    captions, has_split = read_own(path)
+    given = dict(zip(captions["image"], captions["split"], strict=True))
+    images = restricted(given, image_list)
+    return whole_split(images, given if has_split else tenths(set(images), seed))
+
+
+def own_in(path: Path, language: str, split: Mapping[str, str]) -> pd.DataFrame:
+    """Captions of a table in one language, of the images of a split.
+
+    Raises:
+        InputError: as `read_own`, or there are none in the language.
+    """
+    captions, _ = read_own(path)
+    known_language(language, sorted(captions["language"].unique()), str(path))
+    return with_split(captions[captions["language"] == language], split)
 
 
 def tenths(images: set[str], seed: int) -> Split:

@@ -1,6 +1,5 @@
 """Read published text files line by line, and say all that is wrong with them at once."""
 
-import csv
 import gzip
 import tarfile
 import zipfile
@@ -93,21 +92,15 @@ def _members(container: Path, names: Collection[str]) -> Iterator[tuple[str, byt
                     yield member.name, content.read() if content else b""
 
 
-def restricted(captions: pd.DataFrame, image_list: Path) -> pd.DataFrame:
-    """Rows of a caption table whose image stands in the column `image` of a CSV file.
+def known_language(language: str, known: Collection[str], data: str) -> str:
+    """The language, if a data set has captions in it.
 
     Raises:
-        InputError: no such column, or images that have no captions.
+        InputError: it has not.
     """
-    existing(image_list, "the list of images", "Give a CSV file with a column `image`.")
-    with open(image_list, encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        if "image" not in (reader.fieldnames or []):
-            raise InputError(f"{image_list}: found columns {reader.fieldnames}; expected one named 'image'.")
-        images = {row["image"] for row in reader}
-    missing = sorted(images - set(captions["image"]))
-    raise_together(missing, f"{image_list}: {len(missing)} of its {len(images)} images have no captions:")
-    return captions[captions["image"].isin(images)]
+    if language not in known:
+        raise InputError(f"{data} has no captions in {language!r}; it has {', '.join(known)}.")
+    return language
 
 
 def caption_table(rows: Sequence[tuple[str, ...]]) -> pd.DataFrame:

@@ -1,119 +1,97 @@
-"""Which image is for training, validation or testing: drawn by a seed, or given as lists."""
+"""The split: a file that says of every image of a data set whether it is for train, val or test.
+
+It depends on no language: one more that is configured changes nothing in it.
+"""
 
 import csv
-from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
-from pipeline.errors import raise_together
-from pipeline.files import written_beside
+from pipeline.captions.table import SPLITS
+from pipeline.errors import InputError, raise_together
+from pipeline.files import existing, written_beside
 
-Split = dict[str, str]  # image -> test or val; every other image is for training
+Split = dict[str, str]  # image -> train, val or test, in the order of the data set
+
+COLUMNS = ["image", "split"]
 
 _SHOWN = 5  # names of wrong images in a message
 
 
-def drawn_split(images: Collection[str], test: int, val: int, seed: int) -> Split:
-    """Draw test and validation images without replacement; the order of `images` does not matter.
+def whole_split(images: Iterable[str], chosen: Mapping[str, str]) -> Split:
+    """The split of all images, in their order; those that are not chosen are for training."""
+    return {image: chosen.get(image, "train") for image in images}
+
+
+def restricted(images: Iterable[str], image_list: Path | None) -> list[str]:
+    """Those images that stand in the column `image` of a CSV file; all where there is none.
 
     Raises:
-        InputError: fewer images than are to be drawn, or a negative seed.
+        InputError: no such column, or images that have no captions.
     """
-    mistakes = [f"seed: found {seed}; expected 0 or more"] if seed < 0 else []
-    if min(test, val) < 1:
-        mistakes.append(
-            f"{test} test and {val} validation images are to be drawn; expected 1 or more of each"
-        )
-    if len(images) < test + val:
-        mistakes.append(
-            f"{test} test and {val} validation images are to be drawn, but there are only {len(images)} to "
-            "draw from; draw fewer, or give more captions"
-        )
-    raise_together(mistakes, "The split cannot be drawn:")
-    order = np.random.default_rng(seed).permutation(sorted(images))
-    return {str(image): "test" if place < test else "val" for place, image in enumerate(order[: test + val])}
-
-
-def given_split(lists: Mapping[str, Path], images: Collection[str]) -> Split:
-    """The split that lists give.
-
-    A list has one image a line, or is a CSV file with a column `image`; of one with a column `split`
-    too (such as a split that was drawn here) only the rows of that split count. An image is named by its
-    id, its file, or the number at the end of its id (MSCOCO: 9 is COCO_train2014_000000000009).
-
-    Args:
-        lists: for `test` and `val` a file each.
-        images: ids of the images that may be in a list.
-
-    Raises:
-        InputError: lists every image that is not among `images` or comes twice, and every unreadable file.
-    """
-    known = {image: image for image in images}
-    known.update({_name(image.rpartition("_")[2]): image for image in images})
-    split: Split = {}
-    mistakes: list[str] = []
-    for name, path in lists.items():
-        listed = _listed(path, name, mistakes)
-        unknown = [image for image in listed if image not in known]
-        if unknown:
-            mistakes.append(
-                f"{path}: {len(unknown)} of its {len(listed)} {name} images are not among the {len(images)} "
-                f"that can be drawn (captioned in every language): {_some(unknown)}"
-            )
-        again = []
-        for image in [known[image] for image in listed if image in known]:
-            if image in split:
-                again.append(image)
-            split[image] = name
-        if again:
-            mistakes.append(f"{path}: {len(again)} images stand in the lists already: {_some(again)}")
-    raise_together(mistakes, "The lists of test and validation images cannot be used:")
-    return split
+    found = list(images)
+    if image_list is None:
+        return found
+    existing(image_list, "the list of images", "Give a CSV file with a column `image`.")
+    with open(image_list, encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        if "image" not in (reader.fieldnames or []):
+            raise InputError(f"{image_list}: found columns {reader.fieldnames}; expected one named 'image'.")
+        wanted = {row["image"] for row in reader}
+    missing = sorted(wanted - set(found))
+    raise_together(missing, f"{image_list}: {len(missing)} of its {len(wanted)} images have no captions:")
+    return [image for image in found if image in wanted]
 
 
 def with_split(captions: pd.DataFrame, split: Mapping[str, str]) -> pd.DataFrame:
-    """The caption table with another column `split`; images that are in none are for training."""
-    return captions.assign(split=captions["image"].map(split).fillna("train").astype("str"))
+    """Captions of the images of a split, with it as their column `split`."""
+    within = captions[captions["image"].isin(list(split))]
+    return within.assign(split=within["image"].map(split).astype("str"))
 
 
 def write_split(split: Mapping[str, str], path: Path) -> None:
-    """Write test and validation images as a CSV file with columns image, split."""
-    table = pd.DataFrame(sorted(split.items(), key=lambda item: item[::-1]), columns=["image", "split"])
-    with written_beside(path) as temporary:
-        table.to_csv(temporary, index=False, lineterminator="\n")
+    """Write the split of all images as a CSV file with columns image, split."""
+    with written_beside(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *split.items()])
 
 
-def _listed(path: Path, split: str, mistakes: list[str]) -> list[str]:
+def read_split(path: Path) -> Split:
+    """The split of all images, in their order.
+
+    Raises:
+        InputError: lists all that is wrong with the file.
+    """
+    existing(path, "the split of the images", "Make it with `python -m pipeline split`, or give another.")
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        mistakes.append(f"{path}: cannot be read: {error}; expected one image a line, or a CSV file")
-        return []
-    names = [_name(name) for name in _names(lines, split) if name.strip()]
-    if not names:
-        mistakes.append(f"{path}: names no {split} images")
-    return names
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            header, *rows = list(csv.reader(file)) or [[]]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: not a CSV file in UTF-8: {error}.") from None
+    raise_together(_split_mistakes(header, rows), f"{path}: not a split of images:")
+    return {image: split for image, split in rows}
 
 
-def _names(lines: list[str], split: str) -> Iterator[str]:
-    header = next(csv.reader(lines[:1]), [])
-    if "image" not in header:
-        yield from lines
-        return
-    for row in csv.DictReader(lines):
-        if row.get("split", split) == split:
-            yield row["image"] or ""
+def _split_mistakes(header: list[str], rows: list[list[str]]) -> list[str]:
+    if header != COLUMNS:
+        return [f"found columns {', '.join(header)}; expected {', '.join(COLUMNS)}"]
+    if not rows:
+        return ["it names no image"]
+    wrong = {
+        "has not an image and a split": [len(row) != 2 or not row[0] for row in rows],
+        "split is not train, val or test": [row[1:2] not in [[name] for name in SPLITS] for row in rows],
+    }
+    mistakes = [
+        f"{what}: {sum(of)} rows, first in row {of.index(True) + 2}" for what, of in wrong.items() if any(of)
+    ]
+    images = Counter(row[0] for row in rows if row)
+    again = [image for image, count in images.items() if count > 1]
+    return [*mistakes, *([f"{len(again)} images stand in it more than once: {some(again)}"] if again else [])]
 
 
-def _name(listed: str) -> str:
-    """An image's name without folder, ending, and zeros before a number."""
-    name = PurePosixPath(listed.strip()).name
-    name = name.rpartition(".")[0] if "." in name else name
-    return str(int(name)) if name.isdecimal() else name
-
-
-def _some(names: list[str]) -> str:
+def some(names: list[str]) -> str:
+    """The first few of some names, and how many more there are."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

@@ -18,14 +18,13 @@ from collections.abc import Callable
 
 import pandas as pd
 
+from pipeline.captions.languages import UNSPACED
 from pipeline.errors import InputError
 from pipeline.progress import counted
 
 log = logging.getLogger("pipeline")
 
 Tokenizer = Callable[[str], list[str]]
-
-UNSPACED = frozenset(("bo", "dz", "km", "lo", "my", "th"))  # written without spaces, and no tokeniser here
 
 _WITHOUT_RULES = ("af", "ar", "ko")  # the general rules do well for these
 _TURKISH = str.maketrans("Iİ", "ıi")  # lower() would give I a dot, and İ a second one

@@ -13,7 +13,7 @@ log = logging.getLogger("pipeline")
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the room's commands to the command line."""
-    find = subparsers.add_parser("find-images", help="find the file of every image of a caption table")
+    find = subparsers.add_parser("find-images", help="find the file of every image of a data set")
     find.add_argument("--images", type=Path, nargs="+", required=True, help="folders of photographs")
     find.add_argument("--ask", default="", help="how to come by the images, said where some are missing")
     find.set_defaults(run=_find_images)
@@ -53,9 +53,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
             "--failed-share", type=float, default=0.0, help="share of the images that may fail; default: 0"
         )
     for parser in (find, bring):
-        parser.add_argument(
-            "--captions", type=Path, required=True, help="caption table that names the images"
-        )
+        parser.add_argument("--split", type=Path, required=True, help="CSV of images that `split` made")
     for parser in (features, bring):
         parser.add_argument("--settings", required=True, help="JSON object, see pipeline/images/settings.py")
     find.add_argument("--output", type=Path, required=True, help="list to write: columns image and path")
@@ -66,7 +64,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 def _find_images(arguments: argparse.Namespace) -> None:
     from pipeline.images.find import find_images
 
-    find_images(arguments.images, _images(arguments.captions), arguments.ask, arguments.output)
+    find_images(arguments.images, _images(arguments.split), arguments.ask, arguments.output)
 
 
 def _features(arguments: argparse.Namespace) -> None:
@@ -140,13 +138,13 @@ def _bring_features(arguments: argparse.Namespace) -> None:
     from pipeline.images.settings import brought_settings
 
     settings = brought_settings(arguments.settings)
-    bring_features(arguments.features, _images(arguments.captions), settings, arguments.output)
+    bring_features(arguments.features, _images(arguments.split), settings, arguments.output)
 
 
-def _images(captions: Path) -> list[str]:
-    from pipeline.captions.table import read_captions
+def _images(split: Path) -> list[str]:
+    from pipeline.captions.split import read_split
 
-    return list(read_captions(captions)["image"].unique())
+    return list(read_split(split))
 
 
 def _allowed(share: float, count: int) -> int:

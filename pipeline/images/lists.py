@@ -20,7 +20,7 @@ def read_image_list(path: Path) -> dict[str, Path]:
     if not rows or rows[0] != COLUMNS or any(len(row) != 2 for row in rows):
         raise InputError(f"{path}: not a list of images; expected CSV with the columns image and path.")
     if len(rows) == 1:
-        raise InputError(f"{path}: lists no image. Check the caption table that it was made from.")
+        raise InputError(f"{path}: lists no image. Check the split that it was made from.")
     listed = {image: Path(name) for image, name in rows[1:]}
     if len(listed) < len(rows) - 1:
         raise InputError(f"{path}: lists images more than once. Make it anew with find-images.")

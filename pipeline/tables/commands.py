@@ -45,7 +45,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.set_defaults(run=_parameters)
 
 
-_CAPTIONS = "a data set's name in the paper, and the caption table that stands for it"
+_CAPTIONS = "a data set's name in the paper, and a caption table of what stands for it; a name may come again"
 _TOKENS = "tokenised training text, or a sentence table (.csv); a language may have several files"
 
 
@@ -74,16 +74,11 @@ def _parameters(arguments: argparse.Namespace) -> None:
 
 
 def _count_captions(arguments: argparse.Namespace) -> None:
-    from pipeline.errors import InputError
     from pipeline.tables.data import count_captions
 
-    captions = _named_files(arguments.captions)
-    several = [name for name, paths in captions.items() if len(paths) > 1]
-    if several:
-        raise InputError(f"--captions: {', '.join(several)}: several tables; give one for each data set.")
     count_captions(
         arguments.settings,
-        {name: paths[0] for name, paths in captions.items()},
+        _named_files(arguments.captions),
         arguments.papers,
         arguments.table,
         arguments.comparison,

@@ -1,6 +1,6 @@
 """MULE, Table 1: images and descriptions to train on, by data set and language."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,11 @@ PAPER, TABLE = "mule", "1"
 
 
 def count_captions(
-    settings: Mapping[str, Any], captions: Mapping[str, Path], papers: Path, table: Path, comparison: Path
+    settings: Mapping[str, Any],
+    captions: Mapping[str, Sequence[Path]],
+    papers: Path,
+    table: Path,
+    comparison: Path,
 ) -> None:
     """Write Table 1, and the same with one number a line beside the paper's.
 
@@ -25,7 +29,7 @@ def count_captions(
     Args:
         settings: `scale`; `datasets`, for each data set of the paper `dataset`, the one of this scale that
             stands for it, and `own_origins`, for a language the origin of its own captions if not `human`.
-        captions: for each data set of the paper a caption table.
+        captions: for each data set of the paper its caption tables.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
 
     Raises:
@@ -37,7 +41,8 @@ def count_captions(
     counts = {
         (named, language): count
         for named, data in settings["datasets"].items()
-        for language, count in _counts(captions[named], data["own_origins"], mistakes).items()
+        for path in captions[named]
+        for language, count in _counts(path, data["own_origins"], mistakes).items()
     }
     raise_together(mistakes, f"{table}: the captions cannot be counted:")
     paper = paper_rows(papers, PAPER, TABLE)
@@ -56,7 +61,7 @@ def count_captions(
     write_tables(pd.DataFrame(printed), table, lines, comparison)
 
 
-def _unpaired(settings: Mapping[str, Any], captions: Mapping[str, Path]) -> list[str]:
+def _unpaired(settings: Mapping[str, Any], captions: Mapping[str, Sequence[Path]]) -> list[str]:
     asked = settings["datasets"]
     return [
         *(f"{name}: has no caption table" for name in asked if name not in captions),

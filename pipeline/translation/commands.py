@@ -93,7 +93,12 @@ def _add_quality(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument("--provider", choices=_PROVIDERS, required=True, help="files: published ones alone")
     _add_provider_options(parser)
     parser.add_argument("--multi30k", type=Path, help="sources with Multi30K's task 1, laid out as HOST/PATH")
-    parser.add_argument("--captions", type=Path, help="caption table that holds translations by people")
+    parser.add_argument(
+        "--captions",
+        type=Path,
+        action="append",
+        help="caption tables of both languages, each with its --captions",
+    )
     parser.add_argument("--scale", required=True)
     parser.add_argument("--dataset", required=True, help="its name in the table")
     parser.add_argument("--output", type=Path, required=True, help="CSV")
@@ -210,6 +215,8 @@ def _quality(arguments: argparse.Namespace) -> None:
 
 
 def _parallel(arguments: argparse.Namespace) -> "pd.DataFrame":
+    import pandas as pd
+
     from pipeline.captions.table import read_captions
     from pipeline.errors import InputError
     from pipeline.translation.parallel import NOTHING, multi30k_translations, translations_in
@@ -218,7 +225,9 @@ def _parallel(arguments: argparse.Namespace) -> "pd.DataFrame":
         raise InputError("Give --multi30k or --captions, not both: where the translations by people stand.")
     if arguments.multi30k is not None:
         return multi30k_translations(arguments.multi30k)
-    return NOTHING if arguments.captions is None else translations_in(read_captions(arguments.captions))
+    if arguments.captions is None:
+        return NOTHING
+    return translations_in(pd.concat(map(read_captions, arguments.captions), ignore_index=True))
 
 
 def _quality_table(arguments: argparse.Namespace) -> None:

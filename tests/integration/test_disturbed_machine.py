@@ -378,7 +378,7 @@ def test_two_snakemakes_in_one_folder(project: Project) -> None:
 
 def test_a_file_from_the_future_reruns_nothing_while_its_content_is_the_same(project: Project) -> None:
     project.make(TOKENS)
-    table = project.folder / "work/demo/multi30k/captions.csv"
+    table = project.folder / "work/demo/multi30k/captions/de.csv"
     before = table.stat()
     _ahead(table)
     assert project.would_run(TOKENS) == {}
@@ -387,7 +387,7 @@ def test_a_file_from_the_future_reruns_nothing_while_its_content_is_the_same(pro
 
 def test_a_job_whose_input_is_from_the_future_says_so_and_runs_once_it_is_touched(project: Project) -> None:
     project.make(TOKENS)
-    table, tokens = project.folder / "work/demo/multi30k/captions.csv", project.folder / TOKENS
+    table, tokens = project.folder / "work/demo/multi30k/captions/de.csv", project.folder / TOKENS
     whole = tokens.read_bytes()
     tokens.unlink()
     _ahead(table)

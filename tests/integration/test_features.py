@@ -114,11 +114,9 @@ def _inputs(folder: Path) -> dict[str, str]:
     for name in IMAGES:
         pixels = draw.integers(0, 256, (60, 80, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(folder / "photographs" / f"{name}.png")
-    rows = [f"{image},train,en,a dog,human,\n" for image in IMAGES]
-    captions = "image,split,language,caption,origin,source_language\n" + "".join(rows)
-    (folder / "captions.csv").write_text(captions)
+    (folder / "split.csv").write_text("image,split\n" + "".join(f"{image},train\n" for image in IMAGES))
     found = _stage(
-        "find-images", "--images", folder / "photographs", "--captions", folder / "captions.csv",
+        "find-images", "--images", folder / "photographs", "--split", folder / "split.csv",
         "--output", folder / "images.csv",
     )  # fmt: skip
     assert found.returncode == 0, found.stderr

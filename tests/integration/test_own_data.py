@@ -2,6 +2,7 @@
 
 import csv
 import re
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -52,8 +53,8 @@ def test_own_data_train_evaluate_and_tabulate(project: Project) -> None:
     numbers = pd.read_csv(project.folder / "results" / "comparison" / "shapes.csv")
     assert numbers["measured"].between(0, 100).all()
     assert numbers["paper"].isna().all()
-    captions = pd.read_csv(project.folder / "work" / "demo" / "shapes" / "captions.csv")
-    assert captions.groupby("split")["image"].nunique().to_dict() == {"test": 6, "train": 48, "val": 6}
+    split = pd.read_csv(project.folder / "work" / "demo" / "shapes" / "split.csv")
+    assert split["split"].value_counts().to_dict() == {"test": 6, "train": 48, "val": 6}
 
 
 def test_the_caption_file_is_named_with_all_its_mistakes(project: Project) -> None:
@@ -61,10 +62,26 @@ def test_the_caption_file_is_named_with_all_its_mistakes(project: Project) -> No
     before = path.read_bytes()
     path.write_bytes(before + b"a.png,english,a dog\nb.png,en,\n")
     try:
-        done = project.snakemake("--cores", "1", "work/demo/shapes/captions.csv")
+        done = project.snakemake("--cores", "1", "work/demo/shapes/captions/en.csv")
     finally:
         path.write_bytes(before)
     assert done.returncode == 1
     said = done.stdout + done.stderr
     assert "two-letter code" in said
     assert "caption is empty" in said
+
+
+def test_with_a_split_of_ones_own_a_language_is_a_file_that_nothing_else_reads(project: Project) -> None:
+    table = pd.read_csv(project.folder / "mine" / "captions.csv")
+    for language, rows in table.groupby("language"):
+        rows.to_csv(project.folder / "mine" / f"{language}.csv", index=False)
+    project.make("work/demo/shapes/split.csv")
+    shutil.copy(project.folder / "work/demo/shapes/split.csv", project.folder / "mine" / "split.csv")
+    told = yaml.safe_load((project.folder / "small.yaml").read_text())
+    told["datasets"]["shapes"] |= {"captions": "mine/{language}.csv", "split": "mine/split.csv"}
+    project.configure(**told)
+    targets = ["work/demo/shapes/images.csv", *(f"work/demo/shapes/tokens/{x}.csv" for x in ("en", "sw"))]
+    project.make(*targets)
+    assert project.would_run(*targets) == {}
+    project.edit("mine/sw.csv", "mraba mwekundu", "mraba mwekundu sana")
+    assert project.would_run(*targets) == {"captions": 1, "tokenize": 1}

@@ -38,8 +38,7 @@ def _translation(service: Service, limits: dict[str, Any] | None = None, **chang
 
 def test_every_caption_is_translated_and_asked_for_once(made: Project, service: Service) -> None:
     table = pd.read_csv(made.folder / TABLE)
-    captions = pd.read_csv(made.folder / "work/demo/multi30k/captions.csv")
-    english = captions[captions["language"] == "en"]
+    english = pd.read_csv(made.folder / "work/demo/multi30k/captions/en.csv")
     assert len(table) == len(english)
     assert sorted(service.asked) == sorted(english["caption"].unique())
     assert set(table["origin"]) == {"google"}

@@ -99,7 +99,7 @@ def test_table_11_trains_only_what_table_2_has_not(made: Project) -> None:
 
 def test_another_scale_touches_nothing_of_this_one(made: Project) -> None:
     mirror = ["--config", "scale=pilot", "--", "work/pilot/multi30k/tokens/de.csv"]
-    assert set(made.would_run(*mirror)) == {"download", "captions", "tokenize"}
+    assert set(made.would_run(*mirror)) == {"download", "split", "captions", "tokenize"}
     assert made.would_run("results/table2.csv") == {}
 
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.captions.select import select
-from pipeline.captions.sources import caption_table, restricted
+from pipeline.captions.sources import caption_table
+from pipeline.captions.split import restricted
 from pipeline.captions.table import read_captions, read_sentences, write_captions
 from pipeline.errors import InputError
 
@@ -89,13 +90,14 @@ def test_select_names_the_origins_there_are() -> None:
         select(CHINESE, ["human", "baidu"])
 
 
-def test_a_list_of_images_restricts_a_table(tmp_path: Path) -> None:
+def test_a_list_of_images_restricts_those_of_a_data_set(tmp_path: Path) -> None:
     images = tmp_path / "images.csv"
     images.write_text("split,image\ntest,2\n")
-    assert list(restricted(CHINESE, images).index) == [3, 4]
+    assert restricted(["1", "2", "3"], images) == ["2"]
+    assert restricted(["1", "2", "3"], None) == ["1", "2", "3"]
     images.write_text("image\n2\n8\n9\n")
     with pytest.raises(InputError, match=r"(?s)2 of its 3 images have no captions.*8.*9"):
-        restricted(CHINESE, images)
+        restricted(["1", "2", "3"], images)
     images.write_text("id\n2\n")
     with pytest.raises(InputError, match=r"found columns \['id'\]; expected one named 'image'"):
-        restricted(CHINESE, images)
+        restricted(["1", "2", "3"], images)

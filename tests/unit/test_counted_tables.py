@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.captions.multi30k import FOLDER, read_multi30k
-from pipeline.captions.sources import caption_table
+from pipeline.captions.official import multi30k_split
+from pipeline.captions.sources import Sources, caption_table
 from pipeline.captions.table import write_captions, write_sentences
 from pipeline.errors import InputError
 from pipeline.tables.data import count_captions
@@ -44,15 +45,17 @@ def settings(**own_origins: str) -> dict[str, Any]:
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 
 
-def counted(folder: Path, asked: dict[str, Any], captions: dict[str, Path]) -> Tables:
+def counted(folder: Path, asked: dict[str, Any], captions: dict[str, list[Path]]) -> Tables:
     count_captions(asked, captions, PAPERS, folder / "table1.csv", folder / "comparison.csv")
     read = [pd.read_csv(folder / name, keep_default_na=False) for name in ("table1.csv", "comparison.csv")]
     return read[0], read[1]
 
 
 def test_own_captions_to_train_on_are_counted(tmp_path: Path) -> None:
-    write_captions(caption_table(ROWS), tmp_path / "captions.csv")
-    table, comparison = counted(tmp_path, settings(ja="google"), {"mscoco": tmp_path / "captions.csv"})
+    for language, rows in caption_table(ROWS).groupby("language"):
+        write_captions(rows, tmp_path / f"{language}.csv")
+    paths = [tmp_path / f"{language}.csv" for language in ("en", "zh", "ja", "sw")]
+    table, comparison = counted(tmp_path, settings(ja="google"), {"mscoco": paths})
     assert table.to_numpy().tolist() == [
         ["small", "en", 2, 3, "demo"],
         ["small", "ja", 2, 2, "demo"],
@@ -78,19 +81,22 @@ def test_mistakes_of_all_data_sets_are_told(tmp_path: Path) -> None:
     asked = settings()
     asked["datasets"]["multi30k"] = {"dataset": "multi30k", "own_origins": {}}
     with pytest.raises(InputError) as caught:
-        counted(tmp_path, asked, {"mscoco": tmp_path / "captions.csv", "multi30k": tmp_path / "none.csv"})
+        counted(tmp_path, asked, {"mscoco": [tmp_path / "captions.csv"], "multi30k": [tmp_path / "none.csv"]})
     assert "captions.csv: ja: No captions with origin 'human'" in str(caught.value)
     assert "none.csv: the caption table is not there" in str(caught.value)
     with pytest.raises(InputError, match=r"(?s)mscoco: has no caption table.*flickr: is not in the settings"):
-        counted(tmp_path, settings(), {"flickr": tmp_path / "captions.csv"})
+        counted(tmp_path, settings(), {"flickr": [tmp_path / "captions.csv"]})
 
 
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
 def test_multi30k_has_the_papers_counts(tmp_path: Path) -> None:
     assert MIRROR is not None
-    write_captions(read_multi30k(Path(MIRROR), "multi30k"), tmp_path / "captions.csv")
+    split = multi30k_split(Sources(Path(MIRROR)), "multi30k")
+    paths = [tmp_path / f"{language}.csv" for language in ("en", "de", "fr", "cs")]
+    for path in paths:
+        write_captions(read_multi30k(Path(MIRROR), path.stem, split), path)
     asked = {"scale": "paper", "datasets": {"multi30k": {"dataset": "multi30k", "own_origins": {}}}}
-    _, comparison = counted(tmp_path, asked, {"multi30k": tmp_path / "captions.csv"})
+    _, comparison = counted(tmp_path, asked, {"multi30k": paths})
     assert len(comparison) == 8
     for row in comparison.to_dict("records"):
         assert f"{row['measured'] // 1000}K" == row["paper"] and row["measured"] % 1000 == 0

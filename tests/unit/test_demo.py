@@ -7,21 +7,25 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from PIL import Image
 
-from pipeline.captions.table import read_captions
+from pipeline.captions.split import read_split
+from pipeline.captions.table import read_captions, write_captions
 from pipeline.errors import InputError
 from pipeline.sources.demo.backgrounds import HEIGHT, WIDTH, draw_background
 from pipeline.sources.demo.commands import add_commands
 from pipeline.sources.demo.concepts import DATA, concepts
-from pipeline.sources.demo.datasets import make_dataset
+from pipeline.sources.demo.datasets import SETTINGS
 from pipeline.sources.demo.dictionaries import pairs
 from pipeline.sources.demo.drawing import draw_scene_image
 from pipeline.sources.demo.grammar import Language, language, read_language
+from pipeline.sources.demo.pictures import draw_pictures
 from pipeline.sources.demo.plans import FRAMES, Mention, Plan, draw_plan
 from pipeline.sources.demo.scenes import Group, Scene, draw_scene
+from pipeline.sources.demo.sentences import write_demo_captions
 
 LANGUAGES = ("en", "de", "fr", "cs", "zh", "ja")
 
@@ -238,13 +242,19 @@ def test_a_language_without_a_file_is_named(tmp_path: Path) -> None:
 
 
 def digest(folder: Path, captions: Path) -> str:
-    files = [*sorted(folder.iterdir()), captions]
+    files = [*sorted(folder.iterdir()), captions, captions.with_name("split.csv")]
     return hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()
 
 
 def make(folder: Path, dataset: str, seed: int = 0, scenes: int = 36) -> tuple[Path, Path]:
+    """Draw a data set; its captions in all languages come as one table."""
     images, captions = folder / "images", folder / "captions.csv"
-    make_dataset(dataset, seed, scenes, images, captions)
+    draw_pictures(dataset, seed, scenes, images, folder / "split.csv")
+    tables = []
+    for code in SETTINGS[dataset]["languages"]:
+        write_demo_captions(dataset, code, seed, scenes, folder / f"{code}.csv")
+        tables.append(read_captions(folder / f"{code}.csv"))
+    write_captions(pd.concat(tables), captions)
     return images, captions
 
 
@@ -269,6 +279,7 @@ def test_multi30k_has_its_languages_and_splits(tmp_path: Path) -> None:
         "en": [""], "de": [""], "fr": ["en"], "cs": ["en"],
     }  # fmt: skip
     assert {path.stem for path in images.iterdir()} == set(table["image"])
+    assert read_split(tmp_path / "split.csv") == dict(zip(table["image"], table["split"], strict=True))
     assert Image.open(images / "multi30k-0001.jpg").size == (WIDTH, HEIGHT)
 
 
@@ -289,10 +300,16 @@ def test_wrong_requests_touch_nothing(tmp_path: Path) -> None:
     (tmp_path / "images" / "mine.jpg").write_bytes(b"mine")
     with pytest.raises(InputError, match=r"mine\.jpg"):
         make(tmp_path, "multi30k")
-    with pytest.raises(InputError, match="flickr"):
-        make(tmp_path / "new", "flickr")
-    with pytest.raises(InputError, match="9 or more"):
-        make(tmp_path / "new", "multi30k", scenes=8)
+    for folder, dataset, scenes, message in (
+        (tmp_path / "new", "flickr", 36, "flickr"),
+        (tmp_path / "new", "multi30k", 8, "9 or more"),
+    ):
+        with pytest.raises(InputError, match=message):
+            draw_pictures(dataset, 0, scenes, folder / "images", folder / "split.csv")
+        with pytest.raises(InputError, match=message):
+            write_demo_captions(dataset, "en", 0, scenes, folder / "en.csv")
+    with pytest.raises(InputError, match=r"xx\.yaml"):
+        write_demo_captions("multi30k", "xx", 0, 36, tmp_path / "new" / "xx.csv")
     assert [path.name for path in tmp_path.rglob("*.*")] == ["mine.jpg"]
 
 
@@ -314,22 +331,31 @@ def test_a_dictionary_keeps_singular_and_plural_apart() -> None:
 def test_the_commands_write_their_files(tmp_path: Path) -> None:
     parser = argparse.ArgumentParser()
     add_commands(parser.add_subparsers())
-    arguments = parser.parse_args(["demo-dictionaries", "--output", str(tmp_path)])
-    arguments.run(arguments)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "en-cs.txt", "en-de.txt", "en-fr.txt", "en-ja.txt", "en-zh.txt",
-    ]  # fmt: skip
-    assert (tmp_path / "en-de.txt").read_text(encoding="utf-8").startswith("dog hund\n")
-    images, captions = tmp_path / "images", tmp_path / "captions.csv"
-    words = f"demo --dataset mscoco --scenes 9 --images-out {images} --captions {captions}".split()
+    words = ["demo-dictionary", "--language", "de", "--output", str(tmp_path / "en-de.txt")]
     arguments = parser.parse_args(words)
     arguments.run(arguments)
-    assert len(list(images.iterdir())) == 9 and len(read_captions(captions)) >= 45
+    assert (tmp_path / "en-de.txt").read_text(encoding="utf-8").startswith("dog hund\n")
+    images, split, captions = tmp_path / "images", tmp_path / "split.csv", tmp_path / "en.csv"
+    words = f"demo --dataset mscoco --scenes 9 --images-out {images} --split {split}".split()
+    arguments = parser.parse_args(words)
+    arguments.run(arguments)
+    assert len(list(images.iterdir())) == len(read_split(split)) == 9
+    words = f"demo-captions --dataset mscoco --scenes 9 --language en --output {captions}".split()
+    arguments = parser.parse_args(words)
+    arguments.run(arguments)
+    assert len(read_captions(captions)) == 45
+
+
+def test_a_language_that_the_data_set_does_not_name_describes_every_image(tmp_path: Path) -> None:
+    write_demo_captions("multi30k", "ja", 0, 36, tmp_path / "ja.csv")
+    table = read_captions(tmp_path / "ja.csv")
+    assert len(table) == table["image"].nunique() == 36
+    assert set(table["source_language"]) == {"en"}
 
 
 def test_no_code_of_the_demo_names_a_language() -> None:
     """The grammar's engine, the plans and the data sets know languages only as data."""
-    for module in ("grammar", "plans", "datasets", "scenes", "drawing"):
+    for module in ("grammar", "plans", "datasets", "scenes", "drawing", "pictures", "sentences"):
         source = (DATA.parent / f"{module}.py").read_text(encoding="utf-8")
         for code in LANGUAGES:
             assert f'"{code}"' not in source and f"'{code}'" not in source

@@ -3,10 +3,13 @@
 import os
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from pipeline.captions.flickr8k import FOLDER, JAPANESE, read_flickr8kcn
+from pipeline.captions.official import flickr8k_split
 from pipeline.captions.select import select
+from pipeline.captions.sources import Sources
 from pipeline.errors import InputError
 
 MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
@@ -38,8 +41,20 @@ def sources(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def split_of(folder: Path) -> dict[str, str]:
+    sources = Sources(folder)
+    split = flickr8k_split(sources)
+    sources.check()
+    return split
+
+
+def read_all(folder: Path) -> pd.DataFrame:
+    split = split_of(folder)
+    return pd.concat(read_flickr8kcn(folder, language, split) for language in ("en", "zh", "ja"))
+
+
 def test_captions_of_the_official_lists(sources: Path) -> None:
-    table = read_flickr8kcn(sources)
+    table = read_all(sources)
     assert dict(zip(table["image"], table["split"], strict=True)) == {
         "11": "train",
         "22": "val",
@@ -61,15 +76,23 @@ def test_captions_of_the_official_lists(sources: Path) -> None:
 
 
 def test_translations_are_not_taken_for_chinese_captions(sources: Path) -> None:
-    table = read_flickr8kcn(sources)
-    chinese = select(table[table["language"] == "zh"], ["human"])
+    table = read_flickr8kcn(sources, "zh", split_of(sources))
+    assert len(table) == 50
+    chinese = select(table, ["human"])
     assert len(chinese) == 15
     assert chinese["caption"].str.startswith("zhc").all()
 
 
-def test_all_mistakes_of_all_files_are_listed(sources: Path) -> None:
+def test_an_image_in_two_lists_is_named(sources: Path) -> None:
+    with open(sources / FOLDER / "flickr8ktest.txt", "a") as file:
+        file.write("11_aa\n")
+    with pytest.raises(InputError, match=r"flickr8ktest\.txt: image 11 stands in a list already \(train\)"):
+        split_of(sources)
+
+
+def test_all_mistakes_of_a_languages_files_are_listed(sources: Path) -> None:
     for kind, line in {
-        "enc": "no caption here",
+        "zhmtest": "no caption here",
         "zhc": "11_aa.jpg#zhg#0 other kind",
         "zhg": "11_aa.jpg#zhg#4 two",
     }.items():
@@ -77,26 +100,25 @@ def test_all_mistakes_of_all_files_are_listed(sources: Path) -> None:
             file.write(line + "\n")
     content = (sources / _text("zhb")).read_text().split("\n")
     (sources / _text("zhb")).write_text("\n".join(content[2:]))
-    (sources / JAPANESE).unlink()
-    with open(sources / FOLDER / "flickr8ktest.txt", "a") as file:
-        file.write("11_aa\n")
     with pytest.raises(InputError) as caught:
-        read_flickr8kcn(sources)
+        read_flickr8kcn(sources, "zh", split_of(sources))
     for part in (
-        "flickr8ktest.txt: image 11 stands in a list already (train)",
-        "enc.caption.txt: line 21: cannot be read: 'no caption here'",
+        "zhmtest.captions.txt: line 6: cannot be read: 'no caption here'",
         "zhc.caption.txt: line 21: cannot be read",
         "zhg.caption.txt: line 21: caption 4 a second time",
-        "zhb.caption.txt: 1 images of the official lists have not 5 captions, first 11 (4)",
-        "flickr_jp_all.txt: not there",
+        "zhb.caption.txt: 1 images of the split have not 5 captions, first 11 (4)",
     ):
         assert part in str(caught.value)
+    (sources / JAPANESE).unlink()
+    with pytest.raises(InputError, match=r"flickr_jp_all\.txt: not there"):
+        read_flickr8kcn(sources, "ja", split_of(sources))
+    assert len(read_flickr8kcn(sources, "en", split_of(sources))) == 15
 
 
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
 def test_the_published_files() -> None:
     assert MIRROR is not None
-    table = read_flickr8kcn(Path(MIRROR))
+    table = read_all(Path(MIRROR))
     counts = table.groupby(["language", "origin", "source_language", "split"]).size().to_dict()
     images = {"train": 6_000, "val": 1_000, "test": 1_000}
     everywhere = [

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.captions.mscoco import ENGLISH, JAPANESE, captioned_in_all, read_mscoco
+from pipeline.captions.drawn import drawn_split, given_split
+from pipeline.captions.mscoco import ENGLISH, JAPANESE, LANGUAGES, Images, read_images, read_mscoco
 from pipeline.captions.select import own_captions
-from pipeline.captions.split import drawn_split, given_split, with_split, write_split
+from pipeline.captions.split import read_split, whole_split, with_split, write_split
 from pipeline.captions.table import read_captions
 from pipeline.errors import InputError
 
@@ -37,8 +38,15 @@ def sources(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def read(sources: Path) -> pd.DataFrame:
-    return read_mscoco(sources, sources / published.COCO_CN)
+def images(sources: Path) -> Images:
+    return read_images(sources, sources / published.COCO_CN)
+
+
+def read(sources: Path, coco_cn: Path | None = None) -> pd.DataFrame:
+    """Captions of all images in all languages."""
+    given = coco_cn or sources / published.COCO_CN
+    split = dict.fromkeys(read_images(sources, given).captioned, "train")
+    return pd.concat(read_mscoco(sources, given, language, split) for language in LANGUAGES)
 
 
 def counts(table: pd.DataFrame) -> dict[tuple[str, str], int]:
@@ -48,24 +56,27 @@ def counts(table: pd.DataFrame) -> dict[tuple[str, str], int]:
 def test_captions_of_three_languages_by_image(sources: Path) -> None:
     table = read(sources)
     assert counts(table) == {("en", ""): 25, ("ja", ""): 15, ("zh", ""): 4, ("zh", "en"): 5}
-    assert list(dict.fromkeys(table["image"])) == list(IMAGES)
+    for _, of_language in table.groupby("language"):
+        assert list(of_language["image"]) == sorted(of_language["image"])
     assert set(table["origin"]) == {"human"} and set(table["split"]) == {"train"}
     nine = table[(table["image"] == NINE) & (table["source_language"] == "")]
     assert list(nine["caption"]) == [
         *(published.caption(NINE, language, number) for language in ("en", "ja") for number in range(5)),
         *(published.caption(NINE, "zh", number) for number in range(2)),
     ]
-    assert captioned_in_all(table) == {NINE, "COCO_train2014_000000000025"}
+    assert images(sources) == (list(IMAGES), {NINE, "COCO_train2014_000000000025"})
 
 
 def test_translations_are_no_captions_of_their_own(sources: Path) -> None:
     table = read(sources)
     chinese = own_captions(table[table["language"] == "zh"], "human")
     assert len(chinese) == 4 and set(chinese["source_language"]) == {""}
-    without = table[
-        ~((table["image"] == NINE) & (table["language"] == "zh") & (table["source_language"] == ""))
-    ]
-    assert NINE not in captioned_in_all(without)
+    folder = sources / "coco-cn"
+    folder.mkdir()
+    lines = {"human-written": "COCO_val2014_000000000042#0\t猫", "manually-translated": f"{NINE}#0\t狗"}
+    for kind, line in lines.items():
+        (folder / f"imageid.{kind}-caption.txt").write_text(line, encoding="utf-8")
+    assert read_images(sources, folder).in_all == set()
 
 
 @pytest.mark.parametrize("form", ["folder", "deep folder", "zip"])
@@ -77,7 +88,7 @@ def test_coco_cn_may_be_unpacked_or_packed_otherwise(sources: Path, form: str) -
     given = unpacked / "coco-cn-version1805v1.1" if form == "folder" else sources / "unpacked"
     if form == "zip":
         given = Path(shutil.make_archive(str(sources / "coco-cn"), "zip", given))
-    pd.testing.assert_frame_equal(read_mscoco(sources, given), expected)
+    pd.testing.assert_frame_equal(read(sources, given), expected)
 
 
 def _annotations(path: Path) -> dict[str, dict[str, list[dict[str, object]]]]:
@@ -92,15 +103,14 @@ def _rewrite(path: Path, contents: dict[str, dict[str, list[dict[str, object]]]]
 
 
 def test_neither_table_nor_split_depends_on_the_order_in_the_files(sources: Path) -> None:
-    expected = read(sources)
+    expected, drawable = read(sources), images(sources).in_all
     contents = _annotations(sources / ENGLISH)
     for content in contents.values():
         for listed in content.values():
             random.Random(1).shuffle(listed)
     _rewrite(sources / ENGLISH, dict(reversed(contents.items())))
-    table = read(sources)
-    pd.testing.assert_frame_equal(table, expected)
-    assert drawn_split(captioned_in_all(table), 1, 1, 7) == drawn_split(captioned_in_all(expected), 1, 1, 7)
+    pd.testing.assert_frame_equal(read(sources), expected)
+    assert drawn_split(images(sources).in_all, 1, 1, 7) == drawn_split(drawable, 1, 1, 7)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +127,7 @@ def test_variants_of_a_line_of_coco_cn(sources: Path, line: str) -> None:
     folder.mkdir()
     (folder / "imageid.human-written-caption.txt").write_text(line + "\n", encoding="utf-8", newline="")
     (folder / "imageid.manually-translated-caption.txt").write_text(f"{NINE}#0\t狗", encoding="utf-8")
-    table = read_mscoco(sources, folder)
+    table = read(sources, folder)
     own = table[(table["language"] == "zh") & (table["source_language"] == "")]
     assert own[["image", "caption"]].to_numpy().tolist() == [["COCO_val2014_000000000042", "一只猫"]]
 
@@ -131,7 +141,7 @@ def test_breaks_become_blanks_and_empty_captions_are_counted(
     _rewrite(sources / ENGLISH, contents)
     table = read(sources)
     assert table["caption"].iloc[0] == "A dog runs." and len(table) == 48
-    assert "1 of 49 captions have no text" in caplog.text
+    assert "1 of 25 captions have no text" in caplog.text
 
 
 def test_blank_lines_and_ids_without_text_in_coco_cn_are_no_captions(
@@ -142,9 +152,9 @@ def test_blank_lines_and_ids_without_text_in_coco_cn_are_no_captions(
     own = f"\ufeff{NINE}#0\t狗\n\n{NINE}#1\t \n\n"
     (folder / "imageid.human-written-caption.txt").write_text(own, encoding="utf-8")
     (folder / "imageid.manually-translated-caption.txt").write_text("\n")
-    table = read_mscoco(sources, folder)
+    table = read(sources, folder)
     assert counts(table) == {("en", ""): 25, ("ja", ""): 15, ("zh", ""): 1}
-    assert "1 of 42 captions have no text" in caplog.text
+    assert "1 of 2 captions have no text" in caplog.text
 
 
 def test_all_mistakes_of_all_files_are_listed(sources: Path) -> None:
@@ -161,7 +171,7 @@ def test_all_mistakes_of_all_files_are_listed(sources: Path) -> None:
     lines = ["COCO_val2014_000000000042#0\t猫", "no caption", "COCO_val2014_000000000099#0\t狗"]
     (folder / "imageid.human-written-caption.txt").write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(InputError) as caught:
-        read_mscoco(sources, folder)
+        read_images(sources, folder)
     for part in (
         "annotations_trainval2014.zip: holds no captions_train2014.json",
         "captions_val2014.json: 2 captions have not id, caption and image_id of a known image, first",
@@ -178,7 +188,7 @@ def test_missing_and_foreign_files_are_named(sources: Path, tmp_path: Path) -> N
     _rewrite(sources / ENGLISH, {"captions_train2014.json": {"images": []}, "captions_val2014.json": {}})
     (tmp_path / "coco-cn.tar.gz").write_bytes(b"no archive")
     with pytest.raises(InputError) as caught:
-        read_mscoco(sources, tmp_path / "coco-cn.tar.gz")
+        read_images(sources, tmp_path / "coco-cn.tar.gz")
     for part in (
         "yjcaptions26k.zip: not there",
         "captions_train2014.json: has no list `annotations`",
@@ -186,6 +196,34 @@ def test_missing_and_foreign_files_are_named(sources: Path, tmp_path: Path) -> N
         "coco-cn.tar.gz: cannot be read",
     ):
         assert part in str(caught.value)
+
+
+def test_a_language_needs_no_file_of_another_and_leaves_out_images_of_no_split(sources: Path) -> None:
+    (sources / ENGLISH).unlink()
+    (sources / published.COCO_CN).unlink()
+    table = read_mscoco(sources, None, "ja", {NINE: "val", "COCO_val2014_000000000042": "train"})
+    assert table[["image", "split"]].drop_duplicates().to_numpy().tolist() == [[NINE, "val"]]
+    assert list(table["caption"]) == [published.caption(NINE, "ja", number) for number in range(5)]
+    with pytest.raises(InputError, match="MSCOCO has no captions in 'de'; it has en, ja, zh"):
+        read_mscoco(sources, None, "de", {NINE: "train"})
+
+
+def test_captions_that_are_none_are_named_in_their_language_too(sources: Path) -> None:
+    contents = _annotations(sources / ENGLISH)
+    contents["annotations/captions_val2014.json"]["annotations"] += [{"image_id": 42, "id": 901}]
+    _rewrite(sources / ENGLISH, contents)
+    with pytest.raises(InputError, match=r"captions_val2014.json: 1 captions have not id, caption"):
+        read_mscoco(sources, None, "en", {NINE: "train"})
+
+
+def test_images_that_are_not_named_by_their_ids_are_told(sources: Path) -> None:
+    contents = _annotations(sources / ENGLISH)
+    contents["annotations/captions_val2014.json"]["images"][0]["file_name"] = "photograph.jpg"
+    _rewrite(sources / ENGLISH, contents)
+    with pytest.raises(
+        InputError, match=r"1 images' files are not named by their ids, first 42 \(photograph"
+    ):
+        images(sources)
 
 
 NAMES = st.sets(st.integers(0, 999_999).map(lambda number: f"COCO_train2014_{number:012d}"), min_size=2)
@@ -221,8 +259,10 @@ ELIGIBLE = [f"COCO_train2014_{number:012d}" for number in (9, 25, 30, 400)]
 def test_a_drawn_split_can_be_given_again(tmp_path: Path) -> None:
     split = drawn_split(ELIGIBLE, 2, 1, 3)
     path = tmp_path / "split.csv"
-    write_split(split, path)
+    whole = whole_split(ELIGIBLE, split)
+    write_split(whole, path)
     assert path.read_text().splitlines()[0] == "image,split"
+    assert read_split(path) == whole and set(whole) == set(ELIGIBLE)
     assert given_split({"test": path, "val": path}, ELIGIBLE) == split
 
 
@@ -264,64 +304,85 @@ def test_all_mistakes_of_both_lists_are_told(tmp_path: Path) -> None:
         given_split({"test": none, "val": val}, ELIGIBLE)
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pipeline", "captions", *map(str, arguments)]
+def run(stage: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pipeline", stage, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2])
 
 
-def test_the_stage_writes_captions_and_the_split_it_drew(tmp_path: Path) -> None:
+def test_the_stages_write_a_split_that_can_be_given_again_and_the_captions(tmp_path: Path) -> None:
     described = published.write_everything(tmp_path, dimension=4)
-    split, output = tmp_path / "made" / "split.csv", tmp_path / "made" / "captions.csv"
+    split, again = tmp_path / "made" / "split.csv", tmp_path / "again" / "split.csv"
     asked = ["--dataset", "mscoco", "--sources", tmp_path, "--coco-cn", described["coco_cn"]]
-    made = run(*asked, "--drawn", 8, "--split-output", split, "--output", output)
+    made = run("split", *asked, "--drawn", 8, "--output", split)
     assert made.returncode == 0, made.stderr
-    table, drawn = read_captions(output), pd.read_csv(split, dtype=str)
-    assert drawn["split"].tolist() == ["test"] * 8 + ["val"] * 8
-    of_image = dict(zip(table["image"], table["split"], strict=True))
-    assert len(of_image) == 60
-    assert {image: name for image, name in of_image.items() if name != "train"} == dict(
-        zip(drawn["image"], drawn["split"], strict=True)
-    )
-    again = tmp_path / "again"
-    lists = ["--test-images", split, "--val-images", split]
-    made = run(*asked, *lists, "--split-output", again / "split.csv", "--output", again / "captions.csv")
+    names = read_split(split)
+    assert pd.Series(names).value_counts().to_dict() == {"train": 44, "test": 8, "val": 8}
+    made = run("split", *asked, "--test-images", split, "--val-images", split, "--output", again)
     assert made.returncode == 0, made.stderr
-    assert (again / "split.csv").read_bytes() == split.read_bytes()
-    assert (again / "captions.csv").read_bytes() == output.read_bytes()
+    assert again.read_bytes() == split.read_bytes()
+    output = tmp_path / "made" / "ja.csv"
+    made = run("captions", *asked, "--language", "ja", "--split", split, "--output", output)
+    assert made.returncode == 0, made.stderr
+    table = read_captions(output)
+    assert set(table["language"]) == {"ja"} and table["image"].nunique() == 42
+    assert list(table["split"]) == [names[image] for image in table["image"]]
 
 
 def test_a_list_of_images_restricts_before_the_draw(tmp_path: Path) -> None:
     published.write_mscoco(tmp_path)
-    images = list(published.mscoco_images())[:10]
-    (tmp_path / "images.csv").write_text("\n".join(["image", *images]) + "\n")
+    listed = list(published.mscoco_images())[:10]
+    (tmp_path / "images.csv").write_text("\n".join(["image", *listed]) + "\n")
     asked = ["--dataset", "mscoco", "--sources", tmp_path, "--coco-cn", tmp_path / published.COCO_CN]
-    asked += ["--image-list", tmp_path / "images.csv", "--split-output", tmp_path / "split.csv"]
-    asked += ["--output", tmp_path / "captions.csv"]
-    made = run(*asked, "--drawn", 3)
+    asked += ["--image-list", tmp_path / "images.csv", "--output", tmp_path / "split.csv"]
+    made = run("split", *asked, "--drawn", 3)
     assert made.returncode == 0, made.stderr
-    table = read_captions(tmp_path / "captions.csv")
-    assert table.drop_duplicates("image")["split"].value_counts().to_dict() == {
-        "train": 4,
-        "test": 3,
-        "val": 3,
-    }
-    failed = run(*asked)
+    split = read_split(tmp_path / "split.csv")
+    assert list(split) == listed
+    assert pd.Series(split).value_counts().to_dict() == {"train": 4, "test": 3, "val": 3}
+    failed = run("split", *asked)
     assert failed.returncode == 1 and "there are only 10 to draw from" in failed.stderr
 
 
 def test_options_that_do_not_fit_are_told_together(tmp_path: Path) -> None:
-    made = run("--dataset", "mscoco", "--split", "multi30k", "--test-images", "x", "--output", tmp_path / "c")
+    made = run("split", "--dataset", "mscoco", "--lists", "multi30k", "--test-images", "x", "--output", "c")
     assert made.returncode == 1
     for part in (
         "--sources is needed",
         "--coco-cn is needed",
-        "--split-output is needed",
-        "--split is not for this data set",
+        "--lists is not for this data set",
         "--test-images and --val-images go together",
+    ):
+        assert part in made.stderr
+    asked = ["--dataset", "mscoco", "--language", "zh", "--table", "x", "--split", "y", "--output", "c"]
+    made = run("captions", *asked)
+    assert made.returncode == 1
+    for part in (
+        "--sources is needed",
+        "--table is not for this data set",
+        "--coco-cn is needed for Chinese",
     ):
         assert part in made.stderr
 
 
-def test_images_outside_the_split_are_for_training() -> None:
+def test_captions_of_images_outside_the_split_are_left_out() -> None:
     table = pd.DataFrame({"image": ["a", "b", "b", "c"], "split": "train"})
-    assert list(with_split(table, {"b": "val", "c": "test"})["split"]) == ["train", "val", "val", "test"]
+    assert list(with_split(table, {"b": "val", "c": "test"})["split"]) == ["val", "val", "test"]
+
+
+def test_all_that_is_wrong_with_a_split_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "split.csv"
+    path.write_text("image,split\na,train\nb,dev\na,val\n,test\nc\n")
+    with pytest.raises(InputError) as caught:
+        read_split(path)
+    for part in (
+        "has not an image and a split: 2 rows, first in row 5",
+        "split is not train, val or test: 2 rows, first in row 3",
+        "1 images stand in it more than once: a",
+    ):
+        assert part in str(caught.value)
+    for content, message in (("", "expected image, split"), ("image,split\n", "names no image")):
+        path.write_text(content)
+        with pytest.raises(InputError, match=message):
+            read_split(path)
+    with pytest.raises(InputError, match="is not there"):
+        read_split(tmp_path / "none.csv")

@@ -5,10 +5,13 @@ import gzip
 import os
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from pipeline.captions import flickr8k
 from pipeline.captions.multi30k import FOLDER, read_multi30k
+from pipeline.captions.official import multi30k_split
+from pipeline.captions.sources import Sources
 from pipeline.errors import InputError
 
 IMAGES = {"train": ["1.jpg", "2.jpg", "3.jpg"], "val": ["4.jpg"], "test": ["5.jpg"]}
@@ -43,9 +46,22 @@ def sources(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def split_of(folder: Path, lists: str) -> dict[str, str]:
+    sources = Sources(folder)
+    split = multi30k_split(sources, lists)
+    sources.check()
+    return split
+
+
+def read_all(folder: Path, lists: str) -> pd.DataFrame:
+    split = split_of(folder, lists)
+    return pd.concat(read_multi30k(folder, language, split) for language in ("en", "de", "fr", "cs"))
+
+
 def test_its_own_split(sources: Path) -> None:
-    table = read_multi30k(sources, "multi30k")
+    table = read_all(sources, "multi30k")
     assert len(table) == 5 * (5 + 5 + 1 + 1)
+    assert list(split_of(sources, "multi30k")) == ["1", "2", "3", "4", "5"]
     assert dict(zip(table["image"], table["split"], strict=True)) == {
         **dict.fromkeys("123", "train"),
         "4": "val",
@@ -59,27 +75,52 @@ def test_its_own_split(sources: Path) -> None:
 
 
 def test_the_split_of_flickr8k_keeps_its_images(sources: Path) -> None:
-    table = read_multi30k(sources, "flickr8k")
-    assert dict(zip(table["image"], table["split"], strict=True)) == {"1": "val", "2": "test", "5": "train"}
+    split = split_of(sources, "flickr8k")
+    assert split == {"1": "val", "2": "test", "5": "train"}
+    for language in ("en", "fr"):
+        table = read_multi30k(sources, language, split)
+        assert dict(zip(table["image"], table["split"], strict=True)) == split
 
 
-def test_all_mistakes_of_all_files_are_listed(sources: Path) -> None:
+def test_a_language_needs_no_file_of_another(sources: Path) -> None:
+    for path in (sources / FOLDER).rglob("*.*"):
+        if path.suffix == ".gz" and not path.name.endswith(".fr.gz"):
+            path.unlink()
+    assert len(read_multi30k(sources, "fr", split_of(sources, "multi30k"))) == 5
+    with pytest.raises(InputError, match=r"train\.1\.en\.gz: not there"):
+        read_multi30k(sources, "en", {"1": "train"})
+
+
+def test_a_language_without_captions_is_named_with_those_that_have_some(sources: Path) -> None:
+    with pytest.raises(InputError, match="Multi30K has no captions in 'it'; it has en, de, fr, cs"):
+        read_multi30k(sources, "it", {"1": "train"})
+
+
+def test_all_mistakes_of_the_lists_are_listed(sources: Path) -> None:
     data = sources / FOLDER
-    (data / "task1/raw/val.fr.gz").unlink()
+    _write(data / "task1/image_splits/val.txt", ["7.jpg"])
+    (data / "task2/image_splits/test_2016_images.txt").unlink()
+    with pytest.raises(InputError) as caught:
+        split_of(sources, "multi30k")
+    for part in ("val: tasks 1 and 2 list different images", "test_2016_images.txt: not there"):
+        assert part in str(caught.value)
+
+
+def test_all_mistakes_of_a_languages_files_are_listed(sources: Path) -> None:
+    data = sources / FOLDER
+    (data / "task2/raw/val.5.en.gz").unlink()
     (data / "task2/raw/train.1.en.gz").write_bytes(gzip.compress(b"only one\n"))
     (data / "task2/raw/train.2.en.gz").write_bytes(gzip.compress(b"one\n\nthree\n"))
     (data / "task2/raw/train.3.en.gz").write_bytes(gzip.compress(b"a longer text\n" * 9)[:-12])
     (data / "task2/raw/train.4.en.gz").write_bytes(gzip.compress(b"\xff\n\n\n"))
-    _write(data / "task1/image_splits/val.txt", ["7.jpg"])
     with pytest.raises(InputError) as caught:
-        read_multi30k(sources, "multi30k")
+        read_multi30k(sources, "en", split_of(sources, "multi30k"))
     for part in (
-        "val.fr.gz: not there",
+        "val.5.en.gz: not there",
         "train.1.en.gz: found 1 lines; its list has 3 images",
         "train.2.en.gz: 1 empty lines, first line 2",
         "train.3.en.gz: cannot be read",
         "train.4.en.gz: cannot be read",
-        "val: tasks 1 and 2 list different images",
     ):
         assert part in str(caught.value)
 
@@ -87,7 +128,7 @@ def test_all_mistakes_of_all_files_are_listed(sources: Path) -> None:
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
 def test_the_published_files() -> None:
     assert MIRROR is not None
-    table = read_multi30k(Path(MIRROR), "multi30k")
+    table = read_all(Path(MIRROR), "multi30k")
     counts = table.groupby(["split", "language"]).size().to_dict()
     images = {"train": 29_000, "val": 1_014, "test": 1_000}
     per_image = {"en": 5, "de": 5, "fr": 1, "cs": 1}
@@ -99,8 +140,7 @@ def test_the_published_files() -> None:
 @pytest.mark.skipif(not (MIRROR and PILOT), reason="MULTILINGUAL_MIRROR or MULTILINGUAL_PILOT is not set")
 def test_the_pilots_split_is_the_official_one() -> None:
     assert MIRROR and PILOT
-    table = read_multi30k(Path(MIRROR), "flickr8k")
-    split = dict(zip(table["image"], table["split"], strict=True))
+    split = split_of(Path(MIRROR), "flickr8k")
     assert len(split) == 7_391
     with open(Path(PILOT, "images.csv"), newline="") as file:
         pilot = {row["image"]: row["split"] for row in csv.DictReader(file)}

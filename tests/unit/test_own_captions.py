@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.captions.own import read_own, tenths
+from pipeline.captions.own import own_in, own_split, read_own, tenths
+from pipeline.captions.split import read_split
 from pipeline.captions.table import COLUMNS, read_captions
 from pipeline.errors import InputError
 
@@ -141,11 +142,44 @@ def test_the_stage_draws_a_split_and_says_so(tmp_path: Path) -> None:
         "image,language,caption",
         *(f"p/{number}.jpg,{x},Text" for number in range(20) for x in ("en", "tr")),
     ]
-    path, output = write(tmp_path / "own.csv", "\n".join(lines)), tmp_path / "captions.csv"
-    command = [sys.executable, "-m", "pipeline", "captions", "--dataset", "own", "--table", str(path)]
-    made = subprocess.run([*command, "--seed", "1", "--output", output], capture_output=True, text=True)
+    path, split, output = (
+        write(tmp_path / "own.csv", "\n".join(lines)),
+        tmp_path / "s.csv",
+        tmp_path / "tr.csv",
+    )
+    made = run("split", "--table", path, "--seed", 1, "--output", split)
     assert made.returncode == 0, made.stderr
     assert "2 test and 2 validation images of 20 are drawn with seed 1" in made.stderr
+    assert pd.Series(read_split(split)).value_counts().to_dict() == {"train": 16, "test": 2, "val": 2}
+    made = run("captions", "--table", path, "--language", "tr", "--split", split, "--output", output)
+    assert made.returncode == 0, made.stderr
     table = read_captions(output)
-    assert table["split"].value_counts().to_dict() == {"train": 32, "test": 4, "val": 4}
-    assert len(table.drop_duplicates(["image", "split"])) == 20
+    assert dict(zip(table["image"], table["split"], strict=True)) == read_split(split)
+    made = run("captions", "--table", path, "--language", "fr", "--split", split, "--output", output)
+    assert made.returncode == 1
+    assert "own.csv has no captions in 'fr'; it has en, tr" in made.stderr
+
+
+def run(stage: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pipeline", stage, "--dataset", "own", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_a_split_that_is_given_needs_no_table(tmp_path: Path) -> None:
+    given = write(tmp_path / "given.csv", "image,split\na,test\nb,train\nc,val\n")
+    listed = write(tmp_path / "images.csv", "image\na\nc\n")
+    made = run("split", "--given", given, "--image-list", listed, "--output", tmp_path / "split.csv")
+    assert made.returncode == 0, made.stderr
+    assert read_split(tmp_path / "split.csv") == {"a": "test", "c": "val"}
+    made = run("split", "--given", given, "--table", given, "--output", tmp_path / "split.csv")
+    assert made.returncode == 1
+    assert "--table or --given is needed, one of them" in made.stderr
+
+
+def test_a_split_of_the_table_is_kept_and_a_list_restricts_it(tmp_path: Path) -> None:
+    rows = ["a,en,Text,test", "b,en,Text,train", "c,en,Text,val", "d,en,Text,train"]
+    path = write(tmp_path / "own.csv", "\n".join(["image,language,caption,split", *rows]))
+    assert own_split(path, 0) == {"a": "test", "b": "train", "c": "val", "d": "train"}
+    listed = write(tmp_path / "images.csv", "image\nc\na\nb\n")
+    assert own_split(path, 0, listed) == {"a": "test", "b": "train", "c": "val"}
+    assert list(own_in(path, "en", own_split(path, 0, listed))["image"]) == ["a", "b", "c"]

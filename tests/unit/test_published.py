@@ -6,12 +6,15 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import pandas as pd
 import published
 import pytest
 from PIL import Image
 
-from pipeline.captions.mscoco import ENGLISH, JAPANESE, captioned_in_all, read_mscoco
+from pipeline.captions.mscoco import ENGLISH, JAPANESE, LANGUAGES, read_images, read_mscoco
 from pipeline.captions.multi30k import FOLDER, read_multi30k
+from pipeline.captions.official import multi30k_split
+from pipeline.captions.sources import Sources
 from pipeline.captions.tokenize import tokenizer
 
 
@@ -35,20 +38,20 @@ def test_they_stand_where_the_readers_look() -> None:
 
 
 def test_multi30k_has_sixty_images(folder: Path) -> None:
-    table = read_multi30k(folder, "multi30k")
-    assert table.drop_duplicates("image")["split"].value_counts().to_dict() == {
-        "train": 40,
-        "val": 10,
-        "test": 10,
-    }
-    assert table["language"].value_counts().to_dict() == {"en": 300, "de": 300, "fr": 60, "cs": 60}
+    split = multi30k_split(Sources(folder), "multi30k")
+    assert pd.Series(split).value_counts().to_dict() == {"train": 40, "val": 10, "test": 10}
+    counts = {language: len(read_multi30k(folder, language, split)) for language in ("en", "de", "fr", "cs")}
+    assert counts == {"en": 300, "de": 300, "fr": 60, "cs": 60}
 
 
 def test_mscoco_has_every_group_of_languages(folder: Path) -> None:
-    table = read_mscoco(folder, folder / published.COCO_CN)
+    found = read_images(folder, folder / published.COCO_CN)
+    split = dict.fromkeys(found.captioned, "train")
+    read = (read_mscoco(folder, folder / published.COCO_CN, language, split) for language in LANGUAGES)
+    table = pd.concat(read)
     groups = table.groupby("image")["language"].agg(lambda codes: " ".join(sorted(set(codes))))
     assert groups.value_counts().to_dict() == {"en ja zh": 34, "en zh": 9, "en": 9, "en ja": 8}
-    assert len(captioned_in_all(table)) == 34
+    assert len(found.in_all) == 34
     japanese = table["image"][table["language"] == "ja"]
     assert japanese.str.startswith("COCO_train2014_").all()
     assert table["image"].str.startswith("COCO_val2014_").any()

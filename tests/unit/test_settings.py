@@ -68,6 +68,16 @@ def test_contradictions_between_keys() -> None:
     assert "translated queries need a model of one language" in message
 
 
+def test_splits_that_cannot_be_are_told() -> None:
+    own = {"source": "own", "captions": "mine/{language}.csv", "images": "mine", "languages": ["en"]}
+    with pytest.raises(InputError) as caught:
+        load(scale="paper", datasets={"mine": own, "multi30k": {"split": "flickr30k"}})
+    assert "datasets.mine.captions: a file for each language needs `split`" in str(caught.value)
+    assert "datasets.multi30k.split: found 'flickr30k', expected multi30k or flickr8k" in str(caught.value)
+    given = load(datasets={"mine": {**own, "split": "mine/split.csv"}})
+    assert given["datasets"]["mine"]["split"] == "mine/split.csv"
+
+
 def test_sentence_vectors_need_a_branch_that_reads_them_and_human_captions() -> None:
     with pytest.raises(InputError) as caught:
         load(

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from pipeline.captions.flickr8k import read_flickr8kcn
-from pipeline.captions.sources import caption_table
+from pipeline.captions.official import flickr8k_split
+from pipeline.captions.sources import Sources, caption_table
 from pipeline.captions.table import write_captions
 from pipeline.errors import InputError
 from pipeline.translation.commands import add_commands
@@ -94,11 +95,14 @@ def _run(*arguments: object) -> None:
 
 
 def test_the_table_gathers_all_and_says_where_there_is_no_reference(tmp_path: Path) -> None:
-    write_captions(caption_table(ROWS), tmp_path / "captions.csv")
+    japanese = ("1", "test", "ja", "犬。", "human", "")
+    for language, rows in caption_table([*ROWS, japanese]).groupby("language"):
+        write_captions(rows, tmp_path / f"{language}.csv")
     for pair in ("en-ja", "en-zh"):
         _run(
             "translation-quality", "--source", "en", "--target", pair[3:], "--provider", "files",
-            "--captions", tmp_path / "captions.csv", "--scale", "pilot", "--dataset", "flickr8kcn",
+            "--captions", tmp_path / "en.csv", "--captions", tmp_path / f"{pair[3:]}.csv",
+            "--scale", "pilot", "--dataset", "flickr8kcn",
             "--output", tmp_path / f"{pair}.csv",
         )  # fmt: skip
     parts = [tmp_path / f"{pair}.csv" for pair in ("en-zh", "en-ja")]
@@ -116,7 +120,10 @@ def test_the_published_translations() -> None:
     assert MIRROR is not None
     task1 = multi30k_translations(Path(MIRROR))
     assert task1.groupby("target").size().to_dict() == {"de": 1000, "fr": 1000, "cs": 1000}
-    flickr = translations_in(read_flickr8kcn(Path(MIRROR)))
+    split = flickr8k_split(Sources(Path(MIRROR)))
+    flickr = translations_in(
+        pd.concat(read_flickr8kcn(Path(MIRROR), language, split) for language in ("en", "zh"))
+    )
     table = measured(flickr, "en", "zh").set_index("provider")
     assert table["sentences"].to_dict() == {"baidu": 5000, "google": 5000}
     assert 20 < table.loc["google", "chrF"] < table.loc["baidu", "chrF"] < 50

@@ -1,12 +1,66 @@
-# What the reading of captions takes.
+# What the split of a data set and the reading of its captions take.
+
+# Published files that a split, and the captions in a language, are read from: patterns of their names, by source.
+SPLIT_FILES = {
+    "multi30k": r"image_splits|flickr8k(train|val|test)[.]txt",
+    "flickr8kcn": r"flickr8k(train|val|test)[.]txt",
+    "mscoco": "",
+}
+CAPTION_FILES = {
+    "multi30k": {
+        language: rf"image_splits|[.]{language}[.]gz$"
+        for language in ("en", "de", "fr", "cs")
+    },
+    "flickr8kcn": {"en": "flickr8kenc", "zh": "flickr8kzh", "ja": "flickr_jp"},
+    "mscoco": {"en": "annotations", "ja": "yjcaptions"},
+}
 
 
-def caption_options(wildcards):
-    """Arguments of `captions` that belong to a data set's source."""
+def files_named(data, pattern):
+    """A data set's published text files whose names hold a pattern."""
+    return [path for path in published_texts(data) if re.search(pattern, path)]
+
+
+def split_files(wildcards):
+    """Published files that a data set's split is read from, or the user's own file."""
+    data = DATASETS[wildcards.dataset]
+    if data["source"] == "own":
+        return data.get("split", data["captions"])
+    return files_named(data, SPLIT_FILES[data["source"]])
+
+
+def caption_files(wildcards):
+    """Published files that the captions in a language are read from, or the user's own table."""
+    data = DATASETS[wildcards.dataset]
+    if data["source"] == "own":
+        return own_table(wildcards)
+    pattern = CAPTION_FILES[data["source"]].get(wildcards.language)
+    return files_named(data, pattern) if pattern else []
+
+
+def own_table(wildcards):
+    """The user's own table of captions, one of each language where its name says so."""
+    named = DATASETS[wildcards.dataset]["captions"]
+    return named.replace("{language}", wildcards.language)
+
+
+def split_lists(wildcards):
+    """Lists of images that decide a split, beside the published files."""
+    data = DATASETS[wildcards.dataset]
+    paths = [
+        data.get("test_images"),
+        data.get("val_images"),
+        SETTINGS["images"]["list"],
+    ]
+    return [path for path in paths if path]
+
+
+def split_options(wildcards):
+    """Arguments of `split` that belong to a data set's source."""
     data = DATASETS[wildcards.dataset]
     listed = data.get("test_images") is not None  # then nothing is drawn
     options = {
-        "multi30k": {"sources": "work/sources", "split": data.get("split")},
+        "multi30k": {"sources": "work/sources", "lists": data.get("split")},
         "flickr8kcn": {"sources": "work/sources"},
         "mscoco": {
             "sources": "work/sources",
@@ -15,26 +69,58 @@ def caption_options(wildcards):
             "test-images": data.get("test_images"),
             "val-images": data.get("val_images"),
         },
-        "own": {"table": data.get("captions"), "seed": data.get("draw_seed", 0)},
+        "own": (
+            {"given": data["split"]}
+            if "split" in data
+            else {"table": data.get("captions"), "seed": data.get("draw_seed", 0)}
+        ),
     }[data["source"]]
     options["image-list"] = SETTINGS["images"]["list"]
     return [f"--{name}={value}" for name, value in options.items() if value is not None]
 
 
-def coco_cn(wildcards):
+def caption_options(wildcards):
+    """Arguments of `captions` that belong to a data set's source."""
+    data = DATASETS[wildcards.dataset]
+    own = data["source"] == "own"
+    return f"--table={own_table(wildcards)}" if own else "--sources=work/sources"
+
+
+def coco_cn():
     """COCO-CN as it was given: its archive, alone or alone in a folder, or its folder."""
     path = requested("coco_cn")
     found = archives_at(path)
     return found[0] if len(found) == 1 else path
 
 
-def caption_code(wildcards):
-    """Digest of the code that reads a data set's captions."""
-    return code.digest(f"captions-{DATASETS[wildcards.dataset]['source']}")
+def coco_cn_of_split(wildcards):
+    """COCO-CN as an input list, of MSCOCO alone: its test images have captions in all languages."""
+    return [coco_cn()] if DATASETS[wildcards.dataset]["source"] == "mscoco" else []
 
 
-def caption_lists(wildcards):
-    """Files beside the published ones that decide a data set's captions and splits."""
-    data = DATASETS[wildcards.dataset]
-    paths = [data.get(key) for key in ("captions", "test_images", "val_images")]
-    return [path for path in [*paths, SETTINGS["images"]["list"]] if path]
+def coco_cn_of_captions(wildcards):
+    """COCO-CN as an input list, of MSCOCO's Chinese captions alone."""
+    return coco_cn_of_split(wildcards) if wildcards.language == "zh" else []
+
+
+def coco_cn_option(wildcards, input):
+    """The argument that names COCO-CN.
+
+    Apart from all others: Snakemake does not rerun for a param that is made of the input.
+    """
+    return [f"--coco-cn={path}" for path in input.coco_cn]
+
+
+def reading_code(stage, wildcards):
+    """Digest of the code of a stage that reads what a data set's source published."""
+    return code.digest(f"{stage}-{DATASETS[wildcards.dataset]['source']}")
+
+
+def caption_tables(dataset):
+    """The caption tables of a data set, in the order of its languages."""
+    return expand(
+        "work/{scale}/{dataset}/captions/{language}.csv",
+        scale=SCALE,
+        dataset=dataset,
+        language=DATASETS[dataset]["languages"],
+    )

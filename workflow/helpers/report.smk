@@ -27,6 +27,17 @@ def reported_datasets():
     ]
 
 
+def reported_captions():
+    """Caption tables of the data sets that the report's tables evaluate on, by data set and language."""
+    return {
+        f"{dataset} {language}": path
+        for dataset in reported_datasets()
+        for language, path in zip(
+            DATASETS[dataset]["languages"], caption_tables(dataset)
+        )
+    }
+
+
 # The data set whose test images each figure of the MULE paper shows.
 FIGURES = {"3": "multi30k", "4": "mscoco"}
 

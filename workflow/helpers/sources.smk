@@ -51,11 +51,6 @@ def published_texts(data):
     return source_files(*TEXTS[data["source"]], *split)
 
 
-def published_captions(wildcards):
-    """Text files that a data set's captions are read from."""
-    return published_texts(DATASETS[wildcards.dataset])
-
-
 def how_to_ask(key):
     """What to do to get data that are given on request only."""
     row = SOURCES[REQUESTED[key]]
@@ -164,3 +159,9 @@ def public_files():
     if SCALE != "demo" and not SETTINGS["translation"]["dictionaries"]:
         files += in_every_language(DICTIONARIES, languages)
     return sorted(set(files))
+
+
+# What the demo's pictures, its captions and its dictionaries are made of, beside the grammars of its languages.
+DEMO_CONCEPTS = "pipeline/sources/demo/data/concepts.yaml"
+DEMO_DATASETS = "pipeline/sources/demo/data/datasets.yaml"
+DEMO_GRAMMAR = "pipeline/sources/demo/data/languages/{language}.yaml"

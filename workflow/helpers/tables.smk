@@ -28,11 +28,9 @@ def evaluations(wildcards):
     return found
 
 
-def counted_captions(wildcards):
-    """Caption tables that MULE's Table 1 counts."""
-    return expand(
-        "work/{scale}/{dataset}/captions.csv", scale=SCALE, dataset=STAND_INS.values()
-    )
+def counted_captions():
+    """Caption tables that MULE's Table 1 counts, by the names that its data sets have in the paper."""
+    return {name: caption_tables(dataset) for name, dataset in STAND_INS.items()}
 
 
 def overlapping_text(wildcards):

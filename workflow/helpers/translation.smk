@@ -70,9 +70,10 @@ def input_options(wildcards, input):
     Apart from all others: Snakemake does not rerun for a param that is made of the input.
     """
     return [
-        f"{option}={input[name]}"
+        f"{option}={path}"
         for name, option in INPUT_OPTIONS.items()
         if name in input.keys()
+        for path in ([input[name]] if isinstance(input[name], str) else input[name])
     ]
 
 
@@ -80,7 +81,7 @@ def translation_inputs(wildcards):
     """Files that the translation of a data set's captions reads, by name."""
     folder = f"work/{wildcards.scale}/{wildcards.dataset}"
     if translated_by(wildcards) == "files":
-        return {"captions": f"{folder}/captions.csv"}
+        return {"captions": f"{folder}/captions/{wildcards.target}.csv"}
     sentences = f"{folder}/tokens/{wildcards.source}.csv"
     return {"sentences": sentences, **translator_inputs(wildcards)}
 
@@ -132,7 +133,9 @@ def human_translations(wildcards):
     if source == "multi30k":
         return {"task1": TASK_1}
     if source in ("demo", "flickr8kcn"):
-        return {"captions": f"work/{wildcards.scale}/{wildcards.dataset}/captions.csv"}
+        folder = f"work/{wildcards.scale}/{wildcards.dataset}/captions"
+        pair = wildcards.source, wildcards.target
+        return {"captions": [f"{folder}/{language}.csv" for language in pair]}
     return {}
 
 

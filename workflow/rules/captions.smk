@@ -1,47 +1,17 @@
-rule captions:
+# Which image is for what: the same whatever languages are configured, so that one more extracts no feature anew.
+rule split:
     input:
-        sources=published_captions,
-        lists=caption_lists,
+        sources=split_files,
+        coco_cn=coco_cn_of_split,
+        lists=split_lists,
     output:
-        "work/{scale}/{dataset}/captions.csv",
+        "work/{scale}/{dataset}/split.csv",
     log:
-        "work/logs/{scale}/{dataset}/captions.log",
+        "work/logs/{scale}/{dataset}/split.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/captions.tsv"
+        "work/logs/{scale}/{dataset}/split.tsv"
     wildcard_constraints:
-        dataset=datasets_from("multi30k", "flickr8kcn", "own"),
-    conda:
-        "../../envs/pipeline.yaml"
-    resources:
-        mem_mb=growing(2000),
-        runtime=10,
-        disk_mb=1000,
-        gpu=0,
-    params:
-        source=lambda wildcards: DATASETS[wildcards.dataset]["source"],
-        options=caption_options,
-        code=caption_code,
-    message:
-        "Reading the captions of {wildcards.dataset}"
-    shell:
-        "python -m pipeline captions --dataset {params.source} {params.options:q} --output {output:q} > {log:q} 2>&1"
-
-
-# The split that was drawn is an output, and can be given to another run as test_images and val_images.
-rule captions_mscoco:
-    input:
-        sources=published_captions,
-        coco_cn=coco_cn,
-        lists=caption_lists,
-    output:
-        captions="work/{scale}/{dataset}/captions.csv",
-        split="work/{scale}/{dataset}/split.csv",
-    log:
-        "work/logs/{scale}/{dataset}/captions.log",
-    benchmark:
-        "work/logs/{scale}/{dataset}/captions.tsv"
-    wildcard_constraints:
-        dataset=datasets_from("mscoco"),
+        dataset=datasets_from("multi30k", "flickr8kcn", "mscoco", "own"),
     conda:
         "../../envs/pipeline.yaml"
     resources:
@@ -50,18 +20,52 @@ rule captions_mscoco:
         disk_mb=1000,
         gpu=0,
     params:
-        options=caption_options,
-        code=code.digest("captions-mscoco"),
+        source=lambda wildcards: DATASETS[wildcards.dataset]["source"],
+        options=split_options,
+        coco_cn=coco_cn_option,
+        code=lambda wildcards: reading_code("split", wildcards),
     message:
-        "Reading the captions of {wildcards.dataset} and drawing its test and validation images"
+        "Saying which images of {wildcards.dataset} are for training, validation and testing"
     shell:
-        "python -m pipeline captions --dataset mscoco {params.options:q} --coco-cn {input.coco_cn:q} "
-        "--split-output {output.split:q} --output {output.captions:q} > {log:q} 2>&1"
+        "python -m pipeline split --dataset {params.source} {params.options:q} {params.coco_cn:q} "
+        "--output {output:q} > {log:q} 2>&1"
+
+
+rule captions:
+    input:
+        split="work/{scale}/{dataset}/split.csv",
+        sources=caption_files,
+        coco_cn=coco_cn_of_captions,
+    output:
+        "work/{scale}/{dataset}/captions/{language}.csv",
+    log:
+        "work/logs/{scale}/{dataset}/captions-{language}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/captions-{language}.tsv"
+    wildcard_constraints:
+        dataset=datasets_from("multi30k", "flickr8kcn", "mscoco", "own"),
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=10,
+        disk_mb=1000,
+        gpu=0,
+    params:
+        source=lambda wildcards: DATASETS[wildcards.dataset]["source"],
+        options=caption_options,
+        coco_cn=coco_cn_option,
+        code=lambda wildcards: reading_code("captions", wildcards),
+    message:
+        "Reading the captions of {wildcards.dataset} in {wildcards.language}"
+    shell:
+        "python -m pipeline captions --dataset {params.source} --language {wildcards.language} "
+        "--split {input.split:q} {params.options:q} {params.coco_cn:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule tokenize:
     input:
-        "work/{scale}/{dataset}/captions.csv",
+        "work/{scale}/{dataset}/captions/{language}.csv",
     output:
         "work/{scale}/{dataset}/tokens/{language}.csv",
     log:

@@ -4,7 +4,7 @@
 
 rule find_images:
     input:
-        captions="work/{scale}/{dataset}/captions.csv",
+        split="work/{scale}/{dataset}/split.csv",
         images=image_folder,
     output:
         "work/{scale}/{dataset}/images.csv",
@@ -25,7 +25,7 @@ rule find_images:
     message:
         "Finding the images of {wildcards.dataset}"
     shell:
-        "python -m pipeline find-images --images {input.images:q} --captions {input.captions:q} {params.ask:q} "
+        "python -m pipeline find-images --images {input.images:q} --split {input.split:q} {params.ask:q} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -106,7 +106,7 @@ rule features:
 
 rule bring_features:
     input:
-        captions="work/{scale}/{dataset}/captions.csv",
+        split="work/{scale}/{dataset}/split.csv",
         features=lambda wildcards: FEATURE_SETS[wildcards.set]["brought"],
     output:
         "work/{scale}/{dataset}/features{set}.h5",
@@ -129,5 +129,5 @@ rule bring_features:
     message:
         "Checking the ready-made features{wildcards.set} of {wildcards.dataset}"
     shell:
-        "python -m pipeline bring-features --features {input.features:q} --captions {input.captions:q} "
+        "python -m pipeline bring-features --features {input.features:q} --split {input.split:q} "
         "--settings {params.settings:q} --output {output:q} > {log:q} 2>&1"

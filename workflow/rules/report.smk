@@ -73,11 +73,7 @@ rule report:
         claim_comparisons="results/comparison/claims.csv",
         figures=reported_figures,
         curves=reported_curves,
-        captions=expand(
-            "work/{scale}/{dataset}/captions.csv",
-            scale=SCALE,
-            dataset=reported_datasets(),
-        ),
+        captions=list(reported_captions().values()),
         sources="workflow/sources.csv",
         templates=TEMPLATES,
     output:
@@ -96,9 +92,7 @@ rule report:
             f"{name}={path}"
             for name, path in zip(SETTINGS["report"], input.comparisons)
         ],
-        captions=lambda wildcards, input: [
-            f"{name}={path}" for name, path in zip(reported_datasets(), input.captions)
-        ],
+        captions=[f"{name}={path}" for name, path in reported_captions().items()],
         code=code.digest("report"),
     message:
         "Writing {output}"

@@ -52,8 +52,11 @@ rule unpack:
 
 
 rule demo:
+    input:
+        DEMO_CONCEPTS,
+        DEMO_DATASETS,
     output:
-        captions="work/{scale}/{dataset}/captions.csv",
+        split="work/{scale}/{dataset}/split.csv",
         images=directory("work/{scale}/{dataset}/images"),
     log:
         "work/logs/{scale}/{dataset}/demo.log",
@@ -73,20 +76,25 @@ rule demo:
         seed=SETTINGS["sources"]["seed"],
         code=code.digest("demo"),
     message:
-        "Drawing the demo's {wildcards.dataset} and writing its captions"
+        "Drawing the demo's {wildcards.dataset}"
     shell:
         "python -m pipeline demo --dataset {wildcards.dataset} --seed {params.seed} --scenes {params.scenes} "
-        "--images-out {output.images:q} --captions {output.captions:q} > {log:q} 2>&1"
+        "--images-out {output.images:q} --split {output.split:q} > {log:q} 2>&1"
 
 
-rule demo_dictionaries:
+rule demo_captions:
+    input:
+        DEMO_CONCEPTS,
+        DEMO_DATASETS,
+        DEMO_GRAMMAR,
     output:
-        expand(
-            "work/demo/dictionaries/en-{language}.txt",
-            language=["de", "fr", "cs", "zh", "ja"],
-        ),
+        "work/{scale}/{dataset}/captions/{language}.csv",
     log:
-        "work/logs/demo/dictionaries.log",
+        "work/logs/{scale}/{dataset}/captions-{language}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/captions-{language}.tsv"
+    wildcard_constraints:
+        dataset=datasets_from("demo"),
     conda:
         "../../envs/pipeline.yaml"
     resources:
@@ -95,9 +103,35 @@ rule demo_dictionaries:
         disk_mb=100,
         gpu=0,
     params:
-        folder=lambda wildcards, output: os.path.dirname(output[0]),
-        code=code.digest("demo"),
+        scenes=SETTINGS["sources"]["scenes"],
+        seed=SETTINGS["sources"]["seed"],
+        code=code.digest("demo-captions"),
     message:
-        "Writing the demo's bilingual dictionaries"
+        "Writing the demo's captions of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline demo-dictionaries --output {params.folder:q} > {log:q} 2>&1"
+        "python -m pipeline demo-captions --dataset {wildcards.dataset} --language {wildcards.language} "
+        "--seed {params.seed} --scenes {params.scenes} --output {output:q} > {log:q} 2>&1"
+
+
+rule demo_dictionary:
+    input:
+        DEMO_CONCEPTS,
+        DEMO_GRAMMAR.format(language="en"),
+        DEMO_GRAMMAR,
+    output:
+        "work/demo/dictionaries/en-{language}.txt",
+    log:
+        "work/logs/demo/dictionary-{language}.log",
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+        disk_mb=100,
+        gpu=0,
+    params:
+        code=code.digest("demo-dictionary"),
+    message:
+        "Writing the demo's bilingual dictionary of English and {wildcards.language}"
+    shell:
+        "python -m pipeline demo-dictionary --language {wildcards.language} --output {output:q} > {log:q} 2>&1"

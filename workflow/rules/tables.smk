@@ -31,7 +31,7 @@ rule tabulate:
 
 rule count_captions:
     input:
-        captions=counted_captions,
+        captions=[path for paths in counted_captions().values() for path in paths],
         papers="pipeline/tables/papers.csv",
     output:
         table="results/table1.csv",
@@ -42,8 +42,10 @@ rule count_captions:
     conda:
         "../../envs/pipeline.yaml"
     params:
-        captions=lambda wildcards, input: [
-            f"{name}={path}" for name, path in zip(STAND_INS, input.captions)
+        captions=[
+            f"{name}={path}"
+            for name, paths in counted_captions().items()
+            for path in paths
         ],
         settings=as_json(configuration.count_settings(SETTINGS)),
         code=code.digest("count-captions"),

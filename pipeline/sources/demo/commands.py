@@ -4,36 +4,45 @@ import argparse
 from pathlib import Path
 
 _DATASETS = ("multi30k", "mscoco")
-_DICTIONARIES = ("de", "fr", "cs", "zh", "ja")
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `demo` and `demo-dictionaries`."""
-    demo = subparsers.add_parser("demo", help="draw a demo data set and write its captions")
-    demo.add_argument(
-        "--dataset", required=True, choices=_DATASETS, help="whose languages and splits it takes"
-    )
-    demo.add_argument("--seed", type=int, default=0, help="the same seed gives the same bytes")
-    demo.add_argument("--scenes", type=int, default=900, help="number of images in all three splits")
+    """Add `demo`, `demo-captions` and `demo-dictionary`."""
+    demo = subparsers.add_parser("demo", help="draw the pictures of a demo data set")
+    captions = subparsers.add_parser("demo-captions", help="write a demo data set's captions in a language")
+    for parser in (demo, captions):
+        parser.add_argument("--dataset", required=True, choices=_DATASETS, help="whose splits it takes")
+        parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same bytes")
+        parser.add_argument("--scenes", type=int, default=900, help="number of images in all three splits")
     demo.add_argument("--images-out", type=Path, required=True, help="folder for the JPEG images")
-    demo.add_argument("--captions", type=Path, required=True, help="caption table to write")
+    demo.add_argument("--split", type=Path, required=True, help="CSV to write: columns image and split")
     demo.set_defaults(run=_demo)
+    captions.add_argument("--language", required=True, help="ISO 639-1 code, one that has a grammar")
+    captions.add_argument("--output", type=Path, required=True, help="caption table to write")
+    captions.set_defaults(run=_demo_captions)
     words = subparsers.add_parser(
-        "demo-dictionaries", help="write bilingual dictionaries of the demo's words"
+        "demo-dictionary", help="write a bilingual dictionary of the demo's words, with English"
     )
-    words.add_argument("--output", type=Path, required=True, help="folder for en-XX.txt, in MUSE's format")
-    words.set_defaults(run=_demo_dictionaries)
+    words.add_argument("--language", required=True, help="ISO 639-1 code, one that has a grammar")
+    words.add_argument("--output", type=Path, required=True, help="en-XX.txt, in MUSE's format")
+    words.set_defaults(run=_demo_dictionary)
 
 
 def _demo(arguments: argparse.Namespace) -> None:
-    from pipeline.sources.demo.datasets import make_dataset
+    from pipeline.sources.demo.pictures import draw_pictures
 
-    make_dataset(
-        arguments.dataset, arguments.seed, arguments.scenes, arguments.images_out, arguments.captions
+    draw_pictures(arguments.dataset, arguments.seed, arguments.scenes, arguments.images_out, arguments.split)
+
+
+def _demo_captions(arguments: argparse.Namespace) -> None:
+    from pipeline.sources.demo.sentences import write_demo_captions
+
+    write_demo_captions(
+        arguments.dataset, arguments.language, arguments.seed, arguments.scenes, arguments.output
     )
 
 
-def _demo_dictionaries(arguments: argparse.Namespace) -> None:
-    from pipeline.sources.demo.dictionaries import write_dictionaries
+def _demo_dictionary(arguments: argparse.Namespace) -> None:
+    from pipeline.sources.demo.dictionaries import write_dictionary
 
-    write_dictionaries(arguments.output, list(_DICTIONARIES))
+    write_dictionary(arguments.output, arguments.language)

@@ -10,12 +10,11 @@ from pipeline.sources.demo.grammar import Features, Language, language
 Pairs = list[tuple[str, str]]
 
 
-def write_dictionaries(folder: Path, targets: list[str], source: str = "en") -> None:
-    """Write `source-target.txt` for each target: one lower-cased pair of single words a line."""
-    for target in targets:
-        lines = [f"{first} {second}\n" for first, second in pairs(language(source), language(target))]
-        with written_beside(folder / f"{source}-{target}.txt") as temporary:
-            temporary.write_text("".join(lines), encoding="utf-8")
+def write_dictionary(path: Path, target: str, source: str = "en") -> None:
+    """Write the dictionary of a pair of languages: one lower-cased pair of single words a line."""
+    lines = [f"{first} {second}\n" for first, second in pairs(language(source), language(target))]
+    with written_beside(path) as temporary:
+        temporary.write_text("".join(lines), encoding="utf-8")
 
 
 def pairs(source: Language, target: Language) -> Pairs:

@@ -1,0 +1,291 @@
+"""What a change costs: which stages run again after which edit, as docs/changes.md tells.
+
+A small project is made once; each edit is made in a copy of it, and a dry run asked what would run.
+`WRITE_CHANGES=1 python -m pytest tests/integration/test_changes.py` writes the table of the page anew.
+"""
+
+import os
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pytest
+from PIL import Image
+from project import ROOT, Project, copied
+
+from pipeline.settings import overlaid
+
+pytestmark = pytest.mark.integration
+
+PAGE = ROOT / "docs" / "changes.md"
+BEGIN, END = "<!-- written by tests/integration/test_changes.py -->\n", "<!-- end -->\n"
+
+ROWS = [
+    {"row": 1, "method": "EmbN", "experiment": "embn"},
+    {"row": 2, "method": "PARALLEL-EmbN", "experiment": "parallel-embn-2"},
+    {"row": 3, "method": "MULE full", "experiment": "mule-full"},
+    {"row": 4, "method": "EmbN, translated queries", "experiment": "embn-en", "queries": "translated"},
+    {"row": 5, "method": "MULE full, augmented", "experiment": "mule-full-augmented"},
+]
+OWN = [{"row": 1, "method": "PARALLEL-EmbN", "experiment": "parallel-embn"}]
+BASE: dict[str, Any] = {
+    "scale": "demo",
+    "sources": {"scenes": 36},
+    "datasets": {
+        "multi30k": {"languages": ["en", "de"]},
+        "shapes": {
+            "source": "own",
+            "captions": "mine/captions.csv",
+            "images": "mine/images",
+            "languages": ["en", "sw"],
+        },
+    },
+    "tables": {
+        "small": {"columns": {"multi30k": ["en", "de"]}, "rows": ROWS},
+        "own": {"columns": {"shapes": ["en", "sw"]}, "rows": OWN},
+    },
+}
+TARGETS = ["results/small.csv", "results/own.csv"]
+
+# The rules in the order that the data walks.
+WALKED = ["demo", "demo_captions", "demo_dictionary", "split", "captions", "find_images", "extract_features"]
+WALKED += ["features", "tokenize", "translate", "words", "pretrain", "train", "evaluate", "tabulate"]
+
+TRAINED = {"train", "evaluate", "tabulate"}
+PRETRAINED = {"pretrain", *TRAINED}
+READ = {"tokenize", "words", *PRETRAINED}
+EXTRACTED = {"extract_features", "features", *TRAINED}
+
+
+class Edit(NamedTuple):
+    """An edit, how it is made, and the rules that must run again, no more and no fewer; `also`: a target."""
+
+    what: str
+    make: Callable[[Project], None]
+    reruns: set[str]
+    also: tuple[str, ...] = ()
+
+
+def configure(**settings: Any) -> Callable[[Project], None]:
+    return lambda project: project.configure(**overlaid(BASE, settings))
+
+
+def replace(file: str, old: str, new: str) -> Callable[[Project], None]:
+    return lambda project: project.edit(file, old, new)
+
+
+def touch(file: str) -> Callable[[Project], None]:
+    return lambda project: (project.folder / file).touch()
+
+
+def paint(file: str) -> Callable[[Project], None]:
+    return lambda project: Image.new("RGB", (90, 80), "white").save(project.folder / "mine/images" / file)
+
+
+def experiment(name: str, **settings: Any) -> Callable[[Project], None]:
+    return configure(experiments={name: {"settings": settings}})
+
+
+CONFIGURATION = [
+    Edit(
+        "`training.epochs` of the experiment mule-full",
+        experiment("mule-full", training={"epochs": 2}),
+        TRAINED,
+    ),
+    Edit("`triplets.margin`", configure(triplets={"margin": 0.1}), PRETRAINED),
+    Edit("`neighborhood.weight`", configure(neighborhood={"weight": 2.0}), TRAINED),
+    Edit("`pretraining.epochs`", configure(pretraining={"epochs": 2}), PRETRAINED),
+    Edit("`seeds`: one more", configure(seeds=[0, 1]), PRETRAINED),
+    Edit("`words.tokens`", configure(words={"tokens": 3000}), {"words", *PRETRAINED}),
+    Edit("`images.crop`", configure(images={"crop": 56}), EXTRACTED),
+    Edit("`images.batch`", configure(images={"batch": 2}), set()),
+    Edit("`images.shards`", configure(images={"shards": 2}), set()),
+    Edit("`translation.limits`", configure(translation={"limits": {"timeout": 30}}), set()),
+]
+MODULES = [
+    Edit(
+        "`models/losses.py`: a comment",
+        replace("pipeline/models/losses.py", "zeros count.", "they count."),
+        set(),
+    ),
+    Edit(
+        "`models/losses.py`: code",
+        replace("pipeline/models/losses.py", ".clamp(min=0).mean()", ".clamp(min=0).square().mean()"),
+        PRETRAINED,
+    ),
+    Edit(
+        "`retrieval/ranks.py`: code",
+        replace("pipeline/retrieval/ranks.py", "similarity > right", "similarity >= right"),
+        {"evaluate", "tabulate"},
+    ),
+    Edit(
+        "`retrieval/recall.py`: code",
+        replace("pipeline/retrieval/recall.py", "ranks <= k", "ranks < k"),
+        {"evaluate", "tabulate"},
+    ),
+    Edit(
+        "`tables/tabulate.py`: code",
+        replace("pipeline/tables/tabulate.py", "import ", "import sys, "),
+        {"tabulate"},
+    ),
+    Edit(
+        "`images/crops.py`: code",
+        replace("pipeline/images/crops.py", "antialias=True", "antialias=False"),
+        EXTRACTED,
+    ),
+    Edit(
+        "`captions/tokenize.py`: code",
+        replace("pipeline/captions/tokenize.py", "escape=False", "escape=True"),
+        {"translate", *READ},
+    ),
+    Edit(
+        "`sources/demo/grammar.py`: code",
+        replace("pipeline/sources/demo/grammar.py", "from random import Random", "import random"),
+        {"demo_captions", "demo_dictionary", "translate", *READ},
+    ),
+    Edit(
+        "`sources/demo/drawing.py`: code",
+        replace("pipeline/sources/demo/drawing.py", "_GLYPH = 240", "_GLYPH = 200"),
+        {"demo", "find_images", *EXTRACTED},
+    ),
+]
+DATA = [
+    Edit(
+        "the demo's grammar of German",
+        replace("pipeline/sources/demo/data/languages/de.yaml", "zu sehen", "zu erblicken"),
+        {"demo_captions", "demo_dictionary", "translate", *READ},
+    ),
+    Edit("a photograph of one's own, overwritten", paint("0.png"), set()),
+    Edit("a photograph of one's own, one more", paint("more.png"), {"find_images", *EXTRACTED}),
+    Edit(
+        "a caption in a table of one's own",
+        replace("mine/captions.csv", "a red square", "a crimson square"),
+        {"split", "captions", "find_images", "tokenize", "words", *EXTRACTED},
+    ),
+    Edit("no file at all", lambda project: None, set()),
+    Edit("the same table, touched without a change", touch("mine/captions.csv"), set()),
+    Edit(
+        "`pipeline/tables/papers.csv`", replace("pipeline/tables/papers.csv", "mule,", "Mule,"), {"tabulate"}
+    ),
+    Edit(
+        "`envs/pipeline.yaml`, without `--sdm conda`",
+        replace("envs/pipeline.yaml", "timm==", "timm>="),
+        set(),
+    ),
+]
+MORE = [
+    Edit(
+        "a language of the data set: French",
+        configure(datasets={"multi30k": {"languages": ["en", "de", "fr"]}}),
+        {"demo_captions", "demo_dictionary", "translate", *READ},
+    ),
+    Edit(
+        "a row of a table, with a model that no table has yet",
+        configure(tables={"small": {"rows": [*ROWS, {"row": 6, "method": "NC", "experiment": "mule-nc"}]}}),
+        TRAINED,
+    ),
+    Edit(
+        "a table of models that other tables have",
+        configure(tables={"another": {"columns": {"multi30k": ["en"]}, "rows": ROWS[:3]}}),
+        {"tabulate"},
+        ("results/another.csv",),
+    ),
+]
+EDITS = {
+    "Configuration": CONFIGURATION,
+    "A module of `pipeline/`": MODULES,
+    "A file": DATA,
+    "Something more": MORE,
+}
+
+
+ALL = [edit for edits in EDITS.values() for edit in edits]
+Jobs = dict[str, dict[str, int]]
+
+
+def write_own(folder: Path) -> None:
+    """Twelve images of one colour each, captioned in English and Swahili."""
+    (folder / "images").mkdir(parents=True)
+    lines = ["image,language,caption"]
+    for number in range(12):
+        english, swahili = [("red", "mwekundu"), ("green", "kijani"), ("blue", "bluu")][number % 3]
+        Image.new("RGB", (90, 80 + number), english).save(folder / "images" / f"{number}.png")
+        lines += [f"{number}.png,en,a {english} square", f"{number}.png,sw,mraba {swahili}"]
+    (folder / "captions.csv").write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project whose tables have been made."""
+    project = copied(tmp_path_factory.mktemp("project"))
+    write_own(project.folder / "mine")
+    project.configure(**BASE)
+    project.make(*TARGETS)
+    return project
+
+
+@pytest.fixture(scope="module")
+def found(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Jobs:
+    """Jobs by rule that each edit has run again."""
+    folder = tmp_path_factory.mktemp("edited")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        jobs = pool.map(lambda edit: would_run(project, folder, edit), ALL)
+        return {edit.what: of_edit for edit, of_edit in zip(ALL, jobs, strict=True)}
+
+
+def would_run(project: Project, folder: Path, edit: Edit) -> dict[str, int]:
+    """Jobs by rule that an edit has run again, in a copy of the project with the times of its files."""
+    copy = Project(shutil.copytree(project.folder, folder / str(ALL.index(edit))))
+    edit.make(copy)
+    return copy.would_run(*TARGETS, *edit.also)
+
+
+@pytest.mark.parametrize("edit", ALL, ids=lambda edit: edit.what)
+def test_an_edit_reruns_what_it_must_and_no_more(edit: Edit, found: Jobs) -> None:
+    assert set(found[edit.what]) == edit.reruns
+
+
+def test_the_documentation_has_what_was_found(found: Jobs) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    before, _, rest = page.partition(BEGIN)
+    written, _, after = rest.partition(END)
+    table = _table(found)
+    if os.environ.get("WRITE_CHANGES"):
+        PAGE.write_text(f"{before}{BEGIN}{table}{END}{after}", encoding="utf-8")
+    else:
+        assert written == table, "run this file with WRITE_CHANGES=1 and look at what changed"
+
+
+def _table(found: Jobs) -> str:
+    lines = []
+    for heading, edits in EDITS.items():
+        lines += ["", f"| {heading} | runs again |", "|---|---|"]
+        lines += [f"| {edit.what} | {_said(found[edit.what])} |" for edit in edits]
+    return "\n".join([*lines, "", ""])
+
+
+def _said(jobs: dict[str, int]) -> str:
+    return ", ".join(f"{rule} {jobs[rule]}" for rule in sorted(jobs, key=WALKED.index)) or "nothing"
+
+
+def test_a_language_more_extracts_nothing_and_leaves_models_that_do_not_use_it(
+    project: Project, found: Jobs
+) -> None:
+    work = project.folder / "work" / "demo"
+    features = [path for path in work.rglob("*") if path.name in ("split.csv", "images.csv", "features.h5")]
+    models = {path.parts[-3]: path for path in work.glob("multi30k/experiments/*/seed0/model.pt")}
+    assert len(features) == 6 and len(models) == 5
+    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in [*features, *models.values()]}
+    project.configure(**overlaid(BASE, {
+        "datasets": {"multi30k": {"languages": ["en", "de", "fr"]}},
+        "tables": {"small": {"columns": {"multi30k": ["en", "de", "fr"]}}},
+    }))  # fmt: skip
+    project.make(*TARGETS)
+    assert pd.read_csv(project.folder / "results" / "small.csv")["multi30k fr"].notna().any()
+    changed = {
+        path for path, state in before.items() if (path.stat().st_mtime_ns, path.read_bytes()) != state
+    }
+    assert changed == {models["mule-full"], models["mule-full-augmented"]}
