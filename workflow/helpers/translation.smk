@@ -30,6 +30,11 @@ def dictionary(wildcards):
     if SETTINGS["translation"]["dictionaries"]:
         return os.path.join(SETTINGS["translation"]["dictionaries"], f"en-{other}.txt")
     if SCALE == "demo":
+        if not Path(DEMO_GRAMMAR.format(language=other)).exists():
+            raise WorkflowError(
+                f"translation: the demo has no dictionary of English and {other!r}. Set translation.dictionaries "
+                f"to a folder with en-{other}.txt, or choose another provider for its pairs: translation.pairs"
+            )
         return f"work/demo/dictionaries/en-{other}.txt"
     return f"work/sources/dl.fbaipublicfiles.com/arrival/dictionaries/en-{other}.txt"
 
