@@ -114,28 +114,19 @@ def _lists(arguments: argparse.Namespace) -> "Split":
 
 
 def _mscoco_split(arguments: argparse.Namespace) -> "Split":
-    from pipeline.captions.drawn import drawn_split, given_split
-    from pipeline.captions.mscoco import read_images
-    from pipeline.captions.split import restricted, whole_split
+    from pipeline.captions.mscoco_split import mscoco_split
 
-    found = read_images(arguments.sources, arguments.coco_cn)
-    images = restricted(found.captioned, arguments.image_list)
-    drawable = found.in_all & set(images)
-    if arguments.test_images is None:
-        each = 1000 if arguments.drawn is None else arguments.drawn
-        chosen = drawn_split(drawable, each, each, arguments.seed or 0)
-    else:
-        chosen = given_split({"test": arguments.test_images, "val": arguments.val_images}, drawable)
-    return whole_split(images, chosen)
+    draw = 1000 if arguments.drawn is None else arguments.drawn, arguments.seed or 0
+    given = {"test": arguments.test_images, "val": arguments.val_images}
+    lists = {name: path for name, path in given.items() if path is not None}
+    return mscoco_split(arguments.sources, arguments.coco_cn, draw, lists, arguments.image_list)
 
 
 def _own_split(arguments: argparse.Namespace) -> "Split":
-    from pipeline.captions.own import own_split
-    from pipeline.captions.split import read_split, restricted
+    from pipeline.captions.own import own_given, own_split
 
     if arguments.given is not None:
-        split = read_split(arguments.given)
-        return {image: split[image] for image in restricted(split, arguments.image_list)}
+        return own_given(arguments.given, arguments.image_list)
     return own_split(arguments.table, arguments.seed or 0, arguments.image_list)
 
 

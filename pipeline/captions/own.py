@@ -12,7 +12,7 @@ import pandas as pd
 from pipeline.captions.drawn import drawn_split
 from pipeline.captions.languages import UNSPACED
 from pipeline.captions.sources import caption_table, known_language
-from pipeline.captions.split import Split, restricted, whole_split, with_split
+from pipeline.captions.split import Split, read_split, restricted, whole_split, with_split
 from pipeline.captions.table import COLUMNS, SPLITS
 from pipeline.errors import InputError, raise_together
 from pipeline.files import existing
@@ -68,6 +68,21 @@ def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
     given = dict(zip(captions["image"], captions["split"], strict=True))
     images = restricted(given, image_list)
     return whole_split(images, given if has_split else tenths(set(images), seed))
+
+
+def own_given(path: Path, image_list: Path | None = None) -> Split:
+    """The split of a user's file, whose images are named as in a table of captions: `a.jpg` is the image a.
+
+    Raises:
+        InputError: as `read_split` and `restricted`; two names are one image's; a split has no image.
+    """
+    given = read_split(path)
+    split = {_image(image): name for image, name in given.items()}
+    mistakes = [f"no image is in the split {name}" for name in SPLITS if name not in split.values()]
+    if len(split) < len(given):
+        mistakes.append(f"{len(given) - len(split)} images stand in it under more than one name")
+    raise_together(mistakes, f"{path}: not a split of images:")
+    return {image: split[image] for image in restricted(split, image_list)}
 
 
 def own_in(path: Path, language: str, split: Mapping[str, str]) -> pd.DataFrame:

@@ -331,12 +331,13 @@ def test_a_feature_file_that_another_process_writes(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, stage: Stage
 ) -> None:
     assert inputs.features
-    table = captions(tmp_path / "captions.csv", 12)
+    split = tmp_path / "split.csv"
+    split.write_text("image,split\n" + "".join(f"image{n},train\n" for n in range(12)))
     store = tmp_path / "features.h5"
     with h5py.File(store, "w") as file:
         file["features"] = np.ones((12, 3), np.float32)
         file.create_dataset("image", data=[f"image{n}" for n in range(12)], dtype=h5py.string_dtype())
-    arguments = ["bring-features", "--features", store, "--captions", table, "--settings", "{}"]
+    arguments = ["bring-features", "--features", store, "--split", split, "--settings", "{}"]
     arguments += ["--output", tmp_path / "brought.h5"]
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(store)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

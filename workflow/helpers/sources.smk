@@ -77,7 +77,9 @@ def requested(key):
     if key in missing:
         raise WorkflowError(
             "\n".join(
-                ["Some data of this scale cannot be downloaded:"]
+                [
+                    "Some data of this scale, not all for every table, cannot be downloaded:"
+                ]
                 + [f"  - {how_to_ask(other)}" for other in missing]
                 + [
                     "Meanwhile the target `downloads` fetches what is public, with this configuration."

@@ -22,9 +22,11 @@ def evaluations(wildcards):
     """Evaluations that a table's cells need."""
     found = evaluations_of([wildcards.table])
     if not found:
-        raise WorkflowError(
-            f"results/{wildcards.table}.csv: no data set of the configuration has its languages and experiments."
-        )
+        lacking = table_settings(wildcards)["left_out"]
+        why = lacking or [
+            "no data set of the configuration has its languages and experiments"
+        ]
+        raise WorkflowError(f"results/{wildcards.table}.csv: {'; '.join(why)}.")
     return found
 
 

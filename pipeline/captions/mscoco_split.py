@@ -1,0 +1,27 @@
+"""The split of MSCOCO 2014: test and validation images out of those captioned anew in all languages."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pipeline.captions.drawn import drawn_split, given_split
+from pipeline.captions.mscoco import read_images
+from pipeline.captions.split import Split, restricted, whole_split
+
+
+def mscoco_split(
+    sources: Path, coco_cn: Path, draw: tuple[int, int], lists: Mapping[str, Path], image_list: Path | None
+) -> Split:
+    """The split of all captioned images.
+
+    Args:
+        draw: images of test, and as many of val, and the seed; not looked at where `lists` gives both.
+
+    Raises:
+        InputError: as `read_images`, `restricted`, `drawn_split` and `given_split`.
+    """
+    found = read_images(sources, coco_cn)
+    images = restricted(found.captioned, image_list)
+    drawable = found.in_all & set(images)
+    each, seed = draw
+    chosen = given_split(lists, drawable) if lists else drawn_split(drawable, each, each, seed)
+    return whole_split(images, chosen)
