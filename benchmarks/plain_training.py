@@ -2,8 +2,9 @@
 
 A DataLoader draws one image after the other in Python and pads a batch's sentences to the longest of each
 language; every language passes the recurrent layer in a call of its own, over padding too; every loss term
-makes its own matrix of distances. It reads its weights from a `RetrievalModel`, so that losses and gradients
-can be compared with those of `pipeline.training`; it shares no computation with it.
+makes its own matrix of distances. Layers, image branch and gradient reversal are those of a `RetrievalModel`,
+so that losses and gradients can be compared with those of `pipeline.training`; batches, padding, last states,
+distances and losses are computed apart.
 """
 
 import itertools

@@ -74,7 +74,7 @@ MULTI30K = {
     "cs": Captions(1, 2.143, 0.349, 22_201, 1.085),
 }
 LONGEST = 40
-MODELS = {
+MODELS: dict[str, dict[str, Any]] = {
     "mule": {"languages": list(MULTI30K), "branches": "shared", "neighborhood": {"weight": 1.0},
              "classifier": {"weight": 1e-6, "weight_applied": "once"}},
     "embn": {"languages": ["en"], "branches": "shared", "neighborhood": None, "classifier": None},
@@ -168,11 +168,13 @@ def settings_of(name: str, arguments: argparse.Namespace) -> Settings:
     return {
         **MODELS[name],
         "model": {
+            "encoder": "embn", "word_vectors": "given", "similarity": "cosine",
             "universal": arguments.universal, "multimodal": 512, "recurrent": "lstm",
             "hidden": arguments.hidden, "image_hidden": 2048, "dropout": 0.5, "batch_norm_momentum": 0.1,
             "universal_mean": "words", "universal_layers": "separate",
         },
         "triplets": {"margin": 0.05, "hardest": 10, "distance": "euclidean"},
+        "ranking": None,
         "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.05},
         "words": {"regularization": 5e-7, "regularize_toward": "initial"},
         "training": {
@@ -210,7 +212,7 @@ def measure(name: str, arguments: argparse.Namespace) -> None:
     for _ in range(arguments.rounds):
         seconds["rate"].append(product_rate(arguments))
         for key, work in timed.items():
-            cost, wall = cost_of(lambda work=work: repeat(work, arguments.steps), arguments.device)
+            cost, wall = cost_of(functools.partial(repeat, work, arguments.steps), arguments.device)
             seconds[key].append(cost / arguments.steps)
             waited[key].append(wall / arguments.steps)
     rate, fast, plain = (statistics.median(seconds[key]) for key in ("rate", "fast", "plain"))
@@ -254,7 +256,7 @@ def wait(device: torch.device) -> None:
         torch.cuda.synchronize()
 
 
-def repeat(work: Callable[[], None], times: int) -> None:
+def repeat(work: Callable[[], object], times: int) -> None:
     """Do some work several times."""
     for _ in range(times):
         work()
@@ -361,6 +363,8 @@ def peak_memory(name: str, loop: str, arguments: argparse.Namespace) -> float:
     process = context.Process(target=_two_steps, args=(name, loop, arguments, answer))
     process.start()
     process.join()
+    if process.exitcode:
+        sys.exit(f"{name}, {loop} loop: the process that measures memory ended with {process.exitcode}")
     return answer.get()
 
 

@@ -27,10 +27,12 @@ def written_beside(path: Path) -> Iterator[Path]:
         with naming(path, temporary):
             path.parent.mkdir(parents=True, exist_ok=True)
             _remove_left_behind(path)
+            temporary.unlink(missing_ok=True)
             yield temporary
             with open(temporary, "rb") as file:
                 os.fsync(file.fileno())
             os.replace(temporary, path)
+            temporary.unlink(missing_ok=True)  # it stays where both were links to one file already
     except BaseException:
         with naming(path, temporary):
             temporary.unlink(missing_ok=True)

@@ -117,13 +117,14 @@ def expanded(settings: Settings, dataset: str) -> dict[str, Settings]:
 def experiment_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
     """What the training of one experiment depends on, and nothing else."""
     experiment, own = _experiment(settings, dataset, name)
+    matched = not experiment.get("ranking")  # which stands in the place of the matching and its triplets
     chosen = {
         **_data_settings(settings, dataset, name, seed, experiment),
         "branches": experiment["branches"],
         "features": feature_settings(settings, experiment.get("features")),
         "model": own["model"],
-        "triplets": own["triplets"],
-        "matching": own["matching"],
+        "triplets": own["triplets"] if matched or experiment.get("neighborhood") else None,
+        "matching": own["matching"] if matched else None,
         "words": own["word_regularizer"],
         "training": own["training"],
     }

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from pipeline.models.losses import Anchored
 from pipeline.models.similarity import similarities
+from pipeline.words.corpus import uploaded
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,9 @@ def ranking_loss(similarity: Tensor, own: Tensor, ranking: Ranking) -> Tensor:
     Args:
         similarity: (B, n). own: (B, n), what belongs together.
     """
-    rows, columns = (places.to(similarity.device) for places in own.nonzero(as_tuple=True))
+    rows, columns = (uploaded(places, similarity.device) for places in own.nonzero(as_tuple=True))
     needed = (similarity[rows, columns] - ranking.margin)[:, None]  # (pairs, 1)
-    others = similarity.masked_fill(own.to(similarity.device), -torch.inf)
+    others = similarity.masked_fill(uploaded(own, similarity.device), -torch.inf)
     hinges = [(of - needed).clamp(min=0) for of in (others[rows], others.T[columns])]
     return torch.stack([(h.amax(1) if ranking.hinge == "max" else h).sum() for h in hinges]).sum()
 

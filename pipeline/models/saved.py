@@ -1,13 +1,14 @@
 """A trained model as a file: weights, the settings that made it, and the epoch that was kept."""
 
 import hashlib
+import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from pipeline.errors import InputError
+from pipeline.errors import InputError, disk_trouble
 from pipeline.files import existing, written_beside
 from pipeline.models.retrieval_model import RetrievalModel
 
@@ -42,7 +43,9 @@ def load_model(path: Path) -> tuple[RetrievalModel, Saved]:
         content = torch.load(path, map_location="cpu", weights_only=True)
         weights = content.pop("weights")
         saved = Saved(**content)
-    except (RuntimeError, KeyError, TypeError, EOFError, OSError) as error:
+    except (RuntimeError, pickle.UnpicklingError, LookupError, TypeError, EOFError, OSError) as error:
+        if disk_trouble(error):
+            raise
         raise InputError(
             f"{path}: not a model of this project ({error}). Delete it and train again."
         ) from None

@@ -175,5 +175,6 @@ def _check_choice_of_epoch(
     if wrong:
         raise InputError(
             "The kept epoch was chosen by another definition of recall, or on other data (validation mR "
-            f"{'; '.join(wrong)}). Train again: snakemake --forcerun train"
+            f"{'; '.join(wrong)}). Delete its checkpoint (work/{saved.settings['scale']}/checkpoints), and "
+            "train again: snakemake --forcerun train"
         )

@@ -51,6 +51,11 @@ class Sampler:
             for language, part in corpus.languages.items()
         }
         self.shares = np.diff(np.linspace(0, self.batch, len(groups) + 1).round().astype(int))
+        if 0 in self.shares:
+            raise InputError(
+                f"training.batch_images: {self.batch} images of {len(groups)} groups (datasets.*.groups) "
+                "leave one without any; take more"
+            )
         if self.batch < 2:
             raise InputError(
                 f"training: {self.images} image to train on, but a triplet needs two; "

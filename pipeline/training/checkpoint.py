@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from pipeline.errors import InputError, disk_trouble
-from pipeline.files import linked, written_beside
+from pipeline.files import linked, sha256, written_beside
 
 log = logging.getLogger("pipeline")
 
@@ -31,7 +31,7 @@ def load_checkpoint(path: Path, fingerprint: str) -> dict[str, Any] | None:
     try:
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
         found = state.pop("fingerprint")
-    except (RuntimeError, pickle.UnpicklingError, EOFError, KeyError, TypeError, OSError) as error:
+    except (RuntimeError, pickle.UnpicklingError, EOFError, LookupError, TypeError, OSError) as error:
         if disk_trouble(error):
             raise
         raise InputError(f"{path}: a damaged checkpoint ({error}). Delete it to begin anew.") from None
@@ -48,7 +48,7 @@ def keep_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> None:
     """
     for file in files:
         linked(file, _kept(path, file))
-    save_checkpoint(path, fingerprint, {"finished": True})
+    save_checkpoint(path, fingerprint, {"finished": {file.name: sha256(file) for file in files}})
 
 
 def found_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> bool:
@@ -56,11 +56,13 @@ def found_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> bool:
     state = load_checkpoint(path, fingerprint)
     if state is None or "finished" not in state:
         return False
-    if not all(_kept(path, file).exists() for file in files):
+    kept = {file: _kept(path, file) for file in files}
+    # A link is damaged together with the file that it is.
+    if not all(link.exists() and sha256(link) == state["finished"][file.name] for file, link in kept.items()):
         path.unlink()
         return False
-    for file in files:
-        linked(_kept(path, file), file)
+    for file, link in kept.items():
+        linked(link, file)
     log.info("finished by an earlier run")
     return True
 

@@ -70,6 +70,9 @@ class Run:
                     self._save(epoch, step, sums)
                 if signals:
                     raise self._interrupted(signals[0], epoch, step)
+            if signals:  # one that came since the last step was looked at
+                self._save(epoch, step, sums)
+                raise self._interrupted(signals[0], epoch, step)
             self._end_epoch(epoch, sums)
             epoch, step, sums = epoch + 1, 0, {}
             self._save(epoch, step, sums)
@@ -85,8 +88,9 @@ class Run:
         return {name: term.detach().double() for name, term in {"loss": loss, **terms}.items()}
 
     def _end_epoch(self, epoch: int, sums: dict[str, Tensor]) -> None:
+        found = self._after_epoch(epoch, sums)  # first: a signal ends it, also while a GPU is waited for
         means = {name: total.item() / self.sampler.steps for name, total in sums.items()}
-        row = {"epoch": epoch + 1, **means, **self._after_epoch(epoch, sums)}
+        row = {"epoch": epoch + 1, **means, **found}
         self.curves.append(row)
         for group in self.optimizer.param_groups:
             group["lr"] *= self.decay
@@ -131,7 +135,7 @@ class Run:
 
 def seed_dropout(seed: int, epoch: int, step: int) -> None:
     """Make the dropout of a step a function of (seed, epoch, step)."""
-    torch.manual_seed((seed * 1_000_003 + epoch) * 1_000_003 + step)
+    torch.manual_seed(((seed * 1_000_003 + epoch) * 1_000_003 + step) % 2**63)
 
 
 def add_to(sums: dict[str, Tensor], values: dict[str, Tensor]) -> None:

@@ -31,8 +31,8 @@ def training_terms(
     """The weighted terms whose sum is minimised (MULE, Equation 4), by name.
 
     Args:
-        settings: triplets, matching, ranking (or None), neighborhood (or None), classifier (or None), words,
-            training.precision. A ranking loss stands in the place of the matching of Equation 3.
+        settings: triplets, matching, ranking, neighborhood, classifier, each None where it is not used;
+            words, training.precision. A ranking loss stands in the place of the matching of Equation 3.
         done: share of the training that is done, 0 to 1.
     """
     device = corpus.features.device
@@ -40,7 +40,6 @@ def training_terms(
     features = corpus.features[uploaded(torch.from_numpy(drawn.images), device)]
     with embedding_precision(settings["training"]["precision"], device):
         embedded, images = model.embed_sentences(sentences), model.embed_images(features)
-    triplets = Triplets(**settings["triplets"])
     multimodal = {
         language: _anchored(part.multimodal, drawn, language) for language, part in embedded.items()
     }
@@ -50,8 +49,10 @@ def training_terms(
         ranking = Ranking(**settings["ranking"], similarity=model.similarity)
         terms = ranking_terms(shown, list(multimodal.values()), ranking)
     else:
+        triplets = Triplets(**settings["triplets"])
         terms = {"matching": _matching(shown, multimodal, triplets, settings["matching"])}
     if settings["neighborhood"]:
+        triplets = Triplets(**settings["triplets"])
         universal = [_anchored(part.universal, drawn, language) for language, part in embedded.items()]
         on_both = neighborhood_loss(list(multimodal.values()), triplets) + neighborhood_loss(
             universal, triplets

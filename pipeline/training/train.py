@@ -67,6 +67,8 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     own = own_sentences(inputs.sentences, settings)
     corpus = _training_corpus(inputs, own, vocabularies, settings).to(device)
     universal = UniversalEmbedding(_vectors(vocabularies), settings["model"]).to(device)
+    for language in universal.languages:
+        universal[language].table.requires_grad_(False)
     optimizer = adam(universal.projections(), settings["training"]["learning_rate"])
     triplets = Triplets(**settings["triplets"])
     run = Run(

@@ -129,3 +129,10 @@ def test_one_language_has_one_group() -> None:
 def test_a_single_image_cannot_be_trained_on() -> None:
     with pytest.raises(InputError, match="1 image to train on"):
         Sampler(corpus({"en": [5]}), all_images(1), SETTINGS, 0)
+
+
+def test_a_batch_smaller_than_the_groups_is_refused() -> None:
+    made = corpus({"en": [2] * 12})
+    groups = [np.arange(0, 4), np.arange(4, 8), np.arange(8, 12)]
+    with pytest.raises(InputError, match="2 images of 3 groups"):
+        Sampler(made, groups, {**SETTINGS, "batch_images": 2}, 0)

@@ -77,3 +77,11 @@ def test_a_linked_file_outlives_the_first(tmp_path: Path) -> None:
     (tmp_path / "a").unlink()
     linked(tmp_path / "b", tmp_path / "a")
     assert (tmp_path / "a").read_text() == "whole"
+
+
+def test_a_file_that_is_linked_again_leaves_no_temporary_one(tmp_path: Path) -> None:
+    first, other = tmp_path / "a", tmp_path / "b"
+    first.write_text("a")
+    for _ in range(2):
+        linked(first, other)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]

@@ -1,5 +1,7 @@
 """The fast training step against a plain one in double precision; beginnings against PyTorch's own LSTM."""
 
+from argparse import Namespace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
+from benchmarks import training as benchmark
 from benchmarks.plain_training import Item, padded_batch, plain_terms
 from pipeline.errors import InputError
 from pipeline.models.prefixes import beginnings, last_states
@@ -154,3 +157,17 @@ def test_bfloat16_keeps_losses_in_float32_and_near(experiment: dict[str, Any]) -
 def test_a_cpu_knows_float32_alone(precision: str) -> None:
     with pytest.raises(InputError, match=f"training.precision: found '{precision}'.*set float32"):
         set_precision(precision, torch.device("cpu"))
+
+
+@pytest.mark.parametrize("name", benchmark.MODELS)
+def test_the_benchmark_takes_a_step_of_each_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {language: replace(of, words=50) for language, of in benchmark.MULTI30K.items()}
+    monkeypatch.setattr(benchmark, "MULTI30K", few)
+    sizes = {"images": 12, "hidden": 8, "universal": 8, "corpus_images": 24, "precision": "float32"}
+    steps = benchmark.Steps(name, Namespace(device=torch.device("cpu"), **sizes))
+    before = steps.model.universal["en"].table.weight.detach().clone()
+    steps.fast()
+    once = steps.model.universal["en"].table.weight.detach().clone()
+    steps.plain()
+    assert not torch.equal(before, once)
+    assert not torch.equal(once, steps.model.universal["en"].table.weight)

@@ -1,0 +1,45 @@
+"""A finished run is kept beside its checkpoint, and a damaged one is not brought back."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import InputError
+from pipeline.models.saved import load_model
+from pipeline.training.checkpoint import found_finished, keep_finished
+from pipeline.training.loop import seed_dropout
+
+
+def test_a_finished_run_is_there_again_for_the_same_settings_alone(tmp_path: Path) -> None:
+    model, checkpoint = tmp_path / "model.pt", tmp_path / "checkpoints" / "run.pt"
+    model.write_text("weights")
+    keep_finished(checkpoint, "same", [model])
+    model.unlink()
+    assert not found_finished(checkpoint, "other", [model])
+    assert found_finished(checkpoint, "same", [model])
+    assert model.read_text() == "weights"
+
+
+def test_a_finished_model_that_was_damaged_is_trained_again(tmp_path: Path) -> None:
+    model, checkpoint = tmp_path / "model.pt", tmp_path / "checkpoints" / "run.pt"
+    model.write_text("weights")
+    keep_finished(checkpoint, "same", [model])
+    with open(model, "r+") as file:  # the kept link is the same file
+        file.truncate(3)
+    model.unlink()
+    assert not found_finished(checkpoint, "same", [model])
+    assert not checkpoint.exists()
+
+
+@pytest.mark.parametrize(
+    "content", ["<html></html>", "version https://git-lfs.github.com/spec/v1\n", "abc", ""]
+)
+def test_a_file_that_is_no_model_is_one_message(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "model.pt"
+    path.write_text(content)
+    with pytest.raises(InputError, match="not a model of this project"):
+        load_model(path)
+
+
+def test_a_date_may_be_a_seed() -> None:
+    seed_dropout(20261121, 20, 64)
