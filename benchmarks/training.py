@@ -372,13 +372,17 @@ def _two_steps(name: str, loop: str, arguments: argparse.Namespace, answer: Any)
     torch.set_num_threads(arguments.threads)
     set_precision(arguments.precision, arguments.device)
     repeat(getattr(Steps(name, arguments), loop), 2)
-    unit = 1 if sys.platform == "darwin" else 1024
     on_gpu = arguments.device.type == "cuda"
-    answer.put(
-        torch.cuda.max_memory_allocated()
-        if on_gpu
-        else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    )
+    answer.put(torch.cuda.max_memory_allocated() if on_gpu else _peak_resident())
+
+
+def _peak_resident() -> int:
+    """Peak bytes of this process; on Linux `ru_maxrss` also holds those of the process that started it."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        return int(lines["VmHWM"].split()[0]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def whole_run(name: str, arguments: argparse.Namespace) -> None:
