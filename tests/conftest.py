@@ -1,5 +1,6 @@
 """Small real inputs that several tests train on."""
 
+import signal
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,10 @@ from pipeline.images.store import write_features
 from pipeline.training.train import Inputs
 from pipeline.words.make import make_words
 from pipeline.words.settings import WordSettings
+
+# A shell that starts the tests in the background has them ignore SIGINT, and so would all that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 WORDS = {
     "en": ["dog", "cat", "car", "tree", "house", "bird", "boat", "horse"],
