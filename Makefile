@@ -19,7 +19,7 @@ demo: $(READY)
 
 test: $(READY)
 	@echo "Unit and integration tests: about half an hour on 2 cores."
-	$(RUN) python -m pytest
+	$(RUN) python -m pytest --numprocesses 2 --dist loadfile
 
 check: $(READY)
 	$(RUN) ruff check .

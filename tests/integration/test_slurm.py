@@ -1,11 +1,13 @@
 """The workflow through a real Slurm: jobs are queued, a cancelled one goes on from its checkpoint."""
 
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 
 import pandas as pd
 import pytest
+import torch
 from project import Project, copied
 from slurm import missing, slurm
 
@@ -57,6 +59,26 @@ def test_a_cancelled_training_goes_on_from_its_checkpoint(project: Project) -> N
     assert "Trying to restart job" in said
     log = (project.folder / "work/logs/demo/multi30k/embn-en-0-train.log").read_text()
     assert "continues after epoch" in log
+
+
+def test_a_cancelled_training_saves_its_step_before_slurm_kills_it(project: Project) -> None:
+    project.configure(**DEMO, experiments={"embn": {"settings": {"training": {"epochs": 400}}}})
+    target = "work/demo/multi30k/experiments/embn-fr/seed0/model.pt"
+    log = project.folder / "work/logs/demo/multi30k/embn-fr-0-train.log"
+    checkpoint = project.folder / "work/demo/checkpoints/multi30k-embn-fr-0.pt"
+    with project.started(*HERE, "--retries", "0", "--", target) as running:
+        _wait(lambda: checkpoint.exists() or running.poll() is not None)
+        assert running.poll() is None, "it ended before it could be cancelled"
+        subprocess.run(["scancel", "--state=RUNNING", "--user=root"], check=True)
+        said = running.communicate(timeout=300)[0]
+    assert running.returncode == 1, said
+    ended = re.search(r"ended by SIGTERM\. .* is of epoch (\d+), step (\d+)\.", log.read_text())
+    assert ended, log.read_text()
+    saved = torch.load(checkpoint, weights_only=True)
+    assert (saved["epoch"] + 1, saved["step"]) == (int(ended[1]), int(ended[2]))
+    done = project.snakemake(*HERE, target)
+    assert done.returncode == 0, done.stdout
+    assert f"continues after epoch {saved['epoch']}, step {saved['step']}" in log.read_text()
 
 
 def test_a_job_over_its_time_is_reported_with_its_log(project: Project) -> None:
