@@ -1,6 +1,7 @@
 """A trained model as a file: weights, the settings that made it, and the epoch that was kept."""
 
 import hashlib
+import json
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,9 +32,11 @@ def save_model(path: Path, model: RetrievalModel, saved: Saved) -> None:
     """Write a model whole or not at all."""
     # The initial word tables serve training alone.
     weights = {name: value.cpu() for name, value in model.state_dict().items() if not _initial(name)}
+    # A pickle also says which equal texts are one object; in a run gone on from a checkpoint others are.
+    said = json.loads(json.dumps(vars(saved)))
     with written_beside(path) as temporary, open(temporary, "wb") as file:
         # Given a path, it would write the temporary name into the file.
-        torch.save({"weights": weights, **vars(saved)}, file)
+        torch.save({"weights": weights, **said}, file)
 
 
 def load_model(path: Path) -> tuple[RetrievalModel, Saved]:

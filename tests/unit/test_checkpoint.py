@@ -1,11 +1,14 @@
 """A finished run is kept beside its checkpoint, and a damaged one is not brought back."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 from pipeline.errors import InputError
-from pipeline.models.saved import load_model
+from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.saved import Saved, load_model, save_model
 from pipeline.training.checkpoint import found_finished, keep_finished
 from pipeline.training.loop import seed_dropout
 
@@ -43,3 +46,15 @@ def test_a_file_that_is_no_model_is_one_message(tmp_path: Path, content: str) ->
 
 def test_a_date_may_be_a_seed() -> None:
     seed_dropout(20261121, 20, 64)
+
+
+def test_equal_models_are_equal_bytes_whichever_of_their_texts_are_one_object(tmp_path: Path) -> None:
+    sizes: dict[str, Any] = {"universal": 2, "multimodal": 2, "hidden": 2, "image_hidden": 2, "dropout": 0.5}
+    kinds = {"encoder": "embn", "word_vectors": "given", "similarity": "cosine", "recurrent": "lstm"}
+    more = {"batch_norm_momentum": 0.1, "universal_mean": "words", "universal_layers": "separate"}
+    made = RetrievalModel({"en": torch.zeros(2, 3)}, 2, "shared", {**sizes, **kinds, **more})
+    english = "".join(["e", "n"])  # another object than "en", as read from a checkpoint
+    for name, language in (("whole.pt", "en"), ("resumed.pt", english)):
+        saved = Saved({"languages": ["en"]}, {"en": "digest"}, 1, {language: 50.0})
+        save_model(tmp_path / name, made, saved)
+    assert (tmp_path / "whole.pt").read_bytes() == (tmp_path / "resumed.pt").read_bytes()
