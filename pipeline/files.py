@@ -3,6 +3,7 @@
 import errno
 import glob
 import hashlib
+import itertools
 import os
 import shutil
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from pipeline.errors import InputError, disk_trouble
 
+_writers = itertools.count()  # threads of one process may write the same file one after another
 LEFT_BEHIND = 3600.0  # seconds without a change after which a temporary file is of a writer that was killed
 
 
@@ -22,7 +24,7 @@ def written_beside(path: Path) -> Iterator[Path]:
     A reader never sees half a file, and a kill at any moment leaves an earlier `path` as it was.
     An `OSError` names `path`.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_writers)}.part")
     try:
         with naming(path, temporary):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from pipeline.captions.sources import caption_table
 from pipeline.captions.table import write_sentences
@@ -17,6 +18,10 @@ from pipeline.words.settings import WordSettings
 # A shell that starts the tests in the background has them ignore SIGINT, and so would all that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes says nothing on a machine with other work.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 WORDS = {
     "en": ["dog", "cat", "car", "tree", "house", "bird", "boat", "horse"],

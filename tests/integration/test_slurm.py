@@ -46,16 +46,6 @@ def test_a_table_is_made_by_queued_jobs(project: Project) -> None:
     assert table.filter(like="multi30k").notna().all(axis=None)
 
 
-@pytest.mark.slow
-def test_the_demos_table_2_is_made_by_queued_jobs(project: Project) -> None:
-    project.configure(**DEMO)
-    done = project.snakemake(*HERE, "results/table2.csv")
-    assert done.returncode == 0, done.stdout
-    table = pd.read_csv(project.folder / "results" / "table2.csv")
-    assert len(table) == 11
-    assert table.filter(like="multi30k").notna().all(axis=None)
-
-
 def test_a_cancelled_training_goes_on_from_its_checkpoint(project: Project) -> None:
     project.configure(**DEMO, experiments={"embn": {"settings": {"training": {"epochs": 300}}}})
     target = "work/demo/multi30k/experiments/embn-en/seed0/model.pt"
@@ -100,6 +90,16 @@ def test_a_job_over_its_time_is_reported_with_its_log(project: Project) -> None:
     assert done.returncode == 1
     assert "work/logs/demo/multi30k/embn-de-0-train.log" in said
     assert (project.folder / "work/demo/checkpoints/multi30k-embn-de-0.pt").exists()
+
+
+@pytest.mark.slow
+def test_the_demos_table_2_is_made_by_queued_jobs(project: Project) -> None:
+    project.configure(**DEMO)
+    done = project.snakemake(*HERE, "results/table2.csv")
+    assert done.returncode == 0, done.stdout
+    table = pd.read_csv(project.folder / "results" / "table2.csv")
+    assert len(table) == 11
+    assert table.filter(like="multi30k").notna().all(axis=None)
 
 
 def _wait(done: Callable[[], bool], seconds: float = 120) -> None:
