@@ -23,7 +23,7 @@ ROWS = [
 DEMO = {
     "scale": "demo",
     "sources": {"scenes": 36},
-    "tables": {"small": {"columns": {"multi30k": ["en", "de"]}, "rows": ROWS}},
+    "tables": {"small": {"columns": {"multi30k": ["en", "de", "fr", "cs"]}, "rows": ROWS}},
 }
 
 
@@ -36,12 +36,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
 
 
 def test_a_table_is_made_by_queued_jobs(project: Project) -> None:
-    two = {"datasets": {"multi30k": {"languages": ["en", "de"]}}}
-    project.configure(**DEMO, **two)
+    project.configure(**DEMO)
     done = project.snakemake(*HERE, "results/small.csv")
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
-    assert said.count("has been submitted with SLURM jobid") == 15
+    assert said.count("has been submitted with SLURM jobid") == 21
     table = pd.read_csv(project.folder / "results" / "small.csv")
     assert table.filter(like="multi30k").notna().all(axis=None)
 

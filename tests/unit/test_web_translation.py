@@ -204,8 +204,7 @@ def test_the_days_requests_are_counted_over_runs(service: Service, translate: Tr
 
 def test_requests_keep_their_distance_over_connections(service: Service, translate: Translate) -> None:
     translate(CAPTIONS, requests_per_second=2, connections=3)
-    # Three requests take a second; the first may come a little late on a machine with other work.
-    assert max(service.times) - min(service.times) >= 0.7
+    assert max(service.times) - min(service.times) >= 0.95  # three requests, half a second apart
 
 
 def test_answers_out_of_order_give_the_same_translations(service: Service, translate: Translate) -> None:
