@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from small import IMAGES, corpus, model
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence
 
@@ -17,40 +18,10 @@ from benchmarks import training as benchmark
 from benchmarks.plain_training import Item, padded_batch, plain_terms
 from pipeline.errors import InputError
 from pipeline.models.prefixes import beginnings, last_states
-from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.training.batches import Drawn, Sampler
 from pipeline.training.objective import reversal_strength, training_terms
 from pipeline.training.precision import set_precision
-from pipeline.words.corpus import Corpus, LanguageCorpus
-
-IMAGES, WORDS, EACH = 20, 12, {"en": 3, "de": 2, "fr": 1}
-
-
-def corpus() -> Corpus:
-    """Sentences of few words, so that many begin alike, in double precision."""
-    draw = np.random.default_rng(0)
-    languages = {}
-    for language, each in EACH.items():
-        lengths = draw.integers(1, 8, IMAGES * each)
-        ids = draw.integers(1, WORDS + 1, (len(lengths), 8)) * (np.arange(8) < lengths[:, None])
-        image = np.repeat(np.arange(IMAGES), each)
-        languages[language] = LanguageCorpus(torch.from_numpy(ids), torch.from_numpy(lengths), image)
-    features = torch.from_numpy(draw.normal(size=(IMAGES, 9)))
-    return Corpus([str(image) for image in range(IMAGES)], features, languages)
-
-
-def model(branches: str, settings: dict[str, Any]) -> RetrievalModel:
-    """A model without dropout whose word tables have left their initial vectors."""
-    torch.manual_seed(0)
-    vectors = {language: nn.functional.pad(torch.randn(WORDS, 5), (0, 0, 1, 0)) for language in EACH}
-    made = RetrievalModel(vectors, 9, branches, settings).double()
-    with torch.no_grad():
-        for language in EACH:
-            made.universal[language].table.weight[1:] += 0.1
-            projection = made.universal[language].projection
-            assert isinstance(projection, nn.Linear)
-            nn.init.normal_(projection.bias)
-    return made
+from pipeline.words.corpus import Corpus
 
 
 def plain_batch(made: Corpus, drawn: Drawn) -> Any:

@@ -1,0 +1,86 @@
+"""A training step on PyTorch's meta device: what a machine without a GPU can show of one on a GPU.
+
+Meta tensors have sizes and no numbers. A product of theirs with a CPU's tensor fails, as on a GPU, and so
+does asking one for a number, for which a GPU would make the CPU wait.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from small import EACH, IMAGES, corpus, model
+from torch import Tensor
+
+from pipeline.models.losses import Triplets
+from pipeline.retrieval.embed import embed_images, embed_sentences
+from pipeline.training.batches import Drawn, Sampler
+from pipeline.training.objective import pretraining_terms, training_terms
+
+META = torch.device("meta")
+
+
+@pytest.fixture(autouse=True)
+def _no_pinned_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a driver can pin memory."""
+    monkeypatch.setattr(Tensor, "pin_memory", lambda numbers: numbers)
+
+
+def drawn_of(settings: dict[str, Any]) -> Drawn:
+    return next(Sampler(corpus(), [np.arange(IMAGES)], settings["training"], 0).epoch(0))
+
+
+def test_meta_tensors_refuse_what_a_gpu_cannot_do_or_would_wait_for() -> None:
+    there = torch.ones(3, device=META)
+    with pytest.raises(RuntimeError, match="device"):
+        there + torch.ones(3)
+    with pytest.raises(RuntimeError, match="meta"):
+        there.sum().item()
+
+
+@pytest.mark.parametrize("branches", ["shared", "separate"])
+@pytest.mark.parametrize("recurrent", ["lstm", "gru", "mean"])
+@pytest.mark.parametrize("repeated", [False, True])
+def test_a_step_stays_on_its_device_and_asks_it_for_no_number(
+    experiment: dict[str, Any], branches: str, recurrent: str, repeated: bool
+) -> None:
+    experiment["model"] |= {"recurrent": recurrent}
+    experiment["training"] |= {"repeat_captions": repeated}
+    fitted = model(branches, experiment["model"]).to(META)
+    terms = training_terms(fitted, corpus().to(META), drawn_of(experiment), experiment, 0.1)
+    assert list(terms) == ["matching", "neighborhood", "classifier", "words"]
+    loss = torch.stack(list(terms.values())).sum()
+    loss.backward()
+    assert loss.device == META
+    assert {weight.grad.device for weight in fitted.parameters() if weight.grad is not None} == {META}
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "order"])
+@pytest.mark.parametrize("hinge", ["sum", "max"])
+def test_nor_does_a_step_of_the_earlier_systems(
+    experiment: dict[str, Any], similarity: str, hinge: str
+) -> None:
+    experiment["model"] |= {"encoder": "vse", "word_vectors": "scratch", "similarity": similarity}
+    experiment |= {"ranking": {"margin": 0.1, "hinge": hinge, "caption_caption": 1.0}}
+    experiment |= {"neighborhood": None, "classifier": None}
+    fitted = model("shared", experiment["model"]).to(META)
+    terms = training_terms(fitted, corpus().to(META), drawn_of(experiment), experiment, 0.1)
+    assert list(terms) == ["caption_image", "caption_caption", "words"]
+    assert {term.device for term in terms.values()} == {META}
+    torch.stack(list(terms.values())).sum().backward()
+
+
+def test_nor_does_a_step_of_pretraining(experiment: dict[str, Any]) -> None:
+    universal = model("shared", experiment["model"]).universal.to(META)
+    triplets = Triplets(**experiment["triplets"])
+    terms = pretraining_terms(universal, corpus().to(META), drawn_of(experiment), triplets)
+    assert terms["neighborhood"].device == META
+    terms["neighborhood"].backward()
+
+
+def test_sentences_are_embedded_where_the_corpus_lies(experiment: dict[str, Any]) -> None:
+    fitted, made = model("shared", experiment["model"]).to(META), corpus().to(META)
+    assert embed_images(fitted, made).device == META
+    for language, each in EACH.items():
+        embedded = embed_sentences(fitted, language, made.languages[language])
+        assert (embedded.device, len(embedded)) == (META, IMAGES * each)
