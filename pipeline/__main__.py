@@ -15,6 +15,7 @@ import pipeline.training.commands
 import pipeline.translation.commands
 import pipeline.words.commands
 from pipeline.errors import InputError, disk_trouble
+from pipeline.gpus import gpu_trouble
 from pipeline.interruption import Interrupted, ended_at_once
 
 ROOMS = (
@@ -34,7 +35,8 @@ ROOMS = (
 def main() -> int:
     """Run one stage.
 
-    Exit status 1 and one message for input or a disk that a user can mend; 128 and its number for a signal.
+    Exit status 1 and one message for input, a disk or a GPU's memory that a user can mend; 128 and its number
+    for a signal.
     """
     parser = argparse.ArgumentParser(prog="python -m pipeline", description=__doc__)
     subparsers = parser.add_subparsers(required=True, metavar="STAGE")
@@ -45,8 +47,11 @@ def main() -> int:
     try:
         with ended_at_once():
             arguments.run(arguments)
-    except (InputError, OSError) as error:
-        said = str(error) if isinstance(error, InputError) else disk_trouble(error)
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except (OSError, RuntimeError) as error:
+        said = disk_trouble(error) or gpu_trouble(error)
         if not said:
             raise
         print(f"error: {said}", file=sys.stderr)

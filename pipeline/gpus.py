@@ -11,6 +11,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import time
 
 log = logging.getLogger("pipeline")
@@ -47,6 +48,19 @@ def take_gpu(count: int) -> None:
         log.warning(
             "A GPU WAS ASKED FOR, BUT NONE IS THERE: this run is on the CPU and may be 100 times slower"
         )
+
+
+def gpu_trouble(error: BaseException) -> str:
+    """What to tell a user of an error that is the GPU's memory; empty for others."""
+    torch = sys.modules.get("torch")  # without it there is no such error, and importing it takes seconds
+    if torch is None or not isinstance(error, torch.OutOfMemoryError):
+        return ""
+    return (
+        "the GPU's memory is used up. See with nvidia-smi whether other programs hold some. Otherwise lower "
+        "images.batch for `features`, which changes no result; for `train` and `pretrain` "
+        "training.batch_images, which does. Then run the same command again: what was finished is kept. "
+        f"PyTorch says: {error}"
+    )
 
 
 def take_slot() -> None:

@@ -199,11 +199,11 @@ def _fast(model: Any, pixels: Tensor, precision: str, compiled: bool) -> Network
     def autocast() -> torch.autocast:
         return torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16", cache_enabled=False)
 
-    if device == "cpu":
-        with autocast():
+    with autocast():
+        if device == "cpu":
             model = _folded(model, pixels)
-    elif compiled:
-        model = torch.compile(model, dynamic=False)
+        elif compiled:
+            model = compiled_network(model, pixels)
 
     def run(batch: Tensor) -> Tensor:
         with autocast():
@@ -212,6 +212,25 @@ def _fast(model: Any, pixels: Tensor, precision: str, compiled: bool) -> Network
 
     run(pixels)
     return run
+
+
+def compiled_network(model: Any, pixels: Tensor) -> Any:
+    """The network compiled for the one shape that it sees.
+
+    Raises:
+        InputError: the machine lacks what compiling takes, such as a C compiler.
+    """
+    made = torch.compile(model, dynamic=False)
+    try:
+        made(pixels)
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:  # Triton, Inductor and what they call raise errors of their own
+        raise InputError(
+            f"images.compile: torch.compile fails on this machine: {str(error).strip()}\n"
+            "Set images.compile to false, which changes no feature beyond rounding, or install what it lacks."
+        ) from error
+    return made
 
 
 def weights_digest(model: nn.Module) -> str:

@@ -136,10 +136,11 @@ def train(
     )
     run.finish()
     model.load_state_dict(kept["weights"])
+    on_cpu = _on_cpu(model, validation, kept["validation"])
     digests = {language: vocabulary_digest(part.words) for language, part in vocabularies.items()}
     with written_beside(curves) as temporary:
         pd.DataFrame(run.curves).to_csv(temporary, index=False)
-    save_model(output, model, Saved(dict(settings), digests, kept["epoch"], kept["validation"]))
+    save_model(output, model, Saved(dict(settings), digests, kept["epoch"], on_cpu))
     keep_finished(checkpoint, fingerprint, [curves, output])
 
 
@@ -166,6 +167,18 @@ def _keep_best(
         weights = copy.deepcopy(model.state_dict())
         kept.update(mean=mean, epoch=epoch + 1, validation=found, weights=weights)
     return {"val_mR": mean, **{f"val_mR_{language}": value for language, value in found.items()}}
+
+
+def _on_cpu(model: RetrievalModel, validation: Corpus, before: Mapping[str, float]) -> dict[str, float]:
+    """Validation mR of the kept epoch on the CPU, where evaluation will compute it again.
+
+    A GPU rounds otherwise, which can move a query by a rank, and on a small split mR by some tenths.
+    """
+    cpu = torch.device("cpu")
+    found = mean_recalls(model.to(cpu), validation.to(cpu))
+    for language, value in found.items():
+        log.info("%s: validation mR %.2f (while training %.2f)", language, value, before[language])
+    return found
 
 
 def adam(parameters: Iterable[torch.nn.Parameter], learning_rate: float) -> torch.optim.Adam:

@@ -11,7 +11,13 @@ from safetensors.torch import save_file
 from torchvision import transforms
 
 from pipeline.errors import InputError
-from pipeline.images.backbone import Backbone, load_backbone, precision_on, weights_digest
+from pipeline.images.backbone import (
+    Backbone,
+    compiled_network,
+    load_backbone,
+    precision_on,
+    weights_digest,
+)
 from pipeline.images.crops import resized
 from pipeline.images.settings import ExtractionSettings
 
@@ -264,3 +270,14 @@ def test_the_weights_of_the_demo_come_from_their_package() -> None:
     )
     assert backbone.weights_sha256.startswith("41540b0396bdb5c2")
     assert (backbone.mean, backbone.std, backbone.interpolation) == ([0.5] * 3, [0.5] * 3, "bicubic")
+
+
+def test_a_machine_that_cannot_compile_is_told_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real failure of PyTorch's compiler, on a CPU: its C++ compiler is not there."""
+    from torch._inductor import config
+
+    monkeypatch.setattr(config.cpp, "cxx", ("/nowhere/c++",))
+    monkeypatch.setattr(config, "fx_graph_cache", False)
+    network = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU())
+    with pytest.raises(InputError, match=r"(?s)images.compile: .*/nowhere/c.*Set images.compile to false"):
+        compiled_network(network, torch.rand(1, 3, 8, 8))

@@ -1,5 +1,6 @@
 """Each job of a machine has a GPU of its own: real processes, no GPU needed."""
 
+import argparse
 import itertools
 import os
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.__main__ import main
 from pipeline.gpus import VISIBLE, devices, take_gpu
 
 # Takes a slot, says which and when, holds it until its input ends or for some seconds, says when it lets go.
@@ -126,3 +128,27 @@ def test_where_nothing_is_set_the_driver_is_asked(
     monkeypatch.delenv(VISIBLE, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     assert devices() == found
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_full_gpu_is_one_line_that_says_what_to_lower(
+    known: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """PyTorch's own error, raised by hand: only a GPU runs out of a GPU's memory."""
+    import torch
+
+    from pipeline.images import commands
+
+    def full(arguments: argparse.Namespace) -> None:
+        raise (
+            torch.OutOfMemoryError("CUDA out of memory.") if known else RuntimeError("a mistake of the code")
+        )
+
+    monkeypatch.setattr(commands, "_find_images", full)
+    monkeypatch.setattr(sys, "argv", ["", "find-images", "--images", "x", "--split", "x", "--output", "x"])
+    if known:
+        assert main() == 1
+        assert "lower images.batch" in capsys.readouterr().err
+    else:
+        with pytest.raises(RuntimeError, match="a mistake"):
+            main()
