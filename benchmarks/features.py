@@ -4,19 +4,21 @@
 
 Timed, one after the other in every round: the network alone on ready tensors of the same shape, the whole
 extraction from files to a finished store, decoding and resizing alone, writing alone, a plain script of
-torchvision's DataLoader and TenCrop, and with --convolutional the approximate windows, whose cosine to the
-exact features is printed. With --busy N, N processes that only count run beside it. Weights are random unless
---weights names some; a network is as fast with any.
+torchvision's DataLoader and TenCrop at PyTorch's own settings, the same in bfloat16 where extraction is, and
+with --convolutional the approximate windows, whose cosine to the exact features is printed. With --busy N, N
+processes that only count run beside it. Weights are random unless --weights names some.
 """
 
 import argparse
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,14 +89,16 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
         "end to end": lambda: whole(backbone, settings, "exact"),
         "decode alone": lambda: decode(list(paths.values()), backbone, arguments),
         "write alone": lambda: write(list(paths), backbone, folder / "w"),
-        "plain script": lambda: plain(list(paths.values()), settings, device, arguments),
+        "plain script": plain(list(paths.values()), settings, device, arguments, "float32"),
     }
+    if backbone.precision == "bfloat16":
+        timed["plain, bfloat16"] = plain(list(paths.values()), settings, device, arguments, "bfloat16")
     if arguments.convolutional:
         approximate = replace(settings, windows="convolutional")
         other = load_backbone(approximate, device, arguments.batch)
         timed["convolutional"] = lambda: whole(other, approximate, "convolutional")
     if arguments.repeat:
-        report(timed, arguments.repeat, len(paths))
+        report(timed, arguments.repeat, len(paths), device.type == "cpu")
     else:
         for name in {"end to end", "convolutional"} & timed.keys():
             timed[name]()
@@ -107,31 +111,36 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
         print(f"cosine of convolutional to exact: mean {cosine.mean():.4f}, least {cosine.min():.4f}")
 
 
-def report(timed: dict[str, Callable[[], None]], repeat: int, images: int) -> None:
+def report(timed: dict[str, Callable[[], None]], repeat: int, images: int, on_cpu: bool) -> None:
     """Print images/s, and the ratio to the bare forward, each the median over the rounds."""
     wall: dict[str, list[float]] = {name: [] for name in timed}
     processor: dict[str, list[float]] = {name: [] for name in timed}
-    for name in ("bare forward", "end to end"):
-        timed[name]()  # warm
+    for work in timed.values():
+        work()  # warm
     for _ in range(repeat):
         for name, work in timed.items():
             begun, spent = time.perf_counter(), time.process_time()
             work()
             wall[name].append(time.perf_counter() - begun)
             processor[name].append(time.process_time() - spent)
-    print(f"{'':15} images/s  over bare forward (least-most of {repeat})  CPU time over bare forward's")
+    print(f"{'':15} images/s  over bare forward (least-most of {repeat})  CPU time over its")
     for name in timed:
         rates = [bare / own for bare, own in zip(wall["bare forward"], wall[name], strict=True)]
         costs = [own / bare for bare, own in zip(processor["bare forward"], processor[name], strict=True)]
         print(
             f"{name:15} {images / statistics.median(wall[name]):8.2f}  {statistics.median(rates):8.3f}  "
-            f"({min(rates):.3f}-{max(rates):.3f})  {statistics.median(costs):8.3f}"
+            f"({min(rates):.3f}-{max(rates):.3f})"
+            + (f"  {statistics.median(costs):8.3f}" if on_cpu else "")  # a GPU's is mostly waiting
         )
 
 
 def random_weights(backbone: str, folder: Path) -> str:
-    """A file of weights as the network is initialised with."""
-    torch.save(timm.create_model(backbone).state_dict(), folder / "weights.pth")
+    """A file of random weights, those of batch norms too: zeros would cost a GPU less power, and time."""
+    model = timm.create_model(backbone)
+    for module in model.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.weight.data.uniform_(0.5, 1.5)
+    torch.save(model.state_dict(), folder / "weights.pth")
     return str(folder / "weights.pth")
 
 
@@ -204,19 +213,43 @@ class Plain(Dataset[torch.Tensor]):
         return crops
 
 
-@torch.inference_mode()
 def plain(
-    paths: list[Path], settings: ExtractionSettings, device: torch.device, arguments: argparse.Namespace
-) -> None:
-    """The usual script: DataLoader with worker processes, TenCrop, the network as it is, float32."""
+    paths: list[Path],
+    settings: ExtractionSettings,
+    device: torch.device,
+    arguments: argparse.Namespace,
+    precision: str,
+) -> Callable[[], None]:
+    """The usual script: DataLoader with worker processes, TenCrop, the network as it is."""
     model = timm.create_model(settings.backbone, num_classes=0).eval().to(device)
     dataset = Plain(paths, settings, timm.data.resolve_model_data_config(model))
-    loader = DataLoader(
-        dataset, arguments.batch, num_workers=arguments.workers, pin_memory=device.type == "cuda"
-    )
-    for crops in loader:
-        images, views = crops.shape[:2]
-        model(crops.flatten(0, 1).to(device)).unflatten(0, (images, views)).mean(1).cpu()
+    image = 4 * 3 * settings.crops * settings.crop**2  # bytes of its crops, which workers share
+    room = shutil.disk_usage("/dev/shm").free if Path("/dev/shm").exists() else sys.maxsize
+    workers = max(1, min(arguments.workers, room // (3 * arguments.batch * image)))  # each has two and one
+    if workers < arguments.workers:
+        print(f"plain script: {workers} workers, for more shared memory is too small", flush=True)
+
+    @torch.inference_mode()
+    def script() -> None:
+        loader = DataLoader(dataset, arguments.batch, num_workers=workers, pin_memory=device.type == "cuda")
+        with usual_switches(), torch.autocast(device.type, torch.bfloat16, precision == "bfloat16"):
+            for crops in loader:
+                images, views = crops.shape[:2]
+                model(crops.flatten(0, 1).to(device)).unflatten(0, (images, views)).mean(1).cpu()
+
+    return script
+
+
+@contextmanager
+def usual_switches() -> Iterator[None]:
+    """PyTorch's own settings of convolutions, TF32 among them, which extraction has changed."""
+    cudnn = torch.backends.cudnn
+    before = cudnn.allow_tf32, cudnn.benchmark
+    cudnn.allow_tf32, cudnn.benchmark = True, False
+    try:
+        yield
+    finally:
+        cudnn.allow_tf32, cudnn.benchmark = before
 
 
 if __name__ == "__main__":

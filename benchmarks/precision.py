@@ -20,8 +20,8 @@ from unittest.mock import patch
 import torch
 import yaml
 
+from pipeline.configuration import experiment_settings, load, pretraining_settings
 from pipeline.models.saved import load_model
-from pipeline.settings import experiment_settings, load, pretraining_settings
 from pipeline.training import train as training
 from pipeline.training.precision import set_precision
 from pipeline.training.train import Inputs, pretrain, train

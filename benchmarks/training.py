@@ -1,7 +1,6 @@
 """A training step's time over that of its matrix products, and over a plain loop's, in one run.
 
     python -m benchmarks.training [--images 450] [--hidden 1024] [--models mule embn parallel] [--rounds 3]
-    python -m benchmarks.training --models mule --epochs 20 --corpus-images 29000     # a whole run, on a GPU
 
 In every round, one after the other: products of the recurrent layer's size, which give the machine's rate;
 steps of `pipeline.training`; steps of the plain loop (benchmarks/plain_training.py), from drawing a batch to
@@ -14,12 +13,10 @@ without padding reads them; `as computed` what the step does, where sentences th
 
 import argparse
 import functools
-import logging
 import multiprocessing
 import resource
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -35,17 +32,14 @@ from torch import Tensor
 
 from benchmarks.plain_training import plain_loader, plain_step
 from pipeline.models import prefixes
-from pipeline.models.losses import Triplets
 from pipeline.models.prefixes import beginnings
 from pipeline.models.products import product
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.progress import duration
-from pipeline.retrieval.evaluate import mean_recalls
 from pipeline.training import objective
 from pipeline.training.batches import Drawn, Sampler
 from pipeline.training.loop import Run
-from pipeline.training.objective import pretraining_terms, reversal_strength, training_terms
-from pipeline.training.precision import exact, set_precision
+from pipeline.training.objective import reversal_strength, training_terms
+from pipeline.training.precision import set_precision
 from pipeline.training.train import adam
 from pipeline.words.corpus import Corpus, LanguageCorpus
 
@@ -90,23 +84,19 @@ def main() -> None:
     parser.add_argument("--universal", type=int, default=512)
     parser.add_argument("--models", nargs="+", choices=[*MODELS], default=[*MODELS])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--warm", type=int, default=1, help="steps of each loop before the first round")
+    parser.add_argument("--warm", type=int, default=1, help="steps of each loop before all rounds")
     parser.add_argument("--memory", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--steps", type=int, default=1, help="a round; more on a GPU")
     parser.add_argument("--corpus-images", type=int, default=2000)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--precision", default="float32", help="float32, or on a GPU tf32 or bfloat16")
+    parser.add_argument("--precision", choices=["float32", "tf32"], default="float32", help="tf32: on a GPU")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--epochs", type=int, default=0, help="also time a whole run, with pretraining")
     arguments = parser.parse_args()
     arguments.device = torch.device(arguments.device)
     torch.set_num_threads(arguments.threads)
     set_precision(arguments.precision, arguments.device)
     for name in arguments.models:
-        if arguments.epochs:
-            whole_run(name, arguments)
-        else:
-            measure(name, arguments)
+        measure(name, arguments)
 
 
 class Steps:
@@ -264,9 +254,8 @@ def repeat(work: Callable[[], object], times: int) -> None:
 
 def product_rate(arguments: argparse.Namespace) -> float:
     """Floating-point operations a second at the recurrent layer's size; the faster of two libraries."""
-    dtype = torch.bfloat16 if arguments.precision == "bfloat16" else torch.float32
-    left = torch.randn(4 * arguments.images, arguments.hidden, device=arguments.device, dtype=dtype)
-    right = torch.randn(arguments.hidden, 4 * arguments.hidden, device=arguments.device, dtype=dtype)
+    left = torch.randn(4 * arguments.images, arguments.hidden, device=arguments.device)
+    right = torch.randn(arguments.hidden, 4 * arguments.hidden, device=arguments.device)
     operations = 2 * left.shape[0] * right.numel()
     times = max(1, int((1e13 if arguments.device.type == "cuda" else 5e10) / operations))
     found = []
@@ -383,45 +372,6 @@ def _peak_resident() -> int:
         lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
         return int(lines["VmHWM"].split()[0]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-def whole_run(name: str, arguments: argparse.Namespace) -> None:
-    """Time pretraining of 5 epochs and training of `epochs`, with validation and checkpoints."""
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    steps = Steps(name, arguments)
-    settings, model, corpus = steps.settings, steps.model, steps.corpus
-    validation = captions_like_multi30k(1014, settings["languages"]).to(steps.device)
-    triplets = Triplets(**settings["triplets"])
-
-    def validate(epoch: int) -> dict[str, float]:
-        with exact():
-            return mean_recalls(model, validation)
-
-    with tempfile.TemporaryDirectory() as folder:
-        pretraining = Run(
-            model=model.universal,
-            optimizer=adam(model.universal.projections(), 1e-4),
-            sampler=steps.sampler,
-            epochs=5,
-            decay=1.0,
-            terms=lambda drawn, done: pretraining_terms(model.universal, corpus, drawn, triplets),
-            after_epoch=lambda epoch: {},
-            checkpoint=Path(folder, "pretraining"),
-            fingerprint="",
-        )
-        steps.run.epochs, steps.run.after_epoch = arguments.epochs, validate
-        steps.run.checkpoint = Path(folder, "training")
-        begun = time.perf_counter()
-        if settings["neighborhood"]:
-            pretraining.finish()
-        middle = time.perf_counter()
-        steps.run.finish()
-        wait(steps.device)
-        ended = time.perf_counter()
-    size = f"{arguments.corpus_images} images, {arguments.epochs} epochs"
-    print(f"{name}: {size} in {duration(ended - middle)}; pretraining {duration(middle - begun)}")
-    if steps.device.type == "cuda":
-        print(f"peak memory {torch.cuda.max_memory_allocated() / 2**20:,.0f} MiB")
 
 
 if __name__ == "__main__":

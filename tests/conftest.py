@@ -15,9 +15,11 @@ from pipeline.training.train import Inputs
 from pipeline.words.make import make_words
 from pipeline.words.settings import WordSettings
 
-# A shell that starts the tests in the background has them ignore SIGINT, and so would all that they start.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell that starts the tests in the background has them ignore SIGINT, and nohup SIGHUP; so would all that
+# they start.
+for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, usual)
 
 # How long an example takes says nothing on a machine with other work.
 settings.register_profile("untimed", deadline=None)

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from pipeline.settings import overlaid
+from pipeline.configuration import overlaid
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "workflow", "profiles", "config", "pipeline", "envs")

@@ -122,10 +122,14 @@ def load_backbone(
     model = model.to(device).to(memory_format=torch.channels_last)
     torch.backends.cudnn.allow_tf32 = False  # features are the same to 1e-5 on every device
     torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cudnn.benchmark = settings.windows == "exact"  # one shape: worth a search for its fastest
     shape = (batch * settings.crops, 3, settings.crop, settings.crop)
     pixels = torch.zeros(shape, device=device).contiguous(memory_format=torch.channels_last)
     dimension = _dimension(model, pixels, settings)
+    # One shape from here on, worth a search for its fastest algorithms. Not in float32, where the fastest of
+    # the moment may be one that rounds more.
+    torch.backends.cudnn.benchmark = settings.windows == "exact" and precision == "bfloat16"
+    if precision == "bfloat16" and device.type == "cuda":
+        round_weights(model)
     if settings.windows == "convolutional":
         _check_pools_last(model, settings.backbone, pixels[:1])
         model = _Map(model).eval()
@@ -214,6 +218,13 @@ def _fast(model: Any, pixels: Tensor, precision: str, compiled: bool) -> Network
     return run
 
 
+def round_weights(model: nn.Module) -> None:
+    """Round to bfloat16, once, the weights that autocast would round in every pass; batch norms stay."""
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d | nn.Linear):
+            module.to(torch.bfloat16)
+
+
 def compiled_network(model: Any, pixels: Tensor) -> Any:
     """The network compiled for the one shape that it sees.
 
@@ -246,6 +257,8 @@ def weights_digest(model: nn.Module) -> str:
 def _dimension(model: nn.Module, sample: Tensor, settings: ExtractionSettings) -> int:
     try:
         pooled = model(sample[:1])
+    except torch.OutOfMemoryError:
+        raise
     except (AssertionError, RuntimeError) as error:
         raise InputError(
             f"backbone {settings.backbone!r} does not take crops of {settings.crop} pixels: {error}. "

@@ -92,6 +92,8 @@ def _features(arguments: argparse.Namespace) -> None:
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if device.type == "cuda":
+        torch.set_num_threads(1)  # or each thread that decodes wakes a team of its own to copy an image
     name = (
         torch.cuda.get_device_name()
         if device.type == "cuda"

@@ -7,7 +7,7 @@ time that the mapper waits for each is logged at the end. Memory does not grow w
 import logging
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from pipeline.images.backbone import Backbone
@@ -184,21 +185,22 @@ class _Extraction:
     def _features(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, np.ndarray]]:
         """Rows that could be read, and their features."""
         depth = 2 if self.backbone.device.type == "cuda" else 1  # a GPU has its next batch before it is idle
-        under_way: deque[tuple[Batch, Tensor]] = deque()
+        under_way: deque[tuple[Batch, Callable[[], np.ndarray]]] = deque()
         for rows, loaded in self._loaded(batches):
             with self.mapper.on("waiting for images"):
                 images = self._readable(rows, loaded)
             if images:
                 with self.mapper.on("in the network"):
-                    under_way.append((list(images), self.backbone.features(list(images.values()))))
+                    features = self.backbone.features(list(images.values()))
+                    under_way.append((list(images), _on_its_way(features)))
             if len(under_way) == depth:
                 yield self._fetched(*under_way.popleft())
         while under_way:
             yield self._fetched(*under_way.popleft())
 
-    def _fetched(self, rows: Batch, features: Tensor) -> tuple[Batch, np.ndarray]:
+    def _fetched(self, rows: Batch, features: Callable[[], np.ndarray]) -> tuple[Batch, np.ndarray]:
         with self.mapper.on("in the network"):
-            return rows, features.cpu().numpy()
+            return rows, features()
 
     def _loaded(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, Loaded]]:
         """Yield each batch with its images, while the next ones are being decoded."""
@@ -233,6 +235,24 @@ class _Extraction:
         with self.writer.on("writing"):
             self.store.write(rows, features)
         self.progress.advance(len(rows))
+
+
+def _on_its_way(features: Tensor) -> Callable[[], np.ndarray]:
+    """Begin to copy features into main memory; what it gives waits for them alone.
+
+    A plain copy would stand in a GPU's queue behind the next batch, and leave the GPU idle when it returns.
+    """
+    if features.device.type != "cuda":
+        return features.numpy
+    copied = features.to("cpu", non_blocking=True)  # pinned
+    done = torch.cuda.Event(blocking=True)
+    done.record()
+
+    def waited() -> np.ndarray:
+        done.synchronize()
+        return copied.numpy()
+
+    return waited
 
 
 def _identities(paths: Iterable[Path]) -> np.ndarray:

@@ -4,12 +4,13 @@ Sizes in comments: B sentences, W words of the longest of them, d universal size
 """
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.nn.utils.rnn import pack_padded_sequence
+from torch.nn.utils.rnn import PackedSequence
 
 from pipeline.models.prefixes import beginnings, last_states
 from pipeline.models.universal import linear
@@ -28,13 +29,19 @@ class RecurrentBranch(nn.Module):
         self.projection = linear(hidden, multimodal) if multimodal else nn.Identity()
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """Universal word vectors (B, W, d) and word counts (B,) to unit vectors (B, e)."""
-        # Sorted here, because pack_padded_sequence would make a GPU wait for it.
-        order = lengths.argsort(descending=True, stable=True)
-        packed = pack_padded_sequence(words[uploaded(order, words.device)], lengths[order], batch_first=True)
-        _, state = self.recurrent(packed)
+        """Universal vectors (N, d) of the words of B sentences, one after another, to unit vectors (B, e).
+
+        Args:
+            lengths: (B,) word counts, which add up to N; on the CPU.
+        """
+        order, places, sizes = packing(lengths)
+        packed = words.index_select(0, uploaded(places, words.device))
+        # Autocast would give cuDNN's recurrent layers float16, whatever it was asked for, and gradients
+        # too small for it would vanish.
+        with without_autocast(words.device.type):
+            _, state = self.recurrent(PackedSequence(full(packed), sizes))
         last = state[0] if isinstance(state, tuple) else state  # (1, B, hidden); an LSTM adds its cell
-        return unit(self.projection(last[0][uploaded(order.argsort(), words.device)]))
+        return unit(self.projection(last[0].index_select(0, uploaded(order.argsort(), words.device))))
 
     def reads_beginnings(self) -> bool:
         """Whether common beginnings of sentences are computed once: an LSTM's on a CPU, where it pays."""
@@ -45,6 +52,22 @@ class RecurrentBranch(nn.Module):
         """The same from distinct words: their vectors (U, d), ids (B, W), word counts (B,); LSTM alone."""
         assert isinstance(self.recurrent, nn.LSTM)
         return unit(self.projection(last_states(self.recurrent, vectors, beginnings(ids, lengths))))
+
+
+def packing(lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """How sentences lie in a `PackedSequence`: sorted by length, all first words, then all second ones, ...
+
+    Made from word counts (B,) alone, on the CPU, so that no padding is made and no GPU is waited for.
+
+    Returns:
+        the sentences' order (B,), longest first; place (N,) of each packed word among the words of the
+        sentences one after another; words (longest,) of each time step.
+    """
+    order = lengths.argsort(descending=True, stable=True)
+    has = lengths[order] > torch.arange(int(lengths.max()))[:, None]  # (longest, B)
+    step, rank = has.nonzero(as_tuple=True)
+    first = lengths.cumsum(0) - lengths
+    return order, first[order][rank] + step, has.sum(1)
 
 
 class MeanBranch(nn.Module):
@@ -100,9 +123,20 @@ class ImageBranch(nn.Module):
         return unit(self.layers(features))
 
 
+def without_autocast(device: str) -> AbstractContextManager[object]:
+    """Inside, products are made of the numbers as they come."""
+    available = torch.amp.is_autocast_available(device)
+    return torch.autocast(device, enabled=False) if available else nullcontext()
+
+
+def full(vectors: Tensor) -> Tensor:
+    """The same numbers, in float32 where they were in bfloat16."""
+    return vectors.float() if vectors.dtype == torch.bfloat16 else vectors
+
+
 def unit(vectors: Tensor) -> Tensor:
     """Vectors (B, e) at length 1; never in bfloat16, whose three digits are too few for distances."""
-    return F.normalize(vectors.float() if vectors.dtype == torch.bfloat16 else vectors, dim=-1)
+    return F.normalize(full(vectors), dim=-1)
 
 
 class LinearImageBranch(nn.Module):

@@ -125,8 +125,8 @@ def _hinge(cosines: Tensor, own: Tensor, triplets: Triplets, every_positive: boo
     """
     count = min(triplets.hardest, cosines.shape[1] - own.shape[1])
     nearest = cosines.detach().scatter(1, own, -torch.inf).topk(count, sorted=False).indices
-    negatives = distances(cosines.gather(1, nearest), triplets.distance)  # (R, k)
-    positives = distances(cosines.gather(1, own), triplets.distance)  # (R, each)
+    chosen = distances(cosines.gather(1, torch.cat([own, nearest], 1)), triplets.distance)
+    positives, negatives = chosen.split([own.shape[1], count], 1)  # (R, each), (R, k)
     if not every_positive:
         positives = positives.amax(1, keepdim=True)
     return (triplets.margin + positives[:, :, None] - negatives[:, None]).clamp(min=0).mean()

@@ -99,7 +99,7 @@ class RetrievalModel(nn.Module):
         assert isinstance(branch, RecurrentBranch)
         if branch.reads_beginnings():
             return branch.from_beginnings(*self.universal.distinct(sentences))
-        embedded: Tensor = branch(*self.universal.padded(sentences))
+        embedded: Tensor = branch(*self.universal.unpadded(sentences))
         return embedded
 
 

@@ -84,12 +84,16 @@ class UniversalEmbedding(nn.Module):
         projected: Tensor = self[language].projection(mean)
         return projected
 
-    def padded(self, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor]:
-        """The sentences of all languages under one another: word vectors (B, W, d), word counts (B,)."""
-        words = [self[language](batch.ids) for language, batch in sentences.items()]
-        longest = max(batch.shape[1] for batch in words)
-        padded = [F.pad(batch, (0, 0, 0, longest - batch.shape[1])) for batch in words]
-        return torch.cat(padded), torch.cat([batch.lengths for batch in sentences.values()])
+    def unpadded(self, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor]:
+        """The words of all languages' sentences one after another, without padding: vectors (N, d).
+
+        And the word counts (B,) of the sentences, on the CPU.
+        """
+        words = []
+        for language, batch in sentences.items():
+            places = _real_words(batch.lengths, batch.ids.shape[1])
+            words.append(self[language](batch.ids.flatten()[uploaded(places, batch.ids.device)]))
+        return torch.cat(words), torch.cat([batch.lengths for batch in sentences.values()])
 
     def distinct(self, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor, Tensor]:
         """The same, each word computed once: vectors (U, d) of the words that occur, ids (B, W), counts (B,).
@@ -119,6 +123,11 @@ class UniversalEmbedding(nn.Module):
         """Weights of the linear layers: what pretraining trains."""
         layers = nn.ModuleList([self[language].projection for language in self.languages])
         return list(layers.parameters())  # a shared layer's weights once
+
+
+def _real_words(lengths: Tensor, longest: int) -> Tensor:
+    """Places (N,) of words that are no padding in flattened ids (B * longest,), sentence by sentence."""
+    return torch.nonzero((torch.arange(longest) < lengths[:, None]).flatten())[:, 0]
 
 
 def _from_scratch(vectors: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.words.corpus import Corpus, LanguageCorpus
+from pipeline.words.corpus import Corpus, LanguageCorpus, uploaded
 
 CHUNK = 512
 
@@ -29,5 +29,5 @@ def embed_sentences(model: RetrievalModel, language: str, part: LanguageCorpus) 
         embedded = model.embed_sentences({language: part.take(rows)})[language].multimodal
         if not start:  # In place at once: chunks joined and reordered would hold all sentences three times.
             found = embedded.new_empty(len(order), embedded.shape[1])
-        found[torch.from_numpy(rows)] = embedded
+        found[uploaded(torch.from_numpy(rows), found.device)] = embedded
     return found

@@ -22,6 +22,7 @@ from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
 log = logging.getLogger("pipeline")
 
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
+SHARE_OF_SAVING = 0.05  # of the time, at most, where epochs are short
 
 
 @dataclass
@@ -31,6 +32,7 @@ class Run:
     terms: the loss terms of a batch, given also the share of the run that is done.
     after_epoch: gives the epoch's row of the curves; it may keep what it wants in `kept`.
     kept: state that a checkpoint takes along besides the model and the optimiser.
+    saved_at, took: when the last checkpoint was saved, and how many seconds that took.
     fingerprint: digest of settings, inputs and code; a checkpoint of another one is not continued.
     """
 
@@ -46,6 +48,7 @@ class Run:
     kept: dict[str, Any] = field(default_factory=dict)
     curves: list[dict[str, float]] = field(default_factory=list)
     saved_at: float = field(default_factory=time.monotonic)
+    took: float = 0.0
 
     def finish(self) -> None:
         """Run from the checkpoint, or from the beginning, to the last epoch.
@@ -75,7 +78,8 @@ class Run:
                 raise self._interrupted(signals[0], epoch, step)
             self._end_epoch(epoch, sums)
             epoch, step, sums = epoch + 1, 0, {}
-            self._save(epoch, step, sums)
+            if epoch == self.epochs or time.monotonic() - self.saved_at > self.took / SHARE_OF_SAVING:
+                self._save(epoch, step, sums)
 
     def _step(self, drawn: Drawn, done: float) -> dict[str, Tensor]:
         self.model.train()
@@ -94,7 +98,7 @@ class Run:
         self.curves.append(row)
         for group in self.optimizer.param_groups:
             group["lr"] *= self.decay
-        log.info("epoch %s", ", ".join(f"{name} {value:.5g}" for name, value in row.items()))
+        log.info("%s", ", ".join(f"{name} {value:.5g}" for name, value in row.items()))
 
     def _after_epoch(self, epoch: int, sums: dict[str, Tensor]) -> dict[str, float]:
         """What `after_epoch` gives. It may take minutes and changes no weights: a signal ends it at once."""
@@ -118,8 +122,10 @@ class Run:
             "curves": self.curves,
             "kept": self.kept,
         }
+        begun = time.monotonic()
         save_checkpoint(self.checkpoint, self.fingerprint, state)
         self.saved_at = time.monotonic()
+        self.took = self.saved_at - begun
 
     def _continued(self) -> tuple[int, int, dict[str, Tensor]]:
         state = load_checkpoint(self.checkpoint, self.fingerprint)

@@ -6,19 +6,27 @@ computes it again, must find the same.
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 import torch
 
 from pipeline.errors import InputError
 
+_CUDA: Any = torch.backends.cuda.matmul
+_CUDNN: Any = torch.backends.cudnn
+
 
 def set_precision(precision: str, device: torch.device) -> None:
-    """Make float32 products exact, or TF32 where `precision` is tf32; a CPU knows float32 alone."""
+    """Make float32 products exact, or TF32 where `precision` is tf32; a CPU knows float32 alone.
+
+    Under bfloat16 recurrent layers multiply in TF32, see `RecurrentBranch`.
+    """
     if device.type == "cpu" and precision != "float32":
         raise InputError(
             f"training.precision: found {precision!r}, which needs a GPU, and there is none here; set float32"
         )
-    _products("tf32" if precision == "tf32" else "ieee")
+    matmul = "tf32" if precision == "tf32" else "ieee"
+    _products(matmul, "ieee" if precision == "float32" else "tf32")
 
 
 def embedding_precision(precision: str, device: torch.device) -> AbstractContextManager[object]:
@@ -29,14 +37,15 @@ def embedding_precision(precision: str, device: torch.device) -> AbstractContext
 @contextmanager
 def exact() -> Iterator[None]:
     """Float32 products inside, whatever training uses."""
-    before = torch.backends.cuda.matmul.fp32_precision
-    _products("ieee")
+    before = _CUDA.fp32_precision, _CUDNN.rnn.fp32_precision
+    _products("ieee", "ieee")
     try:
         yield
     finally:
-        _products(before)
+        _products(*before)
 
 
-def _products(precision: str) -> None:
-    torch.backends.cuda.matmul.fp32_precision = precision
-    torch.backends.cudnn.rnn.fp32_precision = precision  # type: ignore[attr-defined]  # TF32 by default
+def _products(matmul: str, recurrent: str) -> None:
+    _CUDA.fp32_precision = matmul
+    _CUDNN.rnn.fp32_precision = recurrent  # TF32 by default
+    _CUDNN.conv.fp32_precision = recurrent  # or PyTorch cannot say whether cuDNN may use TF32

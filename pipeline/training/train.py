@@ -191,7 +191,7 @@ def prepare(settings: Mapping[str, Any], precision: str = "float32") -> torch.de
     torch.set_num_threads(settings["training"]["threads"])
     torch.manual_seed(settings["seed"])
     if settings["training"]["deterministic"]:
-        os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"  # asked for by cuBLAS; no matter on a CPU
+        os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":16:8"  # asked for by cuBLAS and cuDNN; no matter on a CPU
         torch.use_deterministic_algorithms(True)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     set_precision(precision, device)

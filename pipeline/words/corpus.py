@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -106,13 +107,13 @@ def encode(
         for image, text in zip(sentences["image"], texts, strict=True)
     ]
     encoded.sort(key=lambda pair: pair[0])  # stable: an image's sentences keep their order
-    lengths = torch.tensor([len(ids) for _, ids in encoded], dtype=torch.long)
-    padded = torch.zeros((len(encoded), max([1, *map(len, (ids for _, ids in encoded))])), dtype=torch.long)
-    for number, (_, ids) in enumerate(encoded):
-        padded[number, : len(ids)] = torch.tensor(ids)
+    lengths = np.array([len(ids) for _, ids in encoded], dtype=np.int64)
+    padded = np.zeros((len(encoded), max([1, *lengths])), dtype=np.int64)
+    words = chain.from_iterable(ids for _, ids in encoded)
+    padded[np.arange(padded.shape[1]) < lengths[:, None]] = np.fromiter(words, np.int64, lengths.sum())
     image = np.array([image for image, _ in encoded], dtype=np.int64)
-    vectors = None if vocabulary.unit == "word" else _sentence_vectors(vocabulary, padded[:, 0].numpy())
-    return LanguageCorpus(padded, lengths, image, vectors)
+    vectors = None if vocabulary.unit == "word" else _sentence_vectors(vocabulary, padded[:, 0])
+    return LanguageCorpus(torch.from_numpy(padded), torch.from_numpy(lengths), image, vectors)
 
 
 def _sentence_vectors(vocabulary: Vocabulary, rows: NDArray[np.int64]) -> Tensor:

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 from project import ROOT, Project, copied
 
-from pipeline.settings import overlaid
+from pipeline.configuration import overlaid
 
 pytestmark = pytest.mark.integration
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,25 @@ def test_a_run_that_stops_in_an_epoch_goes_on_to_the_same_weights(
     assert same_weights(whole, stopped)
     curves = [(tmp_path / run / "curves.csv").read_bytes() for run in ("whole", "stopped")]
     assert curves[0] == curves[1]
+
+
+def test_saving_takes_a_small_share_of_a_run_of_short_epochs(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved: list[float] = []
+    save = loop.save_checkpoint
+
+    def slow(*arguments: Any) -> None:
+        time.sleep(0.2)
+        save(*arguments)
+        saved.append(time.monotonic())
+
+    monkeypatch.setattr(loop, "save_checkpoint", slow)
+    trained(inputs, experiment, tmp_path)
+    first, *others, _ = saved  # after the first epoch; after the last one, whenever that is
+    for before, after in pairwise([first, *others]):
+        assert after - before > 0.2 / loop.SHARE_OF_SAVING
+    assert len(saved) < 10  # of 40 epochs
 
 
 def test_sigkill_at_any_moment_changes_nothing(

@@ -16,6 +16,7 @@ from pipeline.images.backbone import (
     compiled_network,
     load_backbone,
     precision_on,
+    round_weights,
     weights_digest,
 )
 from pipeline.images.crops import resized
@@ -147,6 +148,18 @@ def test_bfloat16_points_where_float32_points(device: str, tmp_path: Path) -> No
         assert found.dtype == np.float32
         assert not np.array_equal(found, wanted)
         assert cosine(found, wanted) > 0.9995
+
+
+def test_weights_rounded_once_are_those_that_autocast_rounds_in_every_pass() -> None:
+    """On a CPU here, on a GPU in extraction; batch norms keep float32."""
+    model, pixels = network("resnet18"), torch.rand(2, 3, 64, 64)
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+        wanted = model(pixels)
+        round_weights(model)
+        found = model(pixels)
+    assert {weight.dtype for weight in model.bn1.parameters()} == {torch.float32}
+    assert model.conv1.weight.dtype == torch.bfloat16
+    assert torch.equal(found, wanted)
 
 
 def test_a_gpu_gives_the_features_of_a_cpu(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from evaluated import Key, write_evaluations
 
-from pipeline import settings as configuration
+from pipeline import configuration
 from pipeline.errors import InputError
 from pipeline.tables.cells import cells
 from pipeline.tables.claims import judge_claims, read_claims

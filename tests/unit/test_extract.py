@@ -129,15 +129,18 @@ def test_failures_within_the_allowed_share_are_recorded_and_the_rest_is_there(
         read_features(output, ["photo1"], {})
 
 
-def test_the_batch_does_not_change_the_features(
-    folder: Path, chosen: ExtractionSettings, backbone: Backbone, tmp_path: Path
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_neither_the_batch_nor_the_device_changes_the_features(
+    device: str, folder: Path, chosen: ExtractionSettings, backbone: Backbone, tmp_path: Path
 ) -> None:
-    for batch in (1, 3, 7):
-        other = load_backbone(chosen, torch.device("cpu"), batch=batch)
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no GPU here")
+    made = {0: backbone} | {batch: load_backbone(chosen, torch.device(device), batch) for batch in (2, 3, 7)}
+    for batch, other in made.items():
         extract(
             paths(folder), other, chosen, tmp_path / "p", tmp_path / f"{batch}.h5", tmp_path / "failed.csv"
         )
-    one, *others = (read_features(tmp_path / f"{batch}.h5", IMAGES, {}) for batch in (1, 3, 7))
+    one, *others = (read_features(tmp_path / f"{batch}.h5", IMAGES, {}) for batch in made)
     for found in others:
         assert np.abs(found - one).max() < 1e-5 * np.abs(one).max()
 

@@ -16,6 +16,8 @@ from pipeline.models.losses import Triplets
 from pipeline.retrieval.embed import embed_images, embed_sentences
 from pipeline.training.batches import Drawn, Sampler
 from pipeline.training.objective import pretraining_terms, training_terms
+from pipeline.training.precision import set_precision
+from pipeline.training.train import adam
 
 META = torch.device("meta")
 
@@ -23,7 +25,8 @@ META = torch.device("meta")
 @pytest.fixture(autouse=True)
 def _no_pinned_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a driver can pin memory."""
-    monkeypatch.setattr(Tensor, "pin_memory", lambda numbers: numbers)
+    if not torch.cuda.is_available():
+        monkeypatch.setattr(Tensor, "pin_memory", lambda numbers: numbers)
 
 
 def drawn_of(settings: dict[str, Any]) -> Drawn:
@@ -84,3 +87,30 @@ def test_sentences_are_embedded_where_the_corpus_lies(experiment: dict[str, Any]
     for language, each in EACH.items():
         embedded = embed_sentences(fitted, language, made.languages[language])
         assert (embedded.device, len(embedded)) == (META, IMAGES * each)
+
+
+@pytest.mark.parametrize("precision", ["float32", "tf32", "bfloat16"])
+@pytest.mark.parametrize("recurrent", ["lstm", "gru"])
+def test_a_gpu_is_never_waited_for_within_a_step(
+    experiment: dict[str, Any], precision: str, recurrent: str
+) -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU here")
+    gpu = torch.device("cuda")
+    experiment["model"] |= {"recurrent": recurrent}
+    experiment["training"] |= {"precision": precision}
+    made = corpus()
+    made.features = made.features.float()
+    made, fitted = made.to(gpu), model("shared", experiment["model"]).float().to(gpu)
+    optimizer = adam(fitted.parameters(), 1e-4)
+    set_precision(precision, gpu)
+    try:
+        for checked in ("default", "error"):  # the first step loads libraries
+            torch.cuda.set_sync_debug_mode(checked)
+            terms = training_terms(fitted, made, drawn_of(experiment), experiment, 0.1)
+            torch.stack(list(terms.values())).sum().backward()
+            optimizer.step()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+        set_precision("float32", gpu)
+    assert {term.dtype for term in terms.values()} == {torch.float32}

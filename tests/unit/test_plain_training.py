@@ -12,11 +12,12 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from small import IMAGES, corpus, model
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence
+from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
 from benchmarks import training as benchmark
 from benchmarks.plain_training import Item, padded_batch, plain_terms
 from pipeline.errors import InputError
+from pipeline.models.branches import RecurrentBranch, packing
 from pipeline.models.prefixes import beginnings, last_states
 from pipeline.training.batches import Drawn, Sampler
 from pipeline.training.objective import reversal_strength, training_terms
@@ -142,3 +143,43 @@ def test_the_benchmark_takes_a_step_of_each_loop(name: str, monkeypatch: pytest.
     steps.plain()
     assert not torch.equal(before, once)
     assert not torch.equal(once, steps.model.universal["en"].table.weight)
+
+
+def test_packing_by_hand() -> None:
+    """Of 2, 3 and 1 words, a b, c d e, f: longest first c a f, then d b, then e."""
+    order, places, sizes = packing(torch.tensor([2, 3, 1]))
+    assert order.tolist() == [1, 0, 2]
+    assert [("abcdef")[place] for place in places] == list("cafdbe")
+    assert sizes.tolist() == [3, 2, 1]
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=30))
+@hypothesis_settings(max_examples=40)
+def test_packing_is_pytorchs_without_its_padding(counts: list[int]) -> None:
+    lengths = torch.tensor(counts)
+    words = torch.randn(int(lengths.sum()), 3)
+    padded = pad_sequence(list(words.split(counts)), batch_first=True)
+    order, places, sizes = packing(lengths)
+    expected = pack_padded_sequence(padded[order], lengths[order], batch_first=True)
+    assert torch.equal(words[places], expected.data)
+    assert torch.equal(sizes, expected.batch_sizes)
+    assert torch.equal(lengths[order], lengths.sort(descending=True).values)
+
+
+@pytest.mark.parametrize("recurrent", ["lstm", "gru"])
+def test_recurrent_layers_are_kept_out_of_bfloat16(experiment: dict[str, Any], recurrent: str) -> None:
+    """Where a GPU's autocast would make float16 of it, which loses small gradients."""
+    experiment["model"]["recurrent"] = recurrent
+    experiment["training"]["precision"] = "bfloat16"
+    made, fitted = corpus(), model("shared", experiment["model"]).float()
+    made.features = made.features.float()
+    seen: list[torch.dtype] = []
+    branch = fitted.branches["shared"]
+    assert isinstance(branch, RecurrentBranch)
+    branch.recurrent.register_forward_hook(
+        lambda layer, given, found: seen.extend((given[0].data.dtype, found[0].data.dtype))
+    )
+    branch.projection.register_forward_hook(lambda layer, given, found: seen.append(found.dtype))
+    drawn = next(Sampler(made, [np.arange(IMAGES)], experiment["training"], 0).epoch(0))
+    training_terms(fitted, made, drawn, experiment, 0.5)
+    assert seen == [torch.float32, torch.float32, torch.bfloat16]

@@ -12,7 +12,7 @@ import pytest
 from evaluated import Key, write_evaluations
 from PIL import Image
 
-from pipeline import settings as configuration
+from pipeline import configuration
 from pipeline.errors import InputError
 from pipeline.report import charts
 from pipeline.report.figures import SIDE, Said, _images, _query, thumbnails

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipeline import settings as configuration
+from pipeline import configuration
 from pipeline.errors import InputError
 from pipeline.tables.cells import cells
 

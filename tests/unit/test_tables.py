@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from evaluated import write_evaluations
 
-from pipeline import settings as configuration
+from pipeline import configuration
 from pipeline.errors import InputError
 from pipeline.tables.cells import cells
 from pipeline.tables.statistics import METRICS

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 sys.path.insert(0, workflow.basedir)
 
-from pipeline import code, settings as configuration
+from pipeline import code, configuration
 from pipeline.errors import InputError
 from pipeline.tables.cells import cells
 

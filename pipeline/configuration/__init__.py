@@ -1,0 +1,45 @@
+"""The configuration: read and checked as a whole, and cut to what each stage depends on."""
+
+from pipeline.configuration.experiments import (
+    expanded,
+    feature_sets,
+    left_out,
+    makeable_tables,
+    overlaid,
+    stand_ins,
+)
+from pipeline.configuration.reading import load
+from pipeline.configuration.stages import (
+    bert_settings,
+    claim_settings,
+    count_settings,
+    experiment_settings,
+    extraction_options,
+    feature_settings,
+    parameter_settings,
+    pretraining_settings,
+    report_settings,
+    sentence_vector_settings,
+    table_settings,
+)
+
+__all__ = [
+    "bert_settings",
+    "claim_settings",
+    "count_settings",
+    "expanded",
+    "experiment_settings",
+    "extraction_options",
+    "feature_sets",
+    "feature_settings",
+    "left_out",
+    "load",
+    "makeable_tables",
+    "overlaid",
+    "parameter_settings",
+    "pretraining_settings",
+    "report_settings",
+    "sentence_vector_settings",
+    "stand_ins",
+    "table_settings",
+]

@@ -1,0 +1,138 @@
+"""Mistakes between keys of a configuration that each look right."""
+
+import difflib
+from collections.abc import Iterator
+
+from pipeline.configuration.experiments import (
+    OTHER_TABLES,
+    Settings,
+    expanded,
+    feature_sets,
+    overlaid,
+    stand_ins,
+)
+
+# Keys that only some sources of captions have, and need.
+_OF_SOURCE = {
+    "demo": (),
+    "multi30k": ("images", "split"),
+    "flickr8kcn": ("images",),
+    "mscoco": ("images", "drawn", "draw_seed", "test_images", "val_images"),
+    "own": ("captions", "images"),
+}
+_OPTIONAL = {"own": ("draw_seed", "split")}
+
+
+def contradictions(settings: Settings) -> Iterator[str]:
+    """Mistakes between keys that each look right."""
+    for dataset, data in settings["datasets"].items():
+        yield from _dataset_contradictions(f"datasets.{dataset}", data)
+        if (other := stand_ins(settings)[data["stands_for"]]) != dataset:
+            yield f"datasets.{dataset}.stands_for: {other} stands for {data['stands_for']} too; only one can"
+    pairs = {f"pairs.{pair}": provider for pair, provider in settings["translation"]["pairs"].items()}
+    for where, provider in {**pairs, "default": settings["translation"]["default"]}.items():
+        if provider["provider"] == "files" and "origin" not in provider:
+            yield f"translation.{where}: provider files needs `origin`, such as google"
+        if provider["provider"] == "marian" and "model" not in provider:
+            yield f"translation.{where}: provider marian needs `model`, a folder or a name on the hub"
+    yield from _feature_contradictions(settings)
+    for name, experiment in settings["experiments"].items():
+        model = overlaid(settings, experiment.get("settings", {}))["model"]
+        yield from _vector_contradictions(f"experiments.{name}", model, experiment)
+        yield from _encoder_contradictions(f"experiments.{name}", model, experiment)
+    for name in settings["report"]:
+        if name not in (known := [*settings["tables"], *OTHER_TABLES]):
+            yield f"report: no table {name!r}{meant(name, known)}"
+    yield from _unknown_columns(settings)
+    yield from _unknown_experiments(settings)
+
+
+def _feature_contradictions(settings: Settings) -> Iterator[str]:
+    """Crops fit the image; the feature sets that experiments name are there, if only as null."""
+    for set_name, images in feature_sets(settings).items():
+        where = f"images.sets.{set_name}" if set_name else "images"
+        if images["crop"] > images["resize"]:
+            yield f"{where}.crop: larger than {where}.resize, so that crops do not fit the image"
+    known = list(settings["images"]["sets"])
+    for name, experiment in settings["experiments"].items():
+        chosen = experiment.get("features")
+        if chosen is not None and chosen not in known:
+            yield f"experiments.{name}.features: no set {chosen!r} in images.sets{meant(chosen, known)}"
+
+
+def _encoder_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
+    """VSE has no universal embedding; order embeddings are compared by the ranking loss alone."""
+    if model["similarity"] == "order" and not experiment.get("ranking"):
+        yield f"{where}: similarity order is for the ranking loss; set ranking: true"
+    if model["word_vectors"] == "scratch" and experiment.get("vectors", "fasttext") != "fasttext":
+        yield f"{where}.vectors: found {experiment['vectors']!r}, which word_vectors scratch does not read"
+    if model["encoder"] == "embn":
+        return
+    if model["recurrent"] not in ("lstm", "gru"):
+        yield f"{where}: encoder vse reads words one by one; set settings.model.recurrent: gru (or lstm)"
+    for key in ("neighborhood", "classifier", "pretraining"):
+        if experiment.get(key):
+            yield f"{where}.{key}: encoder vse has no universal embedding to train by it"
+
+
+def _vector_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
+    """Sentence vectors need a branch that reads them, and there are none of translations."""
+    if model["recurrent"] == "layers" and experiment.get("vectors") != "bert":
+        yield f"{where}: recurrent layers reads sentence vectors; set vectors: bert"
+    if experiment.get("vectors") != "bert":
+        return
+    if model["recurrent"] not in ("layers", "mean"):
+        yield f"{where}: vectors bert has no words to read one by one; set settings.model.recurrent: layers"
+    if experiment["captions"] != "human":
+        yield f"{where}.captions: found {experiment['captions']!r}; vectors bert are of human captions alone"
+
+
+def _dataset_contradictions(where: str, data: Settings) -> Iterator[str]:
+    source, needed = data["source"], _OF_SOURCE[data["source"]]
+    for key in needed:
+        if key not in data:
+            yield f"{where}: {key!r} is missing, which source {source} needs"
+    if source == "multi30k" and data.get("split", "multi30k") not in ("multi30k", "flickr8k"):
+        yield f"{where}.split: found {data['split']!r}, expected multi30k or flickr8k"
+    if source == "own" and "{language}" in data.get("captions", "") and "split" not in data:
+        yield f"{where}.captions: a file for each language needs `split`, a CSV file of columns image, split"
+    others = {key for keys in _OF_SOURCE.values() for key in keys} - {*needed, *_OPTIONAL.get(source, ())}
+    for key in sorted(others & set(data)):
+        yield f"{where}.{key}: source {source} has no such key"
+    grouped = {code for group in data["groups"] for code in group}
+    for key, named in (("own_origins", data["own_origins"]), ("groups", grouped)):
+        for code in sorted(set(named) - set(data["languages"])):
+            yield f"{where}.{key}: {code!r} is not among its languages {data['languages']}"
+    if (data.get("test_images") is None) != (data.get("val_images") is None):
+        yield f"{where}: test_images and val_images are given both or neither"
+
+
+def _unknown_columns(settings: Settings) -> Iterator[str]:
+    known = {"multi30k", "mscoco", *settings["datasets"]}
+    for name, table in settings["tables"].items():
+        for column, languages in table["columns"].items():
+            if column not in known:
+                yield f"tables.{name}.columns: no data set {column!r}{meant(column, sorted(known))}"
+            elif "paper" not in table and column in settings["datasets"]:
+                for code in sorted(set(languages) - set(settings["datasets"][column]["languages"])):
+                    yield f"tables.{name}.columns.{column}: the data set has no language {code!r}"
+
+
+def _unknown_experiments(settings: Settings) -> Iterator[str]:
+    singles = [name for name, made in settings["experiments"].items() if made.get("one_per_language")]
+    known = {
+        *settings["experiments"],
+        *(name for data in settings["datasets"] for name in expanded(settings, data)),
+    }
+    for name, table in settings["tables"].items():
+        for number, row in enumerate(table["rows"]):
+            where = f"tables.{name}.rows.{number}.experiment"
+            if row["experiment"] not in known:
+                yield f"{where}: no experiment {row['experiment']!r}{meant(row['experiment'], list(known))}"
+            elif row.get("queries") == "translated" and row["experiment"].rsplit("-", 1)[0] not in singles:
+                yield f"{where}: translated queries need a model of one language, such as embn-en"
+
+
+def meant(key: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(str(key), known, 1)
+    return f", did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"

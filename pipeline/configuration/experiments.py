@@ -1,0 +1,72 @@
+"""What a configuration holds: experiments of a data set, feature sets, tables that it has data for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+Settings = dict[str, Any]
+
+# Tables beside those of config/tables; each is a file of results/ with a comparison.
+OTHER_TABLES = ("table1", "parameters", "lessons/table1")
+
+
+def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> Settings:
+    """Lay one configuration over another, block by block; lists and plain values are replaced whole.
+
+    Neither is changed; the result shares with them what only one of them has.
+    """
+    merged = dict(below)
+    for key, value in above.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = overlaid(merged[key], value) if both else value
+    return merged
+
+
+def expanded(settings: Settings, dataset: str) -> dict[str, Settings]:
+    """Every experiment of a data set by its name; one_per_language ones become one entry a language."""
+    languages = settings["datasets"][dataset]["languages"]
+    found: dict[str, Settings] = {}
+    for name, experiment in settings["experiments"].items():
+        chosen = [code for code in languages if code in experiment.get("languages", languages)]
+        if experiment.get("one_per_language"):
+            found |= {f"{name}-{code}": {**experiment, "languages": [code]} for code in chosen}
+        else:
+            found[name] = {**experiment, "languages": chosen}
+    return found
+
+
+def stand_ins(settings: Settings) -> dict[str, str]:
+    """For each data set of the papers, and each of the user's own, the one of this scale."""
+    return {data["stands_for"]: dataset for dataset, data in settings["datasets"].items()}
+
+
+def feature_sets(settings: Settings) -> dict[str | None, Settings]:
+    """Settings of every feature set at hand: `None` the main one, others by name, laid over it.
+
+    Ready-made features are of the set that names them alone.
+    """
+    main = {key: value for key, value in settings["images"].items() if key != "sets"}
+    named = {name: own for name, own in settings["images"]["sets"].items() if own is not None}
+    return {None: main} | {name: {**main, "features": None, **own} for name, own in named.items()}
+
+
+def left_out(settings: Settings) -> dict[str, str]:
+    """Why an experiment, by its name, is not trained: the configuration lacks its feature set."""
+    every = {**settings["experiments"]}
+    for dataset in settings["datasets"]:
+        every |= expanded(settings, dataset)
+    return {
+        name: f"the configuration has no features {experiment['features']} (images.sets)"
+        for name, experiment in every.items()
+        if experiment.get("features") not in feature_sets(settings)
+    }
+
+
+def makeable_tables(settings: Settings) -> list[str]:
+    """Tables that this configuration has data for, at least for some of their columns and rows."""
+    named, lacking = set(stand_ins(settings)), left_out(settings)
+    found = [
+        name
+        for name, table in settings["tables"].items()
+        if named & set(table["columns"]) and any(row["experiment"] not in lacking for row in table["rows"])
+    ]
+    return [*found, "table1", "parameters", *(["lessons/table1"] if "multi30k" in named else [])]

@@ -1,0 +1,115 @@
+"""The configuration read, laid over one another, and checked as a whole.
+
+Order: config/experiments.yaml and config/tables/*.yaml, then config/scales/{scale}.yaml, which may change an
+experiment, then what the user gives (config/config.yaml, --configfile, --config).
+"""
+
+import copy
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+from pipeline.configuration.contradictions import contradictions, meant
+from pipeline.configuration.experiments import Settings, makeable_tables, overlaid
+from pipeline.errors import InputError, raise_together
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is several times as fast
+
+# What JSON takes for a number or a truth value; `no` stays the Norwegian language.
+_PLAIN = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false")
+
+# What a data set need not say.
+DATASET_DEFAULTS: Settings = {"own_origins": {}, "groups": [], "longest_caption": 40}
+
+
+def load(user: Mapping[str, Any], folder: Path) -> Settings:
+    """The whole configuration; raises `InputError` that lists every mistake of a kind.
+
+    Unknown keys and wrong values are said first, then keys that contradict each other, then paths.
+
+    Args:
+        user: what the user gives; at least `scale`.
+        folder: the folder config/.
+    """
+    schema = read(folder / "schema.yaml")
+    scale = user.get("scale")
+    if scale not in schema["properties"]["scale"]["enum"]:
+        raise InputError(f"configuration: scale: found {scale!r}, expected demo, pilot or paper")
+    settings: Settings = {
+        "experiments": read(folder / "experiments.yaml"),
+        "tables": _tables(folder / "tables"),
+    }
+    settings = overlaid(settings, read(folder / "scales" / f"{scale}.yaml"))
+    settings = overlaid(settings, _typed(user))
+    mistakes = [_described(error) for error in Draft202012Validator(schema).iter_errors(settings)]
+    raise_together(mistakes, "The configuration has mistakes:")
+    named = settings["datasets"].items()
+    settings["datasets"] = {name: {"stands_for": name, **DATASET_DEFAULTS, **data} for name, data in named}
+    settings.setdefault("report", makeable_tables(settings))
+    raise_together(contradictions(settings), "The configuration has mistakes:")
+    return _with_paths_expanded(settings)
+
+
+def _typed(value: Any) -> Any:
+    """Numbers and truth values in lists and blocks, which Snakemake's --config hands over as text."""
+    if isinstance(value, Mapping):
+        return {key: _typed(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_typed(inner) for inner in value]
+    if isinstance(value, str) and _PLAIN.fullmatch(value):
+        return json.loads(value)
+    return value
+
+
+def _tables(folder: Path) -> Settings:
+    """Every table by its name: `table2` of MULE, `lessons/table2` of another paper's folder."""
+    paths = sorted(folder.rglob("*.yaml"))
+    return {path.relative_to(folder).with_suffix("").as_posix(): read(path) for path in paths}
+
+
+def read(path: Path) -> Settings:
+    with open(path, encoding="utf-8") as file:
+        content: Settings = yaml.load(file, Loader=_LOADER)
+    return content
+
+
+def _described(error: ValidationError) -> str:
+    where = ".".join(map(str, error.absolute_path)) or "top level"
+    if error.validator == "additionalProperties":
+        known = list(error.schema.get("properties", {}))
+        unknown = [key for key in error.instance if key not in known]
+        return "; ".join(f"{where}: unknown key {key!r}{meant(key, known)}" for key in unknown)
+    if error.validator == "required":
+        return f"{where}: {error.message}"
+    expected = error.schema.get("description", error.message) if isinstance(error.schema, Mapping) else ""
+    return f"{where}: found {error.instance!r}, expected {expected}"
+
+
+def _with_paths_expanded(settings: Settings) -> Settings:
+    found = copy.deepcopy(settings)
+    blocks = {
+        "sources": (found["sources"], ["mirror", "flickr30k", "coco_cn"]),
+        "images": (found["images"], ["features", "list"]),
+        "translation": (found["translation"], ["dictionaries", "cache"]),
+    }
+    for name, own in found["images"]["sets"].items():
+        blocks[f"images.sets.{name}"] = own or {}, ["features"]
+    for name, data in found["datasets"].items():
+        blocks[f"datasets.{name}"] = data, ["captions", "split", "images", "test_images", "val_images"]
+    mistakes = []
+    for where, (block, keys) in blocks.items():
+        for key in keys:
+            value = os.path.expanduser(os.path.expandvars(block.get(key) or ""))
+            if "$" in value:
+                mistakes.append(f"{where}.{key}: {value}: the environment variable is not set")
+            if key in block:
+                block[key] = value or None
+    raise_together(mistakes, "The configuration has mistakes:")
+    return found

@@ -1,0 +1,180 @@
+"""What each stage depends on, cut from the configuration, so that a changed key reruns nothing else."""
+
+from pathlib import Path
+
+from pipeline.configuration.experiments import (
+    Settings,
+    expanded,
+    feature_sets,
+    left_out,
+    makeable_tables,
+    overlaid,
+    stand_ins,
+)
+from pipeline.configuration.reading import load, read
+
+# Keys of `model` that make the universal embedding.
+_OF_UNIVERSAL = ("encoder", "word_vectors", "universal", "universal_layers", "universal_mean")
+
+# Experiment blocks that are None for an experiment that does not use them.
+_SWITCHED = ("ranking", "neighborhood", "classifier")
+
+
+def experiment_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
+    """What the training of one experiment depends on, and nothing else."""
+    experiment, own = _experiment(settings, dataset, name)
+    matched = not experiment.get("ranking")  # which stands in the place of the matching and its triplets
+    chosen = {
+        **_data_settings(settings, dataset, name, seed, experiment),
+        "branches": experiment["branches"],
+        "features": feature_settings(settings, experiment.get("features")),
+        "model": own["model"],
+        "triplets": own["triplets"] if matched or experiment.get("neighborhood") else None,
+        "matching": own["matching"] if matched else None,
+        "words": own["word_regularizer"],
+        "training": own["training"],
+    }
+    return chosen | {key: own[key] if experiment.get(key) else None for key in _SWITCHED}
+
+
+def pretraining_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
+    """What the pretraining of one experiment depends on, and nothing else."""
+    experiment, own = _experiment(settings, dataset, name)
+    kept = ("batch_images", "sentences_per_image", "repeat_captions", "images_in_batch")
+    drawing = {key: own["training"][key] for key in (*kept, "threads", "deterministic")}
+    return {
+        **_data_settings(settings, dataset, name, seed, experiment),
+        "model": {key: own["model"][key] for key in _OF_UNIVERSAL},
+        "triplets": own["triplets"],
+        "training": {**drawing, **own["pretraining"]},
+    }
+
+
+def bert_settings(settings: Settings, dataset: str) -> Settings:
+    """What the pretraining of a small BERT depends on."""
+    return {
+        **settings["bert"]["pretraining"],
+        "own_origins": settings["datasets"][dataset]["own_origins"],
+        "longest": settings["bert"]["longest"],
+        "threads": settings["training"]["threads"],
+    }
+
+
+def sentence_vector_settings(settings: Settings) -> Settings:
+    """What frozen sentence vectors depend on besides their BERT."""
+    chosen = {key: settings["bert"][key] for key in ("layer", "longest")}
+    return {**chosen, "threads": settings["training"]["threads"]}
+
+
+def feature_settings(settings: Settings, name: str | None = None) -> Settings:
+    """What the features of an image depend on, in a feature set: little is known of ready-made ones."""
+    images = feature_sets(settings)[name]
+    made = ("backbone", "weights", "dimension", "resize", "crop", "crops", "precision", "windows")
+    keys = ("backbone", "dimension") if images["features"] else made
+    return {key: images[key] for key in keys}
+
+
+def extraction_options(settings: Settings) -> str:
+    """Arguments of `features` that its result does not depend on, but for the rounding of its numbers.
+
+    The network's threads are as many as are configured, not as many as Snakemake has to give: with another
+    number features differ in their last digits, and so do the weights trained on them.
+    """
+    images = settings["images"]
+    options = [f"--{key.replace('_', '-')} {images[key]}" for key in ("batch", "workers", "failed_share")]
+    options.append(f"--threads {images['workers']}")
+    return " ".join([*options, *(["--compile"] if images["compile"] else [])])
+
+
+def table_settings(settings: Settings, name: str) -> Settings:
+    """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
+    made, lacking = settings["experiments"], left_out(settings)
+    named = tuple(row["experiment"] for row in settings["tables"][name]["rows"])
+    trained = {
+        dataset: {
+            key: experiment["languages"]
+            for key, experiment in expanded(settings, dataset).items()
+            if key.startswith(named) and key not in lacking
+        }
+        for dataset in settings["datasets"]
+    }
+    return {
+        "scale": settings["scale"],
+        "seeds": settings["seeds"],
+        "table": settings["tables"][name],
+        "datasets": stand_ins(settings),
+        "languages": {dataset: data["languages"] for dataset, data in settings["datasets"].items()},
+        "trained": trained,
+        "left_out": [
+            f"row {row['row']}, {row['method']}: {lacking[row['experiment']]}"
+            for row in settings["tables"][name]["rows"]
+            if row["experiment"] in lacking
+        ],
+        "own_origins": {dataset: data["own_origins"] for dataset, data in settings["datasets"].items()},
+        "one_per_language": [key for key in made if made[key].get("one_per_language")],
+    }
+
+
+def parameter_settings(folder: Path) -> Settings:
+    """What counting the parameters takes: the papers' sizes, whatever the scale that is run."""
+    paper = load({"scale": "paper"}, folder)
+    return {key: paper[key] for key in ("scale", "model")}
+
+
+def claim_settings(settings: Settings) -> Settings:
+    """What judging a paper's claims depends on besides the evaluations."""
+    made = settings["experiments"]
+    return {
+        "scale": settings["scale"],
+        "seeds": settings["seeds"],
+        "datasets": stand_ins(settings),
+        "experiments": sorted(made),
+        "left_out": left_out(settings),
+        "one_per_language": [key for key in made if made[key].get("one_per_language")],
+    }
+
+
+def report_settings(settings: Settings, folder: Path) -> Settings:
+    """What the report tells of the configuration.
+
+    Args:
+        folder: the folder config/, of whose scales the report tells too.
+    """
+    chosen = ("scale", "seeds", "tables", "images", "model", "training")
+    return {
+        **{key: settings[key] for key in chosen},
+        "own_origins": {dataset: data["own_origins"] for dataset, data in settings["datasets"].items()},
+        "left_out": {name: table_settings(settings, name)["left_out"] for name in settings["tables"]},
+        "missing": [name for name in makeable_tables(settings) if name not in settings["report"]],
+        "scales": {
+            name: read(folder / "scales" / f"{name}.yaml")["datasets"] for name in ("demo", "pilot", "paper")
+        }
+        | {settings["scale"]: settings["datasets"]},
+    }
+
+
+def count_settings(settings: Settings) -> Settings:
+    """What counting the captions takes."""
+    datasets = {
+        name: {"dataset": dataset, "own_origins": settings["datasets"][dataset]["own_origins"]}
+        for name, dataset in stand_ins(settings).items()
+    }
+    return {"scale": settings["scale"], "datasets": datasets}
+
+
+def _experiment(settings: Settings, dataset: str, name: str) -> tuple[Settings, Settings]:
+    experiment = expanded(settings, dataset)[name]
+    return experiment, overlaid(settings, experiment.get("settings", {}))
+
+
+def _data_settings(settings: Settings, dataset: str, name: str, seed: int, experiment: Settings) -> Settings:
+    data = settings["datasets"][dataset]
+    return {
+        "scale": settings["scale"],
+        "dataset": dataset,
+        "experiment": name,
+        "seed": seed,
+        "languages": experiment["languages"],
+        "captions": experiment["captions"],
+        **{key: data[key] for key in ("own_origins", "groups", "longest_caption")},
+    }
