@@ -128,8 +128,6 @@ def load_backbone(
     # One shape from here on, worth a search for its fastest algorithms. Not in float32, where the fastest of
     # the moment may be one that rounds more.
     torch.backends.cudnn.benchmark = settings.windows == "exact" and precision == "bfloat16"
-    if precision == "bfloat16" and device.type == "cuda":
-        round_weights(model)
     if settings.windows == "convolutional":
         _check_pools_last(model, settings.backbone, pixels[:1])
         model = _Map(model).eval()
@@ -206,7 +204,9 @@ def _fast(model: Any, pixels: Tensor, precision: str, compiled: bool) -> Network
     with autocast():
         if device == "cpu":
             model = _folded(model, pixels)
-        elif compiled:
+        elif precision == "bfloat16":
+            round_weights(model)
+        if compiled and device != "cpu":
             model = compiled_network(model, pixels)
 
     def run(batch: Tensor) -> Tensor:

@@ -131,18 +131,24 @@ def cosine(found: np.ndarray, wanted: np.ndarray) -> float:
     return float(((found * wanted).sum(1) / norms).min())
 
 
+@pytest.mark.parametrize("windows", ["exact", "convolutional"])
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_bfloat16_points_where_float32_points(device: str, tmp_path: Path) -> None:
+def test_bfloat16_points_where_float32_points(device: str, windows: str, tmp_path: Path) -> None:
     if device == "cuda" and not torch.cuda.is_available():
         pytest.skip("no GPU here")
     if precision_on(torch.device(device), "auto") != "bfloat16":
         pytest.skip(f"this {device} has no bfloat16 instructions")
     path = saved(network("resnet18"), tmp_path / "w.pth")
     for compiled in {False, device == "cuda"}:
-        rounded = load_backbone(
-            settings(path, backbone="resnet18", precision="bfloat16"), torch.device(device), 3, compiled
+        rounded, exact = (
+            load_backbone(
+                settings(path, backbone="resnet18", windows=windows, precision=precision),
+                torch.device(device),
+                3,
+                compiled,
+            )
+            for precision in ("bfloat16", "float32")
         )
-        exact = load_backbone(settings(path, backbone="resnet18"), torch.device(device), 3, compiled)
         assert (rounded.precision, exact.precision) == ("bfloat16", "float32")
         found, wanted = features(rounded, images()), features(exact, images())
         assert found.dtype == np.float32
