@@ -123,7 +123,8 @@ def report(timed: dict[str, Callable[[], None]], repeat: int, images: int, on_cp
             work()
             wall[name].append(time.perf_counter() - begun)
             processor[name].append(time.process_time() - spent)
-    print(f"{'':15} images/s  over bare forward (least-most of {repeat})  CPU time over its")
+    heading = f"{'':15} images/s  over bare forward (least-most of {repeat})"
+    print(heading + ("  CPU time over bare forward's" if on_cpu else ""))
     for name in timed:
         rates = [bare / own for bare, own in zip(wall["bare forward"], wall[name], strict=True)]
         costs = [own / bare for bare, own in zip(processor["bare forward"], processor[name], strict=True)]
@@ -135,13 +136,18 @@ def report(timed: dict[str, Callable[[], None]], repeat: int, images: int, on_cp
 
 
 def random_weights(backbone: str, folder: Path) -> str:
-    """A file of random weights, those of batch norms too: zeros would cost a GPU less power, and time."""
-    model = timm.create_model(backbone)
+    """A file of random weights."""
+    torch.save(random_network(backbone).state_dict(), folder / "weights.pth")
+    return str(folder / "weights.pth")
+
+
+def random_network(backbone: str, **options: int) -> torch.nn.Module:
+    """A network that multiplies by no zeros, which would cost a GPU less power, and time."""
+    model: torch.nn.Module = timm.create_model(backbone, **options).eval()
     for module in model.modules():
         if isinstance(module, torch.nn.BatchNorm2d):
             module.weight.data.uniform_(0.5, 1.5)
-    torch.save(model.state_dict(), folder / "weights.pth")
-    return str(folder / "weights.pth")
+    return model
 
 
 def photographs(arguments: argparse.Namespace, folder: Path) -> dict[str, Path]:
@@ -221,11 +227,11 @@ def plain(
     precision: str,
 ) -> Callable[[], None]:
     """The usual script: DataLoader with worker processes, TenCrop, the network as it is."""
-    model = timm.create_model(settings.backbone, num_classes=0).eval().to(device)
+    model = random_network(settings.backbone, num_classes=0).to(device)
     dataset = Plain(paths, settings, timm.data.resolve_model_data_config(model))
     image = 4 * 3 * settings.crops * settings.crop**2  # bytes of its crops, which workers share
     room = shutil.disk_usage("/dev/shm").free if Path("/dev/shm").exists() else sys.maxsize
-    workers = max(1, min(arguments.workers, room // (3 * arguments.batch * image)))  # each has two and one
+    workers = min(arguments.workers, max(1, room // (3 * arguments.batch * image)))  # each has two and one
     if workers < arguments.workers:
         print(f"plain script: {workers} workers, for more shared memory is too small", flush=True)
 

@@ -3,13 +3,14 @@
     python -m benchmarks.precision [--precisions float32 bfloat16] [--seeds 0 1 2] [--configfile FILE]
 
 Pretrains and trains one experiment on own captions, once for each seed and precision, as the rules do, on the
-GPU if there is one. What its data need must have been made: `snakemake results/table2.csv` makes all of it.
-On a CPU bfloat16 is tried, too, though `pipeline train` refuses it there: the numbers are rounded alike, the
-times are not a GPU's.
+GPU if there is one. What its data need must have been made: `snakemake results/table2.csv`, with the same
+configfile, makes it. On a CPU bfloat16 can be tried, too, though `pipeline train` refuses it there: linear
+layers are rounded as on a GPU, recurrent layers are exact, where a GPU has TF32.
 """
 
 import argparse
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -20,13 +21,16 @@ from unittest.mock import patch
 import torch
 import yaml
 
-from pipeline.configuration import experiment_settings, load, pretraining_settings
+from pipeline.configuration import experiment_settings, load, overlaid, pretraining_settings
+from pipeline.errors import InputError
 from pipeline.models.saved import load_model
 from pipeline.training import train as training
 from pipeline.training.precision import set_precision
 from pipeline.training.train import Inputs, pretrain, train
 
 ROOT = Path(__file__).parents[1]
+
+Runs = dict[str, list[dict[str, float]]]  # by precision, one a seed: mR by language
 
 
 def main() -> None:
@@ -35,12 +39,26 @@ def main() -> None:
     parser.add_argument("--dataset", default="multi30k")
     parser.add_argument("--experiment", default="mule-full")
     parser.add_argument("--precisions", nargs="+", default=["float32", "bfloat16"], help="the first compares")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument("--epochs", type=int, help="other than configured")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], help="two at least")
+    parser.add_argument("--settings", type=yaml.safe_load, default={}, help="YAML to lay over the training's")
     arguments = parser.parse_args()
-    user = yaml.safe_load(arguments.configfile.read_text()) if arguments.configfile else {}
+    if len(arguments.seeds) < 2:
+        parser.error("--seeds: a spread needs two")
+    if "tf32" in arguments.precisions and not torch.cuda.is_available():
+        parser.error("--precisions: tf32 needs a GPU, and there is none here")
+    try:
+        compare(run(arguments))
+    except InputError as error:
+        sys.exit(f"error: {error}")
+
+
+def run(arguments: argparse.Namespace) -> Runs:
+    """Train with every seed and precision, and print what each gave."""
+    user: dict[str, Any] = {}
+    for path in (ROOT / "config" / "config.yaml", arguments.configfile):
+        user = overlaid(user, (yaml.safe_load(path.read_text()) or {}) if path else {})
     settings = load(user, ROOT / "config")
-    found: dict[str, list[dict[str, float]]] = {precision: [] for precision in arguments.precisions}
+    found: Runs = {precision: [] for precision in arguments.precisions}
     for seed in arguments.seeds:
         for precision in arguments.precisions:
             begun = time.perf_counter()
@@ -50,15 +68,15 @@ def main() -> None:
             found[precision].append(validation)
             values = "  ".join(f"{language} {value:.1f}" for language, value in validation.items())
             print(f"seed {seed}  {precision:9}  {values}  {seconds:.0f} s", flush=True)
-    compare(found)
+    return found
 
 
-def trained(settings: Any, arguments: argparse.Namespace, seed: int, precision: str) -> dict[str, float]:
+def trained(
+    settings: dict[str, Any], arguments: argparse.Namespace, seed: int, precision: str
+) -> dict[str, float]:
     """Validation mR of each language after training with one seed and precision."""
-    chosen = experiment_settings(settings, arguments.dataset, arguments.experiment, seed)
-    chosen["training"] = {**chosen["training"], "precision": precision}
-    if arguments.epochs:
-        chosen["training"]["epochs"] = arguments.epochs
+    asked = overlaid(arguments.settings, {"training": {"precision": precision}})
+    chosen = overlaid(experiment_settings(settings, arguments.dataset, arguments.experiment, seed), asked)
     data = ROOT / "work" / settings["scale"] / arguments.dataset
     inputs = Inputs(
         [data / "tokens" / f"{language}.csv" for language in chosen["languages"]],
@@ -78,10 +96,10 @@ def trained(settings: Any, arguments: argparse.Namespace, seed: int, precision: 
 
 def tried_anywhere(precision: str, device: torch.device) -> None:
     """Set the precision, without the refusal of bfloat16 on a CPU."""
-    set_precision("float32" if device.type == "cpu" and precision == "bfloat16" else precision, device)
+    set_precision("float32" if device.type == "cpu" else precision, device)
 
 
-def compare(found: dict[str, list[dict[str, float]]]) -> None:
+def compare(found: Runs) -> None:
     """Print, for each language, every precision's mean and standard deviation, and the difference's size."""
     first, *others = found
     print(f"\n{'validation mR':13}", *(f"{precision:>15}" for precision in found))
@@ -96,6 +114,7 @@ def compare(found: dict[str, list[dict[str, float]]]) -> None:
 
 
 def summary(values: Sequence[float]) -> str:
+    """Mean and standard deviation."""
     return f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}"
 
 

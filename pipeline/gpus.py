@@ -56,10 +56,10 @@ def gpu_trouble(error: BaseException) -> str:
     if torch is None or not isinstance(error, torch.OutOfMemoryError):
         return ""
     return (
-        "the GPU's memory is used up. See with nvidia-smi whether other programs hold some. Otherwise lower "
-        "images.batch for `features`, which changes no result; for `train` and `pretrain` "
-        "training.batch_images, which does. Then run the same command again: what was finished is kept. "
-        f"PyTorch says: {error}"
+        "the GPU's memory is used up. See with nvidia-smi whether other programs hold some. Otherwise, for "
+        "`features` lower images.batch, which changes no feature beyond rounding; for `train` and `pretrain` "
+        "training.batch_images, which changes results and begins them anew; other stages need a larger GPU, "
+        f"or none (gpu: 0). Then run the same command again. PyTorch says: {error}"
     )
 
 

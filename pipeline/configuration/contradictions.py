@@ -24,7 +24,7 @@ _OPTIONAL = {"own": ("draw_seed", "split")}
 
 
 def contradictions(settings: Settings) -> Iterator[str]:
-    """Mistakes between keys that each look right."""
+    """Every such mistake, as a line that names the keys and says what to do."""
     for dataset, data in settings["datasets"].items():
         yield from _dataset_contradictions(f"datasets.{dataset}", data)
         if (other := stand_ins(settings)[data["stands_for"]]) != dataset:
@@ -134,5 +134,6 @@ def _unknown_experiments(settings: Settings) -> Iterator[str]:
 
 
 def meant(key: str, known: list[str]) -> str:
+    """What to say of an unknown name: the known one that it resembles, or all that are known."""
     close = difflib.get_close_matches(str(key), known, 1)
     return f", did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"

@@ -75,6 +75,7 @@ def _tables(folder: Path) -> Settings:
 
 
 def read(path: Path) -> Settings:
+    """One YAML file of the configuration."""
     with open(path, encoding="utf-8") as file:
         content: Settings = yaml.load(file, Loader=_LOADER)
     return content

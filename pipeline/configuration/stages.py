@@ -77,8 +77,8 @@ def feature_settings(settings: Settings, name: str | None = None) -> Settings:
 def extraction_options(settings: Settings) -> str:
     """Arguments of `features` that its result does not depend on, but for the rounding of its numbers.
 
-    The network's threads are as many as are configured, not as many as Snakemake has to give: with another
-    number features differ in their last digits, and so do the weights trained on them.
+    The network's threads on a CPU are as many as are configured, not as many as Snakemake has to give: with
+    another number features differ in their last digits, and so do the weights trained on them.
     """
     images = settings["images"]
     options = [f"--{key.replace('_', '-')} {images[key]}" for key in ("batch", "workers", "failed_share")]

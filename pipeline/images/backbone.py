@@ -219,9 +219,12 @@ def _fast(model: Any, pixels: Tensor, precision: str, compiled: bool) -> Network
 
 
 def round_weights(model: nn.Module) -> None:
-    """Round to bfloat16, once, the weights that autocast would round in every pass; batch norms stay."""
+    """Round to bfloat16, once, the weights that autocast would round in every pass; batch norms stay.
+
+    Layers that first work out other weights of theirs, in float32, are not among these.
+    """
     for module in model.modules():
-        if isinstance(module, nn.Conv2d | nn.Linear):
+        if type(module) in (nn.Conv2d, nn.Linear):
             module.to(torch.bfloat16)
 
 

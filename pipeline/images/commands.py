@@ -27,7 +27,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     )
     features.add_argument("--batch", type=int, default=8, help="images in one pass, each with all its crops")
     features.add_argument("--workers", type=int, default=4, help="threads that decode and resize")
-    features.add_argument("--threads", type=int, help="CPU threads of the network; default: all")
+    features.add_argument("--threads", type=int, help="threads of the network on a CPU; default: all")
     features.add_argument("--compile", action="store_true", help="torch.compile, on a GPU")
     add_gpus(features)
     features.add_argument("--shard", type=_shard, metavar="I/N", help="only part I of N, such as 1/8")
@@ -89,11 +89,11 @@ def _features(arguments: argparse.Namespace) -> None:
         paths = {image: paths[image] for image in shard_of(list(paths), *arguments.shard)}
     if not paths:
         raise InputError(f"{arguments.images}: has fewer images than shards. Set images.shards to fewer.")
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if device.type == "cuda":
         torch.set_num_threads(1)  # or each thread that decodes wakes a team of its own to copy an image
+    elif arguments.threads:
+        torch.set_num_threads(arguments.threads)
     name = (
         torch.cuda.get_device_name()
         if device.type == "cuda"

@@ -32,7 +32,7 @@ class WordEmbedding(nn.Module):
         self.register_buffer("initial", vectors.clone())
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Word ids (B, W) to universal word vectors (B, W, d). Padding gets the layer's bias."""
+        """Word ids (N,) to universal word vectors (N, d). Padding gets the layer's bias."""
         projected: Tensor = self.projection(self.table(ids))
         return projected
 

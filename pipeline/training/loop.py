@@ -22,7 +22,7 @@ from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
 log = logging.getLogger("pipeline")
 
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
-SHARE_OF_SAVING = 0.05  # of the time, at most, where epochs are short
+SHARE_OF_SAVING = 0.05  # of the time, at most, at the ends of short epochs
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Run:
     fingerprint: str
     kept: dict[str, Any] = field(default_factory=dict)
     curves: list[dict[str, float]] = field(default_factory=list)
-    saved_at: float = field(default_factory=time.monotonic)
+    saved_at: float = field(default_factory=lambda: time.monotonic())
     took: float = 0.0
 
     def finish(self) -> None:

@@ -1,7 +1,6 @@
 """How exactly the products of a training step are computed: a switch for GPUs.
 
-Validation is computed in float32 whatever the switch says: it chooses the epoch, and evaluation, which
-computes it again, must find the same.
+Validation is computed in float32 whatever the switch says, because it chooses the epoch.
 """
 
 from collections.abc import Iterator
@@ -46,6 +45,8 @@ def exact() -> Iterator[None]:
 
 
 def _products(matmul: str, recurrent: str) -> None:
+    # The older switches first: PyTorch refuses to read them where they contradict the newer ones.
+    _CUDA.allow_tf32, _CUDNN.allow_tf32 = matmul == "tf32", recurrent == "tf32"
     _CUDA.fp32_precision = matmul
     _CUDNN.rnn.fp32_precision = recurrent  # TF32 by default
-    _CUDNN.conv.fp32_precision = recurrent  # or PyTorch cannot say whether cuDNN may use TF32
+    _CUDNN.conv.fp32_precision = recurrent

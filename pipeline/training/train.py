@@ -33,6 +33,8 @@ from pipeline.words.vocabulary import Vocabulary
 
 log = logging.getLogger("pipeline")
 
+OTHER_DEVICE = 1.0  # mR by which two devices may differ; what rounding does is far less
+
 
 @dataclass
 class Inputs:
@@ -172,12 +174,26 @@ def _keep_best(
 def _on_cpu(model: RetrievalModel, validation: Corpus, before: Mapping[str, float]) -> dict[str, float]:
     """Validation mR of the kept epoch on the CPU, where evaluation will compute it again.
 
-    A GPU rounds otherwise, which can move a query by a rank, and on a small split mR by some tenths.
+    A GPU rounds otherwise, which can move a query by a rank.
+
+    Raises:
+        InputError: the two differ by more than that can.
     """
     cpu = torch.device("cpu")
     found = mean_recalls(model.to(cpu), validation.to(cpu))
+    moved = 100 / 6 / len(validation.images)  # mR of one image that passes one of the six recalls
+    allowed = max(OTHER_DEVICE, 3 * moved)
     for language, value in found.items():
         log.info("%s: validation mR %.2f (while training %.2f)", language, value, before[language])
+    raise_together(
+        (
+            f"{language}: {before[language]:.2f} while training, {value:.2f} on the CPU"
+            for language, value in found.items()
+            if abs(value - before[language]) > allowed
+        ),
+        "The GPU and the CPU disagree about the validation mR of the kept epoch, so one of them computes "
+        "wrongly. Train with gpu: 0, or with other versions of PyTorch and the driver, and report it:",
+    )
     return found
 
 

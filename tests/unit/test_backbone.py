@@ -168,6 +168,16 @@ def test_weights_rounded_once_are_those_that_autocast_rounds_in_every_pass() -> 
     assert torch.equal(found, wanted)
 
 
+def test_weights_that_a_layer_works_out_anew_are_not_rounded() -> None:
+    """Weight standardisation, as in BiT and NFNets."""
+    model, pixels = timm.create_model("nf_resnet26").eval(), torch.rand(2, 3, 64, 64)
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+        wanted = model(pixels)
+        round_weights(model)
+        found = model(pixels)
+    assert torch.equal(found, wanted)
+
+
 def test_a_gpu_gives_the_features_of_a_cpu(tmp_path: Path) -> None:
     if not torch.cuda.is_available():
         pytest.skip("no GPU here")

@@ -12,6 +12,7 @@ import torch
 from small import EACH, IMAGES, corpus, model
 from torch import Tensor
 
+from pipeline.models.branches import RecurrentBranch
 from pipeline.models.losses import Triplets
 from pipeline.retrieval.embed import embed_images, embed_sentences
 from pipeline.training.batches import Drawn, Sampler
@@ -103,6 +104,10 @@ def test_a_gpu_is_never_waited_for_within_a_step(
     made.features = made.features.float()
     made, fitted = made.to(gpu), model("shared", experiment["model"]).float().to(gpu)
     optimizer = adam(fitted.parameters(), 1e-4)
+    states: list[torch.dtype] = []
+    branch = fitted.branches["shared"]
+    assert isinstance(branch, RecurrentBranch)
+    branch.recurrent.register_forward_hook(lambda layer, given, found: states.append(found[0].data.dtype))
     set_precision(precision, gpu)
     try:
         for checked in ("default", "error"):  # the first step loads libraries
@@ -114,3 +119,4 @@ def test_a_gpu_is_never_waited_for_within_a_step(
         torch.cuda.set_sync_debug_mode("default")
         set_precision("float32", gpu)
     assert {term.dtype for term in terms.values()} == {torch.float32}
+    assert states == [torch.float32] * 2

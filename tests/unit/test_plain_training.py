@@ -21,7 +21,7 @@ from pipeline.models.branches import RecurrentBranch, packing
 from pipeline.models.prefixes import beginnings, last_states
 from pipeline.training.batches import Drawn, Sampler
 from pipeline.training.objective import reversal_strength, training_terms
-from pipeline.training.precision import set_precision
+from pipeline.training.precision import exact, set_precision
 from pipeline.words.corpus import Corpus
 
 
@@ -173,13 +173,31 @@ def test_recurrent_layers_are_kept_out_of_bfloat16(experiment: dict[str, Any], r
     experiment["training"]["precision"] = "bfloat16"
     made, fitted = corpus(), model("shared", experiment["model"]).float()
     made.features = made.features.float()
-    seen: list[torch.dtype] = []
+    seen: list[tuple[torch.dtype, bool]] = []
     branch = fitted.branches["shared"]
     assert isinstance(branch, RecurrentBranch)
-    branch.recurrent.register_forward_hook(
-        lambda layer, given, found: seen.extend((given[0].data.dtype, found[0].data.dtype))
+    branch.recurrent.register_forward_pre_hook(
+        lambda layer, given: seen.append((given[0].data.dtype, torch.is_autocast_enabled("cpu")))
     )
-    branch.projection.register_forward_hook(lambda layer, given, found: seen.append(found.dtype))
+    branch.projection.register_forward_pre_hook(
+        lambda layer, given: seen.append((given[0].dtype, torch.is_autocast_enabled("cpu")))
+    )
     drawn = next(Sampler(made, [np.arange(IMAGES)], experiment["training"], 0).epoch(0))
     training_terms(fitted, made, drawn, experiment, 0.5)
-    assert seen == [torch.float32, torch.float32, torch.bfloat16]
+    assert seen == [(torch.float32, False), (torch.float32, True)]
+
+
+@pytest.mark.parametrize("precision", ["float32", "tf32", "bfloat16"])
+def test_pytorchs_switches_of_precision_can_all_be_read(precision: str) -> None:
+    """PyTorch refuses to read one that contradicts another; libraries that read them would stop."""
+    try:
+        set_precision(precision, torch.device("cuda"))
+        for _ in range(2):
+            assert torch.backends.cudnn.allow_tf32 == (precision != "float32")
+            assert torch.backends.cuda.matmul.allow_tf32 == (precision == "tf32")
+            assert torch.get_float32_matmul_precision() == ("high" if precision == "tf32" else "highest")
+            with exact():
+                assert not torch.backends.cudnn.allow_tf32
+                assert not torch.backends.cuda.matmul.allow_tf32
+    finally:
+        set_precision("float32", torch.device("cpu"))
