@@ -174,7 +174,7 @@ def _keep_best(
 def _on_cpu(model: RetrievalModel, validation: Corpus, before: Mapping[str, float]) -> dict[str, float]:
     """Validation mR of the kept epoch on the CPU, where evaluation will compute it again.
 
-    A GPU rounds otherwise, which can move a query by a rank.
+    The model stays there. A GPU rounds otherwise, which can move a query by a rank.
 
     Raises:
         InputError: the two differ by more than that can.
