@@ -8,7 +8,7 @@ from pipeline.configuration.experiments import (
     overlaid,
     stand_ins,
 )
-from pipeline.configuration.reading import load
+from pipeline.configuration.reading import load, read
 from pipeline.configuration.stages import (
     bert_settings,
     claim_settings,
@@ -38,6 +38,7 @@ __all__ = [
     "overlaid",
     "parameter_settings",
     "pretraining_settings",
+    "read",
     "report_settings",
     "sentence_vector_settings",
     "stand_ins",
