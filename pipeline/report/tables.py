@@ -8,6 +8,7 @@ import pandas as pd
 
 from pipeline.files import existing
 from pipeline.report import charts
+from pipeline.rounding import tenths
 
 ROW = ("section", "group", "method", "training_data", "single_model")
 METRICS = {
@@ -42,9 +43,10 @@ def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[
     for column in range(len(columns)):
         cells = [row["cells"][column] for row in rows if row["cells"][column]]
         for key, mark in (("measured", "best"), ("paper", "paper_best")):
-            highest = max((round(cell[key], 1) for cell in cells if cell[key] is not None), default=None)
-            for cell in cells:
-                cell[mark] = cell[key] is not None and round(cell[key], 1) == highest
+            shown_as = [None if cell[key] is None else float(tenths(cell[key])) for cell in cells]
+            highest = max((value for value in shown_as if value is not None), default=None)
+            for cell, value in zip(cells, shown_as, strict=True):
+                cell[mark] = value is not None and value == highest
     # A group stands above its rows, as the paper prints it.
     shown_above = ("section", "group") if any(row["group"] for row in rows) else ()
     return {

@@ -80,7 +80,7 @@ def judge_claims(
         lines += made
     for path, table, columns in ((output, rows, CLAIM_COLUMNS), (comparison, lines, COMPARISON_COLUMNS)):
         with written_beside(path) as temporary:
-            pd.DataFrame(table, columns=columns).to_csv(temporary, index=False, float_format="%.4g")
+            pd.DataFrame(table, columns=columns).to_csv(temporary, index=False, float_format="%.6f")
 
 
 def read_claims(path: Path) -> list[Row]:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from pipeline.errors import raise_together
 from pipeline.files import written_beside
+from pipeline.rounding import tenths
 from pipeline.tables.cells import cells
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import METRICS, intervals
@@ -55,7 +56,7 @@ def tabulate(
     with written_beside(comparison) as temporary:
         numbers[COMPARISON_COLUMNS].to_csv(temporary, index=False, float_format="%.6f")
     with written_beside(table) as temporary:
-        _printed(numbers, settings).to_csv(temporary, index=False, float_format="%.1f")
+        _printed(numbers, settings).to_csv(temporary, index=False)
 
 
 def _lines(settings: Mapping[str, Any], evaluated: Evaluations, paper: Mapping[Key, str]) -> Iterator[Row]:
@@ -105,6 +106,7 @@ def _printed(numbers: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame
     named = zip(recalls["dataset"], recalls["language"], recalls["metric"], strict=True)
     column = [_column(settings, *place, alone) for place in named]
     wide = recalls.assign(column=column).pivot(columns="column", values="measured")
+    wide = wide.map(tenths, na_action="ignore")
     heads = recalls[[key for key in ROW_COLUMNS if key != "row"]]
     heads = heads[~heads.index.duplicated()].loc[:, (heads != "").any()]
     made_of = {"scale": settings["scale"], "seeds": " ".join(map(str, settings["seeds"]))}

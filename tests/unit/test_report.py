@@ -37,12 +37,12 @@ TEST: dict[Key, dict[str, float]] = {
 }
 
 
-def report(folder: Path, **user: Any) -> str:
+def report(folder: Path, test: dict[Key, dict[str, float]] = TEST, **user: Any) -> str:
     """The report's text, of one table; also a counted table, a figure, a curve, a benchmark and a source."""
     loaded = configuration.load(
         {"scale": "demo", "tables": {"mine": TABLE}, "report": ["mine", "table1"], **user}, ROOT / "config"
     )
-    paths = write_evaluations(folder, TEST, images=100)
+    paths = write_evaluations(folder, test, images=100)
     tabulate(
         configuration.table_settings(loaded, "mine"), paths, PAPERS, folder / "mine.csv", folder / "c.csv"
     )
@@ -103,6 +103,16 @@ def test_a_table_has_the_papers_number_beside_ours_and_the_best_of_each_in_bold(
     ]  # fmt: skip
     assert "multi30k German" in plain(section)
     assert "Full &lt;b&gt;" in section and "Full <b>" not in section
+
+
+def test_the_report_and_the_table_round_alike(tmp_path: Path) -> None:
+    """Six recalls whose mean is 23.15 on paper, and 23.150000000000002 in binary."""
+    mean = sum([0.5, 18.0, 39.0, 7.1, 30.2, 44.1]) / 6
+    test = {**TEST, ("multi30k", "mule-full", "own", 0): {"de": 50.0, "fr": mean}}
+    text = plain(report(tmp_path, test))
+    assert pd.read_csv(tmp_path / "mine.csv", dtype=str)["multi30k fr"].tolist() == ["30.0", "23.2"]
+    assert "50.0 61.4 23.2 56.4" in text
+    assert "23.1" not in text
 
 
 def test_the_report_says_what_its_numbers_are_worth(tmp_path: Path) -> None:
