@@ -227,6 +227,21 @@ def test_a_sentence_has_its_nearest_images_and_its_own_marked() -> None:
     assert _query(every["en"], "en", ["a", "b", "c"], 0, generator) is None
 
 
+def test_an_image_without_a_caption_in_a_language_is_no_candidate_there() -> None:
+    """French captions the second and third image alone; to both of its sentences the first is nearest."""
+    english = said()["en"]
+    similarity = np.array([[0.9, 0.9], [0.1, 0.2], [0.4, 0.3]], dtype=np.float32)
+    french = Said(similarity, np.array([1, 2]), ["deux", "trois"])
+    wrong = _query(french, "fr", ["a", "b", "c"], 0, np.random.default_rng(0))
+    assert wrong and (wrong["text"], wrong["rank"]) == ("deux", 2)
+    assert [near["image"] for near in wrong["nearest"]] == ["c", "b"]
+    right = _query(french, "fr", ["a", "b", "c"], 1, np.random.default_rng(0))
+    assert right and (right["text"], right["rank"]) == ("trois", 1)
+    found = _images({"en": english, "fr": french}, ["a", "b", "c"], np.random.default_rng(0))
+    shown = {one["image"]: [sentence["language"] for sentence in one["sentences"]] for one in found}
+    assert shown == {"a": ["en"], "b": ["en", "fr"], "c": ["en", "fr"]}
+
+
 def test_thumbnails_are_small_pictures_inside_the_page(tmp_path: Path) -> None:
     Image.new("RGB", (900, 300), "red").save(tmp_path / "a.png")
     listed = tmp_path / "images.csv"
