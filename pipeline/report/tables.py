@@ -52,7 +52,7 @@ def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[
     return {
         "grouped": bool(shown_above),
         "heads": [head for head in ROW if head not in shown_above and any(row[head] for row in rows)],
-        "columns": _columns(columns, settings),
+        "columns": _columns(columns, numbers, settings),
         "cells": len(columns),
         "metrics": [METRICS[metric] for _, _, metric in columns] if table.get("metrics") == "all" else [],
         "rows": rows,
@@ -79,15 +79,20 @@ def _row(numbers: pd.DataFrame, columns: Sequence[tuple[str, str, str]]) -> dict
     }
 
 
-def _columns(columns: Sequence[tuple[str, str, str]], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Data set and language over each run of columns, with how many metrics stand under it."""
+def _columns(
+    columns: Sequence[tuple[str, str, str]], numbers: pd.DataFrame, settings: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Data set and language over each run of columns, with their candidates, and the metrics under it."""
     places = [(dataset, language) for dataset, language, _ in columns]
+    means = numbers[numbers["metric"] == "mR"].drop_duplicates(["dataset", "language"])
+    among = means.set_index(["dataset", "language"])[["images", "sentences", "chance"]].to_dict("index")
     return [
         {
             "dataset": dataset,
             "language": language,
             "origin": settings["own_origins"].get(dataset, {}).get(language, ""),
             "span": places.count((dataset, language)),
+            **among[dataset, language],
         }
         for dataset, language in dict.fromkeys(places)
     ]
