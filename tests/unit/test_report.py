@@ -47,7 +47,8 @@ def report(folder: Path, test: dict[Key, dict[str, float]] = TEST, **user: Any) 
         configuration.table_settings(loaded, "mine"), paths, PAPERS, folder / "mine.csv", folder / "c.csv"
     )
     claims = folder / "claims.csv", folder / "claim-comparisons.csv"
-    judge_claims(configuration.claim_settings(loaded), paths, ROOT / "config/claims/mule.yaml", *claims)
+    of_claims = configuration.claim_settings(loaded)
+    judge_claims(of_claims, paths, None, ROOT / "config/claims/mule.yaml", *claims)
     counted = {
         "table": 1,
         "dataset": "multi30k",
@@ -142,7 +143,8 @@ def test_everything_asked_for_is_there(tmp_path: Path) -> None:
 
 def test_a_claims_verdict_and_p_are_shown(tmp_path: Path) -> None:
     text = plain(report(tmp_path))
-    assert re.search(r"M19 Tables 2 With NC, LC and LP German .*? does not hold −5.0, p 0\.\d{3} ", text)
+    interval = r"\(−\d+\.\d to [−+]\d\.\d\)"
+    assert re.search(rf"M19 Tables 2 With NC, LC .*? does not hold −5.0 {interval}, p 0\.\d{{3}} ", text)
     assert "no experiment" in text or "in none of the tables" in text
 
 
