@@ -79,8 +79,10 @@ def test_own_captions_to_train_on_are_counted(tmp_path: Path) -> None:
 
 def test_images_are_counted_by_the_languages_that_caption_them(tmp_path: Path) -> None:
     """Image 1 is captioned in all four, 2 in English and Japanese, 3 in English alone."""
-    write_captions(caption_table(ROWS), tmp_path / "captions.csv")
-    counted(tmp_path, settings(ja="google"), {"mscoco": [tmp_path / "captions.csv"]})
+    for language, rows in caption_table(ROWS).groupby("language"):
+        write_captions(rows, tmp_path / f"{language}.csv")
+    paths = [tmp_path / f"{language}.csv" for language in ("zh", "sw", "en", "ja")]
+    counted(tmp_path, settings(ja="google"), {"mscoco": paths})
     crossed = pd.read_csv(tmp_path / "counts.csv")
     assert list(crossed.columns) == [
         "dataset", "split", "captioned_in", "language", "images", "descriptions",

@@ -46,7 +46,7 @@ SIMILARITY = {
     "de": {
         "g1": [0.9, 0.5, 0.8, 0.1],  # of b: a and c are nearer, which German does not caption
         "g2": [0.0, 0.2, 0.3, 0.6],  # of b: d is nearer; so is c
-        "g3": [0.7, 0.4, 0.1, 0.3],  # of d: b is nearer; so is a
+        "g3": [0.2, 0.4, 0.5, 0.3],  # of d: b is nearer; so is c
         "g4": [9.0, 9.0, 9.0, 9.0],
         "g5": [0.0, 0.0, 0.0, 0.0],
     },

@@ -1,6 +1,8 @@
 """A number has one tenth, wherever it is printed."""
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from pipeline.rounding import tenths
 
@@ -13,6 +15,12 @@ def test_a_half_rounds_the_same_way_before_it_is_written_and_after() -> None:
     written = float(f"{MEAN:.6f}")
     assert (f"{MEAN:.1f}", f"{written:.1f}") == ("23.2", "23.1")  # why this module is there
     assert tenths(MEAN) == tenths(written) == "23.2"
+
+
+@given(st.floats(-100, 100))
+@example(23.1499996)  # written as 23.150000
+def test_a_number_has_the_tenth_of_what_is_written_of_it(value: float) -> None:
+    assert tenths(value) == tenths(float(f"{value:.6f}"))
 
 
 @pytest.mark.parametrize(
