@@ -16,7 +16,10 @@ Key = tuple[str, str, str, int]  # data set, experiment, queries, seed
 def write_evaluations(
     folder: Path, test: Mapping[Key, Mapping[str, float]], images: int = 20, sentences: int = 2
 ) -> list[Path]:
-    """An evaluation and its ranks for each key, all recalls of a language being the percentage given."""
+    """An evaluation and its ranks for each key, all recalls of a language being the percentage given.
+
+    Chance is 1 to 7 percent in the order of `METRICS`.
+    """
     paths = []
     for number, ((dataset, experiment, queries, seed), recalls) in enumerate(test.items()):
         path = folder / f"{number}.json"
@@ -28,7 +31,15 @@ def write_evaluations(
             "queries": queries,
             "seed": seed,
             "ranks": f"{number}-ranks.csv.gz",
-            "test": {language: dict.fromkeys(METRICS, value) for language, value in recalls.items()},
+            "test": {
+                language: {
+                    **dict.fromkeys(METRICS, value),
+                    "images": images,
+                    "sentences": images * sentences,
+                    "chance": {metric: float(number) for number, metric in enumerate(METRICS, 1)},
+                }
+                for language, value in recalls.items()
+            },
         }
         path.write_text(json.dumps(content))
         paths.append(path)

@@ -11,6 +11,11 @@ def reported_evaluations(wildcards=None):
     return evaluations_of([name for name in SETTINGS["report"] if name in TABLES])
 
 
+def reported_counts():
+    """Counts of the data, as an input list, where the report has the table that is made of them."""
+    return given("results/counts.csv" if "table1" in SETTINGS["report"] else None)
+
+
 def reported_curves(wildcards=None):
     """Training curves of the models that the report's tables evaluate."""
     return sorted(
