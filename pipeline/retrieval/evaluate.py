@@ -13,6 +13,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from pipeline.captions.origins import count_by_pair
 from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError
 from pipeline.files import written_beside
@@ -55,7 +56,9 @@ def evaluate(
             the recalls of its source language (MULE, Table 4(b), first row).
         settings: `threads`, CPU threads to use; all else is in the model file.
         output: JSON with scale, dataset, experiment, seed, epoch, validation, and test by language;
-            its `ranks` names the file of ranks, which lies beside it.
+            its `ranks` names the file of ranks, which lies beside it; training_captions and
+            training_translations as in the model file; query_translations, the translated queries of each
+            pair of languages by origin.
         ranks: gzipped CSV, one query a line: language, direction (`i2s` or `s2i`), image, rank from 1.
     """
     torch.set_num_threads(settings["threads"])
@@ -64,8 +67,9 @@ def evaluate(
     check_vocabularies(saved, vocabularies, model_file)
     own = own_sentences(sentences, saved.settings)
     _check_choice_of_epoch(model, saved, own, vocabularies, features)
-    if translated_queries:
-        corpora = _translated(saved, vocabularies, features, sentences, translated_queries)
+    queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated_queries)}
+    if queries:
+        corpora = _translated(saved, vocabularies, features, sentences, queries)
     else:
         corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
         add_features(corpus, features, saved.settings)
@@ -73,9 +77,16 @@ def evaluate(
     found = {query: _test(model, corpus, language) for query, (corpus, language) in corpora.items()}
     result = {
         **{key: saved.settings[key] for key in ("scale", "dataset", "experiment", "seed")},
-        "queries": "translated" if translated_queries else "own",
+        "queries": "translated" if queries else "own",
         "epoch": saved.epoch,
         "validation": saved.validation,
+        "training_captions": saved.training_captions,
+        "training_translations": saved.training_translations,
+        "query_translations": {
+            pair: origins
+            for source, table in queries.items()
+            for pair, origins in count_by_pair([table], "test", corpora[source][0].images).items()
+        },
         "ranks": ranks.name,
         "test": {query: values for query, (values, _) in found.items()},
     }
@@ -130,11 +141,10 @@ def _translated(
     vocabularies: Mapping[str, Vocabulary],
     features: Path,
     sentences: Sequence[Path],
-    translated: Sequence[Path],
+    queries: Mapping[str, pd.DataFrame],
 ) -> dict[str, tuple[Corpus, str]]:
     """By source language its queries, in the model's; captions that no translation came of are unknown."""
     (language,) = saved.settings["languages"]
-    queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated)}
     originals = own_sentences(sentences, {**saved.settings, "languages": list(queries)})
     found = {}
     for source, table in queries.items():
