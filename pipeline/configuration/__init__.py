@@ -22,11 +22,20 @@ from pipeline.configuration.stages import (
     sentence_vector_settings,
     table_settings,
 )
+from pipeline.configuration.translations import (
+    evaluation_pairs,
+    provider_of,
+    query_pairs,
+    training_pairs,
+    translation_sources,
+    unnamed_providers,
+)
 
 __all__ = [
     "bert_settings",
     "claim_settings",
     "count_settings",
+    "evaluation_pairs",
     "expanded",
     "experiment_settings",
     "extraction_options",
@@ -38,8 +47,13 @@ __all__ = [
     "overlaid",
     "parameter_settings",
     "pretraining_settings",
+    "provider_of",
+    "query_pairs",
     "report_settings",
     "sentence_vector_settings",
     "stand_ins",
     "table_settings",
+    "training_pairs",
+    "translation_sources",
+    "unnamed_providers",
 ]

@@ -1,7 +1,7 @@
 rule words:
     input:
         sentences="work/{scale}/{dataset}/tokens/{language}.csv",
-        translations=lambda wildcards: translations_into(**wildcards),
+        translations=translations_into,
         vectors=fasttext_vectors,
     output:
         "work/{scale}/{dataset}/words/{captions}/{language}.h5",
@@ -64,7 +64,7 @@ rule align:
 rule muse:
     input:
         sentences="work/{scale}/{dataset}/tokens/{language}.csv",
-        translations=lambda wildcards: translations_into(**wildcards),
+        translations=translations_into,
         vectors=muse_vectors,
     output:
         "work/{scale}/{dataset}/words/{captions}/muse/{language}.h5",
