@@ -24,11 +24,11 @@ from pipeline.configuration.stages import (
 )
 from pipeline.configuration.translations import (
     evaluation_pairs,
+    missing_providers,
     provider_of,
     query_pairs,
     training_pairs,
     translation_sources,
-    unnamed_providers,
 )
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "left_out",
     "load",
     "makeable_tables",
+    "missing_providers",
     "overlaid",
     "parameter_settings",
     "pretraining_settings",
@@ -55,5 +56,4 @@ __all__ = [
     "table_settings",
     "training_pairs",
     "translation_sources",
-    "unnamed_providers",
 ]

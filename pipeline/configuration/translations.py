@@ -65,7 +65,7 @@ def provider_of(settings: Settings, pair: str) -> Settings | None:
     return named.get(pair, settings["translation"]["default"])
 
 
-def unnamed_providers(settings: Settings, needed: Iterable[Needed]) -> str:
+def missing_providers(settings: Settings, needed: Iterable[Needed]) -> str:
     """What to tell a user of pairs without a provider, each pair once; empty where all have one."""
     datasets: dict[str, list[str]] = {}
     for dataset, pair in dict.fromkeys(needed):

@@ -97,7 +97,7 @@ def test_table_4_says_by_whom_its_translations_were_made(project: Project) -> No
     folder = project.folder / "results"
     word_by_word = "dictionary (word by word)"
     mixed = f"de-en: google; others: {word_by_word}"
-    table = pd.read_csv(folder / "table4.csv", index_col="row")["translations"].fillna("")
+    table = pd.read_csv(folder / "table4.csv")["translations"].fillna("")
     assert table.to_list() == ["", "", mixed, mixed, mixed, word_by_word, mixed]
     numbers = pd.read_csv(folder / "comparison" / "table4.csv").query("metric == 'mR'")
     marked = numbers[numbers["word_by_word"] == "yes"].groupby("row")["language"].agg(list).to_dict()

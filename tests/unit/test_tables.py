@@ -169,7 +169,7 @@ def test_a_table_says_by_whom_its_translations_were_made(tmp_path: Path) -> None
 
 def test_seeds_with_other_translations_are_all_told(tmp_path: Path) -> None:
     trained_on = {
-        AUGMENTED: {"en-de": {"google": 6}, "en-fr": {"google": 6}},
+        AUGMENTED: {"en-de": {"google": 6}, "en-fr": {"google": 6}, "fr-en": {}},  # of no training image
         (*AUGMENTED[:3], 1): {"en-de": {"google": 6}, "en-fr": {"baidu": 1}},
     }
     table, comparison = translated(tmp_path, [0, 1], trained_on=trained_on)
@@ -178,8 +178,7 @@ def test_seeds_with_other_translations_are_all_told(tmp_path: Path) -> None:
 
 
 def test_a_table_without_translations_has_no_column_of_them(tmp_path: Path) -> None:
-    nothing: Any = {AUGMENTED: {"en-de": {}}}  # a table of translations of which no training image is left
-    for written in translated(tmp_path, [0], trained_on=nothing):
+    for written in translated(tmp_path, [0]):
         assert not {"translations", "word_by_word"} & set(written.columns)
 
 

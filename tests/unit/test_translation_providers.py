@@ -58,7 +58,7 @@ def test_nobody_translates_at_the_papers_scale_unless_named() -> None:
 def test_pairs_without_a_provider_are_said_once_with_their_data_sets() -> None:
     settings = load(translation={"pairs": {"en-ja": {"provider": "deepl"}}})
     needed = [("b", "en-zh"), ("a", "en-de"), ("a", "en-zh"), ("a", "en-ja"), ("a", "en-de"), ("a", "de-en")]
-    said = configuration.unnamed_providers(settings, needed)
+    said = configuration.missing_providers(settings, needed)
     assert said.splitlines()[1:4] == [
         "  - b, a: en-zh",
         "  - a: en-de, de-en",
@@ -69,12 +69,12 @@ def test_pairs_without_a_provider_are_said_once_with_their_data_sets() -> None:
 
 def test_nothing_is_said_where_all_pairs_have_a_provider() -> None:
     settings = load(translation={"pairs": {"en-ja": {"provider": "deepl"}}})
-    assert configuration.unnamed_providers(settings, [("a", "en-ja")]) == ""
-    assert configuration.unnamed_providers(settings, []) == ""
+    assert configuration.missing_providers(settings, [("a", "en-ja")]) == ""
+    assert configuration.missing_providers(settings, []) == ""
 
 
 def test_every_provider_and_every_key_is_said() -> None:
-    said = configuration.unnamed_providers(load(), [("a", "en-ja")])
+    said = configuration.missing_providers(load(), [("a", "en-ja")])
     named = [name for names in PROVIDERS for name in names.split(", ")]
     assert sorted(named) == sorted([*MACHINES, "files", "dictionary"])
     for service, described in SERVICES.items():
@@ -86,13 +86,13 @@ def test_every_provider_and_every_key_is_said() -> None:
 
 
 def test_the_yaml_that_is_said_is_a_configuration(tmp_path: Path) -> None:
-    said = configuration.unnamed_providers(load(), [("a", "en-ja")])
+    said = configuration.missing_providers(load(), [("a", "en-ja")])
     lines = said.splitlines()
     start = lines.index("  translation:")
     (tmp_path / "mine.yaml").write_text("\n".join(lines[start : start + 3]))
     mine = configuration.load({"scale": "paper", **read(tmp_path / "mine.yaml")}, CONFIG)
     assert mine["translation"]["default"] == {"provider": "google"}
-    assert configuration.unnamed_providers(mine, [("a", "en-ja")]) == ""
+    assert configuration.missing_providers(mine, [("a", "en-ja")]) == ""
 
 
 def test_a_mistake_in_the_default_is_still_named_by_its_key() -> None:

@@ -60,7 +60,7 @@ def how_to_ask(key):
     )
 
 
-def not_there():
+def missing_on_request():
     """What must be asked for and is not there: keys of `sources`."""
     needed = {
         "flickr30k": [
@@ -78,7 +78,7 @@ def not_there():
 
 def what_to_ask_for():
     """Lines that tell a user all that must be asked for and is not there; none where all is."""
-    lines = [f"  - {how_to_ask(key)}" for key in not_there()]
+    lines = [f"  - {how_to_ask(key)}" for key in missing_on_request()]
     return lines and [
         "Some data of this scale, not all for every table, cannot be downloaded:",
         *lines,
@@ -88,11 +88,11 @@ def what_to_ask_for():
 
 def requested(key):
     """Where data on request lie; a message that tells all that must be asked for where they do not."""
-    if key in not_there():
-        unnamed = configuration.unnamed_providers(
+    if key in missing_on_request():
+        missing = configuration.missing_providers(
             SETTINGS, translations_of(asked_tables())
         )
-        raise WorkflowError("\n".join([*what_to_ask_for(), *given(unnamed)]))
+        raise WorkflowError("\n".join([*what_to_ask_for(), *given(missing)]))
     return SETTINGS["sources"][key]
 
 

@@ -9,10 +9,10 @@ def demand_providers(needed):
 
     needed: data set and pair (`SOURCE-TARGET`) of all translations that a job and its inputs take.
     """
-    if configuration.unnamed_providers(SETTINGS, needed):
+    if configuration.missing_providers(SETTINGS, needed):
         every = [*needed, *translations_of(asked_tables())]
-        unnamed = configuration.unnamed_providers(SETTINGS, every)
-        raise WorkflowError("\n".join([unnamed, *what_to_ask_for()]))
+        missing = configuration.missing_providers(SETTINGS, every)
+        raise WorkflowError("\n".join([missing, *what_to_ask_for()]))
 
 
 def translation_tables(dataset, pairs):
