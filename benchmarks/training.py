@@ -160,6 +160,7 @@ def settings_of(name: str, arguments: argparse.Namespace) -> Settings:
         "model": {
             "encoder": "embn", "word_vectors": "given", "similarity": "cosine",
             "universal": arguments.universal, "multimodal": 512, "recurrent": "lstm",
+            "recurrent_init": "pytorch",
             "hidden": arguments.hidden, "image_hidden": 2048, "dropout": 0.5, "batch_norm_momentum": 0.1,
             "universal_mean": "words", "universal_layers": "separate",
         },
@@ -168,8 +169,8 @@ def settings_of(name: str, arguments: argparse.Namespace) -> Settings:
         "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.05},
         "words": {"regularization": 5e-7, "regularize_toward": "initial"},
         "training": {
-            "batch_images": arguments.images, "sentences_per_image": 2, "repeat_captions": False,
-            "images_in_batch": "different", "precision": arguments.precision,
+            "epoch_unit": "images", "batch_images": arguments.images, "sentences_per_image": 2,
+            "repeat_captions": False, "images_in_batch": "different", "precision": arguments.precision,
         },
     }  # fmt: skip
 

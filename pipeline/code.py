@@ -33,6 +33,7 @@ STAGES = {
     "captions-mscoco": ["pipeline.captions.mscoco", "pipeline.captions.split"],
     "captions-own": ["pipeline.captions.own"],
     "tokenize": ["pipeline.captions.tokenize"],
+    "text": ["pipeline.captions.text"],
     "find-images": ["pipeline.images.find", "pipeline.captions.split"],
     "features": ["pipeline.images.extract"],
     "merge-features": ["pipeline.images.merge"],

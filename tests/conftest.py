@@ -90,6 +90,7 @@ def experiment() -> dict[str, Any]:
             "universal": 12,
             "multimodal": 10,
             "recurrent": "lstm",
+            "recurrent_init": "pytorch",
             "hidden": 16,
             "image_hidden": 16,
             "dropout": 0.2,
@@ -105,6 +106,7 @@ def experiment() -> dict[str, Any]:
         "words": {"regularization": 5e-7, "regularize_toward": "initial"},
         "training": {
             "epochs": 40,
+            "epoch_unit": "images",
             "learning_rate": 0.01,
             "decay": 0.99,
             "clip_gradient": None,

@@ -70,6 +70,13 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument("--output", type=Path, required=True, help="sentence table")
     parser.set_defaults(run=_tokenize)
 
+    parser = subparsers.add_parser("text", help="Multi30K's captions of images that are not held out")
+    parser.add_argument("--language", required=True, help="ISO 639-1 code")
+    parser.add_argument("--sources", type=Path, required=True, help="folder laid out as HOST/PATH")
+    parser.add_argument("--splits", type=Path, nargs="+", required=True, help="CSV files that `split` made")
+    parser.add_argument("--output", type=Path, required=True, help="sentence table")
+    parser.set_defaults(run=_text)
+
 
 def _split(arguments: argparse.Namespace) -> None:
     from pipeline.captions.split import write_split
@@ -170,3 +177,10 @@ def _tokenize(arguments: argparse.Namespace) -> None:
     except InputError as error:
         raise InputError(f"{arguments.captions}: {error}") from None
     write_sentences(sentences, arguments.output)
+
+
+def _text(arguments: argparse.Namespace) -> None:
+    from pipeline.captions.table import write_sentences
+    from pipeline.captions.text import published_text
+
+    write_sentences(published_text(arguments.sources, arguments.language, arguments.splits), arguments.output)

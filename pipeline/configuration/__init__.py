@@ -8,7 +8,7 @@ from pipeline.configuration.experiments import (
     overlaid,
     stand_ins,
 )
-from pipeline.configuration.reading import load
+from pipeline.configuration.reading import load, read
 from pipeline.configuration.stages import (
     bert_settings,
     claim_settings,
@@ -50,6 +50,7 @@ __all__ = [
     "pretraining_settings",
     "provider_of",
     "query_pairs",
+    "read",
     "report_settings",
     "sentence_vector_settings",
     "stand_ins",

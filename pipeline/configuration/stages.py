@@ -24,15 +24,16 @@ def experiment_settings(settings: Settings, dataset: str, name: str, seed: int) 
     """What the training of one experiment depends on, and nothing else."""
     experiment, own = _experiment(settings, dataset, name)
     matched = not experiment.get("ranking")  # which stands in the place of the matching and its triplets
+    own["classifier"] = _classifier_settings(own["classifier"], settings["datasets"][dataset]["stands_for"])
     chosen = {
-        **_data_settings(settings, dataset, name, seed, experiment),
+        **_data_settings(settings, dataset, name, seed, experiment, own),
         "branches": experiment["branches"],
         "features": feature_settings(settings, experiment.get("features")),
         "model": own["model"],
         "triplets": own["triplets"] if matched or experiment.get("neighborhood") else None,
         "matching": own["matching"] if matched else None,
         "words": own["word_regularizer"],
-        "training": own["training"],
+        "training": {key: value for key, value in own["training"].items() if key != "image_groups"},
     }
     return chosen | {key: own[key] if experiment.get(key) else None for key in _SWITCHED}
 
@@ -40,10 +41,10 @@ def experiment_settings(settings: Settings, dataset: str, name: str, seed: int) 
 def pretraining_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
     """What the pretraining of one experiment depends on, and nothing else."""
     experiment, own = _experiment(settings, dataset, name)
-    kept = ("batch_images", "sentences_per_image", "repeat_captions", "images_in_batch")
+    kept = ("epoch_unit", "batch_images", "sentences_per_image", "repeat_captions", "images_in_batch")
     drawing = {key: own["training"][key] for key in (*kept, "threads", "deterministic")}
     return {
-        **_data_settings(settings, dataset, name, seed, experiment),
+        **_data_settings(settings, dataset, name, seed, experiment, own),
         "model": {key: own["model"][key] for key in _OF_UNIVERSAL},
         "triplets": own["triplets"],
         "training": {**drawing, **own["pretraining"]},
@@ -167,7 +168,15 @@ def _experiment(settings: Settings, dataset: str, name: str) -> tuple[Settings, 
     return experiment, overlaid(settings, experiment.get("settings", {}))
 
 
-def _data_settings(settings: Settings, dataset: str, name: str, seed: int, experiment: Settings) -> Settings:
+def _classifier_settings(classifier: Settings, stands_for: str) -> Settings:
+    """The weight that a data set of the paper has, in the place of all data sets' weights."""
+    weight = classifier["weights"].get(stands_for, classifier["weight"])
+    return {"weight": weight, "weight_applied": classifier["weight_applied"]}
+
+
+def _data_settings(
+    settings: Settings, dataset: str, name: str, seed: int, experiment: Settings, own: Settings
+) -> Settings:
     data = settings["datasets"][dataset]
     return {
         "scale": settings["scale"],
@@ -176,5 +185,7 @@ def _data_settings(settings: Settings, dataset: str, name: str, seed: int, exper
         "seed": seed,
         "languages": experiment["languages"],
         "captions": experiment["captions"],
-        **{key: data[key] for key in ("own_origins", "groups", "longest_caption")},
+        "own_origins": data["own_origins"],
+        "groups": data["groups"] if own["training"]["image_groups"] else [],
+        "longest_caption": data["longest_caption"],
     }

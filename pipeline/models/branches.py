@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence
 
 from pipeline.models.prefixes import beginnings, last_states
+from pipeline.models.recurrent import Recurrent, recurrent_layer
 from pipeline.models.universal import linear
 from pipeline.words.corpus import uploaded
 
@@ -23,10 +24,10 @@ class RecurrentBranch(nn.Module):
     Without a size of the linear layer the state itself is the embedding, as in VSE.
     """
 
-    def __init__(self, cell: type[nn.LSTM] | type[nn.GRU], size: int, hidden: int, multimodal: int | None):
+    def __init__(self, recurrent: Recurrent, multimodal: int | None):
         super().__init__()
-        self.recurrent = cell(size, hidden, batch_first=True)
-        self.projection = linear(hidden, multimodal) if multimodal else nn.Identity()
+        self.recurrent = recurrent
+        self.projection = linear(recurrent.hidden_size, multimodal) if multimodal else nn.Identity()
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Universal vectors (N, d) of the words of B sentences, one after another, to unit vectors (B, e).
@@ -160,17 +161,16 @@ def image_branch(size: int, model: Mapping[str, Any]) -> nn.Module:
 
 
 def sentence_branch(words: int, model: Mapping[str, Any]) -> nn.Module:
-    """The sentence branch that the `model` settings ask for by `recurrent`: lstm, gru, mean or layers.
+    """The sentence branch of the `model` settings' `recurrent`: a recurrent layer, mean or layers.
 
     Args:
         words: size of a word vector, which VSE reads in the universal one's place.
     """
-    cells = {"lstm": nn.LSTM, "gru": nn.GRU}
     if model["encoder"] == "vse":
-        return RecurrentBranch(cells[model["recurrent"]], words, model["hidden"], None)
+        return RecurrentBranch(recurrent_layer(words, model), None)
     size, multimodal, momentum = model["universal"], model["multimodal"], model["batch_norm_momentum"]
     if model["recurrent"] == "mean":
         return MeanBranch(size, multimodal, momentum)
     if model["recurrent"] == "layers":
         return LayersBranch(size, multimodal, model["dropout"], momentum)
-    return RecurrentBranch(cells[model["recurrent"]], size, model["hidden"], multimodal)
+    return RecurrentBranch(recurrent_layer(size, model), multimodal)

@@ -21,13 +21,14 @@ class WordEmbedding(nn.Module):
     Args:
         vectors: (V + 1, 300) initial word vectors; row 0 is padding.
         size: d, size of the universal embedding; None for none: the word vectors themselves are read.
+        padding: row of the table that is not trained, 0; None where padding is a word like others.
     """
 
     initial: Tensor
 
-    def __init__(self, vectors: Tensor, size: int | None):
+    def __init__(self, vectors: Tensor, size: int | None, padding: int | None):
         super().__init__()
-        self.table = nn.Embedding.from_pretrained(vectors.clone(), freeze=False, padding_idx=0)
+        self.table = nn.Embedding.from_pretrained(vectors.clone(), freeze=False, padding_idx=padding)
         self.projection = linear(vectors.shape[1], size) if size else nn.Identity()
         self.register_buffer("initial", vectors.clone())
 
@@ -48,19 +49,24 @@ class UniversalEmbedding(nn.Module):
         vectors: for each language its (V + 1, 300) initial word vectors; where frozen sentence vectors are
             read instead, padding alone, (1, D).
         model: settings: universal, d; universal_layers, `separate` for each language or one `shared` by all;
-            universal_mean, what a sentence's mean runs over: its `words`, or the whole row `padded` to the
-            longest sentence of the batch, as in the authors' code; encoder, where it is `vse` there are no
-            linear layers; word_vectors, the `given` ones, or begun from `scratch`.
+            universal_mean, what a sentence's mean runs over: its `words`, or as in the authors' code the row
+            `padded` to the longest training sentence (`pad_to`), where padding's vector is trained as well;
+            encoder, where it is `vse` there are no linear layers; word_vectors, the `given` ones, or begun
+            from `scratch`.
     """
+
+    padded_to: Tensor
 
     def __init__(self, vectors: Mapping[str, Tensor], model: Mapping[str, Any]):
         super().__init__()
         self.languages = list(vectors)
-        self.mean = model["universal_mean"]
+        self.padded = model["universal_mean"] == "padded"
+        if self.padded:
+            self.register_buffer("padded_to", torch.tensor(1))
         size = None if model["encoder"] == "vse" else model["universal"]
         for language, table in vectors.items():
             begun = table if model["word_vectors"] == "given" else _from_scratch(table)
-            self.add_module(language, WordEmbedding(begun, size))
+            self.add_module(language, WordEmbedding(begun, size, None if self.padded else 0))
         if model["universal_layers"] == "shared":
             for language in self.languages[1:]:
                 self[language].projection = self[self.languages[0]].projection
@@ -70,6 +76,14 @@ class UniversalEmbedding(nn.Module):
         assert isinstance(embedding, WordEmbedding)
         return embedding
 
+    def pad_to(self, longest: int) -> None:
+        """Let means run over rows of `longest` words, the longest training sentence's, where they are padded.
+
+        A longer sentence, which training never saw, is its own row.
+        """
+        if self.padded:
+            self.padded_to.fill_(longest)
+
     def means(self, language: str, sentences: Sentences) -> Tensor:
         """Mean universal word vector of each sentence, (B, d), or its sentence vector; its unit vector is u.
 
@@ -78,11 +92,16 @@ class UniversalEmbedding(nn.Module):
         mean = sentences.vectors
         if mean is None:
             table = self[language].table.weight
-            words = F.embedding_bag(sentences.ids, table, mode="sum", padding_idx=0)  # (B, 300)
-            lengths = uploaded(sentences.lengths, table.device)[:, None]
-            mean = words / (sentences.ids.shape[1] if self.mean == "padded" else lengths)
+            mean = self._padded_mean(table, sentences) if self.padded else _mean(table, sentences)
         projected: Tensor = self[language].projection(mean)
         return projected
+
+    def _padded_mean(self, table: Tensor, sentences: Sentences) -> Tensor:
+        width = sentences.ids.shape[1]
+        words = F.embedding_bag(sentences.ids, table, mode="sum")  # (B, 300)
+        longest = self.padded_to.clamp(min=width)
+        mean: Tensor = (words + (longest - width) * table[0]) / longest
+        return mean
 
     def unpadded(self, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor]:
         """The words of all languages' sentences one after another, without padding: vectors (N, d).
@@ -123,6 +142,11 @@ class UniversalEmbedding(nn.Module):
         """Weights of the linear layers: what pretraining trains."""
         layers = nn.ModuleList([self[language].projection for language in self.languages])
         return list(layers.parameters())  # a shared layer's weights once
+
+
+def _mean(table: Tensor, sentences: Sentences) -> Tensor:
+    words = F.embedding_bag(sentences.ids, table, mode="sum", padding_idx=0)  # (B, 300)
+    return words / uploaded(sentences.lengths, table.device)[:, None]
 
 
 def _real_words(lengths: Tensor, longest: int) -> Tensor:

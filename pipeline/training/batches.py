@@ -36,7 +36,8 @@ class Sampler:
     Args:
         corpus: the training corpus.
         groups: sets of images that are drawn equally often, as rows; one group where data are balanced.
-        settings: `training` settings: batch_images, sentences_per_image, repeat_captions, images_in_batch.
+        settings: `training` settings: epoch_unit, batch_images, sentences_per_image, repeat_captions,
+            images_in_batch.
         seed: the experiment's seed.
     """
 
@@ -61,50 +62,91 @@ class Sampler:
                 f"training: {self.images} image to train on, but a triplet needs two; "
                 "check the captions' split column and images.list"
             )
+        self.passed_over = self._largest() if settings["epoch_unit"] == "sentences" else self.images
+
+    def _largest(self) -> int:
+        """Sentences of the language that has most of them."""
+        return max(int(captions.count.sum()) for captions in self.captions.values())
 
     @property
     def steps(self) -> int:
-        """Batches an epoch: as many as hold every image once, an incomplete last one left out."""
-        return self.images // self.batch
+        """Batches an epoch, an incomplete last one left out.
+
+        An epoch is one pass over the sentences of the language with most of them, as in the MULE authors'
+        code (`len(sent_inds) // batch_size`), or over the images.
+        """
+        return max(1, self.passed_over // self.batch)
 
     def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Drawn]:
         """The batches of an epoch, from `first_step` on."""
-        streams = [
-            self._stream(number, group, epoch, int(share))
+        stream = self._by_sentence if self.by_sentence else self._by_image
+        drawn = [
+            stream(group, np.random.default_rng([self.seed, epoch, number, 0xB]), int(share))
             for number, (group, share) in enumerate(zip(self.groups, self.shares, strict=True))
         ]
-        for step in range(self.steps):
-            images = np.concatenate([stream[step] for stream in streams])
+        for step in range(first_step, self.steps):
+            images = np.concatenate([part.images[step] for part in drawn])
             if not self.by_sentence:
                 images = _distinct(images)
-            if step >= first_step:
-                yield self._draw(images, np.random.default_rng([self.seed, epoch, step]))
+            leading = {
+                language: np.concatenate([part.sentences(language)[step] for part in drawn])
+                for language in {part.language for part in drawn if part.language}
+            }
+            yield self._draw(images, leading, np.random.default_rng([self.seed, epoch, step]))
 
-    def _stream(self, number: int, group: Rows, epoch: int, share: int) -> Rows:
-        """Rows of a group for each step (steps, share): passes over the group in ever new order."""
-        generator = np.random.default_rng([self.seed, epoch, number, 0xB])
-        needed = self.steps * share
-        if self.by_sentence:
-            return generator.choice(group, (self.steps, share))
-        passes = [generator.permutation(group) for _ in range(-(-needed // len(group)))]
-        return np.concatenate(passes)[:needed].reshape(self.steps, share)
+    def _by_image(self, group: Rows, generator: np.random.Generator, share: int) -> "_Stream":
+        return _Stream(_passes(group, generator, (self.steps, share)))
 
-    def _draw(self, images: Rows, generator: np.random.Generator) -> Drawn:
+    def _by_sentence(self, group: Rows, generator: np.random.Generator, share: int) -> "_Stream":
+        """Sentences of the language that has most of them in the group, each with its image."""
+        language = max(self.captions, key=lambda code: self.captions[code].count[group].sum())
+        captions = self.captions[language]
+        rows = _passes(captions.rows_of(group), generator, (self.steps, share))
+        return _Stream(captions.image[rows], language, rows)
+
+    def _draw(self, images: Rows, leading: Mapping[str, Rows], generator: np.random.Generator) -> Drawn:
         drawn = Drawn(images, {}, {}, {})
         for language, captions in self.captions.items():
             slots = np.flatnonzero(captions.count[images] > 0)
             if len(slots) > 1:  # a triplet needs two images
-                rows = captions.draw(images[slots], generator)
+                kept = leading[language][slots] if language in leading else None
+                rows = captions.draw(images[slots], generator, kept)
                 drawn.rows[language] = rows.ravel()
                 drawn.slots[language] = slots.repeat(captions.each)
                 drawn.each[language] = captions.each
         return drawn
 
 
+@dataclass
+class _Stream:
+    """What a group gives to the batches of an epoch.
+
+    images: (steps, share) rows. language, rows: where sentences are drawn, their language and rows.
+    """
+
+    images: Rows
+    language: str | None = None
+    rows: Rows | None = None
+
+    def sentences(self, language: str) -> Rows:
+        """Rows (steps, share) of the sentences drawn in a language, -1 where it is another's."""
+        if self.rows is None or language != self.language:
+            return np.full_like(self.images, -1)
+        return self.rows
+
+
+def _passes(rows: Rows, generator: np.random.Generator, shape: tuple[int, int]) -> Rows:
+    """Some rows in an order drawn anew for each pass over them, as many as (steps, share) takes."""
+    needed = shape[0] * shape[1]
+    passes = [generator.permutation(rows) for _ in range(-(-needed // len(rows)))]
+    return np.concatenate(passes)[:needed].reshape(shape)
+
+
 class _Captions:
     """The sentences of one language by image."""
 
     def __init__(self, part: LanguageCorpus, images: int, settings: Mapping[str, Any]):
+        self.image = part.image
         self.count = np.bincount(part.image, minlength=images)
         self.first = np.concatenate([[0], np.cumsum(self.count)[:-1]])
         most = int(settings["sentences_per_image"])
@@ -112,12 +154,23 @@ class _Captions:
         usual = int(np.median(self.count[self.count > 0])) if len(part.image) else 0
         self.each = most if settings["repeat_captions"] else min(most, usual)
 
-    def draw(self, images: Rows, generator: np.random.Generator) -> Rows:
-        """Rows (n, each) of sentences, drawn without replacement as far as an image has enough."""
+    def rows_of(self, group: Rows) -> Rows:
+        """Rows of the sentences of some images."""
+        return np.flatnonzero(np.isin(self.image, group))
+
+    def draw(self, images: Rows, generator: np.random.Generator, kept: Rows | None = None) -> Rows:
+        """Rows (n, each) of sentences, drawn without replacement as far as an image has enough.
+
+        Args:
+            kept: (n,) for each image a sentence of its own that must be among them; -1 for none.
+        """
         count = self.count[images]
         width = max(int(count.max()), self.each)
         keys = generator.random((len(images), width))
         keys[np.arange(width) >= count[:, None]] = 2.0  # behind every real sentence
+        if kept is not None:
+            chosen = np.flatnonzero(kept >= 0)
+            keys[chosen, kept[chosen] - self.first[images[chosen]]] = -1.0  # before all others
         order = keys.argsort(1)[:, : self.each]
         wrapped = np.arange(self.each) % count[:, None]  # an image with too few repeats them
         return self.first[images][:, None] + np.take_along_axis(order, wrapped, 1)

@@ -71,6 +71,7 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     sentences = _training_sentences(own, _translations(inputs, settings), settings)
     corpus = _training_corpus(sentences, vocabularies, settings).to(device)
     universal = UniversalEmbedding(_vectors(vocabularies), settings["model"]).to(device)
+    universal.pad_to(_longest(corpus))
     for language in universal.languages:
         universal[language].table.requires_grad_(False)
     optimizer = adam(universal.projections(), settings["training"]["learning_rate"])
@@ -123,6 +124,7 @@ def train(
     model = RetrievalModel(
         _vectors(vocabularies), corpus.features.shape[1], settings["branches"], settings["model"]
     ).to(device)
+    model.universal.pad_to(_longest(corpus))
     if inputs.pretrained:
         weights = torch.load(inputs.pretrained, map_location=device, weights_only=True)
         _check_pretrained(model, weights, inputs.pretrained)
@@ -264,6 +266,11 @@ def _sampler(corpus: Corpus, own: Mapping[str, pd.DataFrame], settings: Mapping[
     if len(groups) > 1:
         log.info("images are drawn equally from groups of %s", ", ".join(str(len(rows)) for rows in groups))
     return Sampler(corpus, groups, settings["training"], settings["seed"])
+
+
+def _longest(corpus: Corpus) -> int:
+    """Words of the longest sentence in any language."""
+    return max(part.ids.shape[1] for part in corpus.languages.values())
 
 
 def _vectors(vocabularies: Mapping[str, Vocabulary]) -> dict[str, torch.Tensor]:

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.errors import InputError
 from pipeline.gpus import add_gpus, take_gpu
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         "--settings", default="{}", help="JSON: vectors, dimension, tokens, seed, casing, ..."
     )
     parser.add_argument("--vectors-file", type=Path, help="FastText .vec or .vec.gz, for vectors: file")
+    parser.add_argument(
+        "--text", type=Path, help="sentence table to train vectors on as well, for text: multi30k"
+    )
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
     parser.set_defaults(run=_words)
     _add_align(subparsers)
@@ -70,6 +74,11 @@ def _words(arguments: argparse.Namespace) -> None:
 
     settings = read_settings(arguments.settings)
     _check_file(settings, arguments.vectors_file)
+    if arguments.text and settings.text == "captions":
+        raise InputError(
+            f"--text: found {arguments.text}, with the setting `text` 'captions'; "
+            "leave it out, or set multi30k."
+        )
     make_words(
         arguments.language,
         arguments.sentences,
@@ -79,6 +88,7 @@ def _words(arguments: argparse.Namespace) -> None:
         settings,
         arguments.vectors_file,
         arguments.output,
+        arguments.text,
     )
 
 
@@ -110,8 +120,6 @@ def _sentence_vectors(arguments: argparse.Namespace) -> None:
 
 
 def _check_file(settings: "WordSettings", path: Path | None) -> None:
-    from pipeline.errors import InputError
-
     if (settings.vectors == "file") != (path is not None):
         given = "none" if path is None else str(path)
         raise InputError(

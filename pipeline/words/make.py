@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+import pandas as pd
+
 from pipeline.captions.select import own_captions, training_captions
 from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError
@@ -23,6 +25,7 @@ def make_words(
     settings: WordSettings,
     vectors_file: Path | None,
     output: Path,
+    text: Path | None = None,
 ) -> None:
     """Write the words of the training captions that have a FastText vector, and their vectors.
 
@@ -31,17 +34,22 @@ def make_words(
         translations: sentence tables with translations into the language.
         captions: which of both are trained on: human, human+mt or mt.
         vectors_file: published vectors; None trains them on the training captions.
+        text: sentence table that vectors are trained on as well; it adds no word to the vocabulary. Its
+            captions of images that are trained on stand among the training captions already.
     """
-    chosen = _training_sentences(language, sentences, own_origin, translations, captions)
+    training = _training_sentences(language, sentences, own_origin, translations, captions)
+    chosen = list(training["tokens"])
     words = training_words(chosen)
+    more = _other_images(text, training) if text else []
     if vectors_file is None:
-        vectors = train_vectors(chosen, words, settings)
+        vectors = train_vectors(chosen + more, words, settings)
     else:
         vectors = read_vectors(vectors_file, words, settings)
     attributes: dict[str, str | int] = {
         "vectors": vectors_file.name if vectors_file else "trained",
         "settings": json.dumps(dataclasses.asdict(settings)),
         "training_captions": len(chosen),
+        "more_captions": len(more),
         "training_tokens": sum(len(tokens.split()) for tokens in chosen),
         "training_words": len(words),
         "fasttext": version("fasttext-community"),
@@ -51,7 +59,7 @@ def make_words(
 
 def _training_sentences(
     language: str, sentences: Path, own_origin: str, translations: Sequence[Path], captions: str
-) -> list[str]:
+) -> pd.DataFrame:
     table = read_sentences(sentences)
     of_language = table[table["language"] == language]
     if of_language.empty:
@@ -63,4 +71,9 @@ def _training_sentences(
     training = chosen[chosen["split"] == "train"]
     if training.empty:
         raise InputError(f"{sentences}: no captions in {language!r} to train on under captions: {captions}.")
-    return list(training["tokens"])
+    return training
+
+
+def _other_images(text: Path, training: pd.DataFrame) -> list[str]:
+    table = read_sentences(text)
+    return list(table["tokens"][~table["image"].isin(training["image"])])

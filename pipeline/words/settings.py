@@ -6,7 +6,11 @@ from dataclasses import dataclass
 
 from pipeline.errors import InputError, raise_together
 
-_CHOICES = {"vectors": ("train", "file"), "casing": ("lowercase", "last")}
+_CHOICES = {
+    "vectors": ("train", "file"),
+    "text": ("captions", "multi30k"),
+    "casing": ("lowercase", "last"),
+}
 
 
 @dataclass(frozen=True)
@@ -15,6 +19,8 @@ class WordSettings:
 
     Attributes:
         vectors: "train": FastText's skipgram model on the training captions; "file": published vectors.
+        text: what FastText is trained on: "captions": the training captions; "multi30k": with them all that
+            Multi30K publishes in the language, but for held-out images.
         dimension: of a vector.
         casing: with a file that has a word in several casings: "lowercase": the exact lower-case row, else
             the first, which is the most frequent; "last": the last, rarest one (the MULE authors' code).
@@ -27,6 +33,7 @@ class WordSettings:
     """
 
     vectors: str = "train"
+    text: str = "captions"
     dimension: int = 300
     casing: str = "lowercase"
     tokens: int = 8_000_000

@@ -19,6 +19,7 @@ import pytest
 import torch
 
 from pipeline.captions.table import read_sentences, write_sentences
+from pipeline.configuration import overlaid, read
 from pipeline.errors import InputError
 from pipeline.models.saved import load_model
 from pipeline.retrieval.evaluate import evaluate
@@ -30,6 +31,8 @@ from pipeline.training.train import Inputs, pretrain, train
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary
 
 pytestmark = pytest.mark.integration
+
+CONFIG = Path(__file__).parents[2] / "config"
 
 
 def trained(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
@@ -172,16 +175,30 @@ def test_the_ranks_beside_an_evaluation_give_its_recalls_again(
             assert value == pytest.approx(result["test"][language][metric])
 
 
-@pytest.mark.parametrize("toward", ["initial", "previous_epoch"])
+def as_configured(file: str) -> dict[str, Any]:
+    """The blocks of a configuration file that a training takes as they are."""
+    return {key: block for key, block in read(CONFIG / file).items() if key in ("model", "training")}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"words": {"regularization": 0.1, "regularize_toward": "previous_epoch"}},
+        {**as_configured("authors-code.yaml"), "words": {"regularize_toward": "previous_epoch"}},
+    ],
+    ids=["as usual", "previous epoch", "authors' code"],
+)
 def test_a_run_that_stops_in_an_epoch_goes_on_to_the_same_weights(
     inputs: Inputs,
     experiment: dict[str, Any],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    toward: str,
+    changes: dict[str, Any],
 ) -> None:
     experiment["training"]["epochs"] = 4
-    experiment["words"] = {"regularization": 0.1, "regularize_toward": toward}
+    experiment["words"]["regularization"] = 0.1
+    experiment = overlaid(experiment, changes)
     (tmp_path / "whole").mkdir()
     (tmp_path / "stopped").mkdir()
     whole = trained(inputs, experiment, tmp_path / "whole")

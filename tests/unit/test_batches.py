@@ -13,6 +13,7 @@ from pipeline.training.batches import Drawn, Sampler, language_groups
 from pipeline.words.corpus import Corpus, LanguageCorpus
 
 SETTINGS: dict[str, Any] = {
+    "epoch_unit": "images",
     "batch_images": 4,
     "sentences_per_image": 2,
     "repeat_captions": False,
@@ -77,11 +78,84 @@ def test_repeat_captions_draws_the_only_one_twice() -> None:
     assert sorted(drawn.rows["fr"].tolist()) == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
-def test_drawn_by_sentence_may_show_an_image_twice() -> None:
+BY_SENTENCE = {**SETTINGS, "epoch_unit": "sentences", "images_in_batch": "drawn_by_sentence"}
+
+
+@pytest.mark.parametrize(
+    ("images", "each", "steps"),
+    [  # SPEC, row k: batches of 450; sentences an image, with translations where there are any
+        (29_000, {"fr": 1}, 64),
+        (29_000, {"en": 5}, 322),
+        (29_000, {"en": 5, "de": 5, "fr": 1, "cs": 1}, 322),
+        (29_000, {"en": 5 + 5 + 1 + 1}, 773),  # and translations from German, French, Czech
+        (29_000, {"en": 12, "de": 10, "fr": 6, "cs": 6}, 773),
+        (29_000, {"de": 5 + 5}, 644),
+        (29_000, {"fr": 1 + 5}, 386),
+        (121_287, {"en": 5}, 1347),  # MSCOCO
+        (121_287, {"en": 5, "fr": 1}, 1347),
+    ],
+)
+def test_steps_an_epoch_are_those_of_the_authors_code(images: int, each: dict[str, int], steps: int) -> None:
+    made = corpus({language: [count] * images for language, count in each.items()})
+    chosen = {**SETTINGS, "batch_images": 450}
+    assert Sampler(made, all_images(images), {**chosen, "epoch_unit": "sentences"}, 0).steps == steps
+    assert Sampler(made, all_images(images), {**chosen, "epoch_unit": "images"}, 0).steps == images // 450
+
+
+def test_an_epoch_of_mscoco_with_translations() -> None:
+    """English: five own captions, and translations of 24,000 images' five Japanese, 18,341 Chinese ones."""
+    images = 121_287
+    japanese, chinese = np.arange(images) < 24_000, np.arange(images) >= images - 18_341
+    counts = 5 + 5 * japanese + 1 * chinese
+    made = corpus({"en": counts.tolist(), "ja": [5] * images})
+    chosen = {**SETTINGS, "epoch_unit": "sentences", "batch_images": 450}
+    assert Sampler(made, all_images(images), chosen, 0).steps == (606_435 + 120_000 + 18_341) // 450 == 1655
+
+
+def test_an_epoch_of_sentences_shows_every_image_as_often_as_it_has_sentences() -> None:
+    """Four images of three sentences, two in a batch: six steps, so that each image stands in three."""
     sampler = Sampler(
-        corpus({"en": [2] * 5}), all_images(5), {**SETTINGS, "images_in_batch": "drawn_by_sentence"}, 0
+        corpus({"en": [3] * 4, "fr": [1] * 4}),
+        all_images(4),
+        {**SETTINGS, "epoch_unit": "sentences", "batch_images": 2},
+        0,
     )
-    assert any(len(set(drawn.images)) < 4 for epoch in range(20) for drawn in sampler.epoch(epoch))
+    batches = list(sampler.epoch(0))
+    assert len(batches) == 6
+    assert np.bincount(np.concatenate([drawn.images for drawn in batches])).tolist() == [3, 3, 3, 3]
+    assert all(drawn.images[0] != drawn.images[1] for drawn in batches)
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=30, deadline=None)
+def test_drawn_by_sentence_draws_each_sentence_once_an_epoch_and_shows_it(seed: int) -> None:
+    """English has most: 21 sentences, five batches of four, each with the drawn ones among its own."""
+    made = corpus({"fr": [1] * 6, "en": [5, 4, 1, 5, 2, 4]})
+    led = []
+    for drawn in Sampler(made, all_images(6), BY_SENTENCE, seed).epoch(1):
+        pairs = drawn.rows["en"].reshape(-1, 2)  # the drawn one of each image first
+        assert made.languages["en"].image[pairs[:, 0]].tolist() == drawn.images.tolist()
+        alone = np.isin(drawn.images, 2)  # an only sentence is repeated
+        assert (pairs[~alone, 0] != pairs[~alone, 1]).all()
+        assert (made.languages["fr"].image[drawn.rows["fr"]] == drawn.images).all()
+        led += pairs[:, 0].tolist()
+    assert len(led) == 20
+    assert len(set(led)) == 20
+
+
+def test_drawn_by_sentence_may_show_an_image_twice() -> None:
+    sampler = Sampler(corpus({"en": [5] * 5}), all_images(5), BY_SENTENCE, 0)
+    twice = [drawn for drawn in sampler.epoch(0) if len(set(drawn.images)) < 4]
+    assert twice
+    assert twice[0].slots["en"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]  # it is its own negative
+
+
+def test_drawn_by_sentence_keeps_the_shares_of_groups() -> None:
+    made = corpus({"en": [5] * 8, "ja": [0] * 6 + [3] * 2})
+    groups = [np.arange(6), np.arange(6, 8)]
+    for drawn in Sampler(made, groups, BY_SENTENCE, 0).epoch(0):
+        assert (drawn.images >= 6).tolist() == [False, False, True, True]
+        assert drawn.slots["ja"].tolist() == [2, 2, 3, 3]
 
 
 def same(first: Drawn, second: Drawn) -> bool:

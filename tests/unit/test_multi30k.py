@@ -12,6 +12,8 @@ from pipeline.captions import flickr8k
 from pipeline.captions.multi30k import FOLDER, read_multi30k
 from pipeline.captions.official import multi30k_split
 from pipeline.captions.sources import Sources
+from pipeline.captions.split import write_split
+from pipeline.captions.text import published_text
 from pipeline.errors import InputError
 
 IMAGES = {"train": ["1.jpg", "2.jpg", "3.jpg"], "val": ["4.jpg"], "test": ["5.jpg"]}
@@ -123,6 +125,17 @@ def test_all_mistakes_of_a_languages_files_are_listed(sources: Path) -> None:
         "train.4.en.gz: cannot be read",
     ):
         assert part in str(caught.value)
+
+
+def test_text_for_word_vectors_holds_no_caption_of_a_held_out_image(sources: Path, tmp_path: Path) -> None:
+    """Image 2 is for testing in one data set, 5 for validation in the other; 4 is in neither."""
+    splits = [tmp_path / "first.csv", tmp_path / "second.csv"]
+    write_split({"1": "train", "2": "test"}, splits[0])
+    write_split({"2": "train", "5": "val", "9": "test"}, splits[1])
+    text = published_text(sources, "de", splits)
+    assert set(text["image"]) == {"1", "3", "4"}
+    assert set(text["split"]) == {"train"}
+    assert list(text[text["image"] == "4"]["tokens"]) == [f"de{number}-4" for number in range(1, 6)]
 
 
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")

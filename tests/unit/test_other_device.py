@@ -43,7 +43,7 @@ def test_meta_tensors_refuse_what_a_gpu_cannot_do_or_would_wait_for() -> None:
 
 
 @pytest.mark.parametrize("branches", ["shared", "separate"])
-@pytest.mark.parametrize("recurrent", ["lstm", "gru", "mean"])
+@pytest.mark.parametrize("recurrent", ["lstm", "gru", "gru_reset_before", "mean"])
 @pytest.mark.parametrize("repeated", [False, True])
 def test_a_step_stays_on_its_device_and_asks_it_for_no_number(
     experiment: dict[str, Any], branches: str, recurrent: str, repeated: bool
@@ -91,7 +91,7 @@ def test_sentences_are_embedded_where_the_corpus_lies(experiment: dict[str, Any]
 
 
 @pytest.mark.parametrize("precision", ["float32", "tf32", "bfloat16"])
-@pytest.mark.parametrize("recurrent", ["lstm", "gru"])
+@pytest.mark.parametrize("recurrent", ["lstm", "gru", "gru_reset_before"])
 def test_a_gpu_is_never_waited_for_within_a_step(
     experiment: dict[str, Any], precision: str, recurrent: str
 ) -> None:

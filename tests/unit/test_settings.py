@@ -34,6 +34,76 @@ def test_the_paper_scale_has_the_papers_sizes() -> None:
     assert paper["classifier"]["weight"] == 1e-6
 
 
+def authors_code(scale: str) -> dict[str, Any]:
+    return load(**{**configuration.read(CONFIG / "authors-code.yaml"), "scale": scale})
+
+
+@pytest.mark.parametrize("scale", ["demo", "pilot", "paper"])
+def test_one_file_sets_every_way_of_the_authors_code(scale: str) -> None:
+    """What their code does where the paper says otherwise, or nothing (`docs/decisions.md`)."""
+    settings = authors_code(scale)
+    model, training = settings["model"], settings["training"]
+    found = {
+        "cell": model["recurrent"],
+        "begun": model["recurrent_init"],
+        "decay": training["decay"],
+        "distance": settings["triplets"]["distance"],
+        "regularised toward": settings["word_regularizer"]["regularize_toward"],
+        "lambda2 applied": settings["classifier"]["weight_applied"],
+        "u averages": model["universal_mean"],
+        "sentences an image": (training["sentences_per_image"], training["repeat_captions"]),
+        "batch of": training["images_in_batch"],
+        "casing": settings["words"]["casing"],
+        "momentum of TensorFlow": round(1 - model["batch_norm_momentum"], 9),
+        "epoch of": training["epoch_unit"],
+    }
+    assert found == {
+        "cell": "gru_reset_before",
+        "begun": "tensorflow",
+        "decay": 1.0,
+        "distance": "euclidean",
+        "regularised toward": "previous_epoch",
+        "lambda2 applied": "twice",
+        "u averages": "padded",
+        "sentences an image": (2, True),
+        "batch of": "drawn_by_sentence",
+        "casing": "last",
+        "momentum of TensorFlow": 0.1,
+        "epoch of": "sentences",
+    }
+    for dataset, data in settings["datasets"].items():
+        chosen = configuration.experiment_settings(settings, dataset, "mule-full", 0)
+        assert chosen["groups"] == []
+        weight = {"multi30k": 1e-6, "mscoco": 1e-5}[data["stands_for"]]
+        assert chosen["classifier"] == {"weight": weight, "weight_applied": "twice"}
+
+
+@pytest.mark.parametrize("scale", ["demo", "pilot", "paper"])
+def test_an_epoch_is_a_pass_over_sentences_in_training_and_pretraining(scale: str) -> None:
+    settings = load(scale=scale)
+    for cut in (configuration.experiment_settings, configuration.pretraining_settings):
+        assert cut(settings, "multi30k", "mule-full", 0)["training"]["epoch_unit"] == "sentences"
+
+
+def test_images_are_drawn_by_groups_only_where_captions_are_by_people() -> None:
+    """MULE, supplement: three groups of MSCOCO's images; with translations every image has every language."""
+    settings = load(scale="paper")
+    three = [["en"], ["en", "ja"], ["en", "zh"]]
+    for name, experiment in configuration.expanded(settings, "mscoco").items():
+        expected = three if experiment["captions"] == "human" or len(experiment["languages"]) == 1 else []
+        for cut in (configuration.experiment_settings, configuration.pretraining_settings):
+            assert cut(settings, "mscoco", name, 0)["groups"] == expected, name
+
+
+def test_a_setting_of_groups_reruns_nothing_where_there_are_none() -> None:
+    for cut in (configuration.experiment_settings, configuration.pretraining_settings):
+        with_groups, without = (
+            cut(load(training={"image_groups": groups}), "multi30k", "mule-full", 0)
+            for groups in (True, False)
+        )
+        assert with_groups == without
+
+
 def test_every_mistake_is_said_together_with_what_to_do() -> None:
     with pytest.raises(InputError) as caught:
         load(trainig={}, training={"epochs": 0, "lerning_rate": 1}, images={"crops": 3})

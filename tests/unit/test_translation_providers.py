@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from pipeline import configuration
-from pipeline.configuration.reading import read
 from pipeline.configuration.translations import PROVIDERS
 from pipeline.errors import InputError
 from pipeline.translation.machine import MACHINES
@@ -90,7 +89,7 @@ def test_the_yaml_that_is_said_is_a_configuration(tmp_path: Path) -> None:
     lines = said.splitlines()
     start = lines.index("  translation:")
     (tmp_path / "mine.yaml").write_text("\n".join(lines[start : start + 3]))
-    mine = configuration.load({"scale": "paper", **read(tmp_path / "mine.yaml")}, CONFIG)
+    mine = configuration.load({"scale": "paper", **configuration.read(tmp_path / "mine.yaml")}, CONFIG)
     assert mine["translation"]["default"] == {"provider": "google"}
     assert configuration.missing_providers(mine, [("a", "en-ja")]) == ""
 

@@ -162,6 +162,7 @@ def test_the_command_reads_only_training_captions_of_the_language(sentences: Pat
         "unit": "word",
         "vectors": "trained",
         "training_captions": 1,
+        "more_captions": 0,
         "training_tokens": 3,
         "training_words": 3,
     }
@@ -175,6 +176,24 @@ def test_the_command_takes_translations_as_asked(sentences: Path) -> None:
     assert _command(sentences, *options, "mt").words == ["", "eine", "katze"]
     assert _command(sentences, *options, "human+mt").words == ["", "ein", "eine", "hund", "katze", "läuft"]
     assert _command(sentences, *options, "human").words == ["", "ein", "hund", "läuft"]
+
+
+def test_more_text_changes_the_vectors_and_adds_no_word(sentences: Path) -> None:
+    """Of its captions those of image 1 are trained on already; held-out ones it does not have."""
+    text = sentences.with_name("text.csv")
+    rows = [("1", "train", "de", "Ein Hund läuft.", "human", "")]
+    rows += [(str(image), "train", "de", "Ein Hund rennt.", "human", "") for image in range(7, 10)]
+    write_sentences(with_tokens(caption_table(rows), "de"), text)
+    alone, more = _command(sentences), _command(sentences, "--text", text, text="multi30k")
+    assert more.words == alone.words == ["", "ein", "hund", "läuft"]
+    assert not np.array_equal(more.vectors, alone.vectors)
+    with h5py.File(sentences.with_name("words.h5")) as file:
+        assert (file.attrs["training_captions"], file.attrs["more_captions"]) == (1, 3)
+
+
+def test_text_and_its_setting_go_together(sentences: Path) -> None:
+    with pytest.raises(InputError, match=r"--text: found x.csv, with the setting `text` 'captions'"):
+        _command(sentences, "--text", "x.csv")
 
 
 def test_the_command_reads_published_vectors(sentences: Path) -> None:

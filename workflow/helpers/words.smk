@@ -14,6 +14,14 @@ def fasttext_vectors(wildcards):
     return published_vectors(name, "set words.vectors to train")
 
 
+def vector_text(wildcards):
+    """Published text that the vectors of a language are trained on as well, as an input list."""
+    words = SETTINGS["words"]
+    read = words["vectors"] == "train" and words["text"] == "multi30k"
+    published = wildcards.language in CAPTION_FILES["multi30k"]
+    return [f"work/{SCALE}/text/{wildcards.language}.csv"] if read and published else []
+
+
 def muse_vectors(wildcards):
     """The published aligned vectors of a language."""
     return published_vectors(

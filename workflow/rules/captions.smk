@@ -86,3 +86,34 @@ rule tokenize:
     shell:
         "python -m pipeline tokenize --captions {input:q} --language {wildcards.language} --output {output:q} "
         "> {log:q} 2>&1"
+
+
+# Text for word vectors: captions of no image that any data set of this scale validates or tests with.
+rule text:
+    input:
+        sources=lambda wildcards: [
+            path
+            for path in source_files("multi30k")
+            if re.search(CAPTION_FILES["multi30k"][wildcards.language], path)
+        ],
+        splits=expand("work/{{scale}}/{dataset}/split.csv", dataset=DATASETS),
+    output:
+        "work/{scale}/text/{language}.csv",
+    log:
+        "work/logs/{scale}/text-{language}.log",
+    benchmark:
+        "work/logs/{scale}/text-{language}.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=30,
+        disk_mb=1000,
+        gpu=0,
+    params:
+        code=code.digest("text"),
+    message:
+        "Published captions for word vectors in {wildcards.language}"
+    shell:
+        "python -m pipeline text --language {wildcards.language} --sources work/sources "
+        "--splits {input.splits:q} --output {output:q} > {log:q} 2>&1"

@@ -3,6 +3,7 @@ rule words:
         sentences="work/{scale}/{dataset}/tokens/{language}.csv",
         translations=translations_into,
         vectors=fasttext_vectors,
+        text=vector_text,
     output:
         "work/{scale}/{dataset}/words/{captions}/{language}.h5",
     log:
@@ -22,13 +23,14 @@ rule words:
         vectors=lambda wildcards, input: [
             f"--vectors-file={path}" for path in input.vectors
         ],
+        text=lambda wildcards, input: [f"--text={path}" for path in input.text],
         code=code.digest("words"),
     message:
         "Vocabulary and FastText vectors of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
         "python -m pipeline words --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --own-origin {params.origin:q} --translations {input.translations:q} "
-        "--settings {params.settings:q} {params.vectors:q} --output {output:q} > {log:q} 2>&1"
+        "--settings {params.settings:q} {params.vectors:q} {params.text:q} --output {output:q} > {log:q} 2>&1"
 
 
 # Word vectors that are aligned across languages: turned to English here, or published.

@@ -1,0 +1,145 @@
+"""What a setting of training does to validation mR, beside what another seed does: variants, one change each.
+
+    python -m benchmarks.variants --configfile FILE --variant NAME YAML [--variant NAME YAML ...]
+
+Pretrains and trains one experiment on own captions for each seed, once as configured and once with each
+variant's YAML laid over it, as the rules do, on the GPU if there is one. What its data need must have been
+made: `snakemake results/table2.csv`, with the same configfile, makes it. Runs are kept in --folder: a killed
+comparison goes on where it was, and one more variant or seed trains only what is new.
+
+On a CPU `training: {precision: bfloat16}` can be tried, too, though `pipeline train` refuses it there: linear
+layers are rounded as on a GPU, recurrent layers are exact, where a GPU has TF32.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import torch
+import yaml
+
+from pipeline.code import digest
+from pipeline.configuration import expanded, experiment_settings, load, overlaid, pretraining_settings
+from pipeline.errors import InputError
+from pipeline.models.saved import load_model
+from pipeline.training import train as training
+from pipeline.training.precision import set_precision
+from pipeline.training.train import Inputs, pretrain, train
+
+ROOT = Path(__file__).parents[1]
+BASE = "as configured"
+
+Settings = dict[str, Any]
+Recalls = dict[str, float]  # validation mR by language, and their mean
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--configfile", type=Path, nargs="*", default=[], help="as given to snakemake")
+    parser.add_argument("--dataset", default="multi30k")
+    parser.add_argument("--experiment", default="mule-full")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], help="two at least")
+    parser.add_argument("--settings", type=yaml.safe_load, default={}, help="YAML to lay over every run's")
+    parser.add_argument(
+        "--variant", nargs=2, action="append", default=[], metavar=("NAME", "YAML"), help="what it changes"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="trainings at a time")
+    parser.add_argument("--folder", type=Path, default=ROOT / "work" / "variants", help="keeps every run")
+    arguments = parser.parse_args()
+    if len(arguments.seeds) < 2:
+        parser.error("--seeds: a spread needs two")
+    variants = {BASE: {}, **{name: yaml.safe_load(text) for name, text in arguments.variant}}
+    try:
+        print(table(run(configured(arguments.configfile), variants, arguments)))
+    except InputError as error:
+        sys.exit(f"error: {error}")
+
+
+def configured(paths: Sequence[Path]) -> Settings:
+    """The configuration with these files laid over it, the last one uppermost."""
+    user: Settings = {}
+    for path in (ROOT / "config" / "config.yaml", *paths):
+        user = overlaid(user, yaml.safe_load(path.read_text()) or {})
+    return load(user, ROOT / "config")
+
+
+def run(
+    settings: Settings, variants: Mapping[str, Settings], arguments: argparse.Namespace
+) -> dict[str, list[Recalls]]:
+    """Train every variant with every seed; validation recalls by variant, one a seed."""
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        asked = {
+            (name, seed): pool.submit(trained, settings, name, variant, seed, arguments)
+            for seed in arguments.seeds
+            for name, variant in variants.items()
+        }
+        done = {key: future.result() for key, future in asked.items()}
+    return {name: [done[name, seed] for seed in arguments.seeds] for name in variants}
+
+
+def trained(
+    settings: Settings, name: str, variant: Settings, seed: int, arguments: argparse.Namespace
+) -> Recalls:
+    """Validation mR of each language after training one variant with one seed."""
+    dataset, experiment = arguments.dataset, arguments.experiment
+    asked = overlaid(settings, overlaid(arguments.settings, variant))
+    chosen = experiment_settings(asked, dataset, experiment, seed)
+    data = ROOT / "work" / asked["scale"] / dataset
+    inputs = Inputs(
+        [data / "tokens" / f"{language}.csv" for language in chosen["languages"]],
+        [],
+        [data / "words" / "human" / f"{language}.h5" for language in chosen["languages"]],
+        data / "features.h5",
+    )
+    folder = arguments.folder / asked["scale"] / f"{dataset}-{experiment}" / name / f"seed{seed}"
+    folder.mkdir(parents=True, exist_ok=True)
+    code = digest("train") + digest("evaluate")
+    with patch.object(training, "set_precision", tried_anywhere):
+        if expanded(asked, dataset)[experiment].get("pretraining"):
+            before = pretraining_settings(asked, dataset, experiment, seed)
+            pretrain(inputs, before, code, folder / "pretraining.pt", folder / "pretrained.pt")
+            inputs.pretrained = folder / "pretrained.pt"
+        train(inputs, chosen, code, folder / "training.pt", folder / "curves.csv", folder / "model.pt")
+    saved = load_model(folder / "model.pt")[1]
+    found = {**saved.validation, "mean": statistics.mean(saved.validation.values())}
+    values = "  ".join(f"{language} {value:.2f}" for language, value in found.items())
+    print(f"seed {seed}  {name:20}  {values}  epoch {saved.epoch}", flush=True)
+    return found
+
+
+def tried_anywhere(precision: str, device: torch.device) -> None:
+    """Set the precision, without the refusal of bfloat16 on a CPU."""
+    set_precision("float32" if device.type == "cpu" else precision, device)
+
+
+def table(found: Mapping[str, Sequence[Recalls]]) -> str:
+    """Markdown: mean and standard deviation of each variant, and its differences, paired by seed."""
+    languages = list(found[BASE][0])
+    lines = [f"| validation mR | {' | '.join(languages)} |", f"|---|{'---|' * len(languages)}"]
+    for name, runs in found.items():
+        cells = [summary([run[language] for run in runs]) for language in languages]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+        if name != BASE:
+            pairs = list(zip(runs, found[BASE], strict=True))
+            cells = [
+                summary([run[language] - base[language] for run, base in pairs], "+")
+                for language in languages
+            ]
+            lines.append(f"| difference | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def summary(values: Sequence[float], sign: str = "") -> str:
+    """Mean and standard deviation over seeds."""
+    return f"{statistics.mean(values):{sign}.2f} ± {statistics.stdev(values):.2f}"
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    main()

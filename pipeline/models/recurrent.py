@@ -1,0 +1,90 @@
+"""The recurrent layers of a sentence branch, and how their weights begin.
+
+PyTorch's own, and the GRU of the MULE authors' framework (TensorFlow 1.2), which is another: its reset gate
+is applied to the state before the product (Cho et al. 2014), in PyTorch and cuDNN after it.
+
+Sizes in comments: N words of B sentences, n of them of one time step, h hidden size.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import PackedSequence
+
+
+class ResetBeforeGRU(nn.Module):
+    """A GRU whose candidate state is tanh(W x + U (r * h) + b); weights are laid out as in `nn.GRU`.
+
+    Its begin is `nn.GRU`'s, too. One bias, not two.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int):
+        super().__init__()
+        self.hidden_size = hidden_size
+        self.weight_ih_l0 = nn.Parameter(torch.empty(3 * hidden_size, input_size))  # gates: reset, keep, new
+        self.weight_hh_l0 = nn.Parameter(torch.empty(3 * hidden_size, hidden_size))
+        self.bias_ih_l0 = nn.Parameter(torch.empty(3 * hidden_size))
+        for weight in self.parameters():
+            nn.init.uniform_(weight, -1 / math.sqrt(hidden_size), 1 / math.sqrt(hidden_size))
+
+    def forward(self, words: PackedSequence) -> tuple[Tensor, Tensor]:
+        """The last states, as `nn.GRU` gives them second: (1, B, h), in the order of the packed sentences."""
+        inputs = F.linear(words.data, self.weight_ih_l0, self.bias_ih_l0)  # (N, 3h)
+        to_gates, to_new = self.weight_hh_l0.split([2 * self.hidden_size, self.hidden_size])
+        sizes = words.batch_sizes.tolist()  # on the CPU always
+        state = inputs.new_zeros(sizes[0], self.hidden_size)
+        for step in inputs.split(sizes):
+            before, ended = state[: len(step)], state[len(step) :]
+            gates, new = step.split([2 * self.hidden_size, self.hidden_size], 1)
+            reset, keep = (gates + before @ to_gates.T).sigmoid().chunk(2, 1)  # (n, h)
+            new = (new + (reset * before) @ to_new.T).tanh()
+            state = torch.cat([keep * before + (1 - keep) * new, ended])
+        return state, state[None]
+
+
+Recurrent = nn.LSTM | nn.GRU | ResetBeforeGRU
+
+
+def recurrent_layer(size: int, model: Mapping[str, Any]) -> Recurrent:
+    """The layer that the `model` settings ask for.
+
+    Args:
+        size: of a word vector that it reads.
+        model: settings: recurrent, lstm, gru or gru_reset_before; hidden; recurrent_init, pytorch or
+            tensorflow.
+    """
+    layer: Recurrent
+    if model["recurrent"] == "gru_reset_before":
+        layer = ResetBeforeGRU(size, model["hidden"])
+    else:
+        cell = {"lstm": nn.LSTM, "gru": nn.GRU}[model["recurrent"]]
+        layer = cell(size, model["hidden"], batch_first=True)
+    if model["recurrent_init"] == "tensorflow":
+        _begin_as_tensorflow(layer)
+    return layer
+
+
+@torch.no_grad()
+def _begin_as_tensorflow(layer: Recurrent) -> None:
+    """Glorot uniform kernels, zero biases but 1 where a gate lets the state through (TensorFlow 1.2).
+
+    A kernel there is one matrix for word and state together: all gates of an LSTM (LSTMCell, forget_bias 1);
+    of a GRU the two gates (begun with bias 1), and the candidate state apart (GRUCell).
+    """
+    hidden = layer.hidden_size
+    kernels = [4 * hidden] if isinstance(layer, nn.LSTM) else [2 * hidden, hidden]
+    weights = layer.get_parameter("weight_ih_l0"), layer.get_parameter("weight_hh_l0")
+    for parts in zip(*(weight.split(kernels) for weight in weights), strict=True):
+        limit = math.sqrt(6 / (sum(part.shape[1] for part in parts) + len(parts[0])))
+        for part in parts:
+            part.uniform_(-limit, limit)
+    for name, bias in layer.named_parameters():
+        if name.startswith("bias"):
+            bias.zero_()
+    # PyTorch's gates: input, forget, cell, output of an LSTM; reset, keep, new of a GRU.
+    opened = slice(hidden, 2 * hidden) if isinstance(layer, nn.LSTM) else slice(0, 2 * hidden)
+    layer.get_parameter("bias_ih_l0")[opened] = 1.0

@@ -1,0 +1,123 @@
+"""TensorFlow's GRU by hand, how recurrent layers begin, and means over padded rows."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from pipeline.models.recurrent import ResetBeforeGRU, recurrent_layer
+from pipeline.models.universal import UniversalEmbedding
+from pipeline.words.corpus import Sentences
+
+
+def sigmoid(value: float) -> float:
+    return 1 / (1 + math.exp(-value))
+
+
+def test_one_unit_of_tensorflows_gru_by_hand() -> None:
+    """Two words, 1 and -2; the reset gate scales the state before its product with U = 3."""
+    layer = ResetBeforeGRU(1, 1)
+    with torch.no_grad():
+        layer.weight_ih_l0.copy_(torch.tensor([[0.5], [-0.25], [2.0]]))  # reset, keep, new
+        layer.weight_hh_l0.copy_(torch.tensor([[1.0], [-1.0], [3.0]]))
+        layer.bias_ih_l0.copy_(torch.tensor([1.0, 1.0, 0.5]))
+    state = 0.0
+    for word in (1.0, -2.0):
+        reset = sigmoid(0.5 * word + 1.0 * state + 1)
+        keep = sigmoid(-0.25 * word - 1.0 * state + 1)
+        new = math.tanh(2.0 * word + 3.0 * (reset * state) + 0.5)
+        state = keep * state + (1 - keep) * new
+    words = pack_padded_sequence(torch.tensor([[[1.0], [-2.0]]]), [2], batch_first=True)
+    assert layer(words)[1].item() == pytest.approx(state, abs=1e-6)
+
+
+def test_each_sentence_has_the_state_after_its_own_last_word() -> None:
+    """Sentences of three, two and one word; numbers of each alone."""
+    torch.manual_seed(0)
+    layer, words = ResetBeforeGRU(4, 5), torch.randn(3, 3, 4)
+    together = layer(pack_padded_sequence(words, [3, 2, 1], batch_first=True))[1][0]
+    for row, length in enumerate((3, 2, 1)):
+        alone = layer(pack_padded_sequence(words[row : row + 1, :length], [length], batch_first=True))[1][0]
+        torch.testing.assert_close(together[row : row + 1], alone)
+
+
+def layer_of(recurrent: str, begun: str) -> Any:
+    torch.manual_seed(0)
+    return recurrent_layer(200, {"recurrent": recurrent, "hidden": 100, "recurrent_init": begun})
+
+
+@pytest.mark.parametrize(
+    ("recurrent", "kernels", "opened"),
+    [  # sizes of the joint kernels of word and state; the gates that begin open
+        ("lstm", [(0, 400)], slice(100, 200)),
+        ("gru", [(0, 200), (200, 300)], slice(0, 200)),
+        ("gru_reset_before", [(0, 200), (200, 300)], slice(0, 200)),
+    ],
+)
+def test_tensorflows_initial_values(recurrent: str, kernels: list[tuple[int, int]], opened: slice) -> None:
+    """Glorot uniform: +-sqrt(6 / (fan in + fan out)), 300 numbers in and 400, 200 or 100 out."""
+    layer = layer_of(recurrent, "tensorflow")
+    for first, last in kernels:
+        limit = math.sqrt(6 / (200 + 100 + last - first))
+        for weight in (layer.weight_ih_l0, layer.weight_hh_l0):
+            found = weight[first:last].abs().max().item()
+            assert 0.995 * limit < found <= limit
+    expected = torch.zeros(len(layer.bias_ih_l0))
+    expected[opened] = 1.0
+    biases = [value for name, value in layer.named_parameters() if name.startswith("bias")]
+    assert torch.equal(sum(biases), expected)
+
+
+@pytest.mark.parametrize("recurrent", ["lstm", "gru", "gru_reset_before"])
+def test_pytorchs_initial_values(recurrent: str) -> None:
+    """Uniform within +-1/sqrt(hidden), biases too."""
+    for value in layer_of(recurrent, "pytorch").parameters():
+        assert 0.09 < value.abs().max().item() <= 0.1
+
+
+PADDED = {"encoder": "embn", "word_vectors": "given", "universal": 2, "universal_layers": "separate"}
+
+
+def padded_mean(ids: list[int], longest: int) -> tuple[UniversalEmbedding, torch.Tensor]:
+    vectors = {"en": torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 4.0]])}
+    universal = UniversalEmbedding(vectors, {**PADDED, "universal_mean": "padded"})
+    universal.pad_to(longest)
+    with torch.no_grad():
+        universal["en"].table.weight[0] = torch.tensor([8.0, 8.0])  # what training made of padding
+        universal["en"].get_parameter("projection.weight").copy_(torch.eye(2))
+        universal["en"].get_parameter("projection.bias").copy_(torch.tensor([0.5, 0.0]))
+    length = sum(word > 0 for word in ids)
+    return universal, universal.means("en", Sentences(torch.tensor([ids]), torch.tensor([length])))
+
+
+@pytest.mark.parametrize(
+    ("ids", "longest", "expected"),
+    [
+        ([1, 2], 4, [(1 + 8 + 8) / 4 + 0.5, (4 + 8 + 8) / 4]),  # two rows of padding
+        ([1, 2, 0], 4, [(1 + 8 + 8) / 4 + 0.5, (4 + 8 + 8) / 4]),  # whatever the batch is padded to
+        ([1, 2, 1], 2, [2 / 3 + 0.5, 4 / 3]),  # longer than any training sentence
+    ],
+)
+def test_padded_means_run_to_the_longest_training_sentence(
+    ids: list[int], longest: int, expected: list[float]
+) -> None:
+    np.testing.assert_allclose(padded_mean(ids, longest)[1][0].detach().numpy(), expected, rtol=1e-6)
+
+
+def test_padding_is_trained_where_means_are_padded_and_nowhere_else() -> None:
+    universal, mean = padded_mean([1, 2], 4)
+    mean.sum().backward()
+    np.testing.assert_allclose(universal["en"].table.weight.grad[0].numpy(), [2 / 4, 2 / 4])
+    plain = UniversalEmbedding({"en": torch.randn(3, 2)}, {**PADDED, "universal_mean": "words"})
+    plain.means("en", Sentences(torch.tensor([[1, 2, 0]]), torch.tensor([2]))).sum().backward()
+    assert not plain["en"].table.weight.grad[0].any()
+
+
+def test_the_longest_sentence_is_kept_with_the_weights() -> None:
+    universal, _ = padded_mean([1, 2], 4)
+    again = UniversalEmbedding({"en": torch.zeros(3, 2)}, {**PADDED, "universal_mean": "padded"})
+    again.load_state_dict(universal.state_dict())
+    assert again.padded_to.item() == 4
