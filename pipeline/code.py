@@ -42,6 +42,7 @@ STAGES = {
     "translate-marian": ["pipeline.translation.translate", "pipeline.translation.marian"],
     "translate-web": ["pipeline.translation.translate", "pipeline.translation.web"],
     "translation-quality": ["pipeline.translation.quality", "pipeline.translation.parallel"],
+    "word-vectors": ["pipeline.words.vectors", "pipeline.words.settings"],
     "words": ["pipeline.words.make"],
     "align": ["pipeline.words.align"],
     "pretrain-bert": ["pipeline.words.bert"],

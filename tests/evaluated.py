@@ -24,6 +24,7 @@ def write_evaluations(
 ) -> list[Path]:
     """An evaluation and its ranks for each key, all recalls of a language being the percentage given.
 
+    Chance is 1 to 7 percent in the order of `METRICS`.
     trained_on, asked_with: translations of the models' training captions, and of the test queries.
     """
     paths = []
@@ -39,7 +40,15 @@ def write_evaluations(
             "training_translations": (trained_on or {}).get((dataset, experiment, queries, seed), {}),
             "query_translations": (asked_with or {}).get((dataset, experiment, queries, seed), {}),
             "ranks": f"{number}-ranks.csv.gz",
-            "test": {language: dict.fromkeys(METRICS, value) for language, value in recalls.items()},
+            "test": {
+                language: {
+                    **dict.fromkeys(METRICS, value),
+                    "images": images,
+                    "sentences": images * sentences,
+                    "chance": {metric: float(number) for number, metric in enumerate(METRICS, 1)},
+                }
+                for language, value in recalls.items()
+            },
         }
         path.write_text(json.dumps(content))
         paths.append(path)

@@ -18,6 +18,7 @@ from pipeline.models.saved import load_model
 from pipeline.report.pages import write_page
 from pipeline.retrieval.checks import check_vocabularies
 from pipeline.retrieval.embed import embed_images, embed_sentences
+from pipeline.retrieval.gallery import gallery_of
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.retrieval.similarity import similarity
 
@@ -81,12 +82,17 @@ def draw_figure(
 
 
 class Said:
-    """One language's test sentences: similarities (images, sentences), rows of their images, texts."""
+    """One language's test sentences: similarities (images, sentences), rows of their images, texts.
+
+    The images may be captioned in other languages alone; sentences find those of their own (`gallery_of`).
+    """
 
     def __init__(self, similarity: NDArray[np.float32], image_of: Numbers, texts: list[str]):
         self.similarity, self.image_of, self.texts = similarity, image_of, texts
+        self.gallery = gallery_of(image_of).rows
         self.nearest: Numbers = similarity.argmax(axis=1)  # sentence nearest to each image
-        self.found: Numbers = similarity.argmax(axis=0)  # image nearest to each sentence
+        # image nearest to each sentence
+        self.found: Numbers = self.gallery[similarity[self.gallery].argmax(axis=0)]
 
 
 def thumbnails(images: Path | None, names: list[str]) -> dict[str, str]:
@@ -129,6 +135,7 @@ def _images(
                     "right": bool(one.image_of[one.nearest[row]] == row),
                 }
                 for language, one in said.items()
+                if row in one.gallery
             ],
         }
         for row in chosen
@@ -143,7 +150,7 @@ def _query(
     if not drawn:
         return None
     (row,) = drawn
-    order = np.argsort(-said.similarity[:, row], kind="stable")
+    order = said.gallery[np.argsort(-said.similarity[said.gallery, row], kind="stable")]
     own = said.image_of[row]
     return {
         "language": language,

@@ -8,6 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pipeline.errors import InputError
 from pipeline.files import existing, written_beside
+from pipeline.rounding import tenths
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -34,7 +35,11 @@ def write_page(output: Path, template: str, values: dict[str, Any]) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"language": lambda code: LANGUAGES.get(code, code), "tag": language_tag}
+    environment.filters |= {
+        "language": lambda code: LANGUAGES.get(code, code),
+        "tag": language_tag,
+        "tenths": tenths,
+    }
     with written_beside(output) as temporary:
         temporary.write_text(environment.get_template(template).render(values), encoding="utf-8")
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from pipeline.files import existing
 from pipeline.report import charts
+from pipeline.rounding import tenths
 
 ROW = ("section", "group", "method", "training_data", "single_model", "translations")
 METRICS = {
@@ -42,15 +43,16 @@ def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[
     for column in range(len(columns)):
         cells = [row["cells"][column] for row in rows if row["cells"][column]]
         for key, mark in (("measured", "best"), ("paper", "paper_best")):
-            highest = max((round(cell[key], 1) for cell in cells if cell[key] is not None), default=None)
-            for cell in cells:
-                cell[mark] = cell[key] is not None and round(cell[key], 1) == highest
+            shown_as = [None if cell[key] is None else float(tenths(cell[key])) for cell in cells]
+            highest = max((value for value in shown_as if value is not None), default=None)
+            for cell, value in zip(cells, shown_as, strict=True):
+                cell[mark] = value is not None and value == highest
     # A group stands above its rows, as the paper prints it.
     shown_above = ("section", "group") if any(row["group"] for row in rows) else ()
     return {
         "grouped": bool(shown_above),
         "heads": [head for head in ROW if head not in shown_above and any(row[head] for row in rows)],
-        "columns": _columns(columns, settings),
+        "columns": _columns(columns, numbers, settings),
         "cells": len(columns),
         "metrics": [METRICS[metric] for _, _, metric in columns] if table.get("metrics") == "all" else [],
         "rows": rows,
@@ -84,15 +86,20 @@ def _said(numbers: pd.DataFrame, head: str) -> str:
     return str(next(iter(said), ""))
 
 
-def _columns(columns: Sequence[tuple[str, str, str]], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Data set and language over each run of columns, with how many metrics stand under it."""
+def _columns(
+    columns: Sequence[tuple[str, str, str]], numbers: pd.DataFrame, settings: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Data set and language over each run of columns, with their candidates, and the metrics under it."""
     places = [(dataset, language) for dataset, language, _ in columns]
+    means = numbers[numbers["metric"] == "mR"].drop_duplicates(["dataset", "language"])
+    among = means.set_index(["dataset", "language"])[["images", "sentences", "chance"]].to_dict("index")
     return [
         {
             "dataset": dataset,
             "language": language,
             "origin": settings["own_origins"].get(dataset, {}).get(language, ""),
             "span": places.count((dataset, language)),
+            **among[dataset, language],
         }
         for dataset, language in dict.fromkeys(places)
     ]

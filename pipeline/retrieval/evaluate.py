@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from pipeline.captions.origins import count_by_pair
+from pipeline.captions.origins import Origins, count_by_pair
 from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError
 from pipeline.files import written_beside
@@ -21,11 +21,13 @@ from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import Saved, load_model
 from pipeline.retrieval.checks import check_vocabularies
 from pipeline.retrieval.embed import embed_images, embed_sentences
+from pipeline.retrieval.gallery import Gallery, gallery_of
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.retrieval.ranks import both_ranks
-from pipeline.retrieval.recall import chance_mean_recall, recalls
+from pipeline.retrieval.recall import chance_recalls, recalls
 from pipeline.retrieval.similarity import similarity
-from pipeline.words.corpus import Corpus, corpus_of
+from pipeline.rounding import tenths
+from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
 log = logging.getLogger("pipeline")
@@ -56,9 +58,10 @@ def evaluate(
             the recalls of its source language (MULE, Table 4(b), first row).
         settings: `threads`, CPU threads to use; all else is in the model file.
         output: JSON with scale, dataset, experiment, seed, epoch, validation, and test by language;
-            its `ranks` names the file of ranks, which lies beside it; training_captions and
-            training_translations as in the model file; query_translations, the translated queries of each
-            pair of languages by origin.
+            its `ranks` names the file of ranks, which lies beside it. A language's test has its recalls, the
+            same by `chance`, and how many `images` and `sentences` they are among.
+            `training_captions` and `training_translations` are the model file's; `query_translations`, the
+            translated queries of each pair of languages by origin.
         ranks: gzipped CSV, one query a line: language, direction (`i2s` or `s2i`), image, rank from 1.
     """
     torch.set_num_threads(settings["threads"])
@@ -69,12 +72,15 @@ def evaluate(
     _check_choice_of_epoch(model, saved, own, vocabularies, features)
     queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated_queries)}
     if queries:
-        corpora = _translated(saved, vocabularies, features, sentences, queries)
+        corpus = _translated(saved, vocabularies, sentences, queries)
     else:
         corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
-        add_features(corpus, features, saved.settings)
-        corpora = {language: (corpus, language) for language in corpus.languages}
-    found = {query: _test(model, corpus, language) for query, (corpus, language) in corpora.items()}
+    add_features(corpus, features, saved.settings)
+    images = embed_images(model, corpus)
+    found = {}
+    for query in corpus.languages:
+        read_as = saved.settings["languages"][0] if queries else query
+        found[query] = _test(model, corpus, query, read_as, images)
     result = {
         **{key: saved.settings[key] for key in ("scale", "dataset", "experiment", "seed")},
         "queries": "translated" if queries else "own",
@@ -82,11 +88,7 @@ def evaluate(
         "validation": saved.validation,
         "training_captions": saved.training_captions,
         "training_translations": saved.training_translations,
-        "query_translations": {
-            pair: origins
-            for source, table in queries.items()
-            for pair, origins in count_by_pair([table], "test", corpora[source][0].images).items()
-        },
+        "query_translations": _query_translations(queries, corpus),
         "ranks": ranks.name,
         "test": {query: values for query, (values, _) in found.items()},
     }
@@ -102,31 +104,45 @@ def evaluate(
 
 
 def mean_recalls(model: RetrievalModel, corpus: Corpus) -> dict[str, float]:
-    """mR of each language, in percent."""
+    """mR of each language, in percent; the candidates are the images captioned in it."""
     images = embed_images(model, corpus)
-    return {language: recalls(_ranks(model, corpus, language, images))["mR"] for language in corpus.languages}
+    return {
+        language: recalls(_ranks(model, part, language, gallery_of(part.image), images))["mR"]
+        for language, part in corpus.languages.items()
+    }
 
 
-def _ranks(model: RetrievalModel, corpus: Corpus, language: str, images: Tensor) -> dict[str, Tensor]:
-    part = corpus.languages[language]
-    sentences = embed_sentences(model, language, part)
-    image_of = torch.from_numpy(part.image).to(images.device)
-    return both_ranks(images, sentences, image_of, partial(similarity, kind=model.similarity))
+def _ranks(
+    model: RetrievalModel, part: LanguageCorpus, read_as: str, gallery: Gallery, images: Tensor
+) -> dict[str, Tensor]:
+    """Ranks (`both_ranks`) among a gallery, of sentences read as some language of the model.
+
+    Args:
+        images: (N, e) all images of the corpus, embedded once for all of its languages.
+    """
+    candidates = images[torch.from_numpy(gallery.rows).to(images.device)]
+    sentences = embed_sentences(model, read_as, part)
+    image_of = torch.from_numpy(gallery.image_of).to(images.device)
+    return both_ranks(candidates, sentences, image_of, partial(similarity, kind=model.similarity))
 
 
-def _test(model: RetrievalModel, corpus: Corpus, language: str) -> tuple[dict[str, float], pd.DataFrame]:
+def _test(
+    model: RetrievalModel, corpus: Corpus, query: str, read_as: str, images: Tensor
+) -> tuple[dict[str, Any], pd.DataFrame]:
     """Recalls and counts of one language's queries; direction, image and rank of each query."""
-    part = corpus.languages[language]
-    ranks = _ranks(model, corpus, language, embed_images(model, corpus))
-    values = {
+    part = corpus.languages[query]
+    gallery = gallery_of(part.image)
+    ranks = _ranks(model, part, read_as, gallery, images)
+    by_chance = chance_recalls(len(gallery.rows), gallery.image_of)
+    values: dict[str, Any] = {
         **recalls(ranks),
-        "chance_mR": chance_mean_recall(len(corpus.images), part.image),
-        "images": len(corpus.images),
+        "chance": by_chance,
+        "images": len(gallery.rows),
         "sentences": len(part.image),
         "sentences_without_known_words": int((part.ids[:, 0] == 0).sum()),
     }
-    log.info("%s: mR %.1f, by chance %.1f", language, values["mR"], values["chance_mR"])
-    asked = {"i2s": np.unique(part.image), "s2i": part.image}
+    log.info("%s: mR %s, by chance %s", query, tenths(values["mR"]), tenths(by_chance["mR"]))
+    asked = {"i2s": gallery.rows, "s2i": part.image}
     tables = [
         pd.DataFrame(
             {"direction": way, "image": np.array(corpus.images)[asked[way]], "rank": ranks[way].cpu().numpy()}
@@ -139,19 +155,29 @@ def _test(model: RetrievalModel, corpus: Corpus, language: str) -> tuple[dict[st
 def _translated(
     saved: Saved,
     vocabularies: Mapping[str, Vocabulary],
-    features: Path,
     sentences: Sequence[Path],
     queries: Mapping[str, pd.DataFrame],
-) -> dict[str, tuple[Corpus, str]]:
-    """By source language its queries, in the model's; captions that no translation came of are unknown."""
+) -> Corpus:
+    """The corpus of translated test captions, by source language; those without a translation are unknown.
+
+    Each source language has the gallery of its own captions, whatever the model reads.
+    """
     (language,) = saved.settings["languages"]
     originals = own_sentences(sentences, {**saved.settings, "languages": list(queries)})
-    found = {}
+    whole = {}
     for source, table in queries.items():
-        whole = pd.concat([table, untranslated(originals[source], table)])
-        corpus = corpus_of({language: whole}, vocabularies, saved.settings["longest_caption"], "test")
-        add_features(corpus, features, saved.settings)
-        found[source] = corpus, language
+        own = table[table["image"].isin(originals[source]["image"])]
+        whole[source] = pd.concat([own, untranslated(originals[source], own)])
+    read_as = dict.fromkeys(whole, vocabularies[language])
+    return corpus_of(whole, read_as, saved.settings["longest_caption"], "test")
+
+
+def _query_translations(queries: Mapping[str, pd.DataFrame], corpus: Corpus) -> dict[str, Origins]:
+    """Translated queries of each pair of languages by origin, of the images that are in its gallery."""
+    found: dict[str, Origins] = {}
+    for source, table in queries.items():
+        rows = gallery_of(corpus.languages[source].image).rows
+        found |= count_by_pair([table], "test", [corpus.images[row] for row in rows])
     return found
 
 

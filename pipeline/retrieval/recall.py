@@ -21,12 +21,11 @@ def recalls(ranks: Mapping[str, Tensor]) -> dict[str, float]:
     Image to sentence counts a hit when any of the image's sentences is among the K nearest; sentence to
     image when its one image is. Recalls are not rounded before the mean.
     """
-    found = {f"{way}_R@{k}": recall_at_k(ranks[way], k) for way in ("i2s", "s2i") for k in KS}
-    return {**found, "mR": sum(found.values()) / len(found)}
+    return _with_mean({f"{way}_R@{k}": recall_at_k(ranks[way], k) for way in ("i2s", "s2i") for k in KS})
 
 
-def chance_mean_recall(images: int, image_of: NDArray[np.int64]) -> float:
-    """mR, in percent, of a retrieval that answers in random order.
+def chance_recalls(images: int, image_of: NDArray[np.int64]) -> dict[str, float]:
+    """The six recalls and mR, in percent, that a retrieval in random order is expected to have.
 
     Args:
         images: how many images there are. image_of: (B,) row of each sentence's image.
@@ -34,12 +33,18 @@ def chance_mean_recall(images: int, image_of: NDArray[np.int64]) -> float:
     total = len(image_of)
     counts = np.bincount(image_of)
     each, having = np.unique(counts[counts > 0], return_counts=True)
-    to_sentence = [
-        sum(n * (1 - _none_drawn(total, c, k)) for c, n in zip(each, having, strict=True)) / having.sum()
-        for k in KS
-    ]
-    to_image = [min(1.0, k / images) for k in KS]
-    return float(100 * np.mean([*to_sentence, *to_image]))
+
+    def to_sentence(k: int) -> float:
+        found = sum(n * (1 - _none_drawn(total, c, k)) for c, n in zip(each, having, strict=True))
+        return float(100 * found / having.sum())
+
+    return _with_mean(
+        {f"i2s_R@{k}": to_sentence(k) for k in KS} | {f"s2i_R@{k}": 100 * min(1.0, k / images) for k in KS}
+    )
+
+
+def _with_mean(found: dict[str, float]) -> dict[str, float]:
+    return {**found, "mR": sum(found.values()) / len(found)}
 
 
 def _none_drawn(total: int, right: int, k: int) -> float:

@@ -20,6 +20,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         "--settings", type=json.loads, required=True, help="JSON: scale, seeds, datasets, ..."
     )
     parser.add_argument("--evaluations", type=Path, nargs="*", default=[], help="what `evaluate` made")
+    parser.add_argument("--counts", type=Path, help="what `count-captions` counted; left out: no such claims")
     parser.add_argument("--claims", type=Path, required=True, help="YAML of claims: config/claims/mule.yaml")
     parser.add_argument("--output", type=Path, required=True, help="CSV to write, one claim a line")
     parser.add_argument("--comparison", type=Path, required=True, help="CSV to write, one comparison a line")
@@ -28,6 +29,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser = subparsers.add_parser("count-captions", help="images and descriptions (MULE, Table 1)")
     parser.add_argument("--captions", nargs="+", required=True, metavar="DATASET=TABLE", help=_CAPTIONS)
     parser.add_argument("--settings", type=json.loads, required=True, help="JSON: scale, datasets")
+    parser.add_argument("--counts", type=Path, required=True, help="CSV to write, by split and languages")
     _add_tables(parser)
     parser.set_defaults(run=_count_captions)
 
@@ -82,6 +84,7 @@ def _count_captions(arguments: argparse.Namespace) -> None:
         arguments.papers,
         arguments.table,
         arguments.comparison,
+        arguments.counts,
     )
 
 
@@ -118,5 +121,10 @@ def _judge_claims(arguments: argparse.Namespace) -> None:
     from pipeline.tables.claims import judge_claims
 
     judge_claims(
-        arguments.settings, arguments.evaluations, arguments.claims, arguments.output, arguments.comparison
+        arguments.settings,
+        arguments.evaluations,
+        arguments.counts,
+        arguments.claims,
+        arguments.output,
+        arguments.comparison,
     )

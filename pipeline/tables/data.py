@@ -9,10 +9,13 @@ import pandas as pd
 from pipeline.captions.select import own_captions
 from pipeline.captions.table import read_captions
 from pipeline.errors import InputError, raise_together
+from pipeline.files import written_beside
 from pipeline.tables.counted import Row, paper_rows, write_tables
 
 METRICS = ("images", "descriptions")
 PAPER, TABLE = "mule", "1"
+OWN_COLUMNS = ["image", "split", "language"]
+CROSSED_COLUMNS = ["dataset", "split", "captioned_in", "language", "images", "descriptions"]
 
 
 def count_captions(
@@ -21,16 +24,20 @@ def count_captions(
     papers: Path,
     table: Path,
     comparison: Path,
+    crossed: Path,
 ) -> None:
-    """Write Table 1, and the same with one number a line beside the paper's.
+    """Write Table 1, the same with one number a line beside the paper's, and counts by split and languages.
 
-    Counted are a data set's own captions in the split train (captions/select.py); no translations.
+    Counted are a data set's own captions (captions/select.py), no translations; in Table 1 those of the split
+    train.
 
     Args:
         settings: `scale`; `datasets`, for each data set of the paper `dataset`, the one of this scale that
             stands for it, and `own_origins`, for a language the origin of its own captions if not `human`.
         captions: for each data set of the paper its caption tables.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
+        crossed: CSV to write: of each data set of the paper, and split, the images that are captioned in
+            exactly some languages (`captioned_in`), and for each of these its descriptions of them.
 
     Raises:
         InputError: lists data sets without a caption table or the other way round, tables that are not
@@ -38,13 +45,16 @@ def count_captions(
     """
     raise_together(_unpaired(settings, captions), f"{table}: caption tables and settings do not agree:")
     mistakes: list[str] = []
-    counts = {
-        (named, language): count
+    own = {
+        named: pd.concat([_own(path, data["own_origins"], mistakes) for path in captions[named]])
         for named, data in settings["datasets"].items()
-        for path in captions[named]
-        for language, count in _counts(path, data["own_origins"], mistakes).items()
     }
     raise_together(mistakes, f"{table}: the captions cannot be counted:")
+    counts = {
+        (named, str(language)): _counts(of_language[of_language["split"] == "train"])
+        for named, of_dataset in own.items()
+        for language, of_language in of_dataset.groupby("language")
+    }
     paper = paper_rows(papers, PAPER, TABLE)
     order = dict.fromkeys((row["dataset"], row["language"]) for row in paper)
     keys = [*(key for key in order if key in counts), *(key for key in counts if key not in order)]
@@ -59,6 +69,9 @@ def count_captions(
     ]
     lines = [line for key in keys for line in _lines(settings, key, counts[key], paper)]
     write_tables(pd.DataFrame(printed), table, lines, comparison)
+    with written_beside(crossed) as temporary:
+        every = [_crossed(of_dataset).assign(dataset=named) for named, of_dataset in own.items()]
+        pd.concat(every)[CROSSED_COLUMNS].to_csv(temporary, index=False, lineterminator="\n")
 
 
 def _unpaired(settings: Mapping[str, Any], captions: Mapping[str, Sequence[Path]]) -> list[str]:
@@ -69,23 +82,33 @@ def _unpaired(settings: Mapping[str, Any], captions: Mapping[str, Sequence[Path]
     ]
 
 
-def _counts(path: Path, own_origins: Mapping[str, str], mistakes: list[str]) -> dict[str, dict[str, int]]:
-    """For each language of a caption table its images and descriptions to train on."""
+def _own(path: Path, own_origins: Mapping[str, str], mistakes: list[str]) -> pd.DataFrame:
+    """Image, split and language of a caption table's own captions."""
+    found = [pd.DataFrame(columns=OWN_COLUMNS, dtype=str)]
     try:
         captions = read_captions(path)
     except InputError as error:
         mistakes.append(str(error))
-        return {}
-    counts = {}
+        return found[0]
     for language, of_language in captions.groupby("language", sort=True):
         try:
-            own = own_captions(of_language, own_origins.get(language, "human"))
+            found.append(own_captions(of_language, own_origins.get(language, "human"))[OWN_COLUMNS])
         except InputError as error:
             mistakes.append(f"{path}: {language}: {error} Name its origin in own_origins.")
-            continue
-        images = own["image"][own["split"] == "train"]
-        counts[str(language)] = {"images": images.nunique(), "descriptions": len(images)}
-    return counts
+    return pd.concat(found)
+
+
+def _counts(own: pd.DataFrame) -> dict[str, int]:
+    return {"images": own["image"].nunique(), "descriptions": len(own)}
+
+
+def _crossed(own: pd.DataFrame) -> pd.DataFrame:
+    """Images and descriptions by split, by all languages of the image, and by language."""
+    pairs = own[["image", "language"]].drop_duplicates().sort_values("language")
+    captioned_in = pairs.groupby("image")["language"].agg(" ".join)
+    crossed = own.assign(captioned_in=own["image"].map(captioned_in))
+    groups = crossed.groupby(["split", "captioned_in", "language"])["image"]
+    return groups.agg(images="nunique", descriptions="size").reset_index()
 
 
 def _lines(

@@ -1,17 +1,25 @@
 """Evaluations of experiments, read together with the ranks beside them."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pipeline.errors import InputError
+from pipeline.errors import InputError, raise_together
 from pipeline.files import existing
 from pipeline.tables.statistics import hits_by_image, mean_over_seeds
 
 Key = tuple[str, str, str]  # data set, experiment, queries
+Found = dict[tuple[Key, int], tuple[Path, dict[str, Any]]]
+
+QUERIES = ["i2s", "s2i"]
+OTHER_CANDIDATES = (
+    "Numbers of one data set and language can be compared among the same candidates alone. Make the "
+    "evaluations again: snakemake --forcerun evaluate. If they still differ, so do the images that failed in "
+    "their feature sets:"
+)
 
 
 class Evaluations:
@@ -20,18 +28,23 @@ class Evaluations:
     Args:
         paths: JSON files; each names its file of ranks, which lies beside it.
         seeds: those that a number is the mean over.
+
+    Raises:
+        InputError: two evaluations of one data set and language have different numbers of candidates.
     """
 
     def __init__(self, paths: Sequence[Path], seeds: Sequence[int]):
         self.seeds = list(seeds)
-        self._found: dict[tuple[Key, int], tuple[Path, dict[str, Any]]] = {}
+        self._found: Found = {}
         self._ranks: dict[Path, dict[str, pd.DataFrame]] = {}
-        self._hits: dict[tuple[Key, str], pd.DataFrame] = {}
+        self._hits: dict[tuple[Key, str], list[pd.DataFrame]] = {}
+        self._galleries: dict[tuple[str, str], tuple[Path, pd.DataFrame]] = {}
         for path in paths:
             existing(path, "the evaluation", "Run its `evaluate`.")
             content = json.loads(path.read_text(encoding="utf-8"))
             key = (content["dataset"], content["experiment"], content["queries"])
             self._found[key, content["seed"]] = path, content
+        raise_together(_other_candidates(self._found), OTHER_CANDIDATES)
 
     def missing(self, key: Key, language: str) -> list[str]:
         """The evaluations that a number would need and that are not there."""
@@ -61,13 +74,30 @@ class Evaluations:
                         found.setdefault(pair, set()).update(origins)
         return found
 
-    def hits(self, key: Key, language: str) -> pd.DataFrame:
-        """Hits by image (`statistics.hits_by_image`), their mean over seeds."""
+    def candidates(self, key: Key, language: str) -> dict[str, Any]:
+        """Numbers of `images` and `sentences`, and by metric what `chance` gives among them, in percent."""
+        found: Mapping[str, Any] = self._found[key, self.seeds[0]][1]["test"][language]
+        return {name: found[name] for name in ("images", "sentences", "chance")}
+
+    def hits_of_seeds(self, key: Key, language: str) -> list[pd.DataFrame]:
+        """Hits by image (`statistics.hits_by_image`) of each seed, all of the same images and queries."""
         if (key, language) not in self._hits:
             files = [self._found[key, seed] for seed in self.seeds]
-            ranks = [self._read(path.with_name(content["ranks"]), language) for path, content in files]
-            self._hits[key, language] = mean_over_seeds(list(map(hits_by_image, ranks)))
+            paths = [path.with_name(content["ranks"]) for path, content in files]
+            self._hits[key, language] = [self._of_seed(path, key[0], language) for path in paths]
         return self._hits[key, language]
+
+    def hits(self, key: Key, language: str) -> pd.DataFrame:
+        """Hits by image, their mean over seeds."""
+        return mean_over_seeds(self.hits_of_seeds(key, language))
+
+    def _of_seed(self, path: Path, dataset: str, language: str) -> pd.DataFrame:
+        """Hits by image of a file of ranks, which must have the queries of all others of its language."""
+        hits = hits_by_image(self._read(path, language))
+        first, gallery = self._galleries.setdefault((dataset, language), (path, hits[QUERIES]))
+        if not hits[QUERIES].equals(gallery):
+            raise InputError(f"{OTHER_CANDIDATES}\n  {path} and {first} have other images in {language!r}")
+        return hits
 
     def _read(self, path: Path, language: str) -> pd.DataFrame:
         if path not in self._ranks:
@@ -77,3 +107,20 @@ class Evaluations:
         if language not in self._ranks[path]:
             raise InputError(f"{path}: has no ranks of {language!r}, unlike the evaluation beside it.")
         return self._ranks[path][language]
+
+
+def _other_candidates(found: Found) -> Iterator[str]:
+    """A line for each data set and language with evaluations among different numbers of candidates."""
+    sizes: dict[tuple[str, str], dict[tuple[int, int], list[Path]]] = {}
+    for ((dataset, _, _), _), (path, content) in found.items():
+        for language, values in content["test"].items():
+            size = values["images"], values["sentences"]
+            sizes.setdefault((dataset, language), {}).setdefault(size, []).append(path)
+    for (dataset, language), paths in sizes.items():
+        if len(paths) > 1:
+            counted = [
+                f"{images} images and {sentences} sentences in {', '.join(map(str, of_size[:3]))}"
+                + (f" and {len(of_size) - 3} more" if len(of_size) > 3 else "")
+                for (images, sentences), of_size in paths.items()
+            ]
+            yield f"{dataset} {language}: {'; '.join(counted)}"

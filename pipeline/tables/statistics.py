@@ -1,11 +1,14 @@
 """How sure a recall is, and a difference of recalls: bootstrap intervals and a paired test.
 
-The test images are what is drawn. An image's captions say much the same, so they are no independent queries;
-an image is drawn, or changes sides, with all of its captions. The candidates stay those of the whole split.
-What another seed of the training would change is not in the interval: its standard deviation says that.
+An image's captions say much the same, so they are no independent queries; an image is drawn, or changes
+sides, with all of its captions. The candidates stay those of the whole split.
+
+The interval of a single recall is over test images: what another seed of the training would change is not in
+it, its standard deviation says that. A difference of recalls is judged over images and seeds together.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -40,7 +43,7 @@ def hits_by_image(ranks: pd.DataFrame) -> pd.DataFrame:
 
 def mean_over_seeds(hits: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """The mean of each image's hits over seeds; every seed has the same queries."""
-    return pd.concat(hits).groupby(level=0).mean()
+    return sum(hits[1:], hits[0]) / len(hits)
 
 
 def measured(hits: pd.DataFrame) -> dict[str, float]:
@@ -61,27 +64,81 @@ def intervals(hits: pd.DataFrame, seed: int = 0, level: float = 0.95) -> dict[st
 
 def contributions(hits: pd.DataFrame, metric: str) -> pd.Series:
     """What each image adds to a metric, in percent: the sum over images is the metric."""
-    if metric == "mR":
-        return sum((contributions(hits, recall) for recall in RECALLS), pd.Series(0.0, hits.index)) / len(
-            RECALLS
-        )
-    return 100 * hits[metric] / hits[metric.split("_")[0]].sum()
+    recalls = RECALLS if metric == "mR" else (metric,)
+    found = hits[list(recalls)].to_numpy()
+    queries = np.array([hits[recall.split("_")[0]].sum() for recall in recalls])
+    return pd.Series((100 * found / queries).mean(axis=1), hits.index)
 
 
-def sign_flip_p(contrast: Sequence[float] | Array, seed: int = 0) -> float:
+@dataclass(frozen=True)
+class Term:
+    """A recall with its weight in a sum of recalls: a row against a row, or a gain against a gain.
+
+    model: what was trained; all terms of one model have the same seeds. hits: of each seed, as
+    `hits_by_image` gives, all of the same images and queries.
+    """
+
+    weight: float
+    model: str
+    hits: Sequence[pd.DataFrame]
+
+
+def difference(terms: Sequence[Term], metric: str) -> float:
+    """The sum of weighted recalls, each the mean over its seeds, in percent."""
+    return float(sum(values.mean() for values in _of_models(terms, metric).values()))
+
+
+def difference_interval(
+    terms: Sequence[Term], metric: str, seed: int = 0, level: float = 0.95
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of a sum of weighted recalls, over test images and seeds.
+
+    Each draw takes images with replacement, the same for all terms, and of each model as many seeds as it has
+    with replacement, the same for all terms of the model; models were trained apart, so their seeds are drawn
+    apart. With one seed the images alone are drawn.
+
+    Args:
+        seed: of the draws. level: share of the draws within the interval.
+    """
+    images = sorted(set().union(*(term.hits[0].index for term in terms)))
+    weights = _weights(len(images), seed)
+    models = list(dict.fromkeys(term.model for term in terms))
+    total = np.zeros(DRAWS)
+    for term in terms:
+        drawn = _drawn_seeds(len(term.hits), DRAWS, seed, models.index(term.model))
+        aligned = (hits.reindex(images, fill_value=0.0) for hits in term.hits)
+        recalls = np.stack([_recalls(hits, weights)[:, METRICS.index(metric)] for hits in aligned], axis=1)
+        total += term.weight * (drawn * recalls).sum(axis=1)
+    low, high = np.quantile(total, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def difference_p(terms: Sequence[Term], metric: str, seed: int = 0) -> float:
+    """Two-sided p of a sum of weighted recalls being 0, over test images and seeds (`sign_flip_p`)."""
+    parts = weighted_sum([(term.weight, contributions(mean_over_seeds(term.hits), metric)) for term in terms])
+    return sign_flip_p(parts.to_numpy(), list(_of_models(terms, metric).values()), seed)
+
+
+def sign_flip_p(contrast: Sequence[float] | Array, of_seeds: Sequence[Array] = (), seed: int = 0) -> float:
     """Two-sided p of a paired permutation test: were the two sides alike, each image could swap its own.
 
-    A swap turns the sign of the image's part in the difference. The observed order counts as one of the
-    draws, so p is never 0 (Phipson and Smyth 2010).
+    A swap turns the sign of the image's part in the difference. To each draw is added what other seeds would
+    change: of each model as many seeds as it has are drawn with replacement, and the mean of what they
+    contribute less the mean over all is the shift. The observed order counts as one of the draws, so p is
+    never 0 (Phipson and Smyth 2010).
 
     Args:
         contrast: (images,) each image's part in the difference; their sum is the difference.
+        of_seeds: for each model what each of its seeds contributes to the difference. None, or one seed
+            each: the test is over images alone.
     """
     parts = np.asarray(contrast, dtype=np.float64)
     # Sums that are equal on paper may differ in the last digits.
     observed = abs(parts.sum()) - 1e-9
-    beyond = int((np.abs(_signs(len(parts), seed) @ parts) >= observed).sum())
-    return (1 + beyond) / (1 + FLIPS)
+    drawn = _signs(len(parts), seed) @ parts
+    for number, values in enumerate(of_seeds):
+        drawn = drawn + _drawn_seeds(len(values), FLIPS, seed, number) @ (values - values.mean())
+    return (1 + int((np.abs(drawn) >= observed).sum())) / (1 + FLIPS)
 
 
 def holm(p: Array) -> Array:
@@ -106,12 +163,21 @@ def weighted_sum(terms: Sequence[tuple[float, pd.Series]]) -> pd.Series:
     return total
 
 
+def _of_models(terms: Sequence[Term], metric: str) -> dict[str, Array]:
+    """For each model what each of its seeds contributes to a sum of weighted recalls."""
+    found: dict[str, Array] = {}
+    for term in terms:
+        values = [term.weight * contributions(hits, metric).sum() for hits in term.hits]
+        found[term.model] = found.get(term.model, 0) + np.array(values)
+    return found
+
+
 def _recalls(hits: pd.DataFrame, weights: Array) -> Array:
     """(draws, 7) recalls and mR in percent, for weights (draws, images)."""
-    counts: Mapping[str, Array] = {name: weights @ hits[name].to_numpy() for name in (*RECALLS, "i2s", "s2i")}
+    counts = weights @ hits[[*RECALLS, "i2s", "s2i"]].to_numpy()
     # A draw without any query of a direction says nothing of it.
-    queries = {way: np.maximum(counts[way], 1e-12) for way in ("i2s", "s2i")}
-    found = np.stack([100 * counts[name] / queries[name.split("_")[0]] for name in RECALLS], axis=1)
+    queries = np.maximum(counts[:, len(RECALLS) :], 1e-12).repeat(len(KS), axis=1)
+    found = 100 * counts[:, : len(RECALLS)] / queries
     return np.concatenate([found, found.mean(axis=1, keepdims=True)], axis=1)
 
 
@@ -127,3 +193,10 @@ def _signs(images: int, seed: int) -> Array:
     """(FLIPS, images) of 1 and -1; 80 MB for 1,000 images."""
     generator = np.random.default_rng(seed)
     return generator.integers(0, 2, (FLIPS, images)) * 2.0 - 1.0
+
+
+@lru_cache(maxsize=64)
+def _drawn_seeds(seeds: int, draws: int, seed: int, number: int) -> Array:
+    """(draws, seeds) the share of each seed in each draw, of the model with this number."""
+    generator = np.random.default_rng([seed, 1 + number])  # apart from the draws of images
+    return generator.multinomial(seeds, np.full(seeds, 1 / seeds), size=draws) / seeds

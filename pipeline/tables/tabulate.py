@@ -13,6 +13,7 @@ import pandas as pd
 
 from pipeline.errors import raise_together
 from pipeline.files import written_beside
+from pipeline.rounding import tenths
 from pipeline.tables.cells import cells
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import METRICS, intervals
@@ -23,7 +24,7 @@ log = logging.getLogger("pipeline")
 ROW_COLUMNS = ["section", "row", "group", "method", "training_data", "single_model"]
 COMPARISON_COLUMNS = [
     "table", *ROW_COLUMNS, "scale", "dataset", "language", "metric", "measured", "low", "high", "std",
-    "seeds", "place", "paper", "paper_place", "difference", "experiment",
+    "seeds", "images", "sentences", "chance", "place", "paper", "paper_place", "difference", "experiment",
 ]  # fmt: skip
 
 
@@ -36,16 +37,19 @@ def tabulate(
 ) -> None:
     """Write a table as the paper prints it, and the same with one number a line beside the paper's.
 
-    The comparison has of each number its 95% interval (`statistics.intervals`), its place in its column from
-    the highest, the paper's place among the same rows, and at scale paper the difference: elsewhere the data
-    are others, and only the order can be compared. Where a row has translations, both say by whom they were
-    made (`translations.told`).
+    The comparison has of each number its 95% interval (`statistics.intervals`), how many images and sentences
+    it is among and what chance gives there, its place in its column from the highest, the paper's place among
+    the same rows, and at scale paper the difference: elsewhere the data are others, and only the order can be
+    compared. Where a row has translations, both say by whom they were made (`translations.told`).
 
     Args:
         settings: `scale`; `seeds`; `table`, as in config/tables; `datasets`, for each data set of the paper
             the one of this scale that stands for it; `left_out`, its rows that are not made, and why.
         evaluations: JSON files with the ranks beside them; every one that the table's rows need.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
+
+    Raises:
+        InputError: evaluations are missing, or those of one column are not among the same candidates.
     """
     for row in settings["left_out"]:
         log.warning("%s: left out is %s", table, row)
@@ -61,7 +65,7 @@ def tabulate(
     with written_beside(comparison) as temporary:
         numbers[columns].to_csv(temporary, index=False, float_format="%.6f")
     with written_beside(table) as temporary:
-        _printed(numbers, settings).to_csv(temporary, index=False, float_format="%.1f")
+        _printed(numbers, settings).to_csv(temporary, index=False)
 
 
 def _lines(settings: Mapping[str, Any], evaluated: Evaluations, paper: Mapping[Key, str]) -> Iterator[Row]:
@@ -70,6 +74,7 @@ def _lines(settings: Mapping[str, Any], evaluated: Evaluations, paper: Mapping[K
         key = (cell.dataset, cell.experiment, cell.queries)
         missing = evaluated.missing(key, cell.language)
         interval = {} if missing else intervals(evaluated.hits(key, cell.language))
+        among = {} if missing else evaluated.candidates(key, cell.language)
         for metric in METRICS:
             found = pd.Series(dtype=float) if missing else evaluated.values(key, cell.language, metric)
             low, high = interval.get(metric, (None, None))
@@ -85,6 +90,9 @@ def _lines(settings: Mapping[str, Any], evaluated: Evaluations, paper: Mapping[K
                 "high": high,
                 "std": found.std() if len(found) > 1 else None,
                 "seeds": len(settings["seeds"]),
+                "images": among.get("images"),
+                "sentences": among.get("sentences"),
+                "chance": among.get("chance", {}).get(metric),
                 "paper": paper.get((str(cell.row["row"]), cell.paper_dataset, cell.language, metric)),
                 "experiment": cell.experiment,
                 "missing": "; ".join(missing),
@@ -112,6 +120,7 @@ def _printed(numbers: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame
     named = zip(recalls["dataset"], recalls["language"], recalls["metric"], strict=True)
     column = [_column(settings, *place, alone) for place in named]
     wide = recalls.assign(column=column).pivot(columns="column", values="measured")
+    wide = wide.map(tenths, na_action="ignore")
     heads = recalls[[key for key in ROW_COLUMNS if key != "row"]]
     heads = heads[~heads.index.duplicated()].loc[:, (heads != "").any()]
     if "translations" in recalls:

@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.errors import InputError
 from pipeline.gpus import add_gpus, take_gpu
 
 if TYPE_CHECKING:
@@ -23,15 +22,23 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument(
         "--settings", default="{}", help="JSON: vectors, dimension, tokens, seed, casing, ..."
     )
-    parser.add_argument("--vectors-file", type=Path, help="FastText .vec or .vec.gz, for vectors: file")
     parser.add_argument(
-        "--text", type=Path, help="sentence table to train vectors on as well, for text: multi30k"
+        "--vectors-file", type=Path, help="FastText .vec or .vec.gz (vectors: file), or .bin (multi30k)"
     )
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
     parser.set_defaults(run=_words)
+    _add_word_vectors(subparsers)
     _add_align(subparsers)
     _add_pretrain_bert(subparsers)
     _add_sentence_vectors(subparsers)
+
+
+def _add_word_vectors(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser("word-vectors", help="train FastText on text")
+    parser.add_argument("--sentences", type=Path, required=True, help="sentence table; all splits are read")
+    parser.add_argument("--settings", default="{}", help="JSON: dimension, tokens, seed, ...")
+    parser.add_argument("--output", type=Path, required=True, help="FastText model, .bin")
+    parser.set_defaults(run=_word_vectors)
 
 
 def _add_align(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -74,11 +81,6 @@ def _words(arguments: argparse.Namespace) -> None:
 
     settings = read_settings(arguments.settings)
     _check_file(settings, arguments.vectors_file)
-    if arguments.text and settings.text == "captions":
-        raise InputError(
-            f"--text: found {arguments.text}, with the setting `text` 'captions'; "
-            "leave it out, or set multi30k."
-        )
     make_words(
         arguments.language,
         arguments.sentences,
@@ -88,8 +90,16 @@ def _words(arguments: argparse.Namespace) -> None:
         settings,
         arguments.vectors_file,
         arguments.output,
-        arguments.text,
     )
+
+
+def _word_vectors(arguments: argparse.Namespace) -> None:
+    from pipeline.captions.table import read_sentences
+    from pipeline.words.settings import read_settings
+    from pipeline.words.vectors import train_model, write_model
+
+    sentences = list(read_sentences(arguments.sentences)["tokens"])
+    write_model(train_model(sentences, read_settings(arguments.settings)), arguments.output)
 
 
 def _align(arguments: argparse.Namespace) -> None:
@@ -120,9 +130,11 @@ def _sentence_vectors(arguments: argparse.Namespace) -> None:
 
 
 def _check_file(settings: "WordSettings", path: Path | None) -> None:
-    if (settings.vectors == "file") != (path is not None):
+    from pipeline.errors import InputError
+
+    if (settings.vectors != "train") != (path is not None):
         given = "none" if path is None else str(path)
         raise InputError(
             f"--vectors-file: found {given}, with the setting `vectors` {settings.vectors!r}; "
-            "give the file with `file`, and leave it out with `train`."
+            "give the file with `file` and `multi30k`, and leave it out with `train`."
         )

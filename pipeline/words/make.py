@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-import pandas as pd
-
 from pipeline.captions.select import own_captions, training_captions
 from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError
 from pipeline.words.settings import WordSettings
-from pipeline.words.vectors import read_vectors, train_vectors
+from pipeline.words.vectors import read_model, read_vectors, train_model, word_vectors
 from pipeline.words.vocabulary import training_words, vocabulary, write_vocabulary
 
 
@@ -25,7 +23,6 @@ def make_words(
     settings: WordSettings,
     vectors_file: Path | None,
     output: Path,
-    text: Path | None = None,
 ) -> None:
     """Write the words of the training captions that have a FastText vector, and their vectors.
 
@@ -33,23 +30,21 @@ def make_words(
         sentences: sentence table with the language's own captions, of origin `own_origin`.
         translations: sentence tables with translations into the language.
         captions: which of both are trained on: human, human+mt or mt.
-        vectors_file: published vectors; None trains them on the training captions.
-        text: sentence table that vectors are trained on as well; it adds no word to the vocabulary. Its
-            captions of images that are trained on stand among the training captions already.
+        vectors_file: vectors as text (published), or a FastText model (`.bin`), which has a vector for every
+            word; None trains them on the training captions.
     """
-    training = _training_sentences(language, sentences, own_origin, translations, captions)
-    chosen = list(training["tokens"])
+    chosen = _training_sentences(language, sentences, own_origin, translations, captions)
     words = training_words(chosen)
-    more = _other_images(text, training) if text else []
     if vectors_file is None:
-        vectors = train_vectors(chosen + more, words, settings)
+        vectors = word_vectors(train_model(chosen, settings), words)
+    elif vectors_file.suffix == ".bin":
+        vectors = word_vectors(read_model(vectors_file, settings.dimension), words)
     else:
         vectors = read_vectors(vectors_file, words, settings)
     attributes: dict[str, str | int] = {
         "vectors": vectors_file.name if vectors_file else "trained",
         "settings": json.dumps(dataclasses.asdict(settings)),
         "training_captions": len(chosen),
-        "more_captions": len(more),
         "training_tokens": sum(len(tokens.split()) for tokens in chosen),
         "training_words": len(words),
         "fasttext": version("fasttext-community"),
@@ -59,7 +54,7 @@ def make_words(
 
 def _training_sentences(
     language: str, sentences: Path, own_origin: str, translations: Sequence[Path], captions: str
-) -> pd.DataFrame:
+) -> list[str]:
     table = read_sentences(sentences)
     of_language = table[table["language"] == language]
     if of_language.empty:
@@ -71,9 +66,4 @@ def _training_sentences(
     training = chosen[chosen["split"] == "train"]
     if training.empty:
         raise InputError(f"{sentences}: no captions in {language!r} to train on under captions: {captions}.")
-    return training
-
-
-def _other_images(text: Path, training: pd.DataFrame) -> list[str]:
-    table = read_sentences(text)
-    return list(table["tokens"][~table["image"].isin(training["image"])])
+    return list(training["tokens"])

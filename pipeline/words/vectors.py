@@ -7,11 +7,12 @@ import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pipeline.errors import InputError
-from pipeline.files import existing
+from pipeline.files import existing, written_beside
 from pipeline.progress import Progress, duration
 from pipeline.words.settings import WordSettings
 
@@ -20,14 +21,15 @@ log = logging.getLogger("pipeline")
 Vectors = dict[str, np.ndarray]  # word -> (dimension,) float32
 
 
-def train_vectors(sentences: list[str], words: list[str], settings: WordSettings) -> Vectors:
-    """Skipgram vectors of the words, trained with subwords on tokenised sentences.
+def train_model(sentences: list[str], settings: WordSettings) -> Any:
+    """FastText's skipgram model, trained with subwords on tokenised sentences.
 
     One thread and a fixed seed: the same sentences give the same bytes.
     """
     import fasttext
 
-    passes = max(1, round(settings.tokens / max(1, sum(len(tokens.split()) for tokens in sentences))))
+    tokens = sum(len(sentence.split()) for sentence in sentences)
+    passes = max(settings.minimum_passes, round(settings.tokens / max(1, tokens)))
 
     # train_unsupervised() takes no seed argument, but reads it among its defaults.
     fasttext.FastText.unsupervised_default["seed"] = settings.seed
@@ -49,6 +51,36 @@ def train_vectors(sentences: list[str], words: list[str], settings: WordSettings
         )
     taken = duration(time.monotonic() - begun)
     log.info("FastText: %d passes over %d captions in %s", passes, len(sentences), taken)
+    return model
+
+
+def read_model(path: Path, dimension: int) -> Any:
+    """A FastText model that `write_model` wrote.
+
+    Raises:
+        InputError: the file is missing, damaged, or of another dimension.
+    """
+    import fasttext
+
+    existing(path, "the FastText model", "Run `python -m pipeline word-vectors`.")
+    try:
+        model = fasttext.load_model(str(path))
+    except (ValueError, RuntimeError, MemoryError) as error:
+        raise InputError(f"{path}: not a FastText model ({error}). Delete it and make it again.") from None
+    if model.get_dimension() != dimension:
+        found = model.get_dimension()
+        raise InputError(f"{path}: has {found} dimensions; the setting `dimension` is {dimension}.")
+    return model
+
+
+def write_model(model: Any, path: Path) -> None:
+    """Write a FastText model whole or not at all."""
+    with written_beside(path) as temporary:
+        model.save_model(str(temporary))
+
+
+def word_vectors(model: Any, words: list[str]) -> Vectors:
+    """The vectors of some words; one that the model has not read has that of its subwords."""
     return {word: model.get_word_vector(word) for word in words}
 
 

@@ -11,7 +11,8 @@ from evaluated import Key, write_evaluations
 from pipeline import configuration
 from pipeline.errors import InputError
 from pipeline.tables.cells import cells
-from pipeline.tables.claims import judge_claims, read_claims
+from pipeline.tables.claims import judge_claims
+from pipeline.tables.stated import read_claims
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = ROOT / "config" / "claims" / "mule.yaml"
@@ -33,8 +34,10 @@ def settings(scale: str = "demo", *more: str) -> dict[str, Any]:
     return {**chosen, "experiments": sorted({*chosen["experiments"], *more})}
 
 
-def judged(folder: Path, of: dict[str, Any], paths: list[Path], claims: Path = CLAIMS) -> pd.DataFrame:
-    judge_claims(of, paths, claims, folder / "claims.csv", folder / "comparison.csv")
+def judged(
+    folder: Path, of: dict[str, Any], paths: list[Path], claims: Path = CLAIMS, counts: Path | None = None
+) -> pd.DataFrame:
+    judge_claims(of, paths, counts, claims, folder / "claims.csv", folder / "comparison.csv")
     return pd.read_csv(folder / "claims.csv", index_col="id")
 
 
@@ -182,6 +185,171 @@ def test_a_significant_gain_needs_p_below_the_level(tmp_path: Path) -> None:
     assert judged(tmp_path, settings(), of_three(tmp_path, images=20), plain)["verdict"].tolist() == ["holds"]
 
 
+def of_seeds(folder: Path, full: list[float], parallel: list[float]) -> list[Path]:
+    """mR in French of each seed of mule-full and parallel-embn, among 200 images."""
+    test: dict[Key, dict[str, float]] = {
+        ("multi30k", name, "own", seed): {"fr": value}
+        for name, values in (("mule-full", full), ("parallel-embn", parallel))
+        for seed, value in enumerate(values)
+    }
+    return write_evaluations(folder, test, images=200)
+
+
+def test_a_claim_is_judged_over_all_seeds_and_images(tmp_path: Path) -> None:
+    """The first seed has 20 against 40, the mean 60 against 40; which seed is drawn decides the sign.
+
+    Seeds shift p's draws by -40, -20, 0 and 20 with 1, 6, 12 and 8 of 27, and images by 3 or so to either
+    side: about 1 + (6 + 8) / 2 of 27 are 20 or more from 0.
+    """
+    of, apart = {**settings(), "seeds": [0, 1, 2]}, of_seeds(tmp_path, [20, 80, 80], [40, 40, 40])
+    assert judged(tmp_path, of, apart, one(tmp_path, compare=[FRENCH])).loc["X", "verdict"] == "holds"
+    line = pd.read_csv(tmp_path / "comparison.csv").iloc[0]
+    assert (line["measured_greater"], line["measured_than"], line["difference"]) == (60, 40, 20)
+    assert line["p"] == pytest.approx(8 / 27, abs=0.03)
+    assert -45 < line["low"] < -5 and 35 < line["high"] < 50
+    strict = one(tmp_path, significant=True, compare=[FRENCH])
+    assert judged(tmp_path, of, apart, strict).loc["X", "verdict"] == "does not hold"
+    first = {**of, "seeds": [0]}
+    assert (
+        judged(tmp_path, first, apart, one(tmp_path, compare=[FRENCH])).loc["X", "verdict"] == "does not hold"
+    )
+
+
+def test_seeds_that_agree_leave_images_to_decide(tmp_path: Path) -> None:
+    of, alike = {**settings(), "seeds": [0, 1, 2]}, of_seeds(tmp_path, [60, 60, 60], [40, 40, 40])
+    strict = one(tmp_path, significant=True, compare=[FRENCH])
+    assert judged(tmp_path, of, alike, strict).loc["X", "verdict"] == "holds"
+    line = pd.read_csv(tmp_path / "comparison.csv").iloc[0]
+    error = 100 * (0.2 * 0.8 / 200) ** 0.5  # of the 40 of 200 images that are found by one alone
+    assert line["low"] == pytest.approx(20 - 1.96 * error, abs=0.6)
+    assert line["high"] == pytest.approx(20 + 1.96 * error, abs=0.6)
+
+
+def test_rows_of_a_language_among_other_images_are_not_compared(tmp_path: Path) -> None:
+    (tmp_path / "fewer").mkdir()
+    fewer = write_evaluations(tmp_path / "fewer", {("multi30k", "mule-full", "own", 0): {"fr": 50.0}}, 30)
+    others = of_three(tmp_path)[1:]
+    with pytest.raises(InputError, match=r"fr: 30 images and 60 sentences in .*; 200 images and 400 sent"):
+        judged(tmp_path, settings(), [*fewer, *others], one(tmp_path, compare=[FRENCH]))
+    assert not (tmp_path / "claims.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("english", "verdict"),
+    [
+        (57.0, "holds"),
+        (56.0, "holds"),
+        (55.0, "does not hold"),
+        (60.0, "does not hold"),
+        (61.0, "does not hold"),
+    ],
+)
+def test_m27_a_slight_decrease_is_neither_a_large_one_nor_a_gain(
+    tmp_path: Path, english: float, verdict: str
+) -> None:
+    """EmbN has 60; 4 is the paper's own decrease, rounded up."""
+    test: dict[Key, dict[str, float]] = {
+        ("mscoco", "embn-en", "own", 0): {"en": 60.0},
+        ("mscoco", "mule-full", "own", 0): {"en": english},
+    }
+    paths = write_evaluations(tmp_path, test, images=100)
+    assert judged(tmp_path, settings("paper"), paths).loc["M27", "verdict"] == verdict
+    assert judged(tmp_path, settings(), paths).loc["M27", "verdict"] == "not testable at this scale"
+
+
+@pytest.mark.parametrize(("better", "verdict"), [(4, "holds"), (3, "does not hold")])
+def test_m58_counts_the_best_row_of_each_column(tmp_path: Path, better: int, verdict: str) -> None:
+    """MULE full has 50, the best of the others 40 in some of the seven columns, else 60, and the rest 10."""
+    columns = [("multi30k", code) for code in ("en", "de", "fr", "cs")]
+    columns += [("mscoco", code) for code in ("en", "zh", "ja")]
+    test: dict[Key, dict[str, float]] = {}
+    for number, (dataset, code) in enumerate(columns):
+        values = {"mule-full": 50.0, "bert-embn": 10.0}
+        values |= {"bert-parallel-embn": 40.0 if number < better else 60.0}
+        if dataset == "multi30k":
+            values |= {"muse-embn": 10.0, "muse-parallel-embn": 10.0, "muse-full": 10.0}
+        for name, value in values.items():
+            test.setdefault((dataset, name, "own", 0), {})[code] = value
+    found = judged(
+        tmp_path, settings("demo", *OTHERS.values()), write_evaluations(tmp_path, test, images=100)
+    )
+    assert (found.loc["M58", "verdict"], found.loc["M58", "comparisons"]) == (verdict, 7)
+    assert found.loc["M58", "as_claimed"] == better
+    lines = pd.read_csv(tmp_path / "comparison.csv").query("id == 'M58'")
+    assert set(lines["than"]) == {"bert-parallel-embn"}
+
+
+# Split, languages that caption some images, one of these, its images and descriptions; like the published.
+MSCOCO = [
+    ("train", "en", "en", 80_000, 400_000),
+    ("train", "en ja", "en", 21_900, 109_500), ("train", "en ja", "ja", 21_900, 109_500),
+    ("train", "en zh", "en", 16_000, 80_000), ("train", "en zh", "zh", 16_000, 17_600),
+    ("train", "en ja zh", "en", 2_341, 11_705), ("train", "en ja zh", "ja", 2_341, 11_705),
+    ("train", "en ja zh", "zh", 2_341, 2_418),
+    *[(split, "en ja zh", code, 1_000, each) for split in ("test", "val")
+      for code, each in (("en", 5_000), ("ja", 5_000), ("zh", 1_100))],
+]  # fmt: skip
+MULTI30K = [("train", "en", "en", 29_000, 0), ("test", "en", "en", 1_000, 0), ("val", "en", "en", 1_014, 0)]
+
+
+def counts(folder: Path, **changed: tuple[Any, ...]) -> Path:
+    """counts.csv of both data sets; `changed`: other rows in the place of `MSCOCO`'s, `rowN`."""
+    rows = [changed.get(f"row{number}", row) for number, row in enumerate(MSCOCO)]
+    every = [("mscoco", *row) for row in rows] + [("multi30k", *row) for row in MULTI30K]
+    columns = ["dataset", "split", "captioned_in", "language", "images", "descriptions"]
+    pd.DataFrame(every, columns=columns).to_csv(folder / "counts.csv", index=False)
+    return folder / "counts.csv"
+
+
+def test_m07_the_sizes_of_the_data_are_counted(tmp_path: Path) -> None:
+    """In Chinese 16,000 + 2,341 + 2,000 images and 17,600 + 2,418 + 2,200 captions: 20,341 and 22,218."""
+    found = judged(tmp_path, settings("paper"), [], counts=counts(tmp_path)).loc["M07"]
+    assert (found["verdict"], found["comparisons"], found["as_claimed"]) == ("holds", 10, 10)
+    assert "31,783" in found["reason"]
+    lines = pd.read_csv(tmp_path / "comparison.csv").query("id == 'M07'").set_index("greater")
+    assert lines.loc["images ja", "measured_greater"] == 21_900 + 2_341 + 2_000
+    assert lines.loc["descriptions zh", "measured_greater"] == 22_218
+    assert lines.loc["images_in_all_languages", "measured_greater"] == 4_341
+    fewer = counts(tmp_path, row4=("train", "en zh", "zh", 15_999, 17_600))
+    found = judged(tmp_path, settings("paper"), [], counts=fewer).loc["M07"]
+    assert (found["verdict"], found["as_claimed"]) == ("does not hold", 9)
+
+
+@pytest.mark.parametrize(
+    ("alone", "verdict"), [(120_724, "holds"), (120_723, "does not hold"), (80_000, "does not hold")]
+)
+def test_m08_three_quarters_of_the_images_have_english_captions_only(
+    tmp_path: Path, alone: int, verdict: str
+) -> None:
+    """40,241 training images have others too, a quarter of 160,964."""
+    path = counts(tmp_path, row0=("train", "en", "en", alone, 5 * alone))
+    found = judged(tmp_path, settings("paper"), [], counts=path).loc["M08"]
+    assert found["verdict"] == verdict
+    assert found["smallest_difference"] == pytest.approx(100 * alone / (alone + 40_241) - 75, abs=1e-5)
+
+
+@pytest.mark.parametrize(("chinese", "verdict"), [(29_200, "holds"), (29_300, "does not hold")])
+def test_m09_human_chinese_captions_are_few_once_english_ones_are_translated(
+    tmp_path: Path, chinese: int, verdict: str
+) -> None:
+    """31,642 beside the translations of 601,205 are five percent; 2,418 of them are of other images."""
+    path = counts(tmp_path, row4=("train", "en zh", "zh", 16_000, chinese))
+    found = judged(tmp_path, settings("paper"), [], counts=path).loc["M09"]
+    assert found["verdict"] == verdict
+    share = 100 * (chinese + 2_418) / (chinese + 2_418 + 601_205)
+    assert found["smallest_difference"] == pytest.approx(5 - share, abs=1e-5)
+
+
+def test_counts_are_judged_at_scale_paper_alone_and_where_they_were_made(tmp_path: Path) -> None:
+    for name in ("M07", "M08", "M09"):
+        here = judged(tmp_path, settings(), [], counts=counts(tmp_path)).loc[name]
+        assert here["verdict"] == "not testable at this scale"
+        assert here["reason"] == "a count of the published data; results/counts.csv has this scale's"
+        without = judged(tmp_path, settings("paper"), []).loc[name]
+        assert without["verdict"] == "not testable"
+        assert "table1 is among the tables" in without["reason"]
+
+
 def test_a_data_set_that_this_scale_lacks_is_left_out(tmp_path: Path) -> None:
     both = [{"greater": "mule-full", "than": "parallel-embn", "in": {"multi30k": ["fr"], "mscoco": ["zh"]}}]
     of = {**settings(), "datasets": {"multi30k": "multi30k"}}
@@ -207,9 +375,20 @@ def test_mistakes_in_claims_are_told_together(tmp_path: Path) -> None:
         compare=[
             {"greater": "embn", "than": "mule full", "in": {"multi30k": ["en"]}},
             {"greater": "embn", "than": "mule-full@en", "in": "multi30k", "metrics": ["R@1"]},
+            {"greater": "embn", "than": "vse", "in": {"multi30k": ["en"]}, "within": 1, "at_most": 1},
+        ],
+        counts=[
+            {"count": "imags", "in": "mscoco", "above": 3},
+            {"count": "images", "in": "mscoco", "about": 3},
+            {"count": "images", "below": 3},
         ],
     )
     with pytest.raises(InputError) as error:
         read_claims(path)
+    assert "X: expected one of compare, counts, paper_scale_only, untestable" in str(error.value)
+    assert "X.compare.2: expected one of within and at_most" in str(error.value)
+    assert "X.counts.0.count: found 'imags', expected one of images" in str(error.value)
+    assert "X.counts.1: expected about and within, above, or below" in str(error.value)
+    assert "X.counts.2: keys unknown or missing: in" in str(error.value)
     for mistake in ("'significnt'", "'mule full' is no term", "'embn' needs a language", "found 'R@1'"):
         assert mistake in str(error.value)

@@ -55,6 +55,12 @@ def test_the_recall_code_concerns_evaluation_alone(edit: Edit) -> None:
     assert changed(before) == {"evaluate"}
 
 
+def test_the_gallery_concerns_evaluation_and_figures_and_no_training(edit: Edit) -> None:
+    before = digests()
+    edit("retrieval/gallery.py", "return Gallery(rows, image_of)", "return Gallery(rows[::1], image_of)")
+    assert changed(before) == {"evaluate", "figure"}
+
+
 def test_the_model_concerns_training_evaluation_and_figures(edit: Edit) -> None:
     before = digests()
     edit("models/branches.py", "nn.ReLU()", "nn.GELU()")

@@ -46,7 +46,8 @@ Tables = tuple[pd.DataFrame, pd.DataFrame]
 
 
 def counted(folder: Path, asked: dict[str, Any], captions: dict[str, list[Path]]) -> Tables:
-    count_captions(asked, captions, PAPERS, folder / "table1.csv", folder / "comparison.csv")
+    outputs = (folder / name for name in ("table1.csv", "comparison.csv", "counts.csv"))
+    count_captions(asked, captions, PAPERS, *outputs)
     read = [pd.read_csv(folder / name, keep_default_na=False) for name in ("table1.csv", "comparison.csv")]
     return read[0], read[1]
 
@@ -73,6 +74,27 @@ def test_own_captions_to_train_on_are_counted(tmp_path: Path) -> None:
         ["7", "zh", "descriptions", 1, "20K"],
         ["", "sw", "images", 1, ""],
         ["", "sw", "descriptions", 1, ""],
+    ]
+
+
+def test_images_are_counted_by_the_languages_that_caption_them(tmp_path: Path) -> None:
+    """Image 1 is captioned in all four, 2 in English and Japanese, 3 in English alone."""
+    for language, rows in caption_table(ROWS).groupby("language"):
+        write_captions(rows, tmp_path / f"{language}.csv")
+    paths = [tmp_path / f"{language}.csv" for language in ("zh", "sw", "en", "ja")]
+    counted(tmp_path, settings(ja="google"), {"mscoco": paths})
+    crossed = pd.read_csv(tmp_path / "counts.csv")
+    assert list(crossed.columns) == [
+        "dataset", "split", "captioned_in", "language", "images", "descriptions",
+    ]  # fmt: skip
+    assert crossed.to_numpy().tolist() == [
+        ["mscoco", "test", "en", "en", 1, 1],
+        ["mscoco", "train", "en ja", "en", 1, 1],
+        ["mscoco", "train", "en ja", "ja", 1, 1],
+        ["mscoco", "train", "en ja sw zh", "en", 1, 2],
+        ["mscoco", "train", "en ja sw zh", "ja", 1, 1],
+        ["mscoco", "train", "en ja sw zh", "sw", 1, 1],
+        ["mscoco", "train", "en ja sw zh", "zh", 1, 1],
     ]
 
 
@@ -213,7 +235,10 @@ def test_the_papers_numbers_on_the_published_text(tmp_path: Path) -> None:
 def test_both_commands_say_what_is_wrong_with_their_arguments(tmp_path: Path) -> None:
     made = ["--papers", PAPERS, "--table", tmp_path / "t.csv", "--comparison", tmp_path / "c.csv"]
     commands: list[tuple[list[Any], str]] = [
-        (["count-captions", "--captions", "multi30k", "--settings", "{}"], "found 'multi30k'"),
+        (
+            ["count-captions", "--captions", "multi30k", "--settings", "{}", "--counts", tmp_path / "n.csv"],
+            "found 'multi30k'",
+        ),
         (["vocabulary-overlap", "--translation", "en=", "--comparable", "en=x"], "found 'en='"),
     ]
     for arguments, message in commands:

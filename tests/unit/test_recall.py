@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.retrieval.ranks import both_ranks
-from pipeline.retrieval.recall import chance_mean_recall, recall_at_k, recalls
+from pipeline.retrieval.recall import chance_recalls, recall_at_k, recalls
 
 # Three images on the axes; the sentences' coordinates are their similarities to the images.
 IMAGES = torch.eye(3)
@@ -75,7 +75,11 @@ def test_ranks_equal_a_stable_sort(seed: int, images: int, most: int) -> None:
 
 def test_chance_by_hand() -> None:
     # Two images of one sentence each: R@1 is 1/2 either way, R@5 and R@10 are certain.
-    assert chance_mean_recall(2, np.array([0, 1])) == pytest.approx(100 * (0.5 + 0.5 + 4) / 6)
+    assert chance_recalls(2, np.array([0, 1]))["mR"] == pytest.approx(100 * (0.5 + 0.5 + 4) / 6)
+    # Of ten sentences nine are of one image: found with 9/10 and 1/10 at once, with 1 and 1/2 among five.
+    uneven = chance_recalls(20, np.array([0] * 9 + [1]))
+    assert (uneven["i2s_R@1"], uneven["i2s_R@5"]) == (pytest.approx(50), pytest.approx(75))
+    assert (uneven["s2i_R@1"], uneven["s2i_R@5"], uneven["s2i_R@10"]) == (5, 25, 50)
 
 
 def test_chance_equals_random_orders() -> None:
@@ -86,4 +90,4 @@ def test_chance_equals_random_orders() -> None:
         vectors = torch.tensor(generator.normal(size=(40 + 120, 16)), dtype=torch.float32)
         found.append(recalls(both_ranks(vectors[:40], vectors[40:], torch.tensor(image_of)))["mR"])
     error = float(np.std(found)) / math.sqrt(len(found))
-    assert chance_mean_recall(40, image_of) == pytest.approx(np.mean(found), abs=4 * error)
+    assert chance_recalls(40, image_of)["mR"] == pytest.approx(np.mean(found), abs=4 * error)

@@ -10,7 +10,11 @@ from pipeline.tables.statistics import (
     FLIPS,
     METRICS,
     RECALLS,
+    Term,
     contributions,
+    difference,
+    difference_interval,
+    difference_p,
     hits_by_image,
     holm,
     intervals,
@@ -141,6 +145,61 @@ def test_a_row_against_itself_has_p_of_one_and_sides_do_not_matter(seed: int) ->
     one_way = sign_flip_p(weighted_sum([(1, first), (-1, second)]).to_numpy())
     assert one_way == sign_flip_p(weighted_sum([(1, second), (-1, first)]).to_numpy())
     assert 0 < one_way <= 1
+
+
+def all_or_none(*seeds: bool, images: int = 2) -> list[pd.DataFrame]:
+    """Hits of some seeds, each of which finds everything or nothing."""
+    return [
+        hits_by_image(ranks({f"i{n}": (1 if found else 11, [1 if found else 11]) for n in range(images)}))
+        for found in seeds
+    ]
+
+
+def test_a_difference_is_drawn_over_seeds_by_hand() -> None:
+    """One of two seeds finds everything, and the other row nothing: 0, 50 and 100 are drawn 1 : 2 : 1."""
+    terms = [Term(1, "a", all_or_none(False, True)), Term(-1, "b", all_or_none(False, False))]
+    assert difference(terms, "mR") == 50
+    assert difference_interval(terms, "mR") == (0, 100)
+    assert difference_interval(terms, "mR", level=0.4) == (50, 50)
+    alone = [Term(1, "a", all_or_none(True)), Term(-1, "b", all_or_none(False))]
+    assert difference_interval(alone, "mR") == (100, 100)
+
+
+def test_p_over_seeds_by_hand() -> None:
+    """The one image swaps to 50 or -50; seeds shift it by -50, 0 or 50, 1 : 2 : 1: three of four are far."""
+    terms = [
+        Term(1, "a", all_or_none(False, True, images=1)),
+        Term(-1, "b", all_or_none(False, False, images=1)),
+    ]
+    assert difference_p(terms, "mR") == pytest.approx(3 / 4, abs=4 * np.sqrt(0.1875 / FLIPS))
+
+
+def test_a_models_seeds_are_drawn_together_and_those_of_two_models_apart() -> None:
+    """Both rows find everything by their second seed alone."""
+    one, other = all_or_none(False, True), all_or_none(False, True)
+    assert difference_interval([Term(1, "a", one), Term(-1, "a", other)], "mR") == (0, 0)
+    assert difference_interval([Term(1, "a", one), Term(-1, "b", other)], "mR") == (-100, 100)
+    assert difference_p([Term(1, "a", one), Term(-1, "a", other)], "mR") == 1
+
+
+def test_both_sides_have_the_same_images_drawn() -> None:
+    """Each finds one of two images, the same or another: differences are always 0, or -100, 0 and 100."""
+    first, second = (hits_by_image(ranks({"a": (x, [x]), "b": (12 - x, [12 - x])})) for x in (1, 11))
+    assert difference_interval([Term(1, "a", [first]), Term(-1, "b", [first])], "s2i_R@1") == (0, 0)
+    assert difference_interval([Term(1, "a", [first]), Term(-1, "b", [second])], "s2i_R@1") == (-100, 100)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=20, deadline=None)
+def test_with_one_seed_images_alone_decide(seed: int) -> None:
+    first, second = (
+        random_hits(seed, 20),
+        random_hits(seed, 20).iloc[::-1].set_axis(random_hits(seed, 20).index),
+    )
+    parts = contributions(first, "mR") - contributions(second, "mR")
+    terms = [Term(1, "a", [first]), Term(-1, "b", [second])]
+    assert difference(terms, "mR") == pytest.approx(parts.sum())
+    assert difference_p(terms, "mR") == sign_flip_p(parts.to_numpy())
 
 
 def test_p_is_below_a_level_as_often_as_the_level_says_where_nothing_differs() -> None:

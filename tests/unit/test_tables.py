@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from evaluated import write_evaluations
+from evaluated import Key, write_evaluations
 
 from pipeline import configuration
 from pipeline.errors import InputError
@@ -50,8 +50,8 @@ def test_table_2_has_the_papers_rows(tmp_path: Path) -> None:
     assert set(table["scale"]) == {"demo"}
     assert list(comparison.columns) == [
         "table", "section", "row", "group", "method", "training_data", "single_model", "scale", "dataset",
-        "language", "metric", "measured", "low", "high", "std", "seeds", "place", "paper", "paper_place",
-        "difference", "experiment",
+        "language", "metric", "measured", "low", "high", "std", "seeds", "images", "sentences", "chance",
+        "place", "paper", "paper_place", "difference", "experiment",
     ]  # fmt: skip
     assert len(comparison) == 11 * 4 * len(METRICS)
     full = comparison[(comparison["row"] == 11) & (comparison["metric"] == "mR")]
@@ -189,6 +189,53 @@ def test_missing_evaluations_are_named_and_nothing_is_written(tmp_path: Path) ->
     with pytest.raises(InputError, match="multi30k mule-nc 0 own"):
         tabulate(of, left, PAPERS, tmp_path / "table.csv", tmp_path / "comparison.csv")
     assert not (tmp_path / "table.csv").exists()
+
+
+ONE = {"columns": {"multi30k": ["de"]}, "rows": [
+    {"row": 1, "method": "EmbN", "experiment": "embn"},
+    {"row": 2, "method": "MULE", "experiment": "mule-full"},
+]}  # fmt: skip
+
+
+def of_two(folder: Path, images: int = 20, sentences: int = 2) -> list[Path]:
+    """An evaluation of EmbN among 20 images and 40 sentences, and one of MULE among others."""
+    paths = []
+    for name, among in (("embn-de", (20, 2)), ("mule-full", (images, sentences))):
+        (folder / name).mkdir(parents=True)
+        test: dict[Key, dict[str, float]] = {("multi30k", name, "own", 0): {"de": 40.0}}
+        paths += write_evaluations(folder / name, test, *among)
+    return paths
+
+
+def test_the_candidates_and_their_chance_stand_beside_each_number(tmp_path: Path) -> None:
+    _, comparison = made(tmp_path, settings("mine", tables={"mine": ONE}), of_two(tmp_path))
+    assert set(comparison["images"]) == {20}
+    assert set(comparison["sentences"]) == {40}
+    assert comparison["chance"].tolist() == [1, 2, 3, 4, 5, 6, 7] * 2
+    assert comparison["metric"].tolist() == [*METRICS, *METRICS]
+
+
+@pytest.mark.parametrize(("images", "sentences"), [(30, 2), (20, 3)])
+def test_a_table_never_mixes_numbers_among_different_candidates(
+    tmp_path: Path, images: int, sentences: int
+) -> None:
+    of, paths = settings("mine", tables={"mine": ONE}), of_two(tmp_path, images, sentences)
+    with pytest.raises(InputError) as error:
+        made(tmp_path, of, paths)
+    assert "multi30k de: 20 images and 40 sentences in " in str(error.value)
+    assert f"; {images} images and {images * sentences} sentences in {paths[1]}" in str(error.value)
+    assert "snakemake --forcerun evaluate" in str(error.value)
+    assert not list(tmp_path.glob("*.csv"))
+
+
+def test_as_many_candidates_that_are_others_are_refused_too(tmp_path: Path) -> None:
+    of, paths = settings("mine", tables={"mine": ONE}), of_two(tmp_path)
+    ranks = paths[1].with_name("0-ranks.csv.gz")
+    table = pd.read_csv(ranks)
+    table.replace({"image": {"image00019": "image00020"}}).to_csv(ranks, index=False)
+    with pytest.raises(InputError, match="have other images in 'de'"):
+        made(tmp_path, of, paths)
+    assert not list(tmp_path.glob("*.csv"))
 
 
 def test_table_11_has_every_recall_of_both_data_sets_beside_the_papers(tmp_path: Path) -> None:

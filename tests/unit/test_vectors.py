@@ -1,5 +1,6 @@
 """FastText vectors: trained twice alike; read from a file row by row."""
 
+import dataclasses
 import gzip
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from pipeline.errors import InputError
 from pipeline.words.settings import WordSettings
-from pipeline.words.vectors import Vectors, read_vectors, train_vectors
+from pipeline.words.vectors import Vectors, read_vectors, train_model, word_vectors
 
 SENTENCES = ["a dog runs on the beach", "a cat sits", "two dogs run", "the beach"] * 25
 WORDS = ["beach", "cat", "dog", "dogs"]
@@ -20,13 +21,11 @@ def _bytes(vectors: Vectors) -> bytes:
 
 
 def test_training_is_deterministic_and_the_seed_counts() -> None:
-    first = train_vectors(SENTENCES, WORDS, SETTINGS)
+    first = word_vectors(train_model(SENTENCES, SETTINGS), WORDS)
     assert sorted(first) == WORDS
     assert all(vector.shape == (8,) and vector.dtype == np.float32 for vector in first.values())
-    other = train_vectors(
-        SENTENCES, WORDS, WordSettings(dimension=8, tokens=500, subword_buckets=100, seed=1)
-    )
-    again = train_vectors(SENTENCES, WORDS, SETTINGS)
+    other = word_vectors(train_model(SENTENCES, dataclasses.replace(SETTINGS, seed=1)), WORDS)
+    again = word_vectors(train_model(SENTENCES, SETTINGS), WORDS)
     assert _bytes(first) == _bytes(again)
     assert _bytes(first) != _bytes(other)
 

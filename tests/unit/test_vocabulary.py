@@ -4,6 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
+import fasttext
 import h5py
 import numpy as np
 import pytest
@@ -107,7 +108,7 @@ def test_settings() -> None:
         read_settings('{"token": 3, "vectors": "web", "seed": -1, "dimension": true, "casing": ["last"]}')
     for part in (
         "token: unknown; known are casing,",
-        "'web'; expected train or file",
+        "'web'; expected train or multi30k or file",
         "seed: found -1",
         "True",
         "['last']",
@@ -129,10 +130,10 @@ def sentences(tmp_path: Path) -> Path:
     return tmp_path / "sentences.csv"
 
 
-def _run(*arguments: object) -> None:
+def _run(*arguments: object, command: str = "words") -> None:
     parser = argparse.ArgumentParser()
     add_commands(parser.add_subparsers(required=True))
-    parsed = parser.parse_args([str(argument) for argument in ("words", *arguments)])
+    parsed = parser.parse_args([str(argument) for argument in (command, *arguments)])
     parsed.run(parsed)
 
 
@@ -162,7 +163,6 @@ def test_the_command_reads_only_training_captions_of_the_language(sentences: Pat
         "unit": "word",
         "vectors": "trained",
         "training_captions": 1,
-        "more_captions": 0,
         "training_tokens": 3,
         "training_words": 3,
     }
@@ -178,22 +178,23 @@ def test_the_command_takes_translations_as_asked(sentences: Path) -> None:
     assert _command(sentences, *options, "human").words == ["", "ein", "hund", "läuft"]
 
 
-def test_more_text_changes_the_vectors_and_adds_no_word(sentences: Path) -> None:
-    """Of its captions those of image 1 are trained on already; held-out ones it does not have."""
-    text = sentences.with_name("text.csv")
-    rows = [("1", "train", "de", "Ein Hund läuft.", "human", "")]
-    rows += [(str(image), "train", "de", "Ein Hund rennt.", "human", "") for image in range(7, 10)]
+def test_vectors_of_other_text_have_one_for_each_word_and_add_none(sentences: Path) -> None:
+    """`läuft` stands in the captions alone: its vector is that of its subwords."""
+    text, model = sentences.with_name("text.csv"), sentences.with_name("de.bin")
+    rows = [(str(image), "train", "de", "Ein Hund rennt weg.", "human", "") for image in range(7, 10)]
     write_sentences(with_tokens(caption_table(rows), "de"), text)
-    alone, more = _command(sentences), _command(sentences, "--text", text, text="multi30k")
-    assert more.words == alone.words == ["", "ein", "hund", "läuft"]
-    assert not np.array_equal(more.vectors, alone.vectors)
-    with h5py.File(sentences.with_name("words.h5")) as file:
-        assert (file.attrs["training_captions"], file.attrs["more_captions"]) == (1, 3)
-
-
-def test_text_and_its_setting_go_together(sentences: Path) -> None:
-    with pytest.raises(InputError, match=r"--text: found x.csv, with the setting `text` 'captions'"):
-        _command(sentences, "--text", "x.csv")
+    settings = {"dimension": 5, "tokens": 1, "subword_buckets": 50, "vectors": "multi30k"}
+    _run("--sentences", text, "--settings", json.dumps(settings), "--output", model, command="word-vectors")
+    made = _command(sentences, "--vectors-file", model, vectors="multi30k")
+    assert made.words == ["", "ein", "hund", "läuft"]
+    expected = fasttext.load_model(str(model))
+    for word in made.words[1:]:
+        assert made.vectors[made.index[word]].tolist() == expected.get_word_vector(word).tolist()
+    with pytest.raises(InputError, match=r"de.bin: has 5 dimensions; the setting `dimension` is 6"):
+        _command(sentences, "--vectors-file", model, vectors="multi30k", dimension=6)
+    model.write_bytes(model.read_bytes()[:100])
+    with pytest.raises(InputError, match=r"de.bin: not a FastText model"):
+        _command(sentences, "--vectors-file", model, vectors="multi30k")
 
 
 def test_the_command_reads_published_vectors(sentences: Path) -> None:

@@ -22,6 +22,11 @@ def judged_evaluations(wildcards):
     return reported_evaluations()
 
 
+def reported_counts():
+    """Counts of the data, as an input list, where the report has the table that is made of them."""
+    return given("results/counts.csv" if "table1" in SETTINGS["report"] else None)
+
+
 def reported_curves(wildcards):
     """Training curves of the models that the report's tables evaluate."""
     demand_providers(translations_of(reported_tables()))

@@ -6,20 +6,22 @@ def own_origin(wildcards):
     return DATASETS[wildcards.dataset]["own_origins"].get(wildcards.language, "human")
 
 
+def word_settings(wildcards):
+    """Settings of a language's word vectors: where Multi30K has no text they are trained on the captions."""
+    without_text = wildcards.language not in CAPTION_FILES["multi30k"]
+    trained = SETTINGS["words"]["vectors"] == "multi30k" and without_text
+    return {**SETTINGS["words"], **({"vectors": "train"} if trained else {})}
+
+
 def fasttext_vectors(wildcards):
-    """The published vectors of a language; a list that is empty where vectors are trained."""
-    if SETTINGS["words"]["vectors"] == "train":
+    """The vectors of a language, as an input list: empty where they are trained on the captions."""
+    source = word_settings(wildcards)["vectors"]
+    if source == "train":
         return []
+    if source == "multi30k":
+        return [f"work/{SCALE}/text/{wildcards.language}.bin"]
     name = FASTTEXT.format(language=wildcards.language)
     return published_vectors(name, "set words.vectors to train")
-
-
-def vector_text(wildcards):
-    """Published text that the vectors of a language are trained on as well, as an input list."""
-    words = SETTINGS["words"]
-    read = words["vectors"] == "train" and words["text"] == "multi30k"
-    published = wildcards.language in CAPTION_FILES["multi30k"]
-    return [f"work/{SCALE}/text/{wildcards.language}.csv"] if read and published else []
 
 
 def muse_vectors(wildcards):

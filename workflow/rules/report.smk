@@ -5,6 +5,7 @@ rule judge_claims:
     input:
         evaluations=judged_evaluations,
         ranks=ranks_beside(reported_evaluations()),
+        counts=reported_counts(),
         claims="config/claims/mule.yaml",
     output:
         claims=report(
@@ -22,12 +23,13 @@ rule judge_claims:
         "../../envs/pipeline.yaml"
     params:
         settings=as_json(configuration.claim_settings(SETTINGS)),
+        counts=[f"--counts={path}" for path in reported_counts()],
         code=code.digest("judge-claims"),
     message:
         "Judging the paper's claims"
     shell:
         "python -m pipeline judge-claims --settings {params.settings:q} --evaluations {input.evaluations:q} "
-        "--claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} > {log:q} 2>&1"
+        "{params.counts:q} --claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
 rule figure:

@@ -36,6 +36,7 @@ rule count_captions:
     output:
         table="results/table1.csv",
         comparison="results/comparison/table1.csv",
+        counts="results/counts.csv",
     log:
         "work/logs/tables/table1.log",
     localrule: True
@@ -54,7 +55,7 @@ rule count_captions:
     shell:
         "python -m pipeline count-captions --captions {params.captions:q} --settings {params.settings:q} "
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} "
-        "> {log:q} 2>&1"
+        "--counts {output.counts:q} > {log:q} 2>&1"
 
 
 rule vocabulary_overlap:

@@ -1,9 +1,34 @@
+rule word_vectors:
+    input:
+        "work/{scale}/text/{language}.csv",
+    output:
+        "work/{scale}/text/{language}.bin",
+    log:
+        "work/logs/{scale}/word-vectors-{language}.log",
+    benchmark:
+        "work/logs/{scale}/word-vectors-{language}.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(60),
+        disk_mb=1000,
+        gpu=0,
+    params:
+        settings=as_json(SETTINGS["words"]),
+        code=code.digest("word-vectors"),
+    message:
+        "FastText vectors of {wildcards.language} from Multi30K's captions"
+    shell:
+        "python -m pipeline word-vectors --sentences {input:q} --settings {params.settings:q} --output {output:q} "
+        "> {log:q} 2>&1"
+
+
 rule words:
     input:
         sentences="work/{scale}/{dataset}/tokens/{language}.csv",
         translations=translations_into,
         vectors=fasttext_vectors,
-        text=vector_text,
     output:
         "work/{scale}/{dataset}/words/{captions}/{language}.h5",
     log:
@@ -18,19 +43,18 @@ rule words:
         disk_mb=1000,
         gpu=0,
     params:
-        settings=as_json(SETTINGS["words"]),
+        settings=lambda wildcards: as_json(word_settings(wildcards)),
         origin=own_origin,
         vectors=lambda wildcards, input: [
             f"--vectors-file={path}" for path in input.vectors
         ],
-        text=lambda wildcards, input: [f"--text={path}" for path in input.text],
         code=code.digest("words"),
     message:
         "Vocabulary and FastText vectors of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
         "python -m pipeline words --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --own-origin {params.origin:q} --translations {input.translations:q} "
-        "--settings {params.settings:q} {params.vectors:q} {params.text:q} --output {output:q} > {log:q} 2>&1"
+        "--settings {params.settings:q} {params.vectors:q} --output {output:q} > {log:q} 2>&1"
 
 
 # Word vectors that are aligned across languages: turned to English here, or published.

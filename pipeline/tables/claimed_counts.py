@@ -1,0 +1,93 @@
+"""Claims about the size of the data, judged on our own counts of it (`data.count_captions`, counts.csv).
+
+A row of the counts has the images of a split that are captioned in exactly some languages, and one of these
+languages with its descriptions of them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+Row = dict[str, Any]
+
+TOLERANCE = 1e-9
+_KEYS = {"count", "in", "split", "language", "about", "within", "above", "below"}
+_EXPECTED = ("about", "above", "below")
+
+
+def _images(counts: pd.DataFrame) -> float:
+    """Images, each counted once however many languages caption it."""
+    return float(counts.drop_duplicates(["split", "captioned_in"])["images"].sum())
+
+
+def _descriptions(counts: pd.DataFrame) -> float:
+    return float(counts["descriptions"].sum())
+
+
+def _in(counts: pd.DataFrame, language: str) -> pd.DataFrame:
+    return counts[counts["language"] == language] if language else counts
+
+
+def _in_all(counts: pd.DataFrame, language: str) -> float:
+    """Images that are captioned in every language of the data set."""
+    return _images(counts[counts["captioned_in"] == " ".join(sorted(counts["language"].unique()))])
+
+
+def _share_alone(counts: pd.DataFrame, language: str) -> float:
+    """Images that are captioned in one language alone, in percent of all images."""
+    return 100 * _images(counts[counts["captioned_in"] == language]) / _images(counts)
+
+
+def _share_own(counts: pd.DataFrame, language: str) -> float:
+    """A language's own descriptions, in percent of these and one translation of each English one."""
+    own, translated = (_descriptions(_in(counts, code)) for code in (language, "en"))
+    return 100 * own / (own + translated)
+
+
+QUANTITIES: dict[str, Callable[[pd.DataFrame, str], float]] = {
+    "images": lambda counts, language: _images(_in(counts, language)),
+    "descriptions": lambda counts, language: _descriptions(_in(counts, language)),
+    "descriptions_per_image": lambda counts, language: (
+        _descriptions(_in(counts, language)) / _images(_in(counts, language))
+    ),
+    "images_in_all_languages": _in_all,
+    "percent_of_images_in_this_language_alone": _share_alone,
+    "percent_of_descriptions_not_translated": _share_own,
+}
+
+
+def counted(stated: Mapping[str, Any], counts: pd.DataFrame) -> Row:
+    """One statement about a count as a line of the comparisons: our count, the claimed one, and the verdict.
+
+    Args:
+        stated: `count`, one of `QUANTITIES`; `in`, the paper's data set; `split` and `language`, all where
+            left out; `about` with `within`, `above` or `below`, what is claimed.
+        counts: of this data set.
+    """
+    language, split = stated.get("language", ""), stated.get("split", "")
+    value = QUANTITIES[stated["count"]](counts[counts["split"] == split] if split else counts, language)
+    named = " ".join(filter(None, [stated["count"], language, split]))
+    claimed = next(stated[key] for key in _EXPECTED if key in stated)
+    ours = {"measured_greater": value, "measured_than": claimed, "difference": value - claimed}
+    if "below" in stated:
+        swapped = {"measured_greater": claimed, "measured_than": value, "difference": claimed - value}
+        good = claimed - value > TOLERANCE
+        return {"greater": "claimed, above", "than": named, **swapped, "as_claimed": good}
+    if "above" in stated:
+        good = value - claimed > TOLERANCE
+        return {"greater": named, "than": "claimed, below", **ours, "as_claimed": good}
+    good = abs(value - claimed) <= stated["within"] + TOLERANCE
+    return {"greater": named, "than": f"claimed, within {stated['within']}", **ours, "as_claimed": good}
+
+
+def count_mistakes(where: str, stated: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong in a statement about a count."""
+    wrong = (set(stated) - _KEYS) | ({"count", "in"} - set(stated))
+    if wrong:
+        yield f"{where}: keys unknown or missing: {', '.join(sorted(wrong))}"
+        return
+    if stated["count"] not in QUANTITIES:
+        yield f"{where}.count: found {stated['count']!r}, expected one of {', '.join(QUANTITIES)}"
+    if len(set(_EXPECTED) & set(stated)) != 1 or ("about" in stated) != ("within" in stated):
+        yield f"{where}: expected about and within, above, or below"

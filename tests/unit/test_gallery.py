@@ -1,0 +1,200 @@
+"""The candidates of a language are the images captioned in it, for every model, by hand.
+
+image      English     German
+a          e1, e2
+b          e3          g1, g2
+c          e4
+d                      g3
+f, failed  e5          g4
+v, to validate on  e6  g5
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import Tensor
+
+from pipeline.captions.sources import caption_table
+from pipeline.captions.table import write_sentences
+from pipeline.errors import InputError
+from pipeline.images.partial import finish, open_partial
+from pipeline.models.saved import Saved, vocabulary_digest
+from pipeline.retrieval import evaluate as evaluation
+from pipeline.words.vocabulary import Vocabulary, write_vocabulary
+
+TEXT = {
+    "en": {"a": ["e1", "e2"], "b": ["e3"], "c": ["e4"], "f": ["e5"], "v": ["e6"]},
+    "de": {"b": ["g1", "g2"], "d": ["g3"], "f": ["g4"], "v": ["g5"]},
+}
+# Similarity of each sentence to the images a, b, c, d.
+SIMILARITY = {
+    "en": {
+        "e1": [0.6, 0.7, 0.1, 0.9],  # of a: b is nearer; so is d, which English does not caption
+        "e2": [0.5, 0.1, 0.2, 0.0],
+        "e3": [0.3, 0.4, 0.2, 0.8],  # of b: d alone is nearer
+        "e4": [0.5, 0.1, 0.3, 0.2],  # of c: a is nearer
+        "e5": [9.0, 9.0, 9.0, 9.0],
+        "e6": [0.0, 0.0, 0.0, 0.0],
+    },
+    "de": {
+        "g1": [0.9, 0.5, 0.8, 0.1],  # of b: a and c are nearer, which German does not caption
+        "g2": [0.0, 0.2, 0.3, 0.6],  # of b: d is nearer; so is c
+        "g3": [0.2, 0.4, 0.5, 0.3],  # of d: b is nearer; so is c
+        "g4": [9.0, 9.0, 9.0, 9.0],
+        "g5": [0.0, 0.0, 0.0, 0.0],
+    },
+}
+GERMAN = [("i2s", "b", 1), ("i2s", "d", 2), ("s2i", "b", 1), ("s2i", "b", 2), ("s2i", "d", 2)]
+ENGLISH = [
+    ("i2s", "a", 1), ("i2s", "b", 2), ("i2s", "c", 1),
+    ("s2i", "a", 2), ("s2i", "a", 1), ("s2i", "b", 1), ("s2i", "c", 2),
+]  # fmt: skip
+
+
+class Lookup:
+    """A model that embeds an image as its features and a sentence as the vector of its one word."""
+
+    similarity = "cosine"
+
+    def __init__(self) -> None:
+        self.embedded = 0
+
+    def eval(self) -> None:
+        pass
+
+    def embed_images(self, features: Tensor) -> Tensor:
+        self.embedded += len(features)
+        return features
+
+    def embed_sentences(self, sentences: dict[str, Any]) -> dict[str, Any]:
+        ((language, part),) = sentences.items()
+        vectors = torch.from_numpy(vocabulary(language).vectors)
+        return {language: SimpleNamespace(multimodal=vectors[part.ids[:, 0]])}
+
+
+def vocabulary(language: str) -> Vocabulary:
+    words, rows = zip(*SIMILARITY[language].items(), strict=True)
+    return Vocabulary(language, ["", *words], np.array([[0, 0, 0, 0], *rows], np.float32))
+
+
+def sentences(rows: Sequence[tuple[str, str, str, str]]) -> pd.DataFrame:
+    """Test captions, of v for validation: (image, language, caption, source language)."""
+    table = caption_table(
+        [
+            (image, "val" if image == "v" else "test", language, text, "by" if source else "human", source)
+            for image, language, text, source in rows
+        ]
+    )
+    return table.assign(tokens=table["caption"])
+
+
+class Project:
+    """The files that an evaluation reads, and the model in the place of a trained one."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch):
+        self.folder, self.monkeypatch = folder, monkeypatch
+        self.features = folder / "features.h5"
+        partial, images = folder / "partial", ["a", "b", "c", "d", "f", "v"]
+        with open_partial(partial, images, np.zeros((6, 2), np.int64), {}, 4) as store:
+            store.write([0, 1, 2, 3, 5], np.vstack([np.eye(4), np.zeros((1, 4))]).astype(np.float32))
+            finish(store, partial, self.features)
+        for language, of_images in TEXT.items():
+            rows = [(image, language, text, "") for image, texts in of_images.items() for text in texts]
+            write_sentences(sentences(rows), folder / f"{language}.csv")
+            write_vocabulary(vocabulary(language), {}, folder / f"{language}.h5")
+
+    def evaluated(
+        self, languages: list[str], translated: Sequence[Path] = (), asked: Sequence[str] = ()
+    ) -> tuple[dict[str, Any], pd.DataFrame, Lookup]:
+        """The evaluation of a model of some languages, its ranks, and the model."""
+        model = Lookup()
+        settings = {
+            "scale": "demo", "dataset": "d", "experiment": "e", "seed": 0, "languages": languages,
+            "own_origins": {}, "longest_caption": 5, "features": {},
+        }  # fmt: skip
+        digests = {language: vocabulary_digest(vocabulary(language).words) for language in languages}
+        saved = Saved(settings, digests, 1, dict.fromkeys(languages, 100.0), {}, {})  # one image validates
+        self.monkeypatch.setattr(evaluation, "load_model", lambda path: (model, saved))
+        output, ranks = self.folder / "test.json", self.folder / "ranks.csv.gz"
+        read = [self.folder / f"{language}.csv" for language in asked or languages]
+        words = [self.folder / f"{language}.h5" for language in languages]
+        evaluation.evaluate(
+            Path("model.pt"), self.features, words, read, translated, {"threads": 1}, output, ranks
+        )
+        return json.loads(output.read_text()), pd.read_csv(ranks), model
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    return Project(tmp_path, monkeypatch)
+
+
+def ranks_of(table: pd.DataFrame, language: str) -> list[tuple[Any, ...]]:
+    chosen = table[table["language"] == language]
+    return list(chosen[["direction", "image", "rank"]].itertuples(index=False, name=None))
+
+
+def test_candidates_are_the_images_captioned_in_the_language(project: Project) -> None:
+    result, ranks, _ = project.evaluated(["en", "de"])
+    assert ranks_of(ranks, "de") == GERMAN
+    assert ranks_of(ranks, "en") == ENGLISH
+    german, english = result["test"]["de"], result["test"]["en"]
+    assert (german["images"], german["sentences"]) == (2, 3)
+    assert (english["images"], english["sentences"]) == (3, 4)
+    assert german["mR"] == pytest.approx((100 / 2 + 100 / 3 + 4 * 100) / 6)
+    # Of three sentences one drawn is b's with 2/3 and d's with 1/3; of two images one is right with 1/2.
+    assert german["chance"]["i2s_R@1"] == pytest.approx(50)
+    assert german["chance"]["s2i_R@1"] == 50
+    assert german["chance"]["mR"] == pytest.approx((50 + 50 + 4 * 100) / 6)
+
+
+def test_a_monolingual_and_a_multilingual_model_have_the_same_candidates(project: Project) -> None:
+    both, of_both, _ = project.evaluated(["en", "de"])
+    for language, by_hand in (("de", GERMAN), ("en", ENGLISH)):
+        alone, of_one, _ = project.evaluated([language])
+        assert ranks_of(of_one, language) == ranks_of(of_both, language) == by_hand
+        assert alone["test"][language] == both["test"][language]
+
+
+def test_translated_queries_have_the_gallery_of_their_own_language(project: Project) -> None:
+    """g1 becomes e3 and g3 e1; g2 has no translation, and a no German caption whatever is given for it."""
+    translated = project.folder / "de-en.csv"
+    rows = [
+        ("b", "en", "e3", "de"),
+        ("d", "en", "e1", "de"),
+        ("a", "en", "e2", "de"),
+        ("f", "en", "e5", "de"),
+    ]
+    write_sentences(sentences(rows), translated)
+    result, ranks, _ = project.evaluated(["en"], [translated], ["en", "de"])
+    assert ranks_of(ranks, "de") == [
+        ("i2s", "b", 2), ("i2s", "d", 1), ("s2i", "b", 2), ("s2i", "b", 1), ("s2i", "d", 1),
+    ]  # fmt: skip
+    german = result["test"]["de"]
+    assert (german["images"], german["sentences"], german["sentences_without_known_words"]) == (2, 3, 1)
+    assert result["query_translations"] == {"de-en": {"by": 2}}  # of b and d
+    own = project.evaluated(["de"])[0]["test"]["de"]
+    assert german["chance"] == own["chance"]
+
+
+def test_images_are_embedded_once_whatever_the_number_of_languages(project: Project) -> None:
+    """One image to validate on and four to test on; f failed."""
+    assert project.evaluated(["en", "de"])[2].embedded == 1 + 4
+
+
+def test_validation_has_the_same_candidates(project: Project) -> None:
+    """With the test images to validate on, mR are those of the test, and not the 100 that was kept."""
+    for language in TEXT:
+        path = project.folder / f"{language}.csv"
+        table = pd.read_csv(path, keep_default_na=False).query("image != 'v'")
+        write_sentences(table.assign(split="val"), path)
+    with pytest.raises(InputError) as error:
+        project.evaluated(["en", "de"])
+    assert f"de: 100.00 then, {(100 / 2 + 100 / 3 + 4 * 100) / 6:.2f} now" in str(error.value)
