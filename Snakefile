@@ -32,5 +32,5 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
-        expand("results/{table}.csv", table=configuration.makeable_tables(SETTINGS)),
+        every_table,
         "results/report.html",

@@ -11,14 +11,21 @@ from pipeline.retrieval.evaluate import RANK_COLUMNS
 from pipeline.tables.statistics import METRICS
 
 Key = tuple[str, str, str, int]  # data set, experiment, queries, seed
+Translations = Mapping[str, Mapping[str, int]]  # captions by origin, for each pair of languages
 
 
 def write_evaluations(
-    folder: Path, test: Mapping[Key, Mapping[str, float]], images: int = 20, sentences: int = 2
+    folder: Path,
+    test: Mapping[Key, Mapping[str, float]],
+    images: int = 20,
+    sentences: int = 2,
+    trained_on: Mapping[Key, Translations] | None = None,
+    asked_with: Mapping[Key, Translations] | None = None,
 ) -> list[Path]:
     """An evaluation and its ranks for each key, all recalls of a language being the percentage given.
 
     Chance is 1 to 7 percent in the order of `METRICS`.
+    trained_on, asked_with: translations of the models' training captions, and of the test queries.
     """
     paths = []
     for number, ((dataset, experiment, queries, seed), recalls) in enumerate(test.items()):
@@ -30,6 +37,8 @@ def write_evaluations(
             "experiment": experiment,
             "queries": queries,
             "seed": seed,
+            "training_translations": (trained_on or {}).get((dataset, experiment, queries, seed), {}),
+            "query_translations": (asked_with or {}).get((dataset, experiment, queries, seed), {}),
             "ranks": f"{number}-ranks.csv.gz",
             "test": {
                 language: {

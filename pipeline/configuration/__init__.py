@@ -22,11 +22,20 @@ from pipeline.configuration.stages import (
     sentence_vector_settings,
     table_settings,
 )
+from pipeline.configuration.translations import (
+    evaluation_pairs,
+    missing_providers,
+    provider_of,
+    query_pairs,
+    training_pairs,
+    translation_sources,
+)
 
 __all__ = [
     "bert_settings",
     "claim_settings",
     "count_settings",
+    "evaluation_pairs",
     "expanded",
     "experiment_settings",
     "extraction_options",
@@ -35,12 +44,17 @@ __all__ = [
     "left_out",
     "load",
     "makeable_tables",
+    "missing_providers",
     "overlaid",
     "parameter_settings",
     "pretraining_settings",
+    "provider_of",
+    "query_pairs",
     "read",
     "report_settings",
     "sentence_vector_settings",
     "stand_ins",
     "table_settings",
+    "training_pairs",
+    "translation_sources",
 ]

@@ -30,10 +30,10 @@ def contradictions(settings: Settings) -> Iterator[str]:
         if (other := stand_ins(settings)[data["stands_for"]]) != dataset:
             yield f"datasets.{dataset}.stands_for: {other} stands for {data['stands_for']} too; only one can"
     pairs = {f"pairs.{pair}": provider for pair, provider in settings["translation"]["pairs"].items()}
-    for where, provider in {**pairs, "default": settings["translation"]["default"]}.items():
-        if provider["provider"] == "files" and "origin" not in provider:
+    for where, provider in {**pairs, "default": settings["translation"]["default"] or {}}.items():
+        if provider.get("provider") == "files" and "origin" not in provider:
             yield f"translation.{where}: provider files needs `origin`, such as google"
-        if provider["provider"] == "marian" and "model" not in provider:
+        if provider.get("provider") == "marian" and "model" not in provider:
             yield f"translation.{where}: provider marian needs `model`, a folder or a name on the hub"
     yield from _feature_contradictions(settings)
     for name, experiment in settings["experiments"].items():

@@ -20,12 +20,17 @@ class Saved:
 
     settings: of the experiment. vocabularies: digest of each language's words.
     epoch: the kept one, from 1. validation: mR of each language on the validation split at that epoch.
+    training_captions: captions that it was trained on, of each language by origin.
+    training_translations: those of them that are translations added to the data set's own, of each pair of
+    languages (`en-de`) by origin.
     """
 
     settings: dict[str, Any]
     vocabularies: dict[str, str]
     epoch: int
     validation: dict[str, float]
+    training_captions: dict[str, dict[str, int]]
+    training_translations: dict[str, dict[str, int]]
 
 
 def save_model(path: Path, model: RetrievalModel, saved: Saved) -> None:

@@ -10,7 +10,7 @@ from pipeline.files import existing
 from pipeline.report import charts
 from pipeline.rounding import tenths
 
-ROW = ("section", "group", "method", "training_data", "single_model")
+ROW = ("section", "group", "method", "training_data", "single_model", "translations")
 METRICS = {
     "mR": "mR",
     **{f"i2s_R@{k}": f"I→S R@{k}" for k in (1, 5, 10)},
@@ -56,20 +56,21 @@ def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[
         "cells": len(columns),
         "metrics": [METRICS[metric] for _, _, metric in columns] if table.get("metrics") == "all" else [],
         "rows": rows,
+        "word_by_word": any(row["word_by_word"] for row in rows),
         "several_seeds": bool((numbers["seeds"] > 1).any()),
         "plots": _plots(numbers[numbers["metric"] == "mR"], rows),
     }
 
 
 def _row(numbers: pd.DataFrame, columns: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
-    first = numbers.iloc[0]
     by_place = {
         (cell["dataset"], cell["language"], cell["metric"]): cell for cell in numbers.to_dict("records")
     }
     keys = ("measured", "low", "high", "std", "paper", "difference")
     return {
-        **{head: "" if pd.isna(first[head]) else str(first[head]) for head in ROW},
-        "number": first["row"],
+        **{head: _said(numbers, head) for head in ROW},
+        "word_by_word": _said(numbers, "word_by_word") != "",
+        "number": numbers["row"].iloc[0],
         "cells": [
             {key: None if pd.isna(by_place[place][key]) else float(by_place[place][key]) for key in keys}
             if place in by_place
@@ -77,6 +78,12 @@ def _row(numbers: pd.DataFrame, columns: Sequence[tuple[str, str, str]]) -> dict
             for place in columns
         ],
     }
+
+
+def _said(numbers: pd.DataFrame, head: str) -> str:
+    """What a row's lines say in a column; some are empty, as `translations` where a number has none."""
+    said = numbers[head].dropna() if head in numbers else []
+    return str(next(iter(said), ""))
 
 
 def _columns(

@@ -13,6 +13,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from pipeline.captions.origins import Origins, count_by_pair
 from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError
 from pipeline.files import written_beside
@@ -59,6 +60,8 @@ def evaluate(
         output: JSON with scale, dataset, experiment, seed, epoch, validation, and test by language;
             its `ranks` names the file of ranks, which lies beside it. A language's test has its recalls, the
             same by `chance`, and how many `images` and `sentences` they are among.
+            `training_captions` and `training_translations` are the model file's; `query_translations`, the
+            translated queries of each pair of languages by origin.
         ranks: gzipped CSV, one query a line: language, direction (`i2s` or `s2i`), image, rank from 1.
     """
     torch.set_num_threads(settings["threads"])
@@ -67,21 +70,25 @@ def evaluate(
     check_vocabularies(saved, vocabularies, model_file)
     own = own_sentences(sentences, saved.settings)
     _check_choice_of_epoch(model, saved, own, vocabularies, features)
-    if translated_queries:
-        corpus = _translated(saved, vocabularies, sentences, translated_queries)
+    queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated_queries)}
+    if queries:
+        corpus = _translated(saved, vocabularies, sentences, queries)
     else:
         corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
     add_features(corpus, features, saved.settings)
     images = embed_images(model, corpus)
     found = {}
     for query in corpus.languages:
-        read_as = saved.settings["languages"][0] if translated_queries else query
+        read_as = saved.settings["languages"][0] if queries else query
         found[query] = _test(model, corpus, query, read_as, images)
     result = {
         **{key: saved.settings[key] for key in ("scale", "dataset", "experiment", "seed")},
-        "queries": "translated" if translated_queries else "own",
+        "queries": "translated" if queries else "own",
         "epoch": saved.epoch,
         "validation": saved.validation,
+        "training_captions": saved.training_captions,
+        "training_translations": saved.training_translations,
+        "query_translations": _query_translations(queries, corpus),
         "ranks": ranks.name,
         "test": {query: values for query, (values, _) in found.items()},
     }
@@ -149,14 +156,13 @@ def _translated(
     saved: Saved,
     vocabularies: Mapping[str, Vocabulary],
     sentences: Sequence[Path],
-    translated: Sequence[Path],
+    queries: Mapping[str, pd.DataFrame],
 ) -> Corpus:
     """The corpus of translated test captions, by source language; those without a translation are unknown.
 
     Each source language has the gallery of its own captions, whatever the model reads.
     """
     (language,) = saved.settings["languages"]
-    queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated)}
     originals = own_sentences(sentences, {**saved.settings, "languages": list(queries)})
     whole = {}
     for source, table in queries.items():
@@ -164,6 +170,15 @@ def _translated(
         whole[source] = pd.concat([own, untranslated(originals[source], own)])
     read_as = dict.fromkeys(whole, vocabularies[language])
     return corpus_of(whole, read_as, saved.settings["longest_caption"], "test")
+
+
+def _query_translations(queries: Mapping[str, pd.DataFrame], corpus: Corpus) -> dict[str, Origins]:
+    """Translated queries of each pair of languages by origin, of the images that are in its gallery."""
+    found: dict[str, Origins] = {}
+    for source, table in queries.items():
+        rows = gallery_of(corpus.languages[source].image).rows
+        found |= count_by_pair([table], "test", [corpus.images[row] for row in rows])
+    return found
 
 
 def untranslated(originals: pd.DataFrame, translated: pd.DataFrame) -> pd.DataFrame:

@@ -58,6 +58,22 @@ class Evaluations:
         """A metric of each seed, in percent."""
         return pd.Series([self._found[key, seed][1]["test"][language][metric] for seed in self.seeds])
 
+    def origins(self, key: Key, language: str) -> dict[str, set[str]]:
+        """Who made the translations that a number depends on, by pair of languages, over all seeds.
+
+        Those that the model was trained on, and those of a translated query from its language.
+        """
+        found: dict[str, set[str]] = {}
+        for seed in self.seeds:
+            content = self._found[key, seed][1]
+            asked = content["query_translations"].items()
+            queries = {pair: origins for pair, origins in asked if pair.startswith(f"{language}-")}
+            for counted in (content["training_translations"], queries):
+                for pair, origins in counted.items():
+                    if origins:
+                        found.setdefault(pair, set()).update(origins)
+        return found
+
     def candidates(self, key: Key, language: str) -> dict[str, Any]:
         """Numbers of `images` and `sentences`, and by metric what `chance` gives among them, in percent."""
         found: Mapping[str, Any] = self._found[key, self.seeds[0]][1]["test"][language]

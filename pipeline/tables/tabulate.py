@@ -17,6 +17,7 @@ from pipeline.rounding import tenths
 from pipeline.tables.cells import cells
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import METRICS, intervals
+from pipeline.tables.translations import told
 
 log = logging.getLogger("pipeline")
 
@@ -39,7 +40,7 @@ def tabulate(
     The comparison has of each number its 95% interval (`statistics.intervals`), how many images and sentences
     it is among and what chance gives there, its place in its column from the highest, the paper's place among
     the same rows, and at scale paper the difference: elsewhere the data are others, and only the order can be
-    compared.
+    compared. Where a row has translations, both say by whom they were made (`translations.told`).
 
     Args:
         settings: `scale`; `seeds`; `table`, as in config/tables; `datasets`, for each data set of the paper
@@ -57,8 +58,12 @@ def tabulate(
     missing = {line["missing"] for line in lines if line["missing"]}
     raise_together(sorted(missing), f"{table}: evaluations are missing:")
     numbers = _compared(pd.DataFrame(lines), settings["scale"])
+    translated = pd.DataFrame(told(lines))
+    if (translated["translations"] != "").any():
+        numbers = numbers.join(translated)
+    columns = [*COMPARISON_COLUMNS, *(name for name in translated if name in numbers)]
     with written_beside(comparison) as temporary:
-        numbers[COMPARISON_COLUMNS].to_csv(temporary, index=False, float_format="%.6f")
+        numbers[columns].to_csv(temporary, index=False, float_format="%.6f")
     with written_beside(table) as temporary:
         _printed(numbers, settings).to_csv(temporary, index=False)
 
@@ -91,6 +96,7 @@ def _lines(settings: Mapping[str, Any], evaluated: Evaluations, paper: Mapping[K
                 "paper": paper.get((str(cell.row["row"]), cell.paper_dataset, cell.language, metric)),
                 "experiment": cell.experiment,
                 "missing": "; ".join(missing),
+                "origins": {} if missing else evaluated.origins(key, cell.language),
             }
 
 
@@ -117,6 +123,8 @@ def _printed(numbers: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame
     wide = wide.map(tenths, na_action="ignore")
     heads = recalls[[key for key in ROW_COLUMNS if key != "row"]]
     heads = heads[~heads.index.duplicated()].loc[:, (heads != "").any()]
+    if "translations" in recalls:
+        heads["translations"] = recalls["translations"].groupby(level=0).max()  # cells without have ""
     made_of = {"scale": settings["scale"], "seeds": " ".join(map(str, settings["seeds"]))}
     made_of = {"metric": "mR", **made_of} if alone else made_of
     return heads.join(wide[list(dict.fromkeys(column))]).assign(**made_of)

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import torch
 
+from pipeline.captions.origins import count_by_pair, count_origins
 from pipeline.captions.select import training_captions
 from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError, raise_together
@@ -67,7 +68,8 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     device = prepare(settings)
     vocabularies = read_vocabularies(inputs.words, settings["languages"])
     own = own_sentences(inputs.sentences, settings)
-    corpus = _training_corpus(inputs, own, vocabularies, settings).to(device)
+    sentences = _training_sentences(own, _translations(inputs, settings), settings)
+    corpus = _training_corpus(sentences, vocabularies, settings).to(device)
     universal = UniversalEmbedding(_vectors(vocabularies), settings["model"]).to(device)
     universal.pad_to(_longest(corpus))
     for language in universal.languages:
@@ -109,10 +111,15 @@ def train(
     device = prepare(settings, settings["training"]["precision"])
     vocabularies = read_vocabularies(inputs.words, settings["languages"])
     own = own_sentences(inputs.sentences, settings)
-    corpus = _training_corpus(inputs, own, vocabularies, settings)
+    translations = _translations(inputs, settings)
+    sentences = _training_sentences(own, translations, settings)
+    corpus = _training_corpus(sentences, vocabularies, settings)
     validation = evaluation_corpus(own, vocabularies, settings, "val")
     for part in (corpus, validation):
         add_features(part, inputs.features, settings)
+    captions = {code: count_origins(table, "train", corpus.images) for code, table in sentences.items()}
+    translated = count_by_pair(translations, "train", corpus.images)
+    del sentences, translations  # large, and training is long
     corpus, validation = corpus.to(device), validation.to(device)
     model = RetrievalModel(
         _vectors(vocabularies), corpus.features.shape[1], settings["branches"], settings["model"]
@@ -144,7 +151,8 @@ def train(
     digests = {language: vocabulary_digest(part.words) for language, part in vocabularies.items()}
     with written_beside(curves) as temporary:
         pd.DataFrame(run.curves).to_csv(temporary, index=False)
-    save_model(output, model, Saved(dict(settings), digests, kept["epoch"], on_cpu))
+    saved = Saved(dict(settings), digests, kept["epoch"], on_cpu, captions, translated)
+    save_model(output, model, saved)
     keep_finished(checkpoint, fingerprint, [curves, output])
 
 
@@ -218,19 +226,29 @@ def prepare(settings: Mapping[str, Any], precision: str = "float32") -> torch.de
     return device
 
 
+def _translations(inputs: Inputs, settings: Mapping[str, Any]) -> list[pd.DataFrame]:
+    """The translations that an experiment trains on; none with human captions."""
+    return [] if settings["captions"] == "human" else list(map(read_sentences, inputs.translations))
+
+
+def _training_sentences(
+    own: Mapping[str, pd.DataFrame], translations: Sequence[pd.DataFrame], settings: Mapping[str, Any]
+) -> dict[str, pd.DataFrame]:
+    """The sentences of each language that an experiment trains on, all splits."""
+    into: dict[str, list[pd.DataFrame]] = {language: [] for language in own}
+    for table in translations:
+        into[table["language"].iloc[0]].append(table)
+    return {
+        language: training_captions(table, into[language], settings["captions"])
+        for language, table in own.items()
+    }
+
+
 def _training_corpus(
-    inputs: Inputs,
-    own: Mapping[str, pd.DataFrame],
+    sentences: Mapping[str, pd.DataFrame],
     vocabularies: Mapping[str, Vocabulary],
     settings: Mapping[str, Any],
 ) -> Corpus:
-    translations: dict[str, list[pd.DataFrame]] = {language: [] for language in own}
-    for table in map(read_sentences, inputs.translations):
-        translations[table["language"].iloc[0]].append(table)
-    sentences = {
-        language: training_captions(table, translations[language], settings["captions"])
-        for language, table in own.items()
-    }
     corpus = corpus_of(sentences, vocabularies, settings["longest_caption"], "train")
     empty = [language for language, part in corpus.languages.items() if not len(part.image)]
     raise_together(

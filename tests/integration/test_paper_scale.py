@@ -16,6 +16,8 @@ from project import Project, copied
 from published import write_everything
 from serving import serving
 
+from benchmarks.stand_in_service import running
+
 pytestmark = pytest.mark.integration
 
 ON_REQUEST = {"flickr30k": "on-request/flickr30k", "coco_cn": "on-request/coco-cn"}
@@ -35,7 +37,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any
     torch.manual_seed(0)
     weights = published / "resnet152.pth"
     torch.save(timm.create_model("resnet152.tv_in1k", pretrained=False).state_dict(), weights)
-    with serving(published) as url:
+    with serving(published) as url, running() as service:
         yield {
             "scale": "paper",
             "gpu": 0,
@@ -43,6 +45,11 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any
             "datasets": {"mscoco": {"drawn": 10}},
             "images": {"crops": 10, "weights": str(weights)},
             "training": {"threads": 1},
+            "translation": {
+                "default": {"provider": "dictionary"},
+                "pairs": {"de-en": {"provider": "google", "url": service.url}},
+                "limits": {"requests_per_second": 100},
+            },
         }
 
 
@@ -84,6 +91,18 @@ def test_table_4_from_published_files(project: Project) -> None:
     columns += [f"mscoco {code}" for code in ("en", "zh", "ja")]
     assert len(table) == 7
     assert table[columns].notna().all(axis=None)
+
+
+def test_table_4_says_by_whom_its_translations_were_made(project: Project) -> None:
+    folder = project.folder / "results"
+    word_by_word = "dictionary (word by word)"
+    mixed = f"de-en: google; others: {word_by_word}"
+    table = pd.read_csv(folder / "table4.csv")["translations"].fillna("")
+    assert table.to_list() == ["", "", mixed, mixed, mixed, word_by_word, mixed]
+    numbers = pd.read_csv(folder / "comparison" / "table4.csv").query("metric == 'mR'")
+    marked = numbers[numbers["word_by_word"] == "yes"].groupby("row")["language"].agg(list).to_dict()
+    every = ["en", "de", "fr", "cs", "en", "zh", "ja"]
+    assert marked == {3: ["fr", "cs", "zh", "ja"], 4: every, 5: every, 6: every, 7: every}
 
 
 def test_table_1_counts_what_was_published(project: Project) -> None:

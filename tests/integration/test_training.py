@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline.captions.table import read_sentences
+from pipeline.captions.table import read_sentences, write_sentences
 from pipeline.configuration import overlaid, read
 from pipeline.errors import InputError
 from pipeline.models.saved import load_model
@@ -39,12 +40,24 @@ def trained(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
     return folder / "model.pt"
 
 
-def evaluated(inputs: Inputs, model: Path, folder: Path) -> dict[str, Any]:
+def evaluated(inputs: Inputs, model: Path, folder: Path, queries: Sequence[Path] = ()) -> dict[str, Any]:
     assert inputs.features
     output, ranks = folder / "test.json", folder / "test-ranks.csv.gz"
-    evaluate(model, inputs.features, inputs.words, inputs.sentences, [], {"threads": 1}, output, ranks)
+    evaluate(model, inputs.features, inputs.words, inputs.sentences, queries, {"threads": 1}, output, ranks)
     result: dict[str, Any] = json.loads(output.read_text())
     return result
+
+
+def translated(sentences: Path, target: str, origins: dict[str, str], folder: Path) -> Path:
+    """A table that says the captions of a table are translations; only of images whose names begin so."""
+    table = read_sentences(sentences)
+    parts = [
+        table[table["image"].str.startswith(start)].assign(origin=origin) for start, origin in origins.items()
+    ]
+    source = table["language"].iloc[0]
+    output = folder / f"{source}-{target}.csv"
+    write_sentences(pd.concat(parts).assign(language=target, source_language=source), output)
+    return output
 
 
 def same_weights(first: Path, second: Path) -> bool:
@@ -208,6 +221,77 @@ def test_a_run_that_stops_in_an_epoch_goes_on_to_the_same_weights(
     assert same_weights(whole, stopped)
     curves = [(tmp_path / run / "curves.csv").read_bytes() for run in ("whole", "stopped")]
     assert curves[0] == curves[1]
+
+
+def test_a_model_says_by_whom_its_captions_were_made(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two captions an image in English, one in German; a run gone on from a checkpoint writes equal bytes."""
+    experiment |= {"captions": "human+mt"}
+    experiment["training"]["epochs"] = 2
+    english, german = inputs.sentences
+    tables = [
+        translated(english, "de", {"train0": "google", "train1": "dictionary", "val": "google"}, tmp_path),
+        translated(german, "en", {"train4": "dictionary"}, tmp_path),
+    ]
+    with_tables = Inputs(inputs.sentences, tables, inputs.words, inputs.features)
+    for name in ("whole", "stopped"):
+        (tmp_path / name).mkdir()
+    whole = trained(with_tables, experiment, tmp_path / "whole")
+    saved = load_model(whole)[1]
+    # Of 48 training images ten begin with train0, ten with train1, eight with train4.
+    assert saved.training_captions == {
+        "en": {"dictionary": 8, "human": 96},
+        "de": {"dictionary": 20, "google": 20, "human": 48},
+    }
+    assert saved.training_translations == {
+        "en-de": {"dictionary": 20, "google": 20},
+        "de-en": {"dictionary": 8},
+    }
+    result = evaluated(with_tables, whole, tmp_path)
+    assert result["training_captions"] == saved.training_captions
+    assert result["training_translations"] == saved.training_translations
+    assert result["query_translations"] == {}
+
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        left = iter(range(3))
+        original = loop.Run._step
+
+        def step(self: loop.Run, *arguments: Any) -> dict[str, torch.Tensor]:
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            return original(self, *arguments)
+
+        patch.setattr(loop.Run, "_step", step)
+        trained(with_tables, experiment, tmp_path / "stopped")
+    stopped = trained(with_tables, experiment, tmp_path / "stopped")
+    assert whole.read_bytes() == stopped.read_bytes()
+
+
+def test_a_model_of_human_captions_has_no_translations(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+) -> None:
+    experiment["training"]["epochs"] = 1
+    table = translated(inputs.sentences[0], "de", {"train": "google"}, tmp_path)
+    given = Inputs(inputs.sentences, [table], inputs.words, inputs.features)
+    saved = load_model(trained(given, experiment, tmp_path))[1]
+    assert saved.training_captions == {"en": {"human": 96}, "de": {"human": 48}}
+    assert saved.training_translations == {}
+
+
+def test_an_evaluation_says_by_whom_its_queries_were_translated(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+) -> None:
+    experiment |= {"languages": ["en"], "neighborhood": None, "classifier": None}
+    experiment["training"]["epochs"] = 1
+    table = translated(inputs.sentences[1], "en", {"test0": "google", "test1": "dictionary"}, tmp_path)
+    result = evaluated(inputs, trained(inputs, experiment, tmp_path), tmp_path, [table])
+    assert result["queries"] == "translated"
+    assert result["query_translations"] == {"de-en": {"dictionary": 2, "google": 10}}
+    assert result["training_translations"] == {}
+    found = Evaluations([tmp_path / "test.json"], [0]).origins(("things", "mule-nc-lc", "translated"), "de")
+    assert found == {"de-en": {"dictionary", "google"}}
 
 
 def test_saving_takes_a_small_share_of_a_run_of_short_epochs(

@@ -56,6 +56,7 @@ def test_equal_models_are_equal_bytes_whichever_of_their_texts_are_one_object(tm
     made = RetrievalModel({"en": torch.zeros(2, 3)}, 2, "shared", {**sizes, **kinds, **more})
     english = "".join(["e", "n"])  # another object than "en", as read from a checkpoint
     for name, language in (("whole.pt", "en"), ("resumed.pt", english)):
-        saved = Saved({"languages": ["en"]}, {"en": "digest"}, 1, {language: 50.0})
+        captions, translations = {language: {"human": 3}}, {f"de-{language}": {"google": 1}}
+        saved = Saved({"languages": ["en"]}, {"en": "digest"}, 1, {language: 50.0}, captions, translations)
         save_model(tmp_path / name, made, saved)
     assert (tmp_path / "whole.pt").read_bytes() == (tmp_path / "resumed.pt").read_bytes()

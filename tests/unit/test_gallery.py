@@ -120,7 +120,7 @@ class Project:
             "own_origins": {}, "longest_caption": 5, "features": {},
         }  # fmt: skip
         digests = {language: vocabulary_digest(vocabulary(language).words) for language in languages}
-        saved = Saved(settings, digests, 1, dict.fromkeys(languages, 100.0))  # one image to validate on
+        saved = Saved(settings, digests, 1, dict.fromkeys(languages, 100.0), {}, {})  # one image validates
         self.monkeypatch.setattr(evaluation, "load_model", lambda path: (model, saved))
         output, ranks = self.folder / "test.json", self.folder / "ranks.csv.gz"
         read = [self.folder / f"{language}.csv" for language in asked or languages]
@@ -179,6 +179,7 @@ def test_translated_queries_have_the_gallery_of_their_own_language(project: Proj
     ]  # fmt: skip
     german = result["test"]["de"]
     assert (german["images"], german["sentences"], german["sentences_without_known_words"]) == (2, 3, 1)
+    assert result["query_translations"] == {"de-en": {"by": 2}}  # of b and d
     own = project.evaluated(["de"])[0]["test"]["de"]
     assert german["chance"] == own["chance"]
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from evaluated import Key, write_evaluations
+from evaluated import Key, Translations, write_evaluations
 from PIL import Image
 
 from pipeline import configuration
@@ -37,12 +38,17 @@ TEST: dict[Key, dict[str, float]] = {
 }
 
 
-def report(folder: Path, test: dict[Key, dict[str, float]] = TEST, **user: Any) -> str:
+def report(
+    folder: Path,
+    test: dict[Key, dict[str, float]] = TEST,
+    trained_on: Mapping[Key, Translations] | None = None,
+    **user: Any,
+) -> str:
     """The report's text, of one table; also a counted table, a figure, a curve, a benchmark and a source."""
     loaded = configuration.load(
         {"scale": "demo", "tables": {"mine": TABLE}, "report": ["mine", "table1"], **user}, ROOT / "config"
     )
-    paths = write_evaluations(folder, test, images=100)
+    paths = write_evaluations(folder, test, images=100, trained_on=trained_on)
     tabulate(
         configuration.table_settings(loaded, "mine"), paths, PAPERS, folder / "mine.csv", folder / "c.csv"
     )
@@ -93,10 +99,15 @@ def plain(html: str) -> str:
     return re.sub(r"\s+", " ", unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", html, flags=re.DOTALL)))
 
 
+def of_table(html: str, name: str) -> str:
+    """The part of the report that a table stands in."""
+    start = html.index(f'<section id="{name}">')
+    return html[start : html.index("</section>", start)]
+
+
 def test_a_table_has_the_papers_number_beside_ours_and_the_best_of_each_in_bold(tmp_path: Path) -> None:
     html = report(tmp_path)
-    start = html.index('<section id="mine">')
-    section = html[start : html.index("</section>", start)]
+    section = of_table(html, "mine")
     cells = re.findall(r'<td class="number[^"]*">(.*?)</td>', section)
     assert cells == [
         "<b>55.0</b>", '<b>61.6</b>', "30.0", "52.0",
@@ -104,6 +115,27 @@ def test_a_table_has_the_papers_number_beside_ours_and_the_best_of_each_in_bold(
     ]  # fmt: skip
     assert "multi30k German 100 images, 200 sentences; chance mR 7.0" in plain(section)
     assert "Full &lt;b&gt;" in section and "Full <b>" not in section
+
+
+def test_a_row_with_translations_word_by_word_is_marked(tmp_path: Path) -> None:
+    full, parallel = ("multi30k", "mule-full", "own", 0), ("multi30k", "parallel-embn", "own", 0)
+    by_google = {"en-de": {"google": 9}}
+    html = report(tmp_path, trained_on={full: {**by_google, "en-fr": {"dictionary": 9}}, parallel: by_google})
+    rows = re.findall(r"<tr>(.*?)</tr>", of_table(html, "mine"), flags=re.DOTALL)
+    heading, *below_it = [plain(row).strip() for row in rows]
+    assert heading.startswith("Model Translations multi30k German")
+    assert below_it == [
+        "PARALLEL-EmbN google 55.0 61.6 30.0 52.0",
+        "Full <b> † en-de: google; en-fr: dictionary (word by word) 50.0 61.4 40.0 56.4",
+    ]
+    below = plain(of_table(html, "mine").partition("</table>")[2])
+    assert "† with translations made word by word from a bilingual dictionary" in below
+
+
+def test_a_table_without_translations_has_no_footnote(tmp_path: Path) -> None:
+    text = plain(of_table(report(tmp_path), "mine"))
+    assert "†" not in text
+    assert "Translations" not in text
 
 
 def test_the_report_and_the_table_round_alike(tmp_path: Path) -> None:

@@ -122,6 +122,66 @@ def test_an_interval_covers_its_number_and_order_is_given_beside_the_papers(tmp_
     assert comparison["difference"][comparison["metric"] == "mR"].tolist() == [-17.9, -11.6, -1.4]
 
 
+# Three rows: a model of human captions, one asked with translated queries, one trained on translations too.
+TRANSLATED = {
+    "columns": {"multi30k": ["en", "de", "fr"]},
+    "rows": [
+        {"row": 1, "method": "human", "experiment": "mule-full"},
+        {"row": 2, "method": "asked", "experiment": "embn-en", "queries": "translated"},
+        {"row": 3, "method": "augmented", "experiment": "mule-full-augmented"},
+    ],
+}
+QUERIES = ("multi30k", "embn-en", "translated", 0)
+AUGMENTED = ("multi30k", "mule-full-augmented", "own", 0)
+
+
+def translated(folder: Path, seeds: list[int], **counted: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """That table from evaluations whose translations were made by those `counted`."""
+    of = settings("mine", tables={"mine": TRANSLATED}, seeds=seeds)
+    every = {language: 50.0 for language in ("en", "de", "fr", "cs")}
+    keys = {(cell.dataset, cell.experiment, cell.queries) for cell in cells(of)}
+    test = {(*key, seed): every for key in sorted(keys) for seed in seeds}
+    return made(folder, of, write_evaluations(folder, test, **counted))
+
+
+def test_a_table_says_by_whom_its_translations_were_made(tmp_path: Path) -> None:
+    table, comparison = translated(
+        tmp_path,
+        [0],
+        trained_on={
+            AUGMENTED: {"en-de": {"google": 6}, "en-fr": {"dictionary": 5}, "fr-en": {"dictionary": 2}}
+        },
+        asked_with={QUERIES: {"de-en": {"google": 3}, "fr-en": {"dictionary": 3}, "cs-en": {"marian": 3}}},
+    )
+    queries = "de-en: google; fr-en: dictionary (word by word)"  # not cs-en: the table has no Czech
+    augmented = "en-de: google; others: dictionary (word by word)"
+    assert table["translations"].fillna("").tolist() == ["", queries, augmented]
+    means = comparison[comparison["metric"] == "mR"].set_index(["row", "language"])
+    assert means["translations"].fillna("").tolist() == ["", "", "", "", queries, queries, *[augmented] * 3]
+    assert means.index[means["word_by_word"] == "yes"].tolist() == [
+        (2, "fr"),
+        (3, "en"),
+        (3, "de"),
+        (3, "fr"),
+    ]
+    assert list(comparison.columns[-2:]) == ["translations", "word_by_word"]
+
+
+def test_seeds_with_other_translations_are_all_told(tmp_path: Path) -> None:
+    trained_on = {
+        AUGMENTED: {"en-de": {"google": 6}, "en-fr": {"google": 6}, "fr-en": {}},  # of no training image
+        (*AUGMENTED[:3], 1): {"en-de": {"google": 6}, "en-fr": {"baidu": 1}},
+    }
+    table, comparison = translated(tmp_path, [0, 1], trained_on=trained_on)
+    assert table["translations"].fillna("").tolist() == ["", "", "en-de: google; en-fr: baidu and google"]
+    assert comparison["word_by_word"].isna().all()
+
+
+def test_a_table_without_translations_has_no_column_of_them(tmp_path: Path) -> None:
+    for written in translated(tmp_path, [0]):
+        assert not {"translations", "word_by_word"} & set(written.columns)
+
+
 def test_missing_evaluations_are_named_and_nothing_is_written(tmp_path: Path) -> None:
     of = settings("table2")
     paths = evaluations(tmp_path, of)

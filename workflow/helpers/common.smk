@@ -53,9 +53,9 @@ def growing(amount):
     return lambda wildcards, attempt: amount * attempt
 
 
-def given(path):
-    """A file of the configuration as an input list: empty where it is null."""
-    return [path] if path else []
+def given(value):
+    """A file of the configuration, or a text, as a list: empty where it is null or empty."""
+    return [value] if value else []
 
 
 def as_json(values):

@@ -6,9 +6,20 @@ def ranks_beside(paths):
     return [path.replace(".json", "-ranks.csv.gz") for path in paths]
 
 
-def reported_evaluations(wildcards=None):
+def reported_tables():
+    """Tables of evaluations that the report is made of."""
+    return [name for name in SETTINGS["report"] if name in TABLES]
+
+
+def reported_evaluations():
     """Evaluations of all tables that the report is made of."""
-    return evaluations_of([name for name in SETTINGS["report"] if name in TABLES])
+    return evaluations_of(reported_tables())
+
+
+def judged_evaluations(wildcards):
+    """Evaluations that the claims are judged on."""
+    demand_providers(translations_of(reported_tables()))
+    return reported_evaluations()
 
 
 def reported_counts():
@@ -16,8 +27,9 @@ def reported_counts():
     return given("results/counts.csv" if "table1" in SETTINGS["report"] else None)
 
 
-def reported_curves(wildcards=None):
+def reported_curves(wildcards):
     """Training curves of the models that the report's tables evaluate."""
+    demand_providers(translations_of(reported_tables()))
     return sorted(
         {str(Path(path).with_name("curves.csv")) for path in reported_evaluations()}
     )

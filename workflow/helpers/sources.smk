@@ -60,8 +60,8 @@ def how_to_ask(key):
     )
 
 
-def requested(key):
-    """Where data on request lie; a message that tells all that must be asked for where they do not."""
+def missing_on_request():
+    """What must be asked for and is not there: keys of `sources`."""
     needed = {
         "flickr30k": [
             data.get("images") == "flickr30k" and needs_photographs(name)
@@ -69,23 +69,30 @@ def requested(key):
         ],
         "coco_cn": [data["source"] == "mscoco" for data in DATASETS.values()],
     }
-    missing = [
-        other
-        for other, needs in needed.items()
-        if any(needs) and not os.path.exists(SETTINGS["sources"][other])
+    return [
+        key
+        for key, needs in needed.items()
+        if any(needs) and not os.path.exists(SETTINGS["sources"][key])
     ]
-    if key in missing:
-        raise WorkflowError(
-            "\n".join(
-                [
-                    "Some data of this scale, not all for every table, cannot be downloaded:"
-                ]
-                + [f"  - {how_to_ask(other)}" for other in missing]
-                + [
-                    "Meanwhile the target `downloads` fetches what is public, with this configuration."
-                ]
-            )
+
+
+def what_to_ask_for():
+    """Lines that tell a user all that must be asked for and is not there; none where all is."""
+    lines = [f"  - {how_to_ask(key)}" for key in missing_on_request()]
+    return lines and [
+        "Some data of this scale, not all for every table, cannot be downloaded:",
+        *lines,
+        "Meanwhile the target `downloads` fetches what is public, with this configuration.",
+    ]
+
+
+def requested(key):
+    """Where data on request lie; a message that tells all that must be asked for where they do not."""
+    if key in missing_on_request():
+        missing = configuration.missing_providers(
+            SETTINGS, translations_of(asked_tables())
         )
+        raise WorkflowError("\n".join([*what_to_ask_for(), *given(missing)]))
     return SETTINGS["sources"][key]
 
 
@@ -139,6 +146,14 @@ def in_every_language(pattern, languages):
     return [f"work/sources/{name}" for name in names if name in SOURCES]
 
 
+def needs_dictionaries():
+    """Whether MUSE's dictionaries are downloaded: to align word vectors or to translate, unless they are given."""
+    translation = SETTINGS["translation"]
+    named = [translation["default"], *translation["pairs"].values()]
+    used = SETTINGS["muse"] == "align" or {"provider": "dictionary"} in named
+    return used and SCALE != "demo" and not translation["dictionaries"]
+
+
 def public_files():
     """Every public file that the configured data sets need."""
     languages = sorted(
@@ -158,7 +173,7 @@ def public_files():
         files += in_every_language(FASTTEXT, languages)
     if SETTINGS["muse"] == "file":
         files += in_every_language(MUSE, languages)
-    if SCALE != "demo" and not SETTINGS["translation"]["dictionaries"]:
+    if needs_dictionaries():
         files += in_every_language(DICTIONARIES, languages)
     return sorted(set(files))
 

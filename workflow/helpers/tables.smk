@@ -6,20 +6,47 @@ def table_settings(wildcards):
     return configuration.table_settings(SETTINGS, wildcards.table)
 
 
+def cells_of(tables):
+    """The cells of some tables, as this configuration fills them."""
+    return [
+        cell
+        for table in tables
+        for cell in cells(configuration.table_settings(SETTINGS, table))
+    ]
+
+
 def evaluations_of(tables):
     """Evaluations that the cells of some tables need."""
     return sorted(
         {
             f"work/{SCALE}/{cell.dataset}/experiments/{cell.experiment}/seed{seed}/test-{cell.queries}.json"
-            for table in tables
-            for cell in cells(configuration.table_settings(SETTINGS, table))
+            for cell in cells_of(tables)
             for seed in SETTINGS["seeds"]
         }
     )
 
 
+def translations_of(tables):
+    """Data set and pair of languages of all translations that the cells of some tables need."""
+    trained = {
+        (cell.dataset, cell.experiment, cell.queries): None for cell in cells_of(tables)
+    }
+    return [
+        (dataset, pair)
+        for dataset, *evaluated in trained
+        for pair in configuration.evaluation_pairs(SETTINGS, dataset, *evaluated)
+    ]
+
+
+def asked_tables():
+    """Tables that the command names as targets."""
+    targets = getattr(workflow.dag_settings, "targets", ())
+    return [name for name in TABLES if f"results/{name}.csv" in targets]
+
+
 def evaluations(wildcards):
     """Evaluations that a table's cells need."""
+    demand_providers(translations_of([wildcards.table]))
     found = evaluations_of([wildcards.table])
     if not found:
         lacking = table_settings(wildcards)["left_out"]
@@ -28,6 +55,13 @@ def evaluations(wildcards):
         ]
         raise WorkflowError(f"results/{wildcards.table}.csv: {'; '.join(why)}.")
     return found
+
+
+def every_table(wildcards):
+    """All tables that this configuration has data for."""
+    named = configuration.makeable_tables(SETTINGS)
+    demand_providers(translations_of([name for name in named if name in TABLES]))
+    return expand("results/{table}.csv", table=named)
 
 
 def counted_captions():

@@ -31,14 +31,10 @@ def features_of(wildcards):
 
 def training_translations(wildcards):
     """Translations that an experiment trains on."""
-    chosen = experiment(wildcards)
-    return [
-        path
-        for language in chosen["languages"]
-        for path in translations_into(
-            wildcards.scale, wildcards.dataset, language, chosen["captions"]
-        )
-    ]
+    return translation_tables(
+        wildcards.dataset,
+        configuration.training_pairs(SETTINGS, wildcards.dataset, wildcards.experiment),
+    )
 
 
 def pretrained(wildcards):
@@ -51,16 +47,9 @@ def translated_queries(wildcards):
     """Test captions of the other languages, translated into a model's only language."""
     if wildcards.queries == "own":
         return []
-    (target,) = experiment(wildcards)["languages"]
-    sources = [
-        code for code in DATASETS[wildcards.dataset]["languages"] if code != target
-    ]
-    return expand(
-        "work/{scale}/{dataset}/translations/{source}-{target}.csv",
-        scale=wildcards.scale,
-        dataset=wildcards.dataset,
-        source=sources,
-        target=target,
+    return translation_tables(
+        wildcards.dataset,
+        configuration.query_pairs(SETTINGS, wildcards.dataset, wildcards.experiment),
     )
 
 

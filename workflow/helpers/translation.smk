@@ -4,12 +4,28 @@ TRANSLATION_CACHE = SETTINGS["translation"]["cache"]
 TRANSLATION_LIMITS = json.dumps(SETTINGS["translation"]["limits"])
 
 
+def demand_providers(needed):
+    """Stop with all that a user must name or ask for, where a pair of languages has no provider.
+
+    needed: data set and pair (`SOURCE-TARGET`) of all translations that a job and its inputs take.
+    """
+    if configuration.missing_providers(SETTINGS, needed):
+        every = [*needed, *translations_of(asked_tables())]
+        missing = configuration.missing_providers(SETTINGS, every)
+        raise WorkflowError("\n".join([missing, *what_to_ask_for()]))
+
+
+def translation_tables(dataset, pairs):
+    """The translations of a data set between some pairs of languages."""
+    demand_providers([(dataset, pair) for pair in pairs])
+    return [f"work/{SCALE}/{dataset}/translations/{pair}.csv" for pair in pairs]
+
+
 def provider(wildcards):
     """Settings of the provider that translates a pair of languages."""
     pair = f"{wildcards.source}-{wildcards.target}"
-    return SETTINGS["translation"]["pairs"].get(
-        pair, SETTINGS["translation"]["default"]
-    )
+    demand_providers([(wildcards.dataset, pair)])
+    return configuration.provider_of(SETTINGS, pair)
 
 
 def translated_by(wildcards):
@@ -132,12 +148,16 @@ TASK_1 = [
 ]
 
 
+# Sources whose captions, or files beside them, have translations by people to measure against.
+BY_PEOPLE = ("multi30k", "demo", "flickr8kcn")
+
+
 def human_translations(wildcards):
     """Files with sentences that people translated, by name; none where a data set has none."""
     source = DATASETS[wildcards.dataset]["source"]
     if source == "multi30k":
         return {"task1": TASK_1}
-    if source in ("demo", "flickr8kcn"):
+    if source in BY_PEOPLE:
         folder = f"work/{wildcards.scale}/{wildcards.dataset}/captions"
         pair = wildcards.source, wildcards.target
         return {"captions": [f"{folder}/{language}.csv" for language in pair]}
@@ -165,12 +185,26 @@ def quality_options(wildcards):
     return [*sources, *translator_settings(wildcards)]
 
 
-def measured_pairs():
+def where_measured(of_pair, otherwise):
+    """What a function says of a pair, without asking for its provider where there is nothing to measure with."""
+    return lambda wildcards: (
+        of_pair(wildcards) if human_translations(wildcards) else otherwise
+    )
+
+
+def measured_pairs(wildcards):
     """Measurements of all pairs between English and another language of a data set."""
-    return [
-        f"work/{SCALE}/{dataset}/translation-quality/{pair}.csv"
+    pairs = [
+        (dataset, pair)
         for dataset, data in DATASETS.items()
         for language in data["languages"]
         if language != "en" and "en" in data["languages"]
         for pair in (f"en-{language}", f"{language}-en")
+    ]
+    demand_providers(
+        [(name, pair) for name, pair in pairs if DATASETS[name]["source"] in BY_PEOPLE]
+    )
+    return [
+        f"work/{SCALE}/{dataset}/translation-quality/{pair}.csv"
+        for dataset, pair in pairs
     ]

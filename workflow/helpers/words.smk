@@ -40,19 +40,13 @@ def published_vectors(name, otherwise):
     return [f"work/sources/{name}"]
 
 
-def translations_into(scale, dataset, language, captions):
+def translations_into(wildcards):
     """Translation tables that a language's training captions take in."""
-    others = [code for code in DATASETS[dataset]["languages"] if code != language]
-    sources = {
-        "human": [],
-        "mt": ["en"],
-        "human+mt": others if language == "en" else ["en"],
-    }[captions]
-    return [
-        f"work/{scale}/{dataset}/translations/{source}-{language}.csv"
-        for source in sources
-        if source in others
-    ]
+    sources = configuration.translation_sources(
+        DATASETS[wildcards.dataset]["languages"], wildcards.language, wildcards.captions
+    )
+    pairs = [f"{source}-{wildcards.language}" for source in sources]
+    return translation_tables(wildcards.dataset, pairs)
 
 
 def tokenised(wildcards, languages):

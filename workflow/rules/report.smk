@@ -3,7 +3,7 @@ TEMPLATES = sorted(map(str, Path(workflow.basedir).glob("pipeline/report/templat
 
 rule judge_claims:
     input:
-        evaluations=reported_evaluations,
+        evaluations=judged_evaluations,
         ranks=ranks_beside(reported_evaluations()),
         counts=reported_counts(),
         claims="config/claims/mule.yaml",

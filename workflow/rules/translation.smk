@@ -46,10 +46,10 @@ rule translation_quality:
         "../../envs/pipeline.yaml"
     resources:
         mem_mb=growing(4000),
-        runtime=translation_minutes,
+        runtime=where_measured(translation_minutes, 60),
         disk_mb=2000,
-        gpu=translation_gpu,
-        translations=translation_services,
+        gpu=where_measured(translation_gpu, 0),
+        translations=where_measured(translation_services, 0),
         cache=TRANSLATION_CACHE,
         limits=TRANSLATION_LIMITS,
     params:
@@ -57,7 +57,7 @@ rule translation_quality:
         options=quality_options,
         files=input_options,
         code=lambda wildcards: [
-            translation_code(wildcards),
+            where_measured(translation_code, "")(wildcards),
             code.digest("translation-quality"),
         ],
     message:
@@ -71,7 +71,7 @@ rule translation_quality:
 
 rule translation_quality_table:
     input:
-        measured_pairs(),
+        measured_pairs,
     output:
         "results/translation-quality.csv",
     log:

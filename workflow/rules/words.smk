@@ -27,7 +27,7 @@ rule word_vectors:
 rule words:
     input:
         sentences="work/{scale}/{dataset}/tokens/{language}.csv",
-        translations=lambda wildcards: translations_into(**wildcards),
+        translations=translations_into,
         vectors=fasttext_vectors,
     output:
         "work/{scale}/{dataset}/words/{captions}/{language}.h5",
@@ -90,7 +90,7 @@ rule align:
 rule muse:
     input:
         sentences="work/{scale}/{dataset}/tokens/{language}.csv",
-        translations=lambda wildcards: translations_into(**wildcards),
+        translations=translations_into,
         vectors=muse_vectors,
     output:
         "work/{scale}/{dataset}/words/{captions}/muse/{language}.h5",

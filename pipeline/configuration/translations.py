@@ -1,0 +1,90 @@
+"""Pairs of languages that experiments need translations between, and who translates each.
+
+A pair is written `SOURCE-TARGET`, as in `translation.pairs`.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from pipeline.configuration.experiments import Settings, expanded
+
+Needed = tuple[str, str]  # data set, pair of languages
+
+# What a user must have for each provider; the environment variables are deep-translator's.
+PROVIDERS = {
+    "google, mymemory": "web services that want no key",
+    "deepl": "a web service; its key in the environment variable DEEPL_API_KEY",
+    "libre": "a LibreTranslate server; `url`, and its key in LIBRE_API_KEY (any value if it wants none)",
+    "microsoft": "a web service; its key in MICROSOFT_API_KEY",
+    "baidu": "a web service; its keys in BAIDU_APPID and BAIDU_APPKEY",
+    "marian": "models on this machine; `model`, a folder or a name on the Hugging Face hub, such as "
+    "Helsinki-NLP/opus-mt-{source}-{target}",
+    "files": "translations that came with the data; `origin`, as it stands in their caption tables",
+    "dictionary": "MUSE's dictionaries, downloaded or in the folder `translation.dictionaries`; one language "
+    "is English. It translates WORD BY WORD: rows made with it are marked and cannot be compared with the "
+    "paper's",
+}
+
+
+def translation_sources(languages: Sequence[str], language: str, captions: str) -> list[str]:
+    """Languages of a data set that an experiment's training captions in a language are translated from.
+
+    Args:
+        languages: of the data set. captions: `human`, `human+mt` or `mt`, as the experiment has it.
+    """
+    others = [code for code in languages if code != language]
+    from_others = {"human": [], "mt": ["en"], "human+mt": others if language == "en" else ["en"]}
+    return [code for code in from_others[captions] if code in others]
+
+
+def training_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
+    """Pairs whose translations an experiment trains on."""
+    experiment = expanded(settings, dataset)[name]
+    languages = settings["datasets"][dataset]["languages"]
+    return [
+        f"{source}-{language}"
+        for language in experiment["languages"]
+        for source in translation_sources(languages, language, experiment["captions"])
+    ]
+
+
+def query_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
+    """Pairs by which the data set's other languages become queries of an experiment with one language."""
+    (target,) = expanded(settings, dataset)[name]["languages"]
+    return [f"{code}-{target}" for code in settings["datasets"][dataset]["languages"] if code != target]
+
+
+def evaluation_pairs(settings: Settings, dataset: str, name: str, queries: str) -> list[str]:
+    """Pairs that an evaluation needs; `queries` is own or translated."""
+    asked = query_pairs(settings, dataset, name) if queries == "translated" else []
+    return [*training_pairs(settings, dataset, name), *asked]
+
+
+def provider_of(settings: Settings, pair: str) -> Settings | None:
+    """Settings of the provider that translates a pair; None where nobody is named."""
+    named: Settings = settings["translation"]["pairs"]
+    return named.get(pair, settings["translation"]["default"])
+
+
+def missing_providers(settings: Settings, needed: Iterable[Needed]) -> str:
+    """What to tell a user of pairs without a provider, each pair once; empty where all have one."""
+    datasets: dict[str, list[str]] = {}
+    for dataset, pair in dict.fromkeys(needed):
+        if provider_of(settings, pair) is None:
+            datasets.setdefault(pair, []).append(dataset)
+    if not datasets:
+        return ""
+    pairs: dict[str, list[str]] = {}
+    for pair, having in datasets.items():
+        pairs.setdefault(", ".join(having), []).append(pair)
+    return "\n".join(
+        [
+            "Translations are needed between these languages, and the configuration names no provider:",
+            *(f"  - {having}: {', '.join(of_these)}" for having, of_these in pairs.items()),
+            "Name a provider in a YAML file, and add --configfile with that file to the command:",
+            "  translation:",
+            "    default: {provider: google} # the paper's; serves every pair that `pairs` does not name",
+            "    pairs: {} # or others for some, such as {SOURCE-TARGET: {provider: marian, model: FOLDER}}",
+            "Providers and what they need (docs/translation.md):",
+            *(f"  - {names}: {need}" for names, need in PROVIDERS.items()),
+        ]
+    )

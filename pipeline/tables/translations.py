@@ -1,0 +1,56 @@
+"""Who made the translations that a number was measured with, as a reader is told."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+DICTIONARY = "dictionary"  # the origin of translations word by word
+
+Origins = Mapping[str, Iterable[str]]  # for each pair of languages (`en-de`) who made its translations
+
+
+def by_whom(origins: Origins) -> str:
+    """Who made some translations: `google`, or `en-zh: google; others: dictionary (word by word)`.
+
+    Pairs of languages are named where they differ; the most that are alike are the `others`. Where several
+    made those of one pair, all are named: `en-zh: baidu and google`. Empty without translations.
+    """
+    alike: dict[str, list[str]] = {}
+    for pair in sorted(origins):
+        alike.setdefault(" and ".join(map(_marked, sorted(origins[pair]))), []).append(pair)
+    if len(alike) < 2:
+        return "".join(alike)
+    *few, (most, others) = sorted(alike.items(), key=lambda item: len(item[1]))
+    named = "others" if len(others) > 1 else others[0]
+    return "; ".join([*(f"{', '.join(pairs)}: {who}" for who, pairs in few), f"{named}: {most}"])
+
+
+def word_by_word(origins: Origins) -> bool:
+    """Whether some of the translations are word by word."""
+    return any(DICTIONARY in made_by for made_by in origins.values())
+
+
+def told(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """What a table says of each of its lines, in their order.
+
+    `translations`: by whom those of the line's row were made, empty where the line has none. `word_by_word`:
+    `yes` where some of the line's own are.
+
+    Args:
+        lines: `row`, number of the row; `origins`, of the line (`Origins`).
+    """
+    lines = list(lines)
+    rows: dict[Any, dict[str, set[str]]] = {}
+    for line in lines:
+        for pair, made_by in line["origins"].items():
+            rows.setdefault(line["row"], {}).setdefault(pair, set()).update(made_by)
+    return [
+        {
+            "translations": by_whom(rows[line["row"]]) if line["origins"] else "",
+            "word_by_word": "yes" if word_by_word(line["origins"]) else "",
+        }
+        for line in lines
+    ]
+
+
+def _marked(origin: str) -> str:
+    return f"{origin} (word by word)" if origin == DICTIONARY else origin

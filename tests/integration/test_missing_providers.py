@@ -1,0 +1,112 @@
+"""At scale paper nobody translates unless named: the dry run says so once, for all pairs of what is asked."""
+
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+from project import Project, copied
+
+pytestmark = pytest.mark.integration
+
+MULTI30K = [pair for code in ("de", "fr", "cs") for pair in (f"en-{code}", f"{code}-en")]
+MSCOCO = [pair for code in ("zh", "ja") for pair in (f"en-{code}", f"{code}-en")]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project whose user has been given what must be asked for, and has said nothing of translations."""
+    project = copied(tmp_path_factory.mktemp("project"))
+    for name in ("flickr30k", "coco-cn"):
+        (project.folder / "on-request" / name).mkdir(parents=True)
+    return project
+
+
+def said(project: Project, *targets: str, **settings: Any) -> str:
+    """What a dry run says that stops."""
+    project.configure(scale="paper", **settings)
+    done = project.snakemake("-n", *targets)
+    assert done.returncode == 1, done.stdout
+    return done.stdout[done.stdout.index("Building DAG of jobs") :]
+
+
+def pairs(text: str) -> Counter[str]:
+    """Pairs of languages that a text names, and how often."""
+    return Counter(re.findall(r"\b[a-z]{2}-[a-z]{2}\b", text))
+
+
+@pytest.mark.parametrize(
+    ("targets", "expected"),
+    [
+        (["results/table4.csv"], MULTI30K + MSCOCO),
+        (["results/report.html"], MULTI30K + MSCOCO),
+        (["results/claims.csv"], MULTI30K + MSCOCO),
+        ([], MULTI30K + MSCOCO),
+        (["results/table6.csv"], MULTI30K),
+        (["results/comparison/table6.csv"], MULTI30K),
+        (["results/table2.csv", "results/table9.csv", "results/table7.csv"], MULTI30K + MSCOCO),
+        (["results/translation-quality.csv"], MULTI30K),
+        (
+            ["work/paper/mscoco/experiments/mule-full-mt-only/seed0/model.pt"],
+            ["en-zh", "en-ja"],
+        ),
+        (["work/paper/mscoco/translations/zh-ja.csv"], ["zh-ja"]),
+    ],
+)
+def test_every_pair_is_named_once(project: Project, targets: list[str], expected: list[str]) -> None:
+    text = said(project, *targets)
+    assert pairs(text) == Counter(expected)
+    for words in (
+        "default: {provider: google}",
+        "DEEPL_API_KEY",
+        "BAIDU_APPID and BAIDU_APPKEY",
+        "WORD BY WORD",
+    ):
+        assert text.count(words) == 1, words
+    assert not list((project.folder / "results").glob("*"))
+    assert not (project.folder / "work").exists()
+
+
+def test_pairs_that_have_a_provider_are_not_named(project: Project) -> None:
+    named = {pair: {"provider": "google"} for pair in [*MULTI30K, "en-ja"]}
+    text = said(project, "results/table4.csv", translation={"pairs": named})
+    assert pairs(text) == Counter(["zh-en", "ja-en", "en-zh"])
+
+
+@pytest.mark.parametrize("order", ["0", "2"])
+def test_what_must_be_asked_for_is_said_with_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch, order: str
+) -> None:
+    """Whichever table Snakemake looks at first: its targets are a set of texts."""
+    monkeypatch.setenv("PYTHONHASHSEED", order)
+    nowhere = {"flickr30k": "none", "coco_cn": "none"}
+    text = said(project, "results/table2.csv", "results/table4.csv", sources=nowhere)
+    assert pairs(text.replace("coco-cn", "")) == Counter(MULTI30K + MSCOCO)
+    assert text.count("is given on request") == 2
+
+
+def test_nothing_is_said_of_translations_where_none_are_needed(project: Project) -> None:
+    project.configure(scale="paper")
+    assert project.would_run("results/table2.csv")["train"] == 14
+    assert "translate" not in project.would_run("results/table2.csv")
+    text = said(project, "results/table2.csv", sources={"flickr30k": "none", "coco_cn": "none"})
+    assert "ranslat" not in text
+
+
+def test_what_cannot_be_measured_needs_no_provider(project: Project) -> None:
+    """Multi30K has translations by people, MSCOCO none."""
+    project.configure(
+        scale="paper", translation={"pairs": {pair: {"provider": "google"} for pair in MULTI30K}}
+    )
+    jobs = project.would_run("results/translation-quality.csv")
+    assert jobs["translation_quality"] == len(MULTI30K + MSCOCO)
+
+
+@pytest.mark.parametrize("default", ["google", "dictionary"])
+def test_a_named_provider_serves_every_pair(project: Project, default: str) -> None:
+    project.configure(scale="paper", translation={"default": {"provider": default}})
+    jobs = project.would_run("results/table4.csv")
+    assert jobs["translate"] == len(MULTI30K + MSCOCO)
+    # Dictionaries are fetched for those who translate with them, and for nobody else.
+    fetched = project.snakemake("-n", "downloads").stdout
+    assert ("arrival/dictionaries/en-de.txt" in fetched) == (default == "dictionary")

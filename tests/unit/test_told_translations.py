@@ -1,0 +1,50 @@
+"""Who made the translations of a row, in the words of a table."""
+
+from pipeline.tables.translations import by_whom, told, word_by_word
+
+
+def test_one_provider_is_named_alone() -> None:
+    assert by_whom({}) == ""
+    assert by_whom({"en-de": ["google"]}) == "google"
+    assert by_whom({"en-de": ["google"], "de-en": ["google"]}) == "google"
+    assert by_whom({"en-de": ["dictionary"], "de-en": ["dictionary"]}) == "dictionary (word by word)"
+
+
+def test_pairs_are_named_where_their_providers_differ() -> None:
+    few = {"zh-en": ["dictionary"], "en-zh": ["google"], "en-ja": ["dictionary"]}
+    assert by_whom(few) == "en-zh: google; others: dictionary (word by word)"
+    assert by_whom({"en-zh": ["google"], "en-de": ["marian"]}) == "en-de: marian; en-zh: google"
+    three = {"en-cs": ["deepl"], "en-de": ["google"], "en-fr": ["google"], "en-ja": ["baidu"]}
+    assert by_whom(three) == "en-cs: deepl; en-ja: baidu; others: google"
+    even = {"en-cs": ["google"], "en-de": ["google"], "en-fr": ["marian"], "en-ja": ["marian"]}
+    assert by_whom(even) == "en-cs, en-de: google; others: marian"
+
+
+def test_all_who_made_the_translations_of_a_pair_are_named() -> None:
+    assert by_whom({"en-zh": ["google", "baidu"]}) == "baidu and google"
+    mixed = {"en-zh": ["google", "dictionary"], "en-ja": ["google"], "ja-en": ["google"]}
+    assert by_whom(mixed) == "en-zh: dictionary (word by word) and google; others: google"
+
+
+def test_one_pair_word_by_word_is_enough() -> None:
+    assert not word_by_word({})
+    assert not word_by_word({"en-de": ["google"]})
+    assert word_by_word({"en-de": ["google"], "de-en": ["google", "dictionary"]})
+
+
+def test_a_row_is_told_of_all_its_lines_but_marked_where_its_own_are_word_by_word() -> None:
+    lines = [
+        {"row": 1, "origins": {}},
+        {"row": 2, "origins": {}},
+        {"row": 2, "origins": {"de-en": {"google"}}},
+        {"row": 2, "origins": {"fr-en": {"dictionary"}}},
+        {"row": 3, "origins": {"de-en": {"google"}}},
+    ]
+    row = "de-en: google; fr-en: dictionary (word by word)"
+    assert [tuple(line.values()) for line in told(lines)] == [
+        ("", ""),
+        ("", ""),
+        (row, ""),
+        (row, "yes"),
+        ("google", ""),
+    ]

@@ -1,0 +1,107 @@
+"""Which pairs of languages are translated, and what is said of those without a provider."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import configuration
+from pipeline.configuration.translations import PROVIDERS
+from pipeline.errors import InputError
+from pipeline.translation.machine import MACHINES
+from pipeline.translation.services import SERVICES
+
+CONFIG = Path(__file__).parents[2] / "config"
+
+
+def load(**user: Any) -> dict[str, Any]:
+    return configuration.load({"scale": "paper", **user}, CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "pairs"),
+    [
+        ("mule-full", []),
+        ("mule-full-mt-only", ["en-de", "en-fr", "en-cs"]),  # "En → Others, Machine Translations Only"
+        ("mule-full-augmented", ["de-en", "fr-en", "cs-en", "en-de", "en-fr", "en-cs"]),
+        ("embn-augmented-en", ["de-en", "fr-en", "cs-en"]),
+        ("embn-augmented-fr", ["en-fr"]),
+    ],
+)
+def test_an_experiment_trains_on_the_papers_translations(experiment: str, pairs: list[str]) -> None:
+    """MULE, Table 4: translations from English and into English, none between the others."""
+    assert configuration.training_pairs(load(), "multi30k", experiment) == pairs
+    assert configuration.evaluation_pairs(load(), "multi30k", experiment, "own") == pairs
+
+
+def test_translated_queries_need_every_other_language() -> None:
+    assert configuration.evaluation_pairs(load(), "mscoco", "embn-en", "own") == []
+    assert configuration.evaluation_pairs(load(), "mscoco", "embn-en", "translated") == ["zh-en", "ja-en"]
+    asked = configuration.evaluation_pairs(load(), "mscoco", "embn-augmented-en", "translated")
+    assert asked == ["zh-en", "ja-en", "zh-en", "ja-en"]
+
+
+def test_a_data_set_without_english_has_nothing_to_translate_from() -> None:
+    assert configuration.translation_sources(["de", "fr"], "de", "human+mt") == []
+    assert configuration.translation_sources(["de", "fr"], "de", "mt") == []
+
+
+def test_nobody_translates_at_the_papers_scale_unless_named() -> None:
+    assert configuration.provider_of(load(), "en-de") is None
+    named = load(translation={"default": {"provider": "google"}, "pairs": {"en-ja": {"provider": "deepl"}}})
+    assert configuration.provider_of(named, "en-de") == {"provider": "google"}
+    assert configuration.provider_of(named, "en-ja") == {"provider": "deepl"}
+
+
+def test_pairs_without_a_provider_are_said_once_with_their_data_sets() -> None:
+    settings = load(translation={"pairs": {"en-ja": {"provider": "deepl"}}})
+    needed = [("b", "en-zh"), ("a", "en-de"), ("a", "en-zh"), ("a", "en-ja"), ("a", "en-de"), ("a", "de-en")]
+    said = configuration.missing_providers(settings, needed)
+    assert said.splitlines()[1:4] == [
+        "  - b, a: en-zh",
+        "  - a: en-de, de-en",
+        "Name a provider in a YAML file, and add --configfile with that file to the command:",
+    ]
+    assert re.findall(r"\b[a-z]{2}-[a-z]{2}\b", said) == ["en-zh", "en-de", "de-en"]
+
+
+def test_nothing_is_said_where_all_pairs_have_a_provider() -> None:
+    settings = load(translation={"pairs": {"en-ja": {"provider": "deepl"}}})
+    assert configuration.missing_providers(settings, [("a", "en-ja")]) == ""
+    assert configuration.missing_providers(settings, []) == ""
+
+
+def test_every_provider_and_every_key_is_said() -> None:
+    said = configuration.missing_providers(load(), [("a", "en-ja")])
+    named = [name for names in PROVIDERS for name in names.split(", ")]
+    assert sorted(named) == sorted([*MACHINES, "files", "dictionary"])
+    for service, described in SERVICES.items():
+        line = re.search(rf"  - (?:\w+, )*{service}\b.*", said)
+        assert line
+        assert set(described.keys) == set(re.findall(r"[A-Z]+_[A-Z_]+", line[0])), service
+    assert "dictionary: MUSE's dictionaries" in said
+    assert "WORD BY WORD: rows made with it are marked and cannot be compared" in said
+
+
+def test_the_yaml_that_is_said_is_a_configuration(tmp_path: Path) -> None:
+    said = configuration.missing_providers(load(), [("a", "en-ja")])
+    lines = said.splitlines()
+    start = lines.index("  translation:")
+    (tmp_path / "mine.yaml").write_text("\n".join(lines[start : start + 3]))
+    mine = configuration.load({"scale": "paper", **configuration.read(tmp_path / "mine.yaml")}, CONFIG)
+    assert mine["translation"]["default"] == {"provider": "google"}
+    assert configuration.missing_providers(mine, [("a", "en-ja")]) == ""
+
+
+def test_a_mistake_in_the_default_is_still_named_by_its_key() -> None:
+    with pytest.raises(InputError) as caught:
+        load(translation={"default": {"provider": "gogle"}})
+    assert "translation.default.provider: found 'gogle', expected dictionary, files" in str(caught.value)
+    with pytest.raises(InputError, match=r"translation\.default: provider marian needs `model`"):
+        load(translation={"default": {"provider": "marian"}})
+
+
+def test_a_pair_cannot_be_null() -> None:
+    with pytest.raises(InputError, match=r"translation\.pairs\.en-de: found None, expected a provider"):
+        load(translation={"pairs": {"en-de": None}})
