@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `tabulate`, `judge-claims`, `count-captions`, `vocabulary-overlap` and `parameters`."""
+    """Add `tabulate`, `compare`, `judge-claims`, `count-captions`, `vocabulary-overlap` and `parameters`."""
     parser = subparsers.add_parser(
         "tabulate", help="one table of a paper, and its numbers beside the paper's"
     )
@@ -14,6 +14,13 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument("--evaluations", type=Path, nargs="+", required=True, help="what `evaluate` made")
     _add_tables(parser)
     parser.set_defaults(run=_tabulate)
+
+    parser = subparsers.add_parser("compare", help="two systems on the same images, over all seeds")
+    for name in ("--first", "--second"):
+        parser.add_argument(name, type=Path, nargs="+", required=True, help="what `evaluate` made of it")
+    parser.add_argument("--metric", default="mR", help="mR (the default), i2s_R@1, ..., s2i_R@10")
+    parser.add_argument("--output", type=Path, required=True, help="CSV to write, one language a line")
+    parser.set_defaults(run=_compare)
 
     parser = subparsers.add_parser("judge-claims", help="what a paper claims, judged on our numbers")
     parser.add_argument(
@@ -115,6 +122,12 @@ def _named_files(given: list[str]) -> dict[str, list[Path]]:
     for name, _, path in (item.partition("=") for item in given):
         files.setdefault(name, []).append(Path(path))
     return files
+
+
+def _compare(arguments: argparse.Namespace) -> None:
+    from pipeline.tables.compare import compare
+
+    compare(arguments.first, arguments.second, arguments.metric, arguments.output)
 
 
 def _judge_claims(arguments: argparse.Namespace) -> None:

@@ -1,0 +1,108 @@
+"""Two systems against each other on the same test images, over all their seeds (docs/report.md)."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline.errors import InputError, raise_together
+from pipeline.files import existing, written_beside
+from pipeline.tables.evaluations import Evaluations, Key
+from pipeline.tables.statistics import METRICS, Term, difference, difference_interval, difference_p, holm
+
+COLUMNS = [
+    "dataset",
+    "language",
+    "metric",
+    "seeds",
+    "first",
+    "second",
+    "difference",
+    "low",
+    "high",
+    "p",
+    "p_holm",
+]
+
+
+def compare(first: Sequence[Path], second: Sequence[Path], metric: str, output: Path) -> None:
+    """Write, for each language of both systems, the difference of a metric, its 95% interval and p.
+
+    A system is one model, or a model for each language.
+
+    Args:
+        first, second: what `evaluate` made of each system with every seed.
+        output: CSV, one language a line: `difference` is first less second, in percentage points; `p_holm` is
+            p corrected for the number of languages.
+
+    Raises:
+        InputError: a system has two models of a language, the systems differ in their seeds or have no
+            language in common, the metric is unknown, or the candidates of a language are not the same.
+    """
+    systems = [_models(paths) for paths in (first, second)]
+    seeds = {tuple(sorted(seeds)) for models in systems for seeds in models.values()}
+    shared = [language for language in _languages(systems[0]) if language in _languages(systems[1])]
+    raise_together(_mistakes(seeds, shared, metric), "These evaluations cannot be compared:")
+    evaluations = Evaluations([*first, *second], next(iter(seeds)))
+    rows = [
+        _row(evaluations, [_languages(models)[language] for models in systems], language, metric)
+        for language in shared
+    ]
+    table = pd.DataFrame(rows)
+    table["p_holm"] = holm(table["p"].to_numpy())
+    with written_beside(output) as temporary:
+        table[COLUMNS].to_csv(temporary, index=False, float_format="%.6f")
+
+
+def _models(paths: Sequence[Path]) -> dict[tuple[Key, str], list[int]]:
+    """The seeds of each model of a system, by its key and a language that it is evaluated in."""
+    found: dict[tuple[Key, str], list[int]] = {}
+    for path in paths:
+        content = json.loads(existing(path, "the evaluation", "Run its `evaluate`.").read_text("utf-8"))
+        key = (content["dataset"], content["experiment"], content["queries"])
+        for language in content["test"]:
+            found.setdefault((key, language), []).append(content["seed"])
+    return found
+
+
+def _languages(models: dict[tuple[Key, str], list[int]]) -> dict[str, Key]:
+    """The model of each language."""
+    found: dict[str, Key] = {}
+    for key, language in models:
+        if language in found:
+            two = f"{found[language][1]} and {key[1]} of {key[0]}"
+            raise InputError(f"{language!r}: {two} are given for one system; leave one out")
+        found[language] = key
+    return found
+
+
+def _mistakes(seeds: set[tuple[int, ...]], shared: Sequence[str], metric: str) -> list[str]:
+    mistakes = [] if shared else ["the two systems have no language in common"]
+    if len(seeds) > 1:
+        found = " and ".join(str(list(each)) for each in sorted(seeds))
+        mistakes.append(f"found seeds {found}; give the evaluations of the same seeds for every model")
+    if metric not in METRICS:
+        mistakes.append(f"--metric: found {metric!r}, expected one of {', '.join(METRICS)}")
+    return mistakes
+
+
+def _row(evaluations: Evaluations, keys: Sequence[Key], language: str, metric: str) -> dict[str, object]:
+    of_each = [evaluations.hits_of_seeds(key, language) for key in keys]
+    terms = [
+        Term(weight, "/".join(key), hits) for weight, key, hits in zip((1, -1), keys, of_each, strict=True)
+    ]
+    means = [float(evaluations.values(key, language, metric).mean()) for key in keys]
+    low, high = difference_interval(terms, metric)
+    return {
+        "dataset": keys[0][0],
+        "language": language,
+        "metric": metric,
+        "seeds": " ".join(map(str, evaluations.seeds)),
+        "first": means[0],
+        "second": means[1],
+        "difference": difference(terms, metric),
+        "low": low,
+        "high": high,
+        "p": difference_p(terms, metric),
+    }
