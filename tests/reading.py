@@ -99,7 +99,10 @@ def split_of(
     split: str,
     longest: int,
 ) -> Split:
-    """One split; an image whose features failed leaves it with its captions. Pretraining has no features."""
+    """One split; an image whose features failed leaves it with its captions. Pretraining has no features.
+
+    A caption without a known word is a query, but nothing to train on.
+    """
     kept = {
         language: [
             row for row in rows if row["split"] == split and (features is None or row["image"] in features)
@@ -109,7 +112,11 @@ def split_of(
     images = sorted({row["image"] for rows in kept.values() for row in rows})
     sentences = {
         language: sorted(
-            ((images.index(row["image"]), word_ids(row["tokens"], words[language], longest)) for row in rows),
+            (
+                (images.index(row["image"]), ids)
+                for row in rows
+                if (ids := word_ids(row["tokens"], words[language], longest)) != [0] or split != "train"
+            ),
             key=lambda sentence: sentence[0],
         )
         for language, rows in kept.items()

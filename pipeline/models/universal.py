@@ -97,10 +97,10 @@ class UniversalEmbedding(nn.Module):
         return projected
 
     def _padded_mean(self, table: Tensor, sentences: Sentences) -> Tensor:
-        width = sentences.ids.shape[1]
-        words = F.embedding_bag(sentences.ids, table, mode="sum")  # (B, 300)
-        longest = self.padded_to.clamp(min=width)
-        mean: Tensor = (words + (longest - width) * table[0]) / longest
+        words = F.embedding_bag(sentences.ids, table, mode="sum", padding_idx=0)  # (B, 300)
+        count = (sentences.ids != 0).sum(1, keepdim=True)
+        row = torch.maximum(count, self.padded_to)
+        mean: Tensor = (words + (row - count) * table[0]) / row
         return mean
 
     def unpadded(self, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor]:

@@ -29,7 +29,7 @@ from pipeline.training.checkpoint import found_finished, keep_finished
 from pipeline.training.loop import Run
 from pipeline.training.objective import pretraining_terms, training_terms
 from pipeline.training.precision import exact, set_precision
-from pipeline.words.corpus import Corpus, corpus_of
+from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
 log = logging.getLogger("pipeline")
@@ -250,6 +250,8 @@ def _training_corpus(
     settings: Mapping[str, Any],
 ) -> Corpus:
     corpus = corpus_of(sentences, vocabularies, settings["longest_caption"], "train")
+    for language, part in corpus.languages.items():
+        corpus.languages[language] = _with_known_words(part, language)
     empty = [language for language, part in corpus.languages.items() if not len(part.image)]
     raise_together(
         [
@@ -259,6 +261,15 @@ def _training_corpus(
         f"{settings['dataset']} {settings['experiment']}: languages without training captions:",
     )
     return corpus
+
+
+def _with_known_words(part: LanguageCorpus, language: str) -> LanguageCorpus:
+    """The sentences that have a word at all: one without has no direction, and its gradient no bound."""
+    known = (part.ids[:, 0] != 0).numpy()
+    if known.all():
+        return part
+    log.warning("%s: %d training captions without a known word are left out", language, (~known).sum())
+    return part.at(known)
 
 
 def _sampler(corpus: Corpus, own: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> Sampler:

@@ -56,10 +56,14 @@ class LanguageCorpus:
 
     def of_images(self, keep: NDArray[np.bool_]) -> "LanguageCorpus":
         """The sentences of the images that are kept, whose rows are counted anew."""
-        kept = keep[self.image]
-        vectors = None if self.vectors is None else self.vectors[kept]
-        row = np.cumsum(keep) - 1
-        return LanguageCorpus(self.ids[kept], self.lengths[kept], row[self.image[kept]], vectors)
+        kept = self.at(keep[self.image])
+        kept.image = (np.cumsum(keep) - 1)[kept.image]
+        return kept
+
+    def at(self, keep: NDArray[np.bool_]) -> "LanguageCorpus":
+        """The sentences that are kept, (B,)."""
+        vectors = None if self.vectors is None else self.vectors[keep]
+        return LanguageCorpus(self.ids[keep], self.lengths[keep], self.image[keep], vectors)
 
     def to(self, device: torch.device) -> "LanguageCorpus":
         """The same sentences on another device."""
