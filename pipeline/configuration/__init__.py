@@ -8,6 +8,7 @@ from pipeline.configuration.experiments import (
     overlaid,
     stand_ins,
 )
+from pipeline.configuration.paths import check_paths
 from pipeline.configuration.reading import load, read
 from pipeline.configuration.stages import (
     bert_settings,
@@ -25,6 +26,7 @@ from pipeline.configuration.stages import (
 
 __all__ = [
     "bert_settings",
+    "check_paths",
     "claim_settings",
     "count_settings",
     "expanded",

@@ -4,9 +4,7 @@ Order: config/experiments.yaml and config/tables/*.yaml, then config/scales/{sca
 experiment, then what the user gives (config/config.yaml, --configfile, --config).
 """
 
-import copy
 import json
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +16,7 @@ from jsonschema.exceptions import ValidationError
 
 from pipeline.configuration.contradictions import contradictions, meant
 from pipeline.configuration.experiments import Settings, makeable_tables, overlaid
+from pipeline.configuration.paths import with_paths_expanded
 from pipeline.errors import InputError, raise_together
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is several times as fast
@@ -54,7 +53,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
     settings["datasets"] = {name: {"stands_for": name, **DATASET_DEFAULTS, **data} for name, data in named}
     settings.setdefault("report", makeable_tables(settings))
     raise_together(contradictions(settings), "The configuration has mistakes:")
-    return _with_paths_expanded(settings)
+    return with_paths_expanded(settings)
 
 
 def _typed(value: Any) -> Any:
@@ -91,26 +90,3 @@ def _described(error: ValidationError) -> str:
         return f"{where}: {error.message}"
     expected = error.schema.get("description", error.message) if isinstance(error.schema, Mapping) else ""
     return f"{where}: found {error.instance!r}, expected {expected}"
-
-
-def _with_paths_expanded(settings: Settings) -> Settings:
-    found = copy.deepcopy(settings)
-    blocks = {
-        "sources": (found["sources"], ["mirror", "flickr30k", "coco_cn"]),
-        "images": (found["images"], ["features", "list"]),
-        "translation": (found["translation"], ["dictionaries", "cache"]),
-    }
-    for name, own in found["images"]["sets"].items():
-        blocks[f"images.sets.{name}"] = own or {}, ["features"]
-    for name, data in found["datasets"].items():
-        blocks[f"datasets.{name}"] = data, ["captions", "split", "images", "test_images", "val_images"]
-    mistakes = []
-    for where, (block, keys) in blocks.items():
-        for key in keys:
-            value = os.path.expanduser(os.path.expandvars(block.get(key) or ""))
-            if "$" in value:
-                mistakes.append(f"{where}.{key}: {value}: the environment variable is not set")
-            if key in block:
-                block[key] = value or None
-    raise_together(mistakes, "The configuration has mistakes:")
-    return found
