@@ -44,6 +44,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
         if name not in (known := [*settings["tables"], *OTHER_TABLES]):
             yield f"report: no table {name!r}{meant(name, known)}"
     yield from _unknown_columns(settings)
+    yield from _row_numbers_given_twice(settings)
     yield from _unknown_experiments(settings)
 
 
@@ -116,6 +117,18 @@ def _unknown_columns(settings: Settings) -> Iterator[str]:
             elif "paper" not in table and column in settings["datasets"]:
                 for code in sorted(set(languages) - set(settings["datasets"][column]["languages"])):
                     yield f"tables.{name}.columns.{column}: the data set has no language {code!r}"
+
+
+def _row_numbers_given_twice(settings: Settings) -> Iterator[str]:
+    """A row is known by its number: two with the same could not be told apart in the table."""
+    for name, table in settings["tables"].items():
+        first: dict[int, int] = {}
+        for place, row in enumerate(table["rows"]):
+            if first.setdefault(row["row"], place) != place:
+                yield (
+                    f"tables.{name}.rows.{place}.row: found {row['row']}, which is the number of "
+                    f"rows.{first[row['row']]} too; give each row a number of its own"
+                )
 
 
 def _unknown_experiments(settings: Settings) -> Iterator[str]:

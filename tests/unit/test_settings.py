@@ -138,6 +138,15 @@ def test_contradictions_between_keys() -> None:
     assert "translated queries need a model of one language" in message
 
 
+def test_a_row_number_that_is_given_twice_names_both_rows() -> None:
+    rows = [{"row": row, "method": "m", "experiment": "embn"} for row in (1, 2, 1, 3, 2)]
+    with pytest.raises(InputError) as caught:
+        load(tables={"mine": {"columns": {"multi30k": ["en"]}, "rows": rows}})
+    assert "tables.mine.rows.2.row: found 1, which is the number of rows.0 too" in str(caught.value)
+    assert "tables.mine.rows.4.row: found 2, which is the number of rows.1 too" in str(caught.value)
+    assert str(caught.value).count("\n") == 2
+
+
 def test_splits_that_cannot_be_are_told() -> None:
     own = {"source": "own", "captions": "mine/{language}.csv", "images": "mine", "languages": ["en"]}
     with pytest.raises(InputError) as caught:
