@@ -1,5 +1,8 @@
 # What a table is made of.
 
+# Where tables are made; `publish` puts them into results/.
+FINISHED = f"work/results/{SCALE}"
+
 
 def table_settings(wildcards):
     """What a table depends on."""
