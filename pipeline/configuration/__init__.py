@@ -9,7 +9,7 @@ from pipeline.configuration.experiments import (
     stand_ins,
 )
 from pipeline.configuration.paths import check_paths
-from pipeline.configuration.reading import load, read
+from pipeline.configuration.reading import check_keys, load, read
 from pipeline.configuration.stages import (
     bert_settings,
     claim_settings,
@@ -26,6 +26,7 @@ from pipeline.configuration.stages import (
 
 __all__ = [
     "bert_settings",
+    "check_keys",
     "check_paths",
     "claim_settings",
     "count_settings",

@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterator
 
+from pipeline.captions.iso639 import unknown_code
 from pipeline.configuration.experiments import (
     OTHER_TABLES,
     Settings,
@@ -29,6 +30,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
         yield from _dataset_contradictions(f"datasets.{dataset}", data)
         if (other := stand_ins(settings)[data["stands_for"]]) != dataset:
             yield f"datasets.{dataset}.stands_for: {other} stands for {data['stands_for']} too; only one can"
+    yield from _unknown_languages(settings)
     pairs = {f"pairs.{pair}": provider for pair, provider in settings["translation"]["pairs"].items()}
     for where, provider in {**pairs, "default": settings["translation"]["default"]}.items():
         if provider["provider"] == "files" and "origin" not in provider:
@@ -106,6 +108,19 @@ def _dataset_contradictions(where: str, data: Settings) -> Iterator[str]:
             yield f"{where}.{key}: {code!r} is not among its languages {data['languages']}"
     if (data.get("test_images") is None) != (data.get("val_images") is None):
         yield f"{where}: test_images and val_images are given both or neither"
+
+
+def _unknown_languages(settings: Settings) -> Iterator[str]:
+    named = {f"datasets.{name}.languages": data["languages"] for name, data in settings["datasets"].items()}
+    for name, experiment in settings["experiments"].items():
+        named[f"experiments.{name}.languages"] = experiment.get("languages", [])
+    for name, table in settings["tables"].items():
+        for column, languages in table["columns"].items():
+            named[f"tables.{name}.columns.{column}"] = languages
+    for pair in settings["translation"]["pairs"]:
+        named[f"translation.pairs.{pair}"] = pair.split("-")
+    for where, codes in named.items():
+        yield from (f"{where}: {said}" for said in map(unknown_code, codes) if said)
 
 
 def _unknown_columns(settings: Settings) -> Iterator[str]:

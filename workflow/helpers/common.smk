@@ -17,6 +17,7 @@ from pipeline.tables.cells import cells
 CONFIG = Path(workflow.basedir, "config")
 
 try:
+    configuration.check_keys(workflow.configfiles)
     SETTINGS = configuration.load(config, CONFIG)
     # Not again in every job of a cluster, nor where all files lie in a bucket (profiles/kubernetes).
     if (
