@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 import pandas as pd
 
 from pipeline.captions.drawn import drawn_split
+from pipeline.captions.iso639 import unknown_code
 from pipeline.captions.languages import UNSPACED
 from pipeline.captions.sources import caption_table, known_language
 from pipeline.captions.split import Split, read_split, restricted, whole_split, with_split
@@ -35,7 +36,8 @@ def read_own(path: Path) -> tuple[pd.DataFrame, bool]:
 
     Columns: `image`, an id or a file's name (photos/a.jpg is the image a); `language`, ISO 639-1; `caption`;
     and if wanted `split` (train, val, test), `origin` (human where there is none) and `source_language`.
-    White space around and line breaks inside a field become single blanks.
+    White space around and line breaks inside a field become single blanks; captions over several lines are
+    counted in a warning.
 
     Raises:
         InputError: lists every mistake with the numbers of its lines.
@@ -55,6 +57,8 @@ def read_own(path: Path) -> tuple[pd.DataFrame, bool]:
     if not rows and not any(mistakes.values()):
         mistakes["it has a header but no captions; expected at least one row"] = []
     raise_together(map(_said, mistakes.items()), f"{path}: not a table of captions:")
+    if several := sum(row["lines"] != "1" for row in rows):
+        log.warning("%s: %d captions go over several lines; each is read as one line", path, several)
     return caption_table([tuple(row[column] for column in COLUMNS) for row in rows]), "split" in columns
 
 
@@ -138,7 +142,8 @@ def _rows(reader: "csv.DictReader[str]", mistakes: dict[str, list[int]]) -> Iter
         given = {column: " ".join(value.split()) for column, value in read.items()}
         row = {"split": "train", "origin": "human", "source_language": "", **given}
         row["image"] = _image(given["image"])
-        found = list(_field_mistakes(row))
+        row["lines"] = str(len(_LINE_BREAK.split(read["caption"].strip())))
+        found = [*_field_mistakes(row), *_raw_mistakes(read)]
         if file_of.setdefault(row["image"], given["image"]) != given["image"]:
             found.append("an image of the same id as another file's")
         if split_of.setdefault(row["image"], row["split"]) != row["split"]:
@@ -158,10 +163,24 @@ def _field_mistakes(row: Row) -> Iterator[str]:
         yield f"split is {row['split']!r}; expected train, val or test"
     if not _CODE.fullmatch(row["language"]):
         yield f"language is {row['language']!r}; expected a two-letter code (ISO 639-1) such as en"
+    elif unknown := unknown_code(row["language"]):
+        yield f"language {unknown}"
     elif row["language"] in UNSPACED:
         yield f"language {row['language']!r} is written without spaces and has no tokeniser here"
     if row["source_language"] and not _CODE.fullmatch(row["source_language"]):
         yield f"source_language is {row['source_language']!r}; expected nothing or a two-letter code"
+
+
+def _raw_mistakes(read: Row) -> Iterator[str]:
+    """What an editor or a broken copy left in the fields as they stand in the file."""
+    if any("\0" in value for value in read.values()):
+        yield "a NUL byte; the file may be UTF-16 or damaged, save it as CSV in UTF-8"
+    place = list(read).index("language")
+    for value in read.values():
+        rows = [line.split(",") for line in _LINE_BREAK.split(value)[1:]]
+        if any(len(row) >= len(read) and _CODE.fullmatch(row[place].strip()) for row in rows):
+            yield "a quotation mark that is not closed: it takes in the next rows; double it or take it out"
+            return
 
 
 def _image(written: str) -> str:

@@ -8,7 +8,8 @@ from pipeline.configuration.experiments import (
     overlaid,
     stand_ins,
 )
-from pipeline.configuration.reading import load, read
+from pipeline.configuration.paths import check_paths
+from pipeline.configuration.reading import check_keys, load, read
 from pipeline.configuration.stages import (
     bert_settings,
     claim_settings,
@@ -33,6 +34,8 @@ from pipeline.configuration.translations import (
 
 __all__ = [
     "bert_settings",
+    "check_keys",
+    "check_paths",
     "claim_settings",
     "count_settings",
     "evaluation_pairs",

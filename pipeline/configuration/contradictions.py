@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterator
 
+from pipeline.captions.iso639 import unknown_code
 from pipeline.configuration.experiments import (
     OTHER_TABLES,
     Settings,
@@ -29,12 +30,15 @@ def contradictions(settings: Settings) -> Iterator[str]:
         yield from _dataset_contradictions(f"datasets.{dataset}", data)
         if (other := stand_ins(settings)[data["stands_for"]]) != dataset:
             yield f"datasets.{dataset}.stands_for: {other} stands for {data['stands_for']} too; only one can"
+    yield from _unknown_languages(settings)
     pairs = {f"pairs.{pair}": provider for pair, provider in settings["translation"]["pairs"].items()}
     for where, provider in {**pairs, "default": settings["translation"]["default"] or {}}.items():
         if provider.get("provider") == "files" and "origin" not in provider:
             yield f"translation.{where}: provider files needs `origin`, such as google"
         if provider.get("provider") == "marian" and "model" not in provider:
             yield f"translation.{where}: provider marian needs `model`, a folder or a name on the hub"
+        if provider["provider"] == "libre" and "url" not in provider:
+            yield f"translation.{where}: provider libre needs `url`, the address of your server"
     yield from _feature_contradictions(settings)
     for name, experiment in settings["experiments"].items():
         model = overlaid(settings, experiment.get("settings", {}))["model"]
@@ -44,6 +48,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
         if name not in (known := [*settings["tables"], *OTHER_TABLES]):
             yield f"report: no table {name!r}{meant(name, known)}"
     yield from _unknown_columns(settings)
+    yield from _row_numbers_given_twice(settings)
     yield from _unknown_experiments(settings)
 
 
@@ -107,6 +112,19 @@ def _dataset_contradictions(where: str, data: Settings) -> Iterator[str]:
         yield f"{where}: test_images and val_images are given both or neither"
 
 
+def _unknown_languages(settings: Settings) -> Iterator[str]:
+    named = {f"datasets.{name}.languages": data["languages"] for name, data in settings["datasets"].items()}
+    for name, experiment in settings["experiments"].items():
+        named[f"experiments.{name}.languages"] = experiment.get("languages", [])
+    for name, table in settings["tables"].items():
+        for column, languages in table["columns"].items():
+            named[f"tables.{name}.columns.{column}"] = languages
+    for pair in settings["translation"]["pairs"]:
+        named[f"translation.pairs.{pair}"] = pair.split("-")
+    for where, codes in named.items():
+        yield from (f"{where}: {said}" for said in map(unknown_code, codes) if said)
+
+
 def _unknown_columns(settings: Settings) -> Iterator[str]:
     known = {"multi30k", "mscoco", *settings["datasets"]}
     for name, table in settings["tables"].items():
@@ -116,6 +134,18 @@ def _unknown_columns(settings: Settings) -> Iterator[str]:
             elif "paper" not in table and column in settings["datasets"]:
                 for code in sorted(set(languages) - set(settings["datasets"][column]["languages"])):
                     yield f"tables.{name}.columns.{column}: the data set has no language {code!r}"
+
+
+def _row_numbers_given_twice(settings: Settings) -> Iterator[str]:
+    """A row is known by its number: two with the same could not be told apart in the table."""
+    for name, table in settings["tables"].items():
+        first: dict[int, int] = {}
+        for place, row in enumerate(table["rows"]):
+            if first.setdefault(row["row"], place) != place:
+                yield (
+                    f"tables.{name}.rows.{place}.row: found {row['row']}, which is the number of "
+                    f"rows.{first[row['row']]} too; give each row a number of its own"
+                )
 
 
 def _unknown_experiments(settings: Settings) -> Iterator[str]:

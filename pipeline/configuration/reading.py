@@ -4,11 +4,9 @@ Order: config/experiments.yaml and config/tables/*.yaml, then config/scales/{sca
 experiment, then what the user gives (config/config.yaml, --configfile, --config).
 """
 
-import copy
 import json
-import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +16,12 @@ from jsonschema.exceptions import ValidationError
 
 from pipeline.configuration.contradictions import contradictions, meant
 from pipeline.configuration.experiments import Settings, makeable_tables, overlaid
+from pipeline.configuration.paths import with_paths_expanded
 from pipeline.errors import InputError, raise_together
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is several times as fast
 
-# What JSON takes for a number or a truth value; `no` stays the Norwegian language.
+# What JSON takes for a number or a truth value.
 _PLAIN = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false")
 
 # What a data set need not say.
@@ -47,14 +46,14 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
         "tables": _tables(folder / "tables"),
     }
     settings = overlaid(settings, read(folder / "scales" / f"{scale}.yaml"))
-    settings = overlaid(settings, _typed(user))
+    settings = overlaid(settings, _with_norwegian(_typed(user)))
     mistakes = [_described(error) for error in Draft202012Validator(schema).iter_errors(settings)]
     raise_together(mistakes, "The configuration has mistakes:")
     named = settings["datasets"].items()
     settings["datasets"] = {name: {"stands_for": name, **DATASET_DEFAULTS, **data} for name, data in named}
     settings.setdefault("report", makeable_tables(settings))
     raise_together(contradictions(settings), "The configuration has mistakes:")
-    return _with_paths_expanded(settings)
+    return with_paths_expanded(settings)
 
 
 def _typed(value: Any) -> Any:
@@ -75,10 +74,60 @@ def _tables(folder: Path) -> Settings:
 
 
 def read(path: Path) -> Settings:
-    """One YAML file of the configuration."""
+    """One YAML file of the configuration.
+
+    Raises:
+        InputError: a key stands twice in a block; every one is listed with both lines.
+    """
     with open(path, encoding="utf-8") as file:
-        content: Settings = yaml.load(file, Loader=_LOADER)
-    return content
+        loader = _LOADER(file)
+        try:
+            node = loader.get_single_node()
+            mistakes = [f"{path}: {said}" for said in _keys_given_twice(node)]
+            content: Settings = loader.construct_document(node) if node else {}
+        finally:
+            loader.dispose()
+    raise_together(mistakes, "The configuration has mistakes:")
+    return _with_norwegian(content)
+
+
+def check_keys(paths: Iterable[str | Path]) -> None:
+    """No key of a user's files stands twice in its block: YAML would keep the last and drop the others.
+
+    Snakemake reads these files before this project does, so they are read again.
+
+    Raises:
+        InputError: every such key is listed with both lines.
+    """
+    mistakes = []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            mistakes += [f"{path}: {said}" for said in _keys_given_twice(yaml.compose(file, _LOADER))]
+    raise_together(mistakes, "The configuration has mistakes:")
+
+
+def _keys_given_twice(node: yaml.Node | None, where: str = "") -> Iterator[str]:
+    if isinstance(node, yaml.SequenceNode):
+        for place, item in enumerate(node.value):
+            yield from _keys_given_twice(item, f"{where}{place}.")
+    if not isinstance(node, yaml.MappingNode):
+        return
+    lines: dict[str, int] = {}
+    for key, value in node.value:
+        name, line = str(key.value), key.start_mark.line + 1
+        if name in lines:
+            yield f"line {line}: the key {where}{name} stands in line {lines[name]} too; keep one of them"
+        lines.setdefault(name, line)
+        yield from _keys_given_twice(value, f"{where}{name}.")
+
+
+def _with_norwegian(value: Any) -> Any:
+    """The settings with the language code `no`, which YAML reads as false: in lists, and as a key."""
+    if isinstance(value, Mapping):
+        return {"no" if key is False else key: _with_norwegian(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return ["no" if item is False else _with_norwegian(item) for item in value]
+    return value
 
 
 def _described(error: ValidationError) -> str:
@@ -91,26 +140,3 @@ def _described(error: ValidationError) -> str:
         return f"{where}: {error.message}"
     expected = error.schema.get("description", error.message) if isinstance(error.schema, Mapping) else ""
     return f"{where}: found {error.instance!r}, expected {expected}"
-
-
-def _with_paths_expanded(settings: Settings) -> Settings:
-    found = copy.deepcopy(settings)
-    blocks = {
-        "sources": (found["sources"], ["mirror", "flickr30k", "coco_cn"]),
-        "images": (found["images"], ["features", "list"]),
-        "translation": (found["translation"], ["dictionaries", "cache"]),
-    }
-    for name, own in found["images"]["sets"].items():
-        blocks[f"images.sets.{name}"] = own or {}, ["features"]
-    for name, data in found["datasets"].items():
-        blocks[f"datasets.{name}"] = data, ["captions", "split", "images", "test_images", "val_images"]
-    mistakes = []
-    for where, (block, keys) in blocks.items():
-        for key in keys:
-            value = os.path.expanduser(os.path.expandvars(block.get(key) or ""))
-            if "$" in value:
-                mistakes.append(f"{where}.{key}: {value}: the environment variable is not set")
-            if key in block:
-                block[key] = value or None
-    raise_together(mistakes, "The configuration has mistakes:")
-    return found

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `tabulate`, `compare`, `judge-claims`, `count-captions`, `vocabulary-overlap` and `parameters`."""
+    """Add `tabulate`, `publish`, `compare`, `judge-claims`, `count-captions` and other counts."""
     parser = subparsers.add_parser(
         "tabulate", help="one table of a paper, and its numbers beside the paper's"
     )
@@ -53,6 +53,11 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     _add_tables(parser)
     parser.set_defaults(run=_parameters)
 
+    parser = subparsers.add_parser("publish", help="put finished tables in the place of earlier ones")
+    parser.add_argument("--files", type=Path, nargs="+", required=True, help="finished tables")
+    parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="where each is copied to")
+    parser.set_defaults(run=_publish)
+
 
 _CAPTIONS = "a data set's name in the paper, and a caption table of what stands for it; a name may come again"
 _TOKENS = "tokenised training text, or a sentence table (.csv); a language may have several files"
@@ -80,6 +85,12 @@ def _parameters(arguments: argparse.Namespace) -> None:
     from pipeline.tables.parameters import compare_parameters
 
     compare_parameters(arguments.settings, arguments.papers, arguments.table, arguments.comparison)
+
+
+def _publish(arguments: argparse.Namespace) -> None:
+    from pipeline.tables.publish import publish
+
+    publish(arguments.files, arguments.outputs)
 
 
 def _count_captions(arguments: argparse.Namespace) -> None:

@@ -107,6 +107,16 @@ class Cache:
                 f"SELECT {', '.join(COLUMNS)} FROM translations ORDER BY {', '.join(KEY)}"
             )
 
+    def find(self, part: str) -> list[tuple[str, ...]]:
+        """Rows whose caption or answer holds some text, ordered by their key."""
+        return [row for row in self.rows() if part in row[5] or part in row[6]]
+
+    def remove(self, rows: Iterable[tuple[str, ...]]) -> None:
+        """Remove rows, all or none; their captions will be asked for anew."""
+        command = f"DELETE FROM translations WHERE {' AND '.join(f'{column} = ?' for column in KEY)}"
+        with self._lock, self._transaction():
+            self._connection.executemany(command, [row[: len(KEY)] for row in rows])
+
     def count(self) -> int:
         """How many answers there are."""
         return int(self._value("SELECT COUNT(*) FROM translations"))

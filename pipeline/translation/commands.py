@@ -67,8 +67,15 @@ def _add_provider_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_exchange(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = subparsers.add_parser("translations", help="export and import the cache of translations")
+    parser = subparsers.add_parser(
+        "translations", help="find and remove, export and import answers of the cache"
+    )
     actions = parser.add_subparsers(required=True, metavar="ACTION")
+    parser = actions.add_parser("find", help="list answers, and remove them if wanted")
+    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--text", required=True, help="what the caption or its answer holds")
+    parser.add_argument("--remove", action="store_true", help="so that the captions are asked for anew")
+    parser.set_defaults(run=_find)
     parser = actions.add_parser("export", help="write all answers as one compressed file")
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True, help="such as translations.csv.gz")
@@ -187,6 +194,20 @@ def _training_words(path: Path | None, language: str) -> Counter[str]:
     table = read_sentences(path)
     training = table[(table["split"] == "train") & (table["language"] == language)]
     return Counter(word for tokens in training["tokens"] for word in tokens.split())
+
+
+def _find(arguments: argparse.Namespace) -> None:
+    from pipeline.files import existing
+    from pipeline.translation.cache import Cache
+
+    existing(arguments.cache, "the cache of translations", "Give another file (translation.cache).")
+    cache = Cache(arguments.cache)
+    rows = cache.find(arguments.text)
+    for provider, version, source, target, _, text, answer, *_ in rows:
+        print(f"{' '.join([provider, version]).strip()} {source}-{target}: {text!r} -> {answer!r}")
+    if arguments.remove:
+        cache.remove(rows)
+    print(f"{len(rows)} answers {'removed' if arguments.remove else 'found'}")
 
 
 def _export(arguments: argparse.Namespace) -> None:

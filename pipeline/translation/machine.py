@@ -82,6 +82,8 @@ def _check(provider: str, settings: Mapping[str, Any], limits: Mapping[str, Any]
     mistakes += _unknown("limits", limits, [field.name for field in dataclasses.fields(Limits)])
     if provider == "marian" and not settings.get("model"):
         mistakes.append("`model` is missing: a folder or a name, such as Helsinki-NLP/opus-mt-en-de")
+    if provider == "libre" and not settings.get("url"):
+        mistakes.append("`url` is missing: the address of your server, such as http://localhost:5000")
     raise_together(mistakes, f"provider {provider}: it cannot start:")
 
 

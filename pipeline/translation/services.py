@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urljoin, urlsplit
 
 import deep_translator
 import requests
@@ -57,7 +57,10 @@ SERVICES = {
     ),
 }  # fmt: skip
 
+_HTTPS = {"mymemory": "https://api.mymemory.translated.net/get"}  # deep-translator asks it over http
+_LONGEST_RETRY = 86_400.0  # seconds; services count quotas by the day, and a longer Retry-After is a mistake
 _WAIT = {408, 425, 429}  # and 5xx
+_NOTICES = ("MYMEMORY WARNING",)  # come with status 200
 _TOO_LONG = {400, 413, 414, 431}  # 400 is Google's answer to a URL that is too long
 
 
@@ -87,7 +90,9 @@ class Asker:
     def __init__(self, service: str, source: str, target: str, url: str, timeout: float):
         self.service = SERVICES[service]
         # To these deep-translator adds the name of a page.
-        self.url = f"{url.rstrip('/')}/" if url and service in ("deepl", "libre") else url
+        self.url = (
+            f"{url.rstrip('/')}/" if url and service in ("deepl", "libre") else url or _HTTPS.get(service, "")
+        )
         self._name = service
         self._languages = [self.service.codes.get(language, language) for language in (source, target)]
         self._threads = threading.local()
@@ -96,7 +101,7 @@ class Asker:
         self._class = getattr(deep_translator, self.service.translator)
         # urllib3 logs URLs, and keys stand in some.
         logging.getLogger("urllib3").setLevel(logging.CRITICAL)
-        setattr(sys.modules[self._class.__module__], "requests", _Session(timeout))  # noqa: B010
+        setattr(sys.modules[self._class.__module__], "requests", _Session(timeout, bool(self.service.keys)))  # noqa: B010
         self._translator()
 
     def __call__(self, text: str) -> str:
@@ -115,8 +120,13 @@ class Asker:
             raise
         except Exception as error:  # deep-translator's own exceptions have no common base
             raise Stopped(f"{self._hidden(error)}.") from None
-        # deep-translator's Google returns None for a text without letters that came back as it was.
-        return text if answer is None else answer
+        if answer is None and self._name == "google":  # deep-translator's, of a text that came back as it was
+            return text
+        if not isinstance(answer, str):
+            raise Refused("an answer without a translation")
+        if answer.upper().startswith(_NOTICES):
+            raise Stopped(f"The service answered with a notice in the place of a translation: {answer}")
+        return answer
 
     def _translator(self) -> Any:
         """This thread's translator: deep-translator's keep the text of a request in themselves."""
@@ -149,9 +159,22 @@ class _Session(requests.Session):
 
     exceptions = requests.exceptions
 
-    def __init__(self, timeout: float):
+    def __init__(self, timeout: float, keyed: bool):
         super().__init__()
-        self.timeout = timeout
+        self.timeout, self.keyed = timeout, keyed
+
+    def get_redirect_target(self, resp: requests.Response) -> str | None:
+        """Where a response redirects to; a request with a key follows to no other host, nor to plain http."""
+        target = super().get_redirect_target(resp)
+        if target is None or not self.keyed:
+            return target
+        here, there = urlsplit(resp.url), urlsplit(urljoin(resp.url, target))
+        if here.hostname != there.hostname or (here.scheme, there.scheme) == ("https", "http"):
+            raise Stopped(
+                f"{here.hostname} redirects to {there.scheme}://{there.hostname}, and the key is not sent "
+                "there. If that is the service's new address, set `url` of the provider to it."
+            )
+        return target
 
     def request(self, method: Any, url: Any, *arguments: Any, **options: Any) -> requests.Response:
         options.setdefault("timeout", self.timeout)
@@ -160,7 +183,7 @@ class _Session(requests.Session):
         except requests.RequestException as error:
             # Without the error's text: it holds the URL, and that may hold a key.
             raise Unavailable(type(error).__name__) from None
-        status = response.status_code
+        status = _status(response)
         if status in _WAIT or status >= 500:
             raise Unavailable(f"status {status}", _seconds(response.headers.get("Retry-After", "")))
         if status in _TOO_LONG:
@@ -170,11 +193,21 @@ class _Session(requests.Session):
         return response
 
 
-def _seconds(header: str) -> float:
-    """Retry-After in seconds, which may also be a date; 0 where it says nothing."""
-    if header.isdecimal():
-        return float(header)
+def _status(response: requests.Response) -> int:
+    """The status of a response; MyMemory sends 200 and says another one inside."""
     try:
-        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
+        said = int(response.json()["responseStatus"])
+    except (ValueError, KeyError, TypeError):
+        return response.status_code
+    return max(said, response.status_code)
+
+
+def _seconds(header: str) -> float:
+    """Retry-After in seconds, a day at most, which may also be a date; 0 where it says nothing."""
+    if header.isdecimal():
+        return min(float(header), _LONGEST_RETRY)
+    try:
+        asked = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
+        return min(max(0.0, asked), _LONGEST_RETRY)
     except (TypeError, ValueError):
         return 0.0

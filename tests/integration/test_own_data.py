@@ -57,6 +57,34 @@ def test_own_data_train_evaluate_and_tabulate(project: Project) -> None:
     assert split["split"].value_counts().to_dict() == {"test": 6, "train": 48, "val": 6}
 
 
+def test_a_mistyped_path_is_an_error_though_older_work_is_there(project: Project) -> None:
+    target = "work/demo/shapes/tokens/sw.csv"
+    project.make(target)
+    before = (project.folder / "small.yaml").read_text()
+    project.edit("small.yaml", "mine/captions.csv", "mine/capt1ons.csv")
+    project.edit("small.yaml", "mine/images", "mine/pictures")
+    try:
+        done = project.snakemake("-n", target)
+    finally:
+        (project.folder / "small.yaml").write_text(before)
+    assert done.returncode == 1
+    assert "datasets.shapes.captions: mine/capt1ons.csv: not there" in done.stdout
+    assert "datasets.shapes.images: mine/pictures: not there" in done.stdout
+    assert "Nothing to be done" not in done.stdout
+    assert "Traceback" not in done.stdout
+    assert project.would_run(target) == {}
+
+
+def test_vectors_that_nobody_published_are_an_error_though_older_ones_are_there(project: Project) -> None:
+    target = "work/demo/shapes/words/human/sw.h5"
+    project.make(target)
+    done = project.snakemake("-n", target, "--config", "words={vectors: file}")
+    assert done.returncode == 1
+    assert "workflow/sources.csv has no published vectors" in done.stdout
+    assert "Nothing to be done" not in done.stdout
+    assert "Traceback" not in done.stdout
+
+
 def test_the_caption_file_is_named_with_all_its_mistakes(project: Project) -> None:
     path = project.folder / "mine" / "captions.csv"
     before = path.read_bytes()

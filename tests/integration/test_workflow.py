@@ -55,12 +55,13 @@ def test_an_edit_of_the_loss_reruns_training_and_what_follows(project: Project) 
         "train": 14,
         "evaluate": 14,
         "tabulate": 1,
+        "publish": 1,
     }
 
 
 def test_an_edit_of_the_recall_code_reruns_evaluation_alone(project: Project) -> None:
     project.edit("pipeline/retrieval/ranks.py", "similarity > right", "similarity >= right")
-    assert project.would_run("results/table2.csv") == {"evaluate": 14, "tabulate": 1}
+    assert project.would_run("results/table2.csv") == {"evaluate": 14, "tabulate": 1, "publish": 1}
 
 
 def test_an_edit_of_a_comment_or_docstring_reruns_nothing(project: Project) -> None:
@@ -72,22 +73,29 @@ def test_an_edit_of_a_comment_or_docstring_reruns_nothing(project: Project) -> N
 
 def test_a_changed_learning_rate_reruns_the_experiments_that_use_it(project: Project) -> None:
     project.configure(**DEMO, experiments={"mule-nc": {"settings": {"training": {"learning_rate": 0.0005}}}})
-    assert project.would_run("results/table2.csv") == {"train": 1, "evaluate": 1, "tabulate": 1}
+    assert project.would_run("results/table2.csv") == {"train": 1, "evaluate": 1, "tabulate": 1, "publish": 1}
     project.configure(**DEMO, pretraining={"epochs": 1, "learning_rate": 0.0005})
     jobs = project.would_run("results/table2.csv")
-    assert jobs == {"pretrain": 2, "train": 2, "evaluate": 2, "tabulate": 1}
+    assert jobs == {"pretrain": 2, "train": 2, "evaluate": 2, "tabulate": 1, "publish": 1}
 
 
 def test_a_second_seed_trains_only_what_is_new(project: Project) -> None:
     project.configure(**DEMO, seeds=[0, 1])
     jobs = project.would_run("results/table2.csv")
-    assert jobs == {"pretrain": 2, "train": 14, "evaluate": 14, "tabulate": 1}
+    assert jobs == {"pretrain": 2, "train": 14, "evaluate": 14, "tabulate": 1, "publish": 1}
 
 
 def test_another_seed_of_bert_reruns_its_rows_alone(project: Project) -> None:
     project.configure(**DEMO, bert={"pretraining": {"seed": 1}})
     jobs = project.would_run("results/table2.csv")
-    assert jobs == {"pretrain_bert": 1, "sentence_vectors": 4, "train": 2, "evaluate": 2, "tabulate": 1}
+    assert jobs == {
+        "pretrain_bert": 1,
+        "sentence_vectors": 4,
+        "train": 2,
+        "evaluate": 2,
+        "tabulate": 1,
+        "publish": 1,
+    }
 
 
 def test_table_11_trains_only_what_table_2_has_not(made: Project) -> None:

@@ -84,6 +84,35 @@ def test_all_mistakes_are_told_with_their_lines(tmp_path: Path) -> None:
         assert part in str(caught.value).split("\n  - ")
 
 
+def test_what_would_change_captions_without_a_word_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "own.csv",
+        "image,language,caption\n"
+        "a.jpg,en,A \0dog.\n"
+        'b.jpg,en,"A cat.\n'  # not closed before line 5
+        "c.jpg,en,A bird.\n"
+        'd.jpg,en,"\n'
+        "e.jpg,jp,A fish.\n"
+        'f.jpg,en,A 12" plate.\n',
+    )
+    with pytest.raises(InputError) as caught:
+        read_own(path)
+    first, quote, code = str(caught.value).split("\n  - ")[1:]
+    assert first == "a NUL byte; the file may be UTF-16 or damaged, save it as CSV in UTF-8: line 2"
+    assert quote.startswith("a quotation mark that is not closed") and quote.endswith(": line 3")
+    assert code == "language 'jp' is no language of ISO 639-1, did you mean 'ja'?: line 6"
+
+
+def test_captions_over_several_lines_are_counted_in_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = 'a,en,"A dog,\nrunning"\nb,en,"A cat\r\n"\nc,en,"A\n\n12"" plate"\nd,en,A bird\n'
+    with caplog.at_level("WARNING"):
+        table, _ = read_own(write(tmp_path / "own.csv", f"image,language,caption\n{rows}"))
+    assert "2 captions go over several lines" in caplog.text
+    assert table["caption"].tolist() == ["A dog, running", "A cat", 'A 12" plate', "A bird"]
+
+
 def test_many_lines_of_one_mistake_are_counted(tmp_path: Path) -> None:
     lines = ["image,language,caption", *["a,en,"] * 14]
     with pytest.raises(InputError, match=r"caption is empty: lines 2, 3, .*, 11 and 4 more"):

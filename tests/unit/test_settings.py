@@ -138,6 +138,64 @@ def test_contradictions_between_keys() -> None:
     assert "translated queries need a model of one language" in message
 
 
+def test_a_row_number_that_is_given_twice_names_both_rows() -> None:
+    rows = [{"row": row, "method": "m", "experiment": "embn"} for row in (1, 2, 1, 3, 2)]
+    with pytest.raises(InputError) as caught:
+        load(tables={"mine": {"columns": {"multi30k": ["en"]}, "rows": rows}})
+    assert "tables.mine.rows.2.row: found 1, which is the number of rows.0 too" in str(caught.value)
+    assert "tables.mine.rows.4.row: found 2, which is the number of rows.1 too" in str(caught.value)
+    assert str(caught.value).count("\n") == 2
+
+
+def test_codes_that_are_no_languages_are_told_with_the_one_that_is_meant() -> None:
+    with pytest.raises(InputError) as caught:
+        load(
+            datasets={"mscoco": {"languages": ["en", "cn", "jp"], "groups": []}},
+            experiments={"mule-nc": {"languages": ["cz"]}},
+            tables={"mine": {"columns": {"multi30k": ["xx"]}, "rows": [
+                {"row": 1, "method": "m", "experiment": "embn"},
+            ]}},
+            translation={"pairs": {"en-ua": {"provider": "google"}}},
+        )  # fmt: skip
+    told = str(caught.value)
+    assert "datasets.mscoco.languages: 'cn' is no language of ISO 639-1, did you mean 'zh'?" in told
+    assert "datasets.mscoco.languages: 'jp' is no language of ISO 639-1, did you mean 'ja'?" in told
+    assert "experiments.mule-nc.languages: 'cz' is no language of ISO 639-1, did you mean 'cs'?" in told
+    assert "tables.mine.columns.multi30k: 'xx' is no language of ISO 639-1" in told
+    assert "translation.pairs.en-ua: 'ua' is no language of ISO 639-1, did you mean 'uk'?" in told
+
+
+def test_norwegian_is_a_language_though_yaml_reads_its_code_as_false(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("training: {repeat_captions: no}\nown_origins: {no: google}\ncolumns: {mine: [en, no]}\n")
+    found = configuration.read(path)
+    assert found["training"] == {"repeat_captions": False}
+    assert found["own_origins"] == {"no": "google"}
+    assert found["columns"] == {"mine": ["en", "no"]}
+    mine = {"source": "own", "captions": "c.csv", "images": "i", "languages": ["en", False]}
+    settings = load(datasets={"mine": {**mine, "own_origins": {False: "google"}, "groups": [["en", False]]}})
+    assert settings["datasets"]["mine"]["languages"] == ["en", "no"]
+    assert settings["datasets"]["mine"]["own_origins"] == {"no": "google"}
+    assert settings["datasets"]["mine"]["groups"] == [["en", "no"]]
+    assert settings["training"]["repeat_captions"] is False
+
+
+def test_a_key_that_stands_twice_is_named_with_both_lines(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "seeds: [0]\ntraining:\n  epochs: 2\n  decay: 1.0\n  epochs: 3\n"
+        "tables: {mine: {rows: [{row: 1, row: 2}]}}\nseeds: [1]\n"
+    )
+    for reading in (configuration.read, lambda path: configuration.check_keys([path])):
+        with pytest.raises(InputError) as caught:
+            reading(path)
+        assert str(caught.value).split("\n  - ")[1:] == [
+            f"{path}: line 5: the key training.epochs stands in line 3 too; keep one of them",
+            f"{path}: line 6: the key tables.mine.rows.0.row stands in line 6 too; keep one of them",
+            f"{path}: line 7: the key seeds stands in line 1 too; keep one of them",
+        ]
+
+
 def test_splits_that_cannot_be_are_told() -> None:
     own = {"source": "own", "captions": "mine/{language}.csv", "images": "mine", "languages": ["en"]}
     with pytest.raises(InputError) as caught:

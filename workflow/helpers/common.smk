@@ -14,8 +14,20 @@ from pipeline import code, configuration
 from pipeline.errors import InputError
 from pipeline.tables.cells import cells
 
+CONFIG = Path(workflow.basedir, "config")
+
 try:
-    SETTINGS = configuration.load(config, Path(workflow.basedir, "config"))
+    configuration.check_keys(workflow.configfiles)
+    SETTINGS = configuration.load(config, CONFIG)
+    # Not again in every job of a cluster, nor where all files lie in a bucket (profiles/kubernetes).
+    if (
+        workflow.is_main_process
+        and not workflow.storage_settings.default_storage_provider
+    ):
+        configuration.check_paths(
+            SETTINGS,
+            configuration.read(CONFIG / "scales" / f"{SETTINGS['scale']}.yaml"),
+        )
 except InputError as error:
     sys.exit(f"error: {error}")
 
@@ -38,6 +50,14 @@ wildcard_constraints:
     captions="human|human[+]mt|mt",
     experiment="[a-z0-9+-]+",
     queries="own|translated",
+
+
+def refuse(message):
+    """End Snakemake with a message about the configuration.
+
+    A WorkflowError would be lost where an older result exists: Snakemake would take that for the one asked for.
+    """
+    sys.exit(f"error: {message}")
 
 
 def datasets_from(*sources):

@@ -75,7 +75,7 @@ def figure_model(wildcards):
     """The model whose examples a figure shows, as the wildcards of its training."""
     dataset = STAND_INS.get(FIGURES[wildcards.number])
     if dataset is None:
-        raise WorkflowError(
+        refuse(
             f"results/figure{wildcards.number}.html: no data set of the configuration stands for "
             f"{FIGURES[wildcards.number]}."
         )

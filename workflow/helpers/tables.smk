@@ -1,5 +1,8 @@
 # What a table is made of.
 
+# Where tables are made; `publish` puts them into results/.
+FINISHED = f"work/results/{SCALE}"
+
 
 def table_settings(wildcards):
     """What a table depends on."""
@@ -53,7 +56,7 @@ def evaluations(wildcards):
         why = lacking or [
             "no data set of the configuration has its languages and experiments"
         ]
-        raise WorkflowError(f"results/{wildcards.table}.csv: {'; '.join(why)}.")
+        refuse(f"results/{wildcards.table}.csv: {'; '.join(why)}.")
     return found
 
 
@@ -73,7 +76,7 @@ def overlapping_text(wildcards):
     """Text whose vocabularies *Lessons* compares: published tokens, or those of the demo's captions."""
     dataset = STAND_INS.get("multi30k")
     if dataset is None:
-        raise WorkflowError(
+        refuse(
             "results/lessons/table1.csv: no data set of the configuration stands for multi30k."
         )
     if DATASETS[dataset]["source"] == "demo":

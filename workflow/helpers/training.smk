@@ -22,7 +22,7 @@ def features_of(wildcards):
     """The feature store that an experiment is trained and evaluated with."""
     name = experiment(wildcards).get("features")
     if name not in configuration.feature_sets(SETTINGS):
-        raise WorkflowError(
+        refuse(
             f"experiment {wildcards.experiment} cannot be trained: {configuration.left_out(SETTINGS)[wildcards.experiment]}"
         )
     suffix = f"-{name}" if name else ""

@@ -12,7 +12,7 @@ def demand_providers(needed):
     if configuration.missing_providers(SETTINGS, needed):
         every = [*needed, *translations_of(asked_tables())]
         missing = configuration.missing_providers(SETTINGS, every)
-        raise WorkflowError("\n".join([missing, *what_to_ask_for()]))
+        refuse("\n".join([missing, *what_to_ask_for()]))
 
 
 def translation_tables(dataset, pairs):
@@ -38,16 +38,21 @@ def dictionary(wildcards):
     """The bilingual dictionary of a pair, which has English on one side."""
     if "en" not in (wildcards.source, wildcards.target):
         pair = f"{wildcards.source}-{wildcards.target}"
-        raise WorkflowError(
+        refuse(
             f"translation: {pair}: the bilingual dictionaries have English on one side. "
             f"Choose another provider for this pair: translation.pairs.{pair}"
         )
     (other,) = {wildcards.source, wildcards.target} - {"en"}
     if SETTINGS["translation"]["dictionaries"]:
-        return os.path.join(SETTINGS["translation"]["dictionaries"], f"en-{other}.txt")
+        path = os.path.join(SETTINGS["translation"]["dictionaries"], f"en-{other}.txt")
+        if not os.path.exists(path) and not path.startswith("work/"):
+            refuse(
+                f"translation.dictionaries: {path}: not there; add it, or choose another provider"
+            )
+        return path
     if SCALE == "demo":
         if not Path(DEMO_GRAMMAR.format(language=other)).exists():
-            raise WorkflowError(
+            refuse(
                 f"translation: the demo has no dictionary of English and {other!r}. Set translation.dictionaries "
                 f"to a folder with en-{other}.txt, or choose another provider for its pairs: translation.pairs"
             )

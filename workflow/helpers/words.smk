@@ -34,7 +34,7 @@ def muse_vectors(wildcards):
 def published_vectors(name, otherwise):
     """A file of published vectors as an input list, if there is one."""
     if name not in SOURCES:
-        raise WorkflowError(
+        refuse(
             f"workflow/sources.csv has no published vectors {name}. Add them to it, or {otherwise}."
         )
     return [f"work/sources/{name}"]

@@ -1,17 +1,13 @@
+# A table is made in work/results and then takes the place of an earlier one: Snakemake deletes the outputs of a job
+# before it runs and when it fails, and a finished table must outlast both.
 rule tabulate:
     input:
         evaluations=evaluations,
         ranks=lambda wildcards: ranks_beside(evaluations(wildcards)),
         papers="pipeline/tables/papers.csv",
     output:
-        table=report(
-            "results/{table}.csv", caption="../captions/table.rst", category="Tables"
-        ),
-        comparison=report(
-            "results/comparison/{table}.csv",
-            caption="../captions/comparison.rst",
-            category="Beside the paper",
-        ),
+        table=f"{FINISHED}/{{table}}.csv",
+        comparison=f"{FINISHED}/comparison/{{table}}.csv",
     log:
         "work/logs/tables/{table}.log",
     wildcard_constraints:
@@ -23,10 +19,43 @@ rule tabulate:
         settings=lambda wildcards: as_json(table_settings(wildcards)),
         code=code.digest("tabulate"),
     message:
-        "Writing {output.table}"
+        "Tabulating {wildcards.table}"
     shell:
         "python -m pipeline tabulate --settings {params.settings:q} --evaluations {input.evaluations:q} "
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
+
+
+# It names what the table is made of too: after a failed `tabulate` Snakemake would otherwise find nothing to be done, for it
+# has recorded the new inputs and settings with the outputs that it deleted.
+rule publish:
+    input:
+        table=f"{FINISHED}/{{table}}.csv",
+        comparison=f"{FINISHED}/comparison/{{table}}.csv",
+        made_of=evaluations,
+        papers="pipeline/tables/papers.csv",
+    output:
+        table=report(
+            "results/{table}.csv", caption="../captions/table.rst", category="Tables"
+        ),
+        comparison=report(
+            "results/comparison/{table}.csv",
+            caption="../captions/comparison.rst",
+            category="Beside the paper",
+        ),
+    log:
+        "work/logs/tables/{table}-publish.log",
+    wildcard_constraints:
+        table="|".join(TABLES),
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    params:
+        settings=lambda wildcards: as_json(table_settings(wildcards)),
+        code=code.digest("tabulate"),
+    message:
+        "Writing {output.table}"
+    shell:
+        "python -m pipeline publish --files {input.table:q} {input.comparison:q} --outputs {output:q} > {log:q} 2>&1"
 
 
 rule count_captions:

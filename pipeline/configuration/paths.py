@@ -1,0 +1,157 @@
+"""Paths of a configuration: variables in them filled in, and each one there before anything runs."""
+
+import copy
+import difflib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline.configuration.experiments import Settings
+from pipeline.errors import raise_together
+
+FILE, FOLDER, EITHER = "a file", "a folder", "a folder or an archive"
+
+# What each key that holds a path must name, by block; those of images are of every feature set too.
+_KINDS = {
+    "sources": {"mirror": FOLDER, "flickr30k": EITHER, "coco_cn": EITHER},
+    "images": {"features": FILE, "list": FILE, "weights": FILE},
+    "translation": {"dictionaries": FOLDER},
+    "bert": {"model": FOLDER},
+    "datasets": {
+        "captions": FILE,
+        "split": FILE,
+        "images": EITHER,
+        "test_images": FILE,
+        "val_images": FILE,
+    },
+}
+_WRITTEN = {"translation": ["cache"]}  # paths that the workflow writes
+
+# Values of these keys that are names, not paths.
+_NAMES = {
+    "split": ("multi30k", "flickr8k"),
+    "images": ("flickr8k", "flickr30k", "mscoco"),
+    "weights": ("timm",),
+    "model": ("pretrain",),
+}
+
+# Where rules put what they download or make, so that it may come later.
+_MADE = ("work/sources", "work/photographs", "work/{scale}")
+
+
+def with_paths_expanded(settings: Settings) -> Settings:
+    """The settings with environment variables and ~ in paths filled in; an empty path becomes None.
+
+    Raises:
+        InputError: variables are not set; every one is listed.
+    """
+    found = copy.deepcopy(settings)
+    mistakes = []
+    for where, block, kinds in _blocks(found):
+        for key in [*kinds, *_WRITTEN.get(where, [])]:
+            value = os.path.expanduser(os.path.expandvars(block.get(key) or ""))
+            if "$" in value:
+                mistakes.append(f"{where}.{key}: {value}: the environment variable is not set")
+            if key in block:
+                block[key] = value or None
+    raise_together(mistakes, "The configuration has mistakes:")
+    return found
+
+
+def check_paths(settings: Settings, scale: Settings) -> None:
+    """Every path that a user configured is there, whether the target needs it or not.
+
+    Snakemake itself takes a missing input for no reason to complain where an older result made of it exists.
+
+    Args:
+        settings: as `load` gives them; paths in them start from the working directory.
+        scale: the file of config/scales. What must be asked for may be missing where that says it lies.
+
+    Raises:
+        InputError: paths are missing or name something else; every one is listed with its key.
+    """
+    mistakes = []
+    made = [name.format(scale=settings["scale"]) for name in _MADE]
+    for where, path, kind in _configured(settings, scale["sources"]):
+        if not os.path.exists(path) and not any(_inside(path, name) for name in made):
+            mistakes.append(f"{where}: {path}: not there, expected {kind}{_resembling(path)}")
+        elif kind == FILE and os.path.isdir(path):
+            mistakes.append(f"{where}: {path}: a folder, expected {kind}")
+        elif kind == FOLDER and os.path.isfile(path):
+            mistakes.append(f"{where}: {path}: a file, expected {kind}")
+    heading = f"The configuration has paths to correct, or to put there (they start from {os.getcwd()}):"
+    raise_together(mistakes, heading)
+
+
+def _blocks(settings: Settings) -> Iterator[tuple[str, Settings, dict[str, str]]]:
+    """Every block with paths, where it stands, and what its keys must name."""
+    for where in ("sources", "images", "translation", "bert"):
+        yield where, settings[where], _KINDS[where]
+    for name, own in settings["images"]["sets"].items():
+        kinds = {key: kind for key, kind in _KINDS["images"].items() if key != "list"}
+        yield f"images.sets.{name}", own or {}, kinds
+    for name, data in settings["datasets"].items():
+        yield f"datasets.{name}", data, _KINDS["datasets"]
+
+
+def _configured(settings: Settings, usual: Settings) -> Iterator[tuple[str, str, str]]:
+    """Key, path and what it must name, of every path that must be there."""
+    for where, block, kinds in _blocks(settings):
+        for key, kind in kinds.items():
+            value = block.get(key)
+            on_request = where == "sources" and value == usual[key]
+            if value is None or on_request or value in _NAMES.get(key, ()) or _elsewhere(key, value):
+                continue
+            for path in _of_languages(value, block) if key == "captions" else [value]:
+                yield f"{where}.{key}", path, kind
+    for where, model in _marian_models(settings["translation"]):
+        if not _elsewhere("model", model):
+            yield where, model, FOLDER
+
+
+def _marian_models(translation: Settings) -> Iterator[tuple[str, str]]:
+    """Key and value of each provider's model; of `default` only one that is the same for all pairs."""
+    for pair, provider in translation["pairs"].items():
+        source, target = pair.split("-")
+        if "model" in provider:
+            model = provider["model"].replace("{source}", source).replace("{target}", target)
+            yield f"translation.pairs.{pair}.model", model
+    model = (translation["default"] or {}).get("model", "")
+    if model and "{" not in model:
+        yield "translation.default.model", model
+
+
+def _elsewhere(key: str, value: str) -> bool:
+    """Whether a value names what lies on a server, in a package or on the Hugging Face hub."""
+    if key == "mirror":
+        return value.startswith(("http://", "https://"))
+    if key == "weights":
+        return value.startswith("package:")
+    return key == "model" and not _is_path(value)
+
+
+def _is_path(model: str) -> bool:
+    """Whether a model is meant as a folder: on the hub names are NAME or OWNER/NAME."""
+    first, *more = model.split("/")
+    return first in ("", ".", "..") or len(more) > 1 or (bool(more) and os.path.isdir(first))
+
+
+def _of_languages(captions: str, data: Settings) -> list[str]:
+    """The file of captions, or one of each language where its name says so."""
+    if "{language}" not in captions:
+        return [captions]
+    return [captions.replace("{language}", language) for language in data["languages"]]
+
+
+def _inside(path: str, folder: str) -> bool:
+    return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder))
+
+
+def _resembling(path: str) -> str:
+    """The name beside a path that it resembles, as a question; empty where there is none."""
+    folder, name = os.path.split(path)
+    try:
+        close = difflib.get_close_matches(name, os.listdir(folder or "."), 1)
+    except OSError:
+        return ""
+    return f"; did you mean {os.path.join(folder, close[0])}?" if close else ""

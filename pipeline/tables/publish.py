@@ -1,0 +1,25 @@
+"""Finished tables put in the place of earlier ones."""
+
+import shutil
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from pipeline.errors import InputError
+from pipeline.files import existing, written_beside
+
+
+def publish(files: Sequence[Path], outputs: Sequence[Path]) -> None:
+    """Copy each file to its output; no output is replaced before every file has been copied.
+
+    Raises:
+        InputError: a file is missing, or there are not as many outputs as files.
+    """
+    if len(files) != len(outputs):
+        raise InputError(
+            f"publish: found {len(files)} --files and {len(outputs)} --outputs, expected as many"
+        )
+    with ExitStack() as stack:
+        for path, output in zip(files, outputs, strict=True):
+            existing(path, "the finished table", "Make it again: run the same snakemake command.")
+            shutil.copyfile(path, stack.enter_context(written_beside(output)))

@@ -1,0 +1,79 @@
+"""A finished table is replaced by a whole new one alone, whatever fails."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from evaluated import Key, write_evaluations
+from project import Project, copied
+
+pytestmark = pytest.mark.integration
+
+FOLDER = "work/demo/multi30k/experiments/mule-full/seed0"
+ROWS = [{"row": 1, "method": "MULE full", "experiment": "mule-full"}]
+TABLE: dict[str, Any] = {"columns": {"multi30k": ["en", "de"]}, "rows": ROWS}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project whose table is finished; its evaluation is written by hand."""
+    project = copied(tmp_path)
+    project.configure(scale="demo", tables={"mine": TABLE})
+    evaluate(project, {"en": 40.0, "de": 30.0})
+    assert tabulate(project)[0] == 0
+    return project
+
+
+def evaluate(project: Project, recalls: dict[str, float]) -> None:
+    test: dict[Key, dict[str, float]] = {("multi30k", "mule-full", "own", 0): recalls}
+    folder = project.folder / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    (written,) = write_evaluations(folder, test)
+    content = {**json.loads(written.read_text()), "ranks": "test-own-ranks.csv.gz"}
+    shutil.move(folder / "0-ranks.csv.gz", folder / "test-own-ranks.csv.gz")
+    (folder / "test-own.json").write_text(json.dumps(content))
+    written.unlink()
+
+
+def tabulate(project: Project, *arguments: str) -> tuple[int, str]:
+    """Make the table of the evaluation that is there, and train nothing."""
+    allowed = ["--allowed-rules", "tabulate", "publish"]
+    done = project.snakemake("--cores", "1", "results/mine.csv", *arguments, *allowed)
+    return done.returncode, done.stdout
+
+
+def published(project: Project) -> dict[str, bytes]:
+    return {
+        name: (project.folder / "results" / name).read_bytes() for name in ("mine.csv", "comparison/mine.csv")
+    }
+
+
+def test_a_table_outlasts_evaluations_that_fail_and_is_replaced_by_the_next_whole_one(
+    project: Project,
+) -> None:
+    before = published(project)
+    evaluate(project, {"en": 50.0})  # German is missing
+    for _ in range(2):
+        status, said = tabulate(project)
+        assert status == 1
+        assert "evaluations are missing" in said and "multi30k mule-full 0 own" in said
+        assert published(project) == before
+    evaluate(project, {"en": 50.0, "de": 35.0})
+    assert tabulate(project)[0] == 0
+    after = published(project)
+    assert b"50.0" in after["mine.csv"] and b"50.0" not in before["mine.csv"]
+    assert tabulate(project)[1].count("Nothing to be done") == 1
+
+
+def test_a_table_outlasts_a_definition_that_cannot_be_and_a_broken_stage(project: Project) -> None:
+    before = published(project)
+    project.configure(scale="demo", tables={"mine": {**TABLE, "rows": [*ROWS, *ROWS]}})
+    status, said = tabulate(project)
+    assert status == 1
+    assert "tables.mine.rows.1.row: found 1, which is the number of rows.0 too" in said
+    project.configure(scale="demo", tables={"mine": TABLE})
+    project.edit("pipeline/tables/tabulate.py", "numbers = _compared(", "numbers = _compared(1 / 0, ")
+    assert tabulate(project)[0] == 1
+    assert published(project) == before

@@ -1,0 +1,166 @@
+"""Every path of a configuration is there before anything runs, or is named with its key."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import configuration
+from pipeline.errors import InputError
+
+CONFIG = Path(__file__).parents[2] / "config"
+
+# A configuration with a path at every key that takes one.
+EVERYWHERE: dict[str, Any] = {
+    "datasets": {
+        "mine": {
+            "source": "own",
+            "captions": "mine/{language}.csv",
+            "split": "mine/split.csv",
+            "images": "mine/images",
+            "languages": ["en", "sw"],
+        },
+        "mscoco": {"test_images": "mine/test.txt", "val_images": "mine/val.txt"},
+    },
+    "sources": {"mirror": "mine/mirror", "flickr30k": "mine/flickr30k.zip", "coco_cn": "mine/coco-cn"},
+    "images": {
+        "features": "mine/main.h5",
+        "list": "mine/list.txt",
+        "weights": "mine/weights.pth",
+        "sets": {"vgg": {"features": "mine/vgg.h5"}, "resnet50": {"weights": "./resnet50.pth"}},
+    },
+    "translation": {
+        "dictionaries": "mine/dictionaries",
+        "pairs": {"en-sw": {"provider": "marian", "model": "./opus-{source}-{target}"}},
+    },
+    "bert": {"model": "mine/models/bert"},
+}
+KEYS = [
+    "datasets.mine.captions: mine/en.csv",
+    "datasets.mine.captions: mine/sw.csv",
+    "datasets.mine.split: mine/split.csv",
+    "datasets.mine.images: mine/images",
+    "datasets.mscoco.test_images: mine/test.txt",
+    "datasets.mscoco.val_images: mine/val.txt",
+    "sources.mirror: mine/mirror",
+    "sources.flickr30k: mine/flickr30k.zip",
+    "sources.coco_cn: mine/coco-cn",
+    "images.features: mine/main.h5",
+    "images.list: mine/list.txt",
+    "images.weights: mine/weights.pth",
+    "images.sets.vgg.features: mine/vgg.h5",
+    "images.sets.resnet50.weights: ./resnet50.pth",
+    "translation.dictionaries: mine/dictionaries",
+    "translation.pairs.en-sw.model: ./opus-en-sw",
+    "bert.model: mine/models/bert",
+]
+FOLDERS = ("images", "mirror", "coco-cn", "dictionaries", "opus-en-sw", "bert")
+
+
+def check(scale: str = "paper", **user: Any) -> None:
+    settings = configuration.load({"scale": scale, **user}, CONFIG)
+    configuration.check_paths(settings, configuration.read(CONFIG / "scales" / f"{scale}.yaml"))
+
+
+def told(scale: str = "paper", **user: Any) -> list[str]:
+    """The lines about single paths."""
+    with pytest.raises(InputError) as caught:
+        check(scale, **user)
+    return str(caught.value).split("\n  - ")[1:]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def put_everything(folder: Path) -> None:
+    for line in KEYS:
+        path = folder / line.partition(": ")[2]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir() if path.name in FOLDERS else path.touch()
+
+
+def test_every_missing_path_is_named_with_its_key() -> None:
+    lines = told(**EVERYWHERE)
+    assert sorted(line.partition(": not there, expected a f")[0] for line in lines) == sorted(KEYS)
+
+
+def test_paths_that_are_there_are_accepted(tmp_path: Path) -> None:
+    put_everything(tmp_path)
+    check(**EVERYWHERE)
+
+
+@pytest.mark.parametrize("line", KEYS)
+def test_each_of_them_alone_is_missed(tmp_path: Path, line: str) -> None:
+    put_everything(tmp_path)
+    path = tmp_path / line.partition(": ")[2]
+    path.rename(path.with_name("gone"))
+    assert [said.partition(": not there")[0] for said in told(**EVERYWHERE)] == [line]
+
+
+def test_a_mistyped_name_is_told_the_one_that_it_resembles(tmp_path: Path) -> None:
+    (tmp_path / "captions.csv").touch()
+    mine = {"source": "own", "captions": "capt1ons.csv", "images": ".", "languages": ["en"]}
+    assert told(datasets={"mine": mine}) == [
+        "datasets.mine.captions: capt1ons.csv: not there, expected a file; did you mean captions.csv?"
+    ]
+
+
+def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "list").mkdir()
+    (tmp_path / "bert").touch()
+    assert told(images={"list": "list"}, bert={"model": "./bert"}) == [
+        "images.list: list: a folder, expected a file",
+        "bert.model: ./bert: a file, expected a folder",
+    ]
+
+
+@pytest.mark.parametrize("scale", ["demo", "pilot", "paper"])
+def test_a_scale_alone_needs_no_data(scale: str) -> None:
+    check(scale)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"bert": {"model": "google-bert/bert-base-multilingual-cased"}},
+        {"bert": {"model": "bert-base-multilingual-cased"}},
+        {"images": {"weights": "package:some-package"}},
+        {"sources": {"mirror": "https://mirror.example/files"}},
+        {
+            "translation": {
+                "default": {"provider": "marian", "model": "Helsinki-NLP/opus-mt-{source}-{target}"}
+            }
+        },
+        {"translation": {"cache": "elsewhere/translations.sqlite"}},
+        {"datasets": {"multi30k": {"split": "flickr8k", "images": "flickr8k"}}},
+        {"sources": {"flickr30k": "on-request/flickr30k"}},
+    ],
+)
+def test_names_are_not_paths(named: dict[str, Any]) -> None:
+    check(**named)
+
+
+def test_what_rules_make_may_come_later() -> None:
+    check(bert={"model": "work/paper/multi30k/bert/model"}, images={"list": "work/sources/host/list.txt"})
+    (line,) = told(bert={"model": "work/pilot/multi30k/bert/model"})
+    assert line.startswith("bert.model: work/pilot/multi30k/bert/model: not there, expected a folder")
+
+
+def test_the_folder_that_paths_start_from_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=re.escape(f"(they start from {tmp_path}):")):
+        check(images={"list": "list.txt"})
+
+
+def test_weights_and_models_take_environment_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_FOLDER", str(tmp_path))
+    found = configuration.load(
+        {"scale": "paper", "images": {"weights": "$SOME_FOLDER/w.pth"}, "bert": {"model": "$SOME_FOLDER/b"}},
+        CONFIG,
+    )
+    assert found["images"]["weights"] == f"{tmp_path}/w.pth"
+    assert found["bert"]["model"] == f"{tmp_path}/b"

@@ -1,0 +1,149 @@
+"""What services answer with status 200, or in headers, that is no translation: never kept, never followed."""
+
+import argparse
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import deep_translator
+import pytest
+
+from pipeline.errors import InputError
+from pipeline.translation.cache import Cache, Model
+from pipeline.translation.commands import add_commands
+from pipeline.translation.machine import machine_translator
+from pipeline.translation.services import Asker, Unavailable, _seconds
+
+FAST: dict[str, Any] = {"requests_per_second": 1e6, "longest_pause": 0.01, "patience": 0.2}
+NOTICE = "MYMEMORY WARNING: YOU USED ALL AVAILABLE FREE TRANSLATIONS FOR TODAY."
+
+
+class Answering:
+    """A server that gives each request the same answer, and counts them."""
+
+    def __init__(self) -> None:
+        self.status, self.body, self.headers, self.asked = 200, {}, {}, 0  # type: ignore[var-annotated]
+        answering = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                answering.asked += 1
+                body = json.dumps(answering.body).encode()
+                self.send_response(answering.status)
+                headers = {"Content-Length": str(len(body)), **answering.headers}
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_POST = do_GET
+
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/"
+
+
+@pytest.fixture
+def service() -> Iterator[Answering]:
+    answering = Answering()
+    thread = threading.Thread(target=answering.server.serve_forever)
+    thread.start()
+    yield answering
+    answering.server.shutdown()
+    thread.join()
+    answering.server.server_close()
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key as if deep-translator, which reads keys when it is imported, had found it."""
+    monkeypatch.setenv("LIBRE_API_KEY", "s3cret")
+    source, target, _, *others = deep_translator.LibreTranslator.__init__.__defaults__
+    defaults = (source, target, "s3cret", *others)
+    monkeypatch.setattr(deep_translator.LibreTranslator.__init__, "__defaults__", defaults)
+
+
+def translate(provider: str, url: str, folder: Path) -> list[str]:
+    return machine_translator(provider, "en", "de", {"url": url}, folder / "c.sqlite", FAST).translate(
+        ["A dog."]
+    )
+
+
+def kept(folder: Path) -> list[tuple[str, ...]]:
+    return list(Cache(folder / "c.sqlite").rows())
+
+
+def test_a_null_is_no_translation(service: Answering, tmp_path: Path) -> None:
+    service.body = {"translatedText": None}
+    assert translate("libre", service.url, tmp_path) == [""]
+    assert kept(tmp_path) == []
+
+
+@pytest.mark.parametrize("status", [200, 403, "403"])
+def test_a_notice_of_quota_stops_the_job_and_is_not_kept(
+    service: Answering, tmp_path: Path, status: int | str
+) -> None:
+    service.body = {"responseData": {"translatedText": NOTICE}, "responseStatus": status, "matches": []}
+    with pytest.raises(InputError, match=r"notice in the place of a translation|answered 403|quota"):
+        translate("mymemory", service.url, tmp_path)
+    assert kept(tmp_path) == []
+
+
+def test_a_status_inside_an_answer_counts(service: Answering, tmp_path: Path) -> None:
+    service.body = {"responseData": {"translatedText": "wait"}, "responseStatus": 429, "matches": []}
+    with pytest.raises(InputError, match="status 429"):
+        translate("mymemory", service.url, tmp_path)
+    assert kept(tmp_path) == []
+
+
+def test_a_key_is_not_sent_to_another_host(service: Answering, tmp_path: Path) -> None:
+    service.status = 307
+    service.headers = {"Location": service.url.replace("127.0.0.1", "localhost") + "translate"}
+    with pytest.raises(InputError, match=r"redirects to http://localhost, and the key is not sent there"):
+        translate("libre", service.url, tmp_path)
+    assert service.asked == 1
+
+
+@pytest.mark.parametrize("header", ["9" * 400, "99999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
+def test_an_absurd_retry_after_is_a_day(header: str) -> None:
+    assert _seconds(header) == 86_400
+
+
+def test_an_absurd_retry_after_reaches_no_later_job(service: Answering) -> None:
+    service.status, service.headers = 429, {"Retry-After": "9" * 400}
+    with pytest.raises(Unavailable) as caught:
+        Asker("libre", "en", "de", service.url, 5.0)("A dog.")
+    assert caught.value.retry_after == 86_400
+
+
+def test_libre_without_an_address_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="`url` is missing: the address of your server"):
+        machine_translator("libre", "en", "de", {}, tmp_path / "c.sqlite", {})
+
+
+def test_mymemory_is_asked_over_https() -> None:
+    assert Asker("mymemory", "en", "de", "", 5.0).url.startswith("https://")
+
+
+def test_answers_are_found_and_removed_by_one_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "c.sqlite"
+    model = Model("mymemory", "", "en", "de")
+    Cache(path).add(model, {"A dog.": NOTICE, "A cat.": "Eine Katze.", "A bird.": NOTICE})
+    parser = argparse.ArgumentParser()
+    add_commands(parser.add_subparsers())
+    find = ["translations", "find", "--cache", str(path), "--text", "MYMEMORY"]
+    for more, left in (([], 3), (["--remove"], 1)):
+        arguments = parser.parse_args([*find, *more])
+        arguments.run(arguments)
+        assert Cache(path).count() == left
+    told = capsys.readouterr().out
+    assert f"mymemory en-de: 'A dog.' -> {NOTICE!r}" in told and "'A cat.'" not in told
+    assert "2 answers found" in told and "2 answers removed" in told
+    assert Cache(path).answers(model, ["A cat.", "A dog."]) == {"A cat.": "Eine Katze."}
