@@ -37,7 +37,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
             yield f"translation.{where}: provider files needs `origin`, such as google"
         if provider.get("provider") == "marian" and "model" not in provider:
             yield f"translation.{where}: provider marian needs `model`, a folder or a name on the hub"
-        if provider["provider"] == "libre" and "url" not in provider:
+        if provider.get("provider") == "libre" and "url" not in provider:
             yield f"translation.{where}: provider libre needs `url`, the address of your server"
     yield from _feature_contradictions(settings)
     for name, experiment in settings["experiments"].items():
