@@ -21,6 +21,7 @@ from twelve_things import LONGEST, write_files
 
 from pipeline.retrieval import inputs as retrieval_inputs
 from pipeline.retrieval.evaluate import evaluate
+from pipeline.training import loop
 from pipeline.training.batches import Drawn, Sampler
 from pipeline.training.loop import Run
 from pipeline.training.train import Inputs, pretrain, train
@@ -406,6 +407,37 @@ def assert_evaluated(result: Result, expected: reading.Trained, found: Read, set
             "sentences": len(sentences),
             "sentences_without_known_words": sum(ids == [0] for _, ids in sentences),
         }
+
+
+def test_an_interrupted_run_agrees_with_the_reading_too(
+    files: Inputs, runs: list[Recorded], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stops in the second epoch, before a step whose batch is drawn; the reading goes straight on."""
+    settings = {**case("MULE LC", 0), "words": {"regularization": 0.1, "regularize_toward": "previous_epoch"}}
+    paths = [tmp_path / name for name in ("checkpoint.pt", "curves.csv", "model.pt")]
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    step, left = Run._step, iter(range(9))
+
+    def stopping(run: Run, *given: Any) -> dict[str, Tensor]:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return step(run, *given)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Run, "_step", stopping)
+        train(files, settings, "code", *paths)
+    train(files, settings, "code", *paths)
+    before, after = runs
+    (*whole, broken), (rest, *later) = before.epochs, after.epochs
+    epochs, masks = [*whole, broken[:-1] + rest, *later], before.masks[:-1] + after.masks
+    assert (len(whole), len(epochs)) == (1, 3)
+
+    found = read(files, settings)
+    weights = begun(before.begun, found.train, found, settings)
+    expected = reading.trained(weights, found.train, found.val, epochs, masks, settings)
+    assert_same(after.ended, expected.ended)
+    for row, by_reading in zip(pd.read_csv(paths[1]).to_dict("records"), expected.curves, strict=True):
+        assert row == pytest.approx(by_reading, rel=CLOSE, abs=CLOSE)
 
 
 def test_all_that_is_random_depends_on_the_seed(files: Inputs, runs: list[Recorded], tmp_path: Path) -> None:

@@ -99,7 +99,8 @@ def test_steps_an_epoch_are_those_of_the_authors_code(images: int, each: dict[st
     made = corpus({language: [count] * images for language, count in each.items()})
     chosen = {**SETTINGS, "batch_images": 450}
     assert Sampler(made, all_images(images), {**chosen, "epoch_unit": "sentences"}, 0).steps == steps
-    assert Sampler(made, all_images(images), {**chosen, "epoch_unit": "images"}, 0).steps == images // 450
+    of_images = {29_000: 64, 121_287: 269}
+    assert Sampler(made, all_images(images), {**chosen, "epoch_unit": "images"}, 0).steps == of_images[images]
 
 
 def test_an_epoch_of_mscoco_with_translations() -> None:
@@ -171,6 +172,19 @@ def test_batches_depend_on_seed_epoch_and_step_alone() -> None:
     assert len(rest) == len(whole) - 3
     assert all(same(first, second) for first, second in zip(whole[3:], rest, strict=True))
     assert not same(whole[0], next(iter(Sampler(made, all_images(20), SETTINGS, 8).epoch(2))))
+
+
+def choices(seed: int, epoch: int) -> list[list[int]]:
+    """Of each batch, which of their five sentences its images show, in the order of the batch."""
+    batches = Sampler(corpus({"en": [5] * 20}), all_images(20), SETTINGS, seed).epoch(epoch)
+    return [(drawn.rows["en"] % 5).tolist() for drawn in batches]
+
+
+def test_sentences_are_drawn_anew_in_each_step_epoch_and_seed() -> None:
+    """Whichever images stand in the batch: 8 numbers of 0 to 4 each."""
+    drawn = [*choices(7, 2), *choices(7, 3), *choices(8, 2)]
+    assert len(drawn) == len({tuple(batch) for batch in drawn}) == 3 * 5
+    assert choices(7, 2) == choices(7, 2)
 
 
 def test_groups_are_drawn_equally_and_no_image_twice() -> None:

@@ -11,6 +11,7 @@ from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import Saved, load_model, save_model
 from pipeline.training.checkpoint import found_finished, keep_finished
 from pipeline.training.loop import seed_dropout
+from pipeline.training.train import Inputs
 
 
 def test_a_finished_run_is_there_again_for_the_same_settings_alone(tmp_path: Path) -> None:
@@ -21,6 +22,29 @@ def test_a_finished_run_is_there_again_for_the_same_settings_alone(tmp_path: Pat
     assert not found_finished(checkpoint, "other", [model])
     assert found_finished(checkpoint, "same", [model])
     assert model.read_text() == "weights"
+
+
+@pytest.mark.parametrize("changed", ["sentences", "translations", "words", "features", "pretrained"])
+def test_a_run_with_another_file_is_another_run(tmp_path: Path, changed: str) -> None:
+    """Weights depend on the bytes of every file; settings and code are told beside them."""
+    names = ("sentences", "translations", "words", "features", "pretrained")
+    files = {name: tmp_path / name for name in names}
+    for name, path in files.items():
+        path.write_text(name)
+    inputs = Inputs(
+        [files["sentences"]],
+        [files["translations"]],
+        [files["words"]],
+        files["features"],
+        files["pretrained"],
+    )
+    before = inputs.fingerprint({"seed": 0}, "code")
+    assert before == inputs.fingerprint({"seed": 0}, "code")
+    assert (
+        len({before, inputs.fingerprint({"seed": 1}, "code"), inputs.fingerprint({"seed": 0}, "other")}) == 3
+    )
+    files[changed].write_text("other bytes")
+    assert inputs.fingerprint({"seed": 0}, "code") != before
 
 
 def test_a_finished_model_that_was_damaged_is_trained_again(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Ranks and recalls on matrices worked out by hand, and against a plain sort."""
 
-import math
+import itertools
 
 import numpy as np
 import pytest
@@ -82,12 +82,17 @@ def test_chance_by_hand() -> None:
     assert (uneven["s2i_R@1"], uneven["s2i_R@5"], uneven["s2i_R@10"]) == (5, 25, 50)
 
 
-def test_chance_equals_random_orders() -> None:
-    generator = np.random.default_rng(0)
-    image_of = np.repeat(np.arange(40), 3)
-    found = []
-    for _ in range(300):
-        vectors = torch.tensor(generator.normal(size=(40 + 120, 16)), dtype=torch.float32)
-        found.append(recalls(both_ranks(vectors[:40], vectors[40:], torch.tensor(image_of)))["mR"])
-    error = float(np.std(found)) / math.sqrt(len(found))
-    assert chance_recalls(40, image_of)["mR"] == pytest.approx(np.mean(found), abs=4 * error)
+@pytest.mark.parametrize("counts", [[1, 1], [1, 2, 4], [5, 1, 1, 3], [2] * 6, [11, 1]])
+def test_chance_is_the_share_of_all_orders(counts: list[int]) -> None:
+    """Any K sentences, or images, are equally often the first K."""
+    image_of = np.repeat(np.arange(len(counts)), counts)
+    found = chance_recalls(len(counts), image_of)
+    expected = {}
+    for k in (1, 5, 10):
+        firsts = list(itertools.combinations(image_of.tolist(), min(k, len(image_of))))
+        hits = [image in first for first in firsts for image in range(len(counts))]
+        expected[f"i2s_R@{k}"] = 100 * sum(hits) / len(hits)
+        galleries = list(itertools.combinations(range(len(counts)), min(k, len(counts))))
+        expected[f"s2i_R@{k}"] = 100 * sum(0 in first for first in galleries) / len(galleries)
+    expected["mR"] = sum(expected.values()) / 6
+    assert found == pytest.approx(expected)
