@@ -93,14 +93,19 @@ def evaluate(
         "test": {query: values for query, (values, _) in found.items()},
     }
     every = pd.concat([table.assign(language=query) for query, (_, table) in found.items()])
-    with (
-        written_beside(ranks) as temporary,
-        open(temporary, "wb") as raw,
-        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file,  # no name, no time: equal ranks, equal bytes
-    ):
-        every[RANK_COLUMNS].to_csv(file, index=False)
+    _write_ranks(every, ranks)
     with written_beside(output) as temporary:
         temporary.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def _write_ranks(every: pd.DataFrame, path: Path) -> None:
+    """Write ranks gzipped, without name and time: equal ranks are equal bytes."""
+    with (
+        written_beside(path) as temporary,
+        open(temporary, "wb") as raw,
+        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file,
+    ):
+        every[RANK_COLUMNS].to_csv(file, index=False)
 
 
 def mean_recalls(model: RetrievalModel, corpus: Corpus) -> dict[str, float]:
