@@ -90,6 +90,7 @@ def trained(
     dataset, experiment = arguments.dataset, arguments.experiment
     asked = overlaid(settings, overlaid(arguments.settings, variant))
     chosen = experiment_settings(asked, dataset, experiment, seed)
+    _check_effect(overlaid(settings, arguments.settings), asked, name, arguments)
     data = ROOT / "work" / asked["scale"] / dataset
     inputs = Inputs(
         [data / "tokens" / f"{language}.csv" for language in chosen["languages"]],
@@ -111,6 +112,17 @@ def trained(
     values = "  ".join(f"{language} {value:.2f}" for language, value in found.items())
     print(f"seed {seed}  {name:20}  {values}  epoch {saved.epoch}", flush=True)
     return found
+
+
+def _check_effect(base: Settings, asked: Settings, name: str, arguments: argparse.Namespace) -> None:
+    """Refuse a variant that changes nothing: the experiment may have its own value of the same key."""
+    of = arguments.dataset, arguments.experiment, 0
+    cuts = (experiment_settings, pretraining_settings)
+    if name != BASE and all(cut(base, *of) == cut(asked, *of) for cut in cuts):
+        raise InputError(
+            f"--variant {name!r}: changes nothing that {arguments.experiment} is trained with. The experiment "
+            "has a value of its own (experiments.*.settings), or the key is of a stage before training."
+        )
 
 
 def tried_anywhere(precision: str, device: torch.device) -> None:
