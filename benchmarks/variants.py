@@ -121,7 +121,7 @@ def _check_effect(base: Settings, asked: Settings, name: str, arguments: argpars
     if name != BASE and all(cut(base, *of) == cut(asked, *of) for cut in cuts):
         raise InputError(
             f"--variant {name!r}: changes nothing that {arguments.experiment} is trained with. The "
-            "experiment has a value of its own (experiments.*.settings), or the key is of a stage before training."
+            "experiment has a value of its own (experiments.*.settings), or the key is of an earlier stage."
         )
 
 
