@@ -1,6 +1,7 @@
 """The configuration: read and checked as a whole, and cut to what each stage depends on."""
 
 from pipeline.configuration.experiments import (
+    every_language,
     expanded,
     feature_sets,
     left_out,
@@ -26,9 +27,11 @@ from pipeline.configuration.stages import (
 from pipeline.configuration.translations import (
     evaluation_pairs,
     missing_providers,
+    own_pairs,
     provider_of,
     query_pairs,
     training_pairs,
+    translated_origins,
     translation_sources,
 )
 
@@ -39,6 +42,7 @@ __all__ = [
     "claim_settings",
     "count_settings",
     "evaluation_pairs",
+    "every_language",
     "expanded",
     "experiment_settings",
     "extraction_options",
@@ -49,6 +53,7 @@ __all__ = [
     "makeable_tables",
     "missing_providers",
     "overlaid",
+    "own_pairs",
     "parameter_settings",
     "pretraining_settings",
     "provider_of",
@@ -59,5 +64,6 @@ __all__ = [
     "stand_ins",
     "table_settings",
     "training_pairs",
+    "translated_origins",
     "translation_sources",
 ]

@@ -29,22 +29,45 @@ def translation_sources(languages: Sequence[str], language: str, captions: str) 
     """Languages of a data set that an experiment's training captions in a language are translated from.
 
     Args:
-        languages: of the data set. captions: `human`, `human+mt` or `mt`, as the experiment has it.
+        languages: the data set's own. captions: `human`, `human+mt`, `mt` or `augmented`, as the experiment
+            has it.
     """
     others = [code for code in languages if code != language]
-    from_others = {"human": [], "mt": ["en"], "human+mt": others if language == "en" else ["en"]}
+    from_others = {
+        "human": [],
+        "mt": ["en"],
+        "human+mt": others if language == "en" else ["en"],
+        "augmented": [] if language == "en" else ["en"],
+    }
     return [code for code in from_others[captions] if code in others]
 
 
 def training_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
-    """Pairs whose translations an experiment trains on."""
+    """Pairs whose translations an experiment trains on besides a language's own captions."""
     experiment = expanded(settings, dataset)[name]
     languages = settings["datasets"][dataset]["languages"]
     return [
         f"{source}-{language}"
         for language in experiment["languages"]
+        if language in languages
         for source in translation_sources(languages, language, experiment["captions"])
     ]
+
+
+def own_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
+    """Pairs whose translations are all captions that an experiment has in a language."""
+    translated = settings["datasets"][dataset]["translated_languages"]
+    return [f"en-{code}" for code in expanded(settings, dataset)[name]["languages"] if code in translated]
+
+
+def translated_origins(settings: Settings, dataset: str) -> dict[str, str]:
+    """Who made the captions of each translated language; a pair that nobody translates is left out."""
+    data, found = settings["datasets"][dataset], {}
+    for code in data["translated_languages"]:
+        provider = data["borrowed_translations"].get(code) or provider_of(settings, f"en-{code}") or {}
+        if origin := provider.get("origin", provider.get("provider")):
+            found[code] = origin
+    return found
 
 
 def query_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
@@ -56,7 +79,7 @@ def query_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
 def evaluation_pairs(settings: Settings, dataset: str, name: str, queries: str) -> list[str]:
     """Pairs that an evaluation needs; `queries` is own or translated."""
     asked = query_pairs(settings, dataset, name) if queries == "translated" else []
-    return [*training_pairs(settings, dataset, name), *asked]
+    return [*own_pairs(settings, dataset, name), *training_pairs(settings, dataset, name), *asked]
 
 
 def provider_of(settings: Settings, pair: str) -> Settings | None:
@@ -69,7 +92,8 @@ def missing_providers(settings: Settings, needed: Iterable[Needed]) -> str:
     """What to tell a user of pairs without a provider, each pair once; empty where all have one."""
     datasets: dict[str, list[str]] = {}
     for dataset, pair in dict.fromkeys(needed):
-        if provider_of(settings, pair) is None:
+        borrowed = settings["datasets"][dataset]["borrowed_translations"]
+        if pair.removeprefix("en-") not in borrowed and provider_of(settings, pair) is None:
             datasets.setdefault(pair, []).append(dataset)
     if not datasets:
         return ""

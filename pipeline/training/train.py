@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import torch
 
+from pipeline.captions.augment import read_added
 from pipeline.captions.origins import count_by_pair, count_origins
 from pipeline.captions.select import training_captions
 from pipeline.captions.table import read_sentences
@@ -118,8 +119,9 @@ def train(
     for part in (corpus, validation):
         add_features(part, inputs.features, settings)
     captions = {code: count_origins(table, "train", corpus.images) for code, table in sentences.items()}
-    translated = count_by_pair(translations, "train", corpus.images)
-    del sentences, translations  # large, and training is long
+    made = [*translations, *(own[language] for language in settings.get("translated", []))]
+    translated = count_by_pair(made, "train", corpus.images)
+    del sentences, translations, made  # large, and training is long
     corpus, validation = corpus.to(device), validation.to(device)
     model = RetrievalModel(
         _vectors(vocabularies), corpus.features.shape[1], settings["branches"], settings["model"]
@@ -228,7 +230,10 @@ def prepare(settings: Mapping[str, Any], precision: str = "float32") -> torch.de
 
 def _translations(inputs: Inputs, settings: Mapping[str, Any]) -> list[pd.DataFrame]:
     """The translations that an experiment trains on; none with human captions."""
-    return [] if settings["captions"] == "human" else list(map(read_sentences, inputs.translations))
+    if settings["captions"] == "human":
+        return []
+    read = read_added if settings["captions"] == "augmented" else read_sentences
+    return [table for path in inputs.translations if not (table := read(path)).empty]
 
 
 def _training_sentences(

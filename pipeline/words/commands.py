@@ -18,7 +18,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument("--sentences", type=Path, required=True, help="sentence table with own captions")
     parser.add_argument("--own-origin", default="human", help="origin of the data set's own captions")
     parser.add_argument("--translations", type=Path, nargs="*", default=[], help="translations into it")
-    parser.add_argument("--captions", choices=["human", "human+mt", "mt"], default="human")
+    parser.add_argument("--captions", choices=["human", "human+mt", "mt", "augmented"], default="human")
     parser.add_argument(
         "--settings", default="{}", help="JSON: vectors, dimension, tokens, seed, casing, ..."
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from pipeline.captions.augment import read_added
 from pipeline.captions.select import own_captions, training_captions
 from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError
@@ -29,7 +30,7 @@ def make_words(
     Args:
         sentences: sentence table with the language's own captions, of origin `own_origin`.
         translations: sentence tables with translations into the language.
-        captions: which of both are trained on: human, human+mt or mt.
+        captions: which of both are trained on: human, human+mt, mt or augmented.
         vectors_file: vectors as text (published), or a FastText model (`.bin`), which has a vector for every
             word; None trains them on the training captions.
     """
@@ -62,7 +63,8 @@ def _training_sentences(
             f"{sentences}: no captions in {language!r}; it has {sorted(table['language'].unique())}."
         )
     own = own_captions(of_language, own_origin)
-    chosen = training_captions(own, [read_sentences(path) for path in translations], captions)
+    read = read_added if captions == "augmented" else read_sentences
+    chosen = training_captions(own, [read(path) for path in translations], captions)
     training = chosen[chosen["split"] == "train"]
     if training.empty:
         raise InputError(f"{sentences}: no captions in {language!r} to train on under captions: {captions}.")

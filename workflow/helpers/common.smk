@@ -47,7 +47,7 @@ wildcard_constraints:
     source="[a-z]{2}",
     target="[a-z]{2}",
     seed=r"\d+",
-    captions="human|human[+]mt|mt",
+    captions="human|human[+]mt|mt|augmented",
     experiment="[a-z0-9+-]+",
     queries="own|translated",
 

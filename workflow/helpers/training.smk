@@ -30,10 +30,11 @@ def features_of(wildcards):
 
 
 def training_translations(wildcards):
-    """Translations that an experiment trains on."""
-    return translation_tables(
+    """Translations that an experiment trains on besides a language's own captions."""
+    return added_tables(
         wildcards.dataset,
         configuration.training_pairs(SETTINGS, wildcards.dataset, wildcards.experiment),
+        experiment(wildcards)["captions"],
     )
 
 

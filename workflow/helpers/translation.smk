@@ -21,9 +21,30 @@ def translation_tables(dataset, pairs):
     return [f"work/{SCALE}/{dataset}/translations/{pair}.csv" for pair in pairs]
 
 
+def added_tables(dataset, pairs, captions):
+    """Translations between some pairs as an experiment trains on them: all, or those that `augment` chose."""
+    paths = translation_tables(dataset, pairs)
+    return [
+        (
+            path.replace("/translations/", "/augmented/")
+            if captions == "augmented"
+            else path
+        )
+        for path in paths
+    ]
+
+
+def borrowed(wildcards):
+    """Where the translations of a pair lie in another data set's captions: `dataset` and `origin`, or None."""
+    named = DATASETS[wildcards.dataset]["borrowed_translations"]
+    return named.get(wildcards.target) if wildcards.source == "en" else None
+
+
 def provider(wildcards):
     """Settings of the provider that translates a pair of languages."""
     pair = f"{wildcards.source}-{wildcards.target}"
+    if found := borrowed(wildcards):
+        return {"provider": "files", "origin": found["origin"]}
     demand_providers([(wildcards.dataset, pair)])
     return configuration.provider_of(SETTINGS, pair)
 
@@ -51,6 +72,8 @@ def dictionary(wildcards):
             )
         return path
     if SCALE == "demo":
+        if Path(DEMO_WORDS.format(language=other)).exists():
+            return DEMO_WORDS.format(language=other)
         if not Path(DEMO_GRAMMAR.format(language=other)).exists():
             refuse(
                 f"translation: the demo has no dictionary of English and {other!r}. Set translation.dictionaries "
@@ -64,7 +87,8 @@ def translator_inputs(wildcards):
     """Files that a pair's translator itself reads, by name."""
     kind = translated_by(wildcards)
     if kind == "dictionary":
-        target = "work/{scale}/{dataset}/tokens/{target}.csv".format(**wildcards)
+        own = wildcards.target in DATASETS[wildcards.dataset]["languages"]
+        target = tokenised(wildcards, [wildcards.target]) if own else []
         return {"target": target, "dictionary": dictionary(wildcards)}
     if kind == "marian":
         folder = Path(provider(wildcards)["model"].format(**wildcards))
@@ -84,6 +108,7 @@ def translator_settings(wildcards):
 
 INPUT_OPTIONS = {
     "captions": "--captions",
+    "images": "--images",
     "sentences": "--sentences",
     "target": "--target-sentences",
     "dictionary": "--dictionaries",
@@ -106,6 +131,12 @@ def input_options(wildcards, input):
 def translation_inputs(wildcards):
     """Files that the translation of a data set's captions reads, by name."""
     folder = f"work/{wildcards.scale}/{wildcards.dataset}"
+    if found := borrowed(wildcards):
+        lender = f"work/{wildcards.scale}/{found['dataset']}"
+        return {
+            "captions": f"{lender}/captions/{wildcards.target}.csv",
+            "images": f"{folder}/split.csv",
+        }
     if translated_by(wildcards) == "files":
         return {"captions": f"{folder}/captions/{wildcards.target}.csv"}
     sentences = f"{folder}/tokens/{wildcards.source}.csv"
@@ -123,6 +154,8 @@ def translation_options(wildcards):
 def translation_code(wildcards):
     """Digest of the code that translates a pair."""
     kind = translated_by(wildcards)
+    if borrowed(wildcards):
+        return code.digest("translate-borrowed")
     stages = {"marian": "translate-marian", "web": "translate-web"}
     return code.digest(stages.get(kind, "translate"))
 

@@ -2,8 +2,10 @@
 
 
 def own_origin(wildcards):
-    """Who wrote a language's own captions of a data set."""
-    return DATASETS[wildcards.dataset]["own_origins"].get(wildcards.language, "human")
+    """Who wrote a language's own captions of a data set, or who translated all that it has."""
+    translated = configuration.translated_origins(SETTINGS, wildcards.dataset)
+    own = DATASETS[wildcards.dataset]["own_origins"]
+    return {**own, **translated}.get(wildcards.language, "human")
 
 
 def word_settings(wildcards):
@@ -42,21 +44,24 @@ def published_vectors(name, otherwise):
 
 def translations_into(wildcards):
     """Translation tables that a language's training captions take in."""
+    own = DATASETS[wildcards.dataset]["languages"]
+    if wildcards.language not in own:
+        return []
     sources = configuration.translation_sources(
-        DATASETS[wildcards.dataset]["languages"], wildcards.language, wildcards.captions
+        own, wildcards.language, wildcards.captions
     )
     pairs = [f"{source}-{wildcards.language}" for source in sources]
-    return translation_tables(wildcards.dataset, pairs)
+    return added_tables(wildcards.dataset, pairs, wildcards.captions)
 
 
 def tokenised(wildcards, languages):
-    """Tokenised captions of some languages of a data set."""
-    return expand(
-        "work/{scale}/{dataset}/tokens/{language}.csv",
-        scale=wildcards.scale,
-        dataset=wildcards.dataset,
-        language=languages,
-    )
+    """Tokenised captions of some languages of a data set; a translated language's are its translations."""
+    folder = f"work/{wildcards.scale}/{wildcards.dataset}"
+    own = DATASETS[wildcards.dataset]["languages"]
+    return [
+        f"{folder}/{f'tokens/{code}' if code in own else f'translations/en-{code}'}.csv"
+        for code in languages
+    ]
 
 
 # Files of word or sentence vectors, by the kind that an experiment names.

@@ -26,7 +26,7 @@ rule word_vectors:
 
 rule words:
     input:
-        sentences="work/{scale}/{dataset}/tokens/{language}.csv",
+        sentences=lambda wildcards: tokenised(wildcards, [wildcards.language]),
         translations=translations_into,
         vectors=fasttext_vectors,
     output:
