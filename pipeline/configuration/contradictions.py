@@ -68,18 +68,34 @@ def _feature_contradictions(settings: Settings) -> Iterator[str]:
 
 
 def _encoder_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
-    """VSE has no universal embedding; order embeddings are compared by the ranking loss alone."""
+    """LIWE and VSE have no universal embedding; order embeddings are compared by the ranking loss alone."""
     if model["similarity"] == "order" and not experiment.get("ranking"):
         yield f"{where}: similarity order is for the ranking loss; set ranking: true"
     if model["word_vectors"] == "scratch" and experiment.get("vectors", "fasttext") != "fasttext":
         yield f"{where}.vectors: found {experiment['vectors']!r}, which word_vectors scratch does not read"
+    if (model["encoder"] == "liwe") != (experiment.get("vectors") == "characters"):
+        yield f"{where}: encoder liwe and vectors characters go together; set both or neither"
     if model["encoder"] == "embn":
+        return
+    if model["encoder"] == "liwe":
+        yield from _liwe_contradictions(where, model, experiment)
         return
     if model["recurrent"] not in ("lstm", "gru"):
         yield f"{where}: encoder vse reads words one by one; set settings.model.recurrent: gru (or lstm)"
     for key in ("neighborhood", "classifier", "pretraining"):
         if experiment.get(key):
             yield f"{where}.{key}: encoder vse has no universal embedding to train by it"
+
+
+def _liwe_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
+    """LIWE has one branch for all languages and a loss of its own."""
+    if experiment["branches"] != "shared":
+        yield f"{where}.branches: found {experiment['branches']!r}; encoder liwe has one for all languages"
+    if model["similarity"] != "cosine":
+        yield f"{where}: encoder liwe compares by cosine; set settings.model.similarity: cosine"
+    for key in ("neighborhood", "classifier", "pretraining", "ranking"):
+        if experiment.get(key):
+            yield f"{where}.{key}: encoder liwe has a loss of its own (settings liwe); leave it out"
 
 
 def _vector_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:

@@ -24,10 +24,12 @@ _SWITCHED = ("ranking", "neighborhood", "classifier")
 def experiment_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
     """What the training of one experiment depends on, and nothing else."""
     experiment, own = _experiment(settings, dataset, name)
-    matched = not experiment.get("ranking")  # which stands in the place of the matching and its triplets
+    liwe = own["model"]["encoder"] == "liwe"
+    matched = not (liwe or experiment.get("ranking"))  # which stand in the place of matching and its triplets
     own["classifier"] = _classifier_settings(own["classifier"], settings["datasets"][dataset]["stands_for"])
     chosen = {
         **_data_settings(settings, dataset, name, seed, experiment, own),
+        **({"liwe": own["liwe"]} if liwe else {}),
         "branches": experiment["branches"],
         "features": feature_settings(settings, experiment.get("features")),
         "model": own["model"],

@@ -11,6 +11,7 @@ import torch
 
 from pipeline.errors import InputError, disk_trouble
 from pipeline.files import existing, written_beside
+from pipeline.models.liwe import LiweModel, codes_of
 from pipeline.models.retrieval_model import RetrievalModel
 
 
@@ -57,19 +58,20 @@ def load_model(path: Path) -> tuple[RetrievalModel, Saved]:
         raise InputError(
             f"{path}: not a model of this project ({error}). Delete it and train again."
         ) from None
-    model = RetrievalModel(
-        {
-            language: torch.zeros_like(weights[f"universal.{language}.table.weight"])
-            for language in saved.settings["languages"]
-        },
-        weights["image_branch.layers.0.weight"].shape[1],
-        saved.settings["branches"],
-        saved.settings["model"],
-    )
+    model = _empty(saved.settings, weights)
     missing, unexpected = model.load_state_dict(weights, strict=False)
     if unexpected or not all(map(_initial, missing)):
         raise InputError(f"{path}: weights do not fit the settings beside them. Delete it and train again.")
     return model, saved
+
+
+def _empty(settings: dict[str, Any], weights: dict[str, torch.Tensor]) -> RetrievalModel:
+    """A model of the settings, of the sizes that its weights have."""
+    languages, features = settings["languages"], weights["image_branch.layers.0.weight"].shape[1]
+    if settings["model"]["encoder"] == "liwe":
+        return LiweModel(codes_of(weights, languages), features, settings["model"], settings["liwe"])
+    tables = {code: torch.zeros_like(weights[f"universal.{code}.table.weight"]) for code in languages}
+    return RetrievalModel(tables, features, settings["branches"], settings["model"])
 
 
 def _initial(name: str) -> bool:

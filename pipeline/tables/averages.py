@@ -13,7 +13,7 @@ def columns_of_rows(settings: Mapping[str, Any]) -> Iterator[tuple[str, list[Cel
     """What stands in each place of a table: its column's name and the cells that it is the mean of.
 
     A place of one language has one cell. After a row's languages of a data set come its averages, where the
-    table has such: HA where the row has every language with human captions, A where it has all of the column.
+    table has such: HA where the row has every language with human captions, A where it has every column.
 
     Args:
         settings: as `cells` takes them; `human`, the languages of each data set with human captions, where
@@ -30,7 +30,7 @@ def columns_of_rows(settings: Mapping[str, Any]) -> Iterator[tuple[str, list[Cel
 
 def _averaged(settings: Mapping[str, Any], dataset: str, cell: Cell) -> dict[str, list[str]]:
     """The languages of each average."""
-    if not settings["table"].get("averages"):
+    if not settings["table"].get("averages") or "columns" in cell.row:
         return {}
     every = settings["table"]["columns"][cell.paper_dataset]
     human = [language for language in every if language in settings["human"][dataset]]

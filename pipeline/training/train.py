@@ -5,7 +5,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,17 @@ from pipeline.captions.select import training_captions
 from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError, raise_together
 from pipeline.files import sha256, written_beside
+from pipeline.models.liwe import LiweModel
 from pipeline.models.losses import Triplets
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, save_model, vocabulary_digest
 from pipeline.models.universal import UniversalEmbedding
 from pipeline.retrieval.evaluate import mean_recalls
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
-from pipeline.training.batches import Sampler, language_groups
+from pipeline.training.batches import Drawn, Sampler, language_groups
 from pipeline.training.checkpoint import found_finished, keep_finished
-from pipeline.training.loop import Run
+from pipeline.training.liwe import PacedSampler, liwe_terms, set_rate
+from pipeline.training.loop import Batches, Run
 from pipeline.training.objective import pretraining_terms, training_terms
 from pipeline.training.precision import exact, set_precision
 from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
@@ -123,10 +125,7 @@ def train(
     translated = count_by_pair(made, "train", corpus.images)
     del sentences, translations, made  # large, and training is long
     corpus, validation = corpus.to(device), validation.to(device)
-    model = RetrievalModel(
-        _vectors(vocabularies), corpus.features.shape[1], settings["branches"], settings["model"]
-    ).to(device)
-    model.universal.pad_to(_longest(corpus))
+    model = _made(_vectors(vocabularies), corpus, settings).to(device)
     if inputs.pretrained:
         weights = torch.load(inputs.pretrained, map_location=device, weights_only=True)
         _check_pretrained(model, weights, inputs.pretrained)
@@ -135,13 +134,14 @@ def train(
     optimizer = adam(model.parameters(), settings["training"]["learning_rate"])
     longest = settings["training"]["clip_gradient"]
     kept: dict[str, Any] = {"mean": -1.0}
+    course = _course(model, corpus, optimizer, _sampler(corpus, own, settings), settings)
     run = Run(
         model=model,
         optimizer=clipped(optimizer, longest) if longest else optimizer,
-        sampler=_sampler(corpus, own, settings),
-        epochs=settings["training"]["epochs"],
+        sampler=course.batches,
+        epochs=course.epochs,
         decay=settings["training"]["decay"],
-        terms=lambda drawn, done: training_terms(model, corpus, drawn, settings, done),
+        terms=course.terms,
         after_epoch=lambda epoch: _keep_best(model, validation, kept, epoch, settings),
         checkpoint=checkpoint,
         fingerprint=fingerprint,
@@ -156,6 +156,48 @@ def train(
     saved = Saved(dict(settings), digests, kept["epoch"], on_cpu, captions, translated)
     save_model(output, model, saved)
     keep_finished(checkpoint, fingerprint, [curves, output])
+
+
+@dataclass
+class _Course:
+    """What a training does in which order: its batches, its epochs, the loss terms of a batch."""
+
+    batches: Batches
+    epochs: int
+    terms: Callable[[Drawn, float], dict[str, torch.Tensor]]
+
+
+def _course(
+    model: RetrievalModel,
+    corpus: Corpus,
+    optimizer: torch.optim.Optimizer,
+    sampler: Sampler,
+    settings: Mapping[str, Any],
+) -> _Course:
+    epochs = settings["training"]["epochs"]
+    if not isinstance(model, LiweModel):
+        return _Course(
+            sampler, epochs, lambda drawn, done: training_terms(model, corpus, drawn, settings, done)
+        )
+    own, paced = settings["liwe"], PacedSampler(sampler, settings["liwe"]["validate_every"])
+    total = paced.stretches(epochs) * paced.steps
+
+    def terms(drawn: Drawn, done: float) -> dict[str, torch.Tensor]:
+        step = round(done * total)
+        set_rate(optimizer, own, settings["training"]["learning_rate"], step)
+        return liwe_terms(model, corpus, drawn, own, step)
+
+    return _Course(paced, paced.stretches(epochs), terms)
+
+
+def _made(vectors: Mapping[str, torch.Tensor], corpus: Corpus, settings: Mapping[str, Any]) -> RetrievalModel:
+    """The model that the settings ask for, at its beginning."""
+    size = corpus.features.shape[1]
+    if settings["model"]["encoder"] == "liwe":
+        return LiweModel(vectors, size, settings["model"], settings["liwe"])
+    model = RetrievalModel(vectors, size, settings["branches"], settings["model"])
+    model.universal.pad_to(_longest(corpus))
+    return model
 
 
 def clipped(optimizer: torch.optim.Optimizer, longest: float) -> torch.optim.Optimizer:

@@ -34,7 +34,7 @@ def make_words(
         vectors_file: vectors as text (published), or a FastText model (`.bin`), which has a vector for every
             word; None trains them on the training captions.
     """
-    chosen = _training_sentences(language, sentences, own_origin, translations, captions)
+    chosen = training_sentences(language, sentences, own_origin, translations, captions)
     words = training_words(chosen)
     if vectors_file is None:
         vectors = word_vectors(train_model(chosen, settings), words)
@@ -53,9 +53,10 @@ def make_words(
     write_vocabulary(vocabulary(language, words, vectors), attributes, output)
 
 
-def _training_sentences(
+def training_sentences(
     language: str, sentences: Path, own_origin: str, translations: Sequence[Path], captions: str
 ) -> list[str]:
+    """Tokens of the captions of a language that an experiment trains on; arguments as of `make_words`."""
     table = read_sentences(sentences)
     of_language = table[table["language"] == language]
     if of_language.empty:

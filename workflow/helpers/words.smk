@@ -68,6 +68,7 @@ def tokenised(wildcards, languages):
 VECTORS = {
     "fasttext": "work/{scale}/{dataset}/words/{captions}/{language}.h5",
     "muse": "work/{scale}/{dataset}/words/{captions}/muse/{language}.h5",
+    "characters": "work/{scale}/{dataset}/spelled/{captions}/{language}.h5",
     "bert": "work/{scale}/{dataset}/bert/{language}.h5",
 }
 

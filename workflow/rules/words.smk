@@ -57,6 +57,36 @@ rule words:
         "--settings {params.settings:q} {params.vectors:q} --output {output:q} > {log:q} 2>&1"
 
 
+# The characters of a language's words, which LIWE reads in the place of word vectors.
+rule spell:
+    input:
+        sentences=lambda wildcards: tokenised(wildcards, [wildcards.language]),
+        translations=translations_into,
+    output:
+        "work/{scale}/{dataset}/spelled/{captions}/{language}.h5",
+    log:
+        "work/logs/{scale}/{dataset}/spell-{captions}-{language}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/spell-{captions}-{language}.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=10,
+        disk_mb=1000,
+        gpu=0,
+    params:
+        longest=SETTINGS["liwe"]["longest_word"],
+        origin=own_origin,
+        code=code.digest("spell"),
+    message:
+        "Spelling the words of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
+    shell:
+        "python -m pipeline spell --language {wildcards.language} --captions {wildcards.captions} "
+        "--sentences {input.sentences:q} --own-origin {params.origin:q} --translations {input.translations:q} "
+        "--longest {params.longest} --output {output:q} > {log:q} 2>&1"
+
+
 # Word vectors that are aligned across languages: turned to English here, or published.
 rule align:
     input:
