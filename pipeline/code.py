@@ -46,6 +46,7 @@ STAGES = {
     "translation-quality": ["pipeline.translation.quality", "pipeline.translation.parallel"],
     "word-vectors": ["pipeline.words.vectors", "pipeline.words.settings"],
     "words": ["pipeline.words.make"],
+    "reduce-words": ["pipeline.words.reduce", "pipeline.words.make"],
     "spell": ["pipeline.words.spelled"],
     "align": ["pipeline.words.align"],
     "pretrain-bert": ["pipeline.words.bert"],

@@ -73,6 +73,7 @@ def _encoder_contradictions(where: str, model: Settings, experiment: Settings) -
         yield f"{where}: similarity order is for the ranking loss; set ranking: true"
     if model["word_vectors"] == "scratch" and experiment.get("vectors", "fasttext") != "fasttext":
         yield f"{where}.vectors: found {experiment['vectors']!r}, which word_vectors scratch does not read"
+    yield from _reduction_contradictions(where, model, experiment)
     if (model["encoder"] == "liwe") != (experiment.get("vectors") == "characters"):
         yield f"{where}: encoder liwe and vectors characters go together; set both or neither"
     if model["encoder"] == "embn":
@@ -85,6 +86,20 @@ def _encoder_contradictions(where: str, model: Settings, experiment: Settings) -
     for key in ("neighborhood", "classifier", "pretraining"):
         if experiment.get(key):
             yield f"{where}.{key}: encoder vse has no universal embedding to train by it"
+
+
+def _reduction_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
+    """A smaller vocabulary is of FastText's vectors; words are read as English where English is."""
+    reduction = experiment.get("reduction", "")
+    if reduction and experiment.get("vectors", "fasttext") != "fasttext":
+        yield f"{where}.reduction: found {reduction!r} with vectors {experiment['vectors']}, not fasttext"
+    if not reduction.startswith("dictionary"):
+        return
+    named = experiment.get("languages", ["en"])
+    if experiment.get("one_per_language") or (named != "all" and "en" not in named):
+        yield f"{where}.reduction: {reduction} reads words as English, which the model has to have"
+    if model["universal_mean"] != "words":
+        yield f"{where}: {reduction} needs settings.model.universal_mean: words"
 
 
 def _liwe_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:

@@ -17,7 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.models.branches import RecurrentBranch, image_branch, sentence_branch, unit
-from pipeline.models.universal import UniversalEmbedding, linear
+from pipeline.models.mapped import universal_embedding
+from pipeline.models.universal import linear
 from pipeline.words.corpus import Sentences
 
 
@@ -43,13 +44,19 @@ class RetrievalModel(nn.Module):
         model: settings: encoder, word_vectors, universal, universal_layers, universal_mean, multimodal,
             recurrent, hidden, image_hidden, dropout, batch_norm_momentum; similarity, how a sentence and an
             image are compared: `cosine`, or `order`, for which no number of an embedding is negative.
+        english: for each language the English rows of words that are read as English (models/mapped.py).
     """
 
     def __init__(
-        self, vectors: Mapping[str, Tensor], feature_size: int, branches: str, model: Mapping[str, Any]
+        self,
+        vectors: Mapping[str, Tensor],
+        feature_size: int,
+        branches: str,
+        model: Mapping[str, Any],
+        english: Mapping[str, Tensor] | None = None,
     ):
         super().__init__()
-        self.universal = UniversalEmbedding(vectors, model)
+        self.universal = universal_embedding(vectors, english or {}, model)
         self.similarity: str = model["similarity"]
         self.reads_means = model["recurrent"] in ("mean", "layers")
         keys = ["shared"] if branches == "shared" else self.languages

@@ -71,7 +71,9 @@ def _empty(settings: dict[str, Any], weights: dict[str, torch.Tensor]) -> Retrie
     if settings["model"]["encoder"] == "liwe":
         return LiweModel(codes_of(weights, languages), features, settings["model"], settings["liwe"])
     tables = {code: torch.zeros_like(weights[f"universal.{code}.table.weight"]) for code in languages}
-    return RetrievalModel(tables, features, settings["branches"], settings["model"])
+    mapped = {code: weights.get(f"universal.english_{code}") for code in languages}
+    english = {code: rows for code, rows in mapped.items() if rows is not None}
+    return RetrievalModel(tables, features, settings["branches"], settings["model"], english)
 
 
 def _initial(name: str) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
 
@@ -21,9 +22,9 @@ from pipeline.errors import InputError, raise_together
 from pipeline.files import sha256, written_beside
 from pipeline.models.liwe import LiweModel
 from pipeline.models.losses import Triplets
+from pipeline.models.mapped import universal_embedding
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, save_model, vocabulary_digest
-from pipeline.models.universal import UniversalEmbedding
 from pipeline.retrieval.evaluate import mean_recalls
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.training.batches import Drawn, Sampler, language_groups
@@ -73,7 +74,8 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     own = own_sentences(inputs.sentences, settings)
     sentences = _training_sentences(own, _translations(inputs, settings), settings)
     corpus = _training_corpus(sentences, vocabularies, settings).to(device)
-    universal = UniversalEmbedding(_vectors(vocabularies), settings["model"]).to(device)
+    vectors, english = _vectors(vocabularies), _english(vocabularies)
+    universal = universal_embedding(vectors, english, settings["model"]).to(device)
     universal.pad_to(_longest(corpus))
     for language in universal.languages:
         universal[language].table.requires_grad_(False)
@@ -125,7 +127,7 @@ def train(
     translated = count_by_pair(made, "train", corpus.images)
     del sentences, translations, made  # large, and training is long
     corpus, validation = corpus.to(device), validation.to(device)
-    model = _made(_vectors(vocabularies), corpus, settings).to(device)
+    model = _made(vocabularies, corpus, settings).to(device)
     if inputs.pretrained:
         weights = torch.load(inputs.pretrained, map_location=device, weights_only=True)
         _check_pretrained(model, weights, inputs.pretrained)
@@ -190,12 +192,14 @@ def _course(
     return _Course(paced, paced.stretches(epochs), terms)
 
 
-def _made(vectors: Mapping[str, torch.Tensor], corpus: Corpus, settings: Mapping[str, Any]) -> RetrievalModel:
+def _made(
+    vocabularies: Mapping[str, Vocabulary], corpus: Corpus, settings: Mapping[str, Any]
+) -> RetrievalModel:
     """The model that the settings ask for, at its beginning."""
-    size = corpus.features.shape[1]
+    vectors, size = _vectors(vocabularies), corpus.features.shape[1]
     if settings["model"]["encoder"] == "liwe":
         return LiweModel(vectors, size, settings["model"], settings["liwe"])
-    model = RetrievalModel(vectors, size, settings["branches"], settings["model"])
+    model = RetrievalModel(vectors, size, settings["branches"], settings["model"], _english(vocabularies))
     model.universal.pad_to(_longest(corpus))
     return model
 
@@ -333,9 +337,24 @@ def _longest(corpus: Corpus) -> int:
 
 
 def _vectors(vocabularies: Mapping[str, Vocabulary]) -> dict[str, torch.Tensor]:
-    """Each language's initial word vectors; padding alone where sentence vectors are read instead."""
+    """Each language's initial vectors, of words that have their own; padding alone of sentence vectors."""
+    own = {
+        language: len(part.vectors) - (0 if part.english is None else len(part.english))
+        for language, part in vocabularies.items()
+    }
     return {
-        language: torch.from_numpy(part.vectors if part.unit == "word" else part.vectors[:1])
+        language: torch.from_numpy(part.vectors[: own[language]] if part.unit == "word" else part.vectors[:1])
+        for language, part in vocabularies.items()
+    }
+
+
+def _english(vocabularies: Mapping[str, Vocabulary]) -> dict[str, torch.Tensor]:
+    """For each language the English rows of its words that are read as English; empty where none ever is."""
+    if all(part.english is None for part in vocabularies.values()):
+        return {}
+    nothing = np.empty(0, dtype=np.int64)
+    return {
+        language: torch.from_numpy(nothing if part.english is None else part.english)
         for language, part in vocabularies.items()
     }
 

@@ -1,4 +1,4 @@
-"""Command line of the words: words, spell, align, pretrain-bert, sentence-vectors."""
+"""Command line of the words: words, spell, reduce-words, align, pretrain-bert, sentence-vectors."""
 
 import argparse
 import json
@@ -28,6 +28,14 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument("--longest", type=int, required=True, help="characters of a word that are kept")
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
     parser.set_defaults(run=_spell)
+    parser = subparsers.add_parser("reduce-words", help="a smaller vocabulary (SMALR, Figure 3)")
+    _add_captions(parser)
+    parser.add_argument("--words", type=Path, required=True, help="what `words` made of the language")
+    parser.add_argument("--reduction", required=True, help="frequency-5, pca-50, dictionary-5, ...")
+    parser.add_argument("--english", type=Path, help="dictionary: what `words` made of English")
+    parser.add_argument("--dictionaries", type=Path, nargs="*", default=[], help="dictionary: en-de.txt")
+    parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
+    parser.set_defaults(run=_reduce_words)
     _add_word_vectors(subparsers)
     _add_align(subparsers)
     _add_pretrain_bert(subparsers)
@@ -112,6 +120,27 @@ def _spell(arguments: argparse.Namespace) -> None:
         arguments.translations,
         arguments.captions,
         arguments.longest,
+        arguments.output,
+    )
+
+
+def _reduce_words(arguments: argparse.Namespace) -> None:
+    from pipeline.words.make import training_sentences
+    from pipeline.words.reduce import reduce_words
+
+    chosen = training_sentences(
+        arguments.language,
+        arguments.sentences,
+        arguments.own_origin,
+        arguments.translations,
+        arguments.captions,
+    )
+    reduce_words(
+        arguments.reduction,
+        arguments.words,
+        chosen,
+        arguments.english,
+        arguments.dictionaries,
         arguments.output,
     )
 

@@ -64,8 +64,9 @@ def test_a_word_is_the_vectors_of_its_characters_side_by_side_through_the_layers
     rows = [[letters["a"], letters["b"], end, end], [letters["c"], end, end, end]]
     rows.append([letters["a"], letters["b"], letters["c"], end])
     hidden = torch.stack([torch.cat(row) for row in rows])
+    layers: Any = words.layers
     for place in (0, 3):
-        layer, norm = words.layers[place], words.layers[place + 1]
+        layer, norm = layers[place], layers[place + 1]
         direction, length = layer.parametrizations.weight.original1, layer.parametrizations.weight.original0
         weight = length * direction / direction.norm(dim=1, keepdim=True)
         hidden = hidden @ weight.T + layer.bias

@@ -50,6 +50,7 @@ wildcard_constraints:
     captions="human|human[+]mt|mt|augmented",
     experiment="[a-z0-9+-]+",
     queries="own|translated",
+    reduction=r"(frequency|pca|dictionary)-\d+",
 
 
 def refuse(message):

@@ -64,6 +64,18 @@ def tokenised(wildcards, languages):
     ]
 
 
+# Files of a smaller vocabulary.
+REDUCED = "work/{scale}/{dataset}/words/{captions}/{reduction}/{language}.h5"
+
+
+def to_english(wildcards):
+    """What maps a language's words to English ones, by name; nothing for English and other reductions."""
+    if wildcards.language == "en" or not wildcards.reduction.startswith("dictionary"):
+        return {}
+    english = VECTORS["fasttext"].format(**{**wildcards, "language": "en"})
+    return {"english": english, "dictionary": english_dictionary(wildcards)}
+
+
 # Files of word or sentence vectors, by the kind that an experiment names.
 VECTORS = {
     "fasttext": "work/{scale}/{dataset}/words/{captions}/{language}.h5",
@@ -78,6 +90,18 @@ def vocabularies(wildcards):
     chosen = experiment(wildcards)
     kind = chosen.get("vectors", "fasttext")
     aligned = kind == "muse" and SETTINGS["muse"] == "align"
+    if reduction := chosen.get("reduction"):
+        whole = ["en"] if reduction.startswith("dictionary") else []
+        return [
+            (VECTORS["fasttext"] if language in whole else REDUCED).format(
+                scale=wildcards.scale,
+                dataset=wildcards.dataset,
+                captions=chosen["captions"],
+                reduction=reduction,
+                language=language,
+            )
+            for language in chosen["languages"]
+        ]
     return [
         VECTORS["fasttext" if aligned and language == "en" else kind].format(
             scale=wildcards.scale,
