@@ -54,6 +54,8 @@ STAGES = {
     "train": ["pipeline.training.train"],
     "evaluate": ["pipeline.retrieval.evaluate"],
     "tabulate": ["pipeline.tables.tabulate"],
+    "scaling": ["pipeline.tables.scaling"],
+    "scatter": ["pipeline.report.scatter"],
     "parameters": ["pipeline.tables.parameters"],
     "judge-claims": ["pipeline.tables.claims"],
     "figure": ["pipeline.report.figures"],

@@ -9,6 +9,7 @@ from pipeline.configuration.experiments import (
     overlaid,
     stand_ins,
 )
+from pipeline.configuration.figures import figure_settings
 from pipeline.configuration.paths import check_paths
 from pipeline.configuration.reading import check_keys, load, read
 from pipeline.configuration.stages import (
@@ -48,6 +49,7 @@ __all__ = [
     "extraction_options",
     "feature_sets",
     "feature_settings",
+    "figure_settings",
     "left_out",
     "load",
     "makeable_tables",
