@@ -54,6 +54,7 @@ STAGES = {
     "train": ["pipeline.training.train"],
     "evaluate": ["pipeline.retrieval.evaluate"],
     "tabulate": ["pipeline.tables.tabulate"],
+    "smalr-parameters": ["pipeline.tables.smalr_parameters"],
     "scaling": ["pipeline.tables.scaling"],
     "scatter": ["pipeline.report.scatter"],
     "parameters": ["pipeline.tables.parameters"],
