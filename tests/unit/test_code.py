@@ -64,7 +64,7 @@ def test_the_gallery_concerns_evaluation_and_figures_and_no_training(edit: Edit)
 def test_the_model_concerns_training_evaluation_and_figures(edit: Edit) -> None:
     before = digests()
     edit("models/branches.py", "nn.ReLU()", "nn.GELU()")
-    assert changed(before) == {"train", "evaluate", "figure", "parameters"}
+    assert changed(before) == {"train", "evaluate", "figure", "parameters", "scaling", "smalr-parameters"}
 
 
 def test_comments_docstrings_and_layout_concern_nothing(edit: Edit) -> None:
