@@ -163,7 +163,10 @@ def report_settings(settings: Settings, folder: Path) -> Settings:
     chosen = ("scale", "seeds", "tables", "images", "model", "training")
     return {
         **{key: settings[key] for key in chosen},
-        "own_origins": {dataset: data["own_origins"] for dataset, data in settings["datasets"].items()},
+        "own_origins": {
+            dataset: data["own_origins"] | translated_origins(settings, dataset)
+            for dataset, data in settings["datasets"].items()
+        },
         "left_out": {name: table_settings(settings, name)["left_out"] for name in settings["tables"]},
         "missing": [name for name in makeable_tables(settings) if name not in settings["report"]],
         "scales": {
