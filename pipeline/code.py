@@ -37,7 +37,7 @@ STAGES = {
     "find-images": ["pipeline.images.find", "pipeline.captions.split"],
     "features": ["pipeline.images.extract"],
     "merge-features": ["pipeline.images.merge"],
-    "bring-features": ["pipeline.images.brought", "pipeline.captions.split"],
+    "import-features": ["pipeline.images.imported", "pipeline.captions.split"],
     "translate": ["pipeline.translation.translate", "pipeline.translation.dictionary"],
     "translate-marian": ["pipeline.translation.translate", "pipeline.translation.marian"],
     "translate-web": ["pipeline.translation.translate", "pipeline.translation.web"],

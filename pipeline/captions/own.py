@@ -9,9 +9,9 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
-from pipeline.captions.drawn import drawn_split
 from pipeline.captions.iso639 import unknown_code
 from pipeline.captions.languages import UNSPACED
+from pipeline.captions.sampled import sampled_split
 from pipeline.captions.sources import caption_table, known_language
 from pipeline.captions.split import Split, read_split, restricted, whole_split, with_split
 from pipeline.captions.table import COLUMNS, SPLITS
@@ -111,7 +111,7 @@ def tenths(images: set[str], seed: int) -> Split:
         "no column `split`: %d test and %d validation images of %d are drawn with seed %d",
         tenth, tenth, len(images), seed,
     )  # fmt: skip
-    return drawn_split(images, tenth, tenth, seed)
+    return sampled_split(images, tenth, tenth, seed)
 
 
 def _column_mistakes(columns: list[str]) -> list[str]:

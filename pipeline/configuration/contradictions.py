@@ -18,10 +18,10 @@ _OF_SOURCE = {
     "demo": (),
     "multi30k": ("images", "split"),
     "flickr8kcn": ("images",),
-    "mscoco": ("images", "drawn", "draw_seed", "test_images", "val_images"),
+    "mscoco": ("images", "sample_size", "split_seed", "test_images", "val_images"),
     "own": ("captions", "images"),
 }
-_OPTIONAL = {"own": ("draw_seed", "split")}
+_OPTIONAL = {"own": ("split_seed", "split")}
 
 
 def contradictions(settings: Settings) -> Iterator[str]:
@@ -82,12 +82,12 @@ def _encoder_contradictions(where: str, model: Settings, experiment: Settings) -
 
 def _vector_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
     """Sentence vectors need a branch that reads them, and there are none of translations."""
-    if model["recurrent"] == "layers" and experiment.get("vectors") != "bert":
-        yield f"{where}: recurrent layers reads sentence vectors; set vectors: bert"
+    if model["recurrent"] == "mlp" and experiment.get("vectors") != "bert":
+        yield f"{where}: recurrent mlp reads sentence vectors; set vectors: bert"
     if experiment.get("vectors") != "bert":
         return
-    if model["recurrent"] not in ("layers", "mean"):
-        yield f"{where}: vectors bert has no words to read one by one; set settings.model.recurrent: layers"
+    if model["recurrent"] not in ("mlp", "mean"):
+        yield f"{where}: vectors bert has no words to read one by one; set settings.model.recurrent: mlp"
     if experiment["captions"] != "human":
         yield f"{where}.captions: found {experiment['captions']!r}; vectors bert are of human captions alone"
 
@@ -105,7 +105,7 @@ def _dataset_contradictions(where: str, data: Settings) -> Iterator[str]:
     for key in sorted(others & set(data)):
         yield f"{where}.{key}: source {source} has no such key"
     grouped = {code for group in data["groups"] for code in group}
-    for key, named in (("own_origins", data["own_origins"]), ("groups", grouped)):
+    for key, named in (("caption_origins", data["caption_origins"]), ("groups", grouped)):
         for code in sorted(set(named) - set(data["languages"])):
             yield f"{where}.{key}: {code!r} is not among its languages {data['languages']}"
     if (data.get("test_images") is None) != (data.get("val_images") is None):

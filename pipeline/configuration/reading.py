@@ -17,6 +17,7 @@ from jsonschema.exceptions import ValidationError
 from pipeline.configuration.contradictions import contradictions, meant
 from pipeline.configuration.experiments import Settings, makeable_tables, overlaid
 from pipeline.configuration.paths import with_paths_expanded
+from pipeline.configuration.renamed import renamed_key, renamed_value
 from pipeline.errors import InputError, raise_together
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is several times as fast
@@ -25,7 +26,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is several 
 _PLAIN = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false")
 
 # What a data set need not say.
-DATASET_DEFAULTS: Settings = {"own_origins": {}, "groups": [], "longest_caption": 40}
+DATASET_DEFAULTS: Settings = {"caption_origins": {}, "groups": [], "max_caption_length": 40}
 
 
 def load(user: Mapping[str, Any], folder: Path) -> Settings:
@@ -135,8 +136,16 @@ def _described(error: ValidationError) -> str:
     if error.validator == "additionalProperties":
         known = list(error.schema.get("properties", {}))
         unknown = [key for key in error.instance if key not in known]
-        return "; ".join(f"{where}: unknown key {key!r}{meant(key, known)}" for key in unknown)
+        return "; ".join(f"{where}: {_unknown(error.absolute_path, key, known)}" for key in unknown)
     if error.validator == "required":
         return f"{where}: {error.message}"
     expected = error.schema.get("description", error.message) if isinstance(error.schema, Mapping) else ""
-    return f"{where}: found {error.instance!r}, expected {expected}"
+    now = renamed_value(list(error.absolute_path), error.instance)
+    return f"{where}: found {error.instance!r}, " + (
+        f"which is now {now!r}" if now else f"expected {expected}"
+    )
+
+
+def _unknown(block: Iterable[str | int], key: str, known: list[str]) -> str:
+    now = renamed_key(list(block), key)
+    return f"key {key!r} is now {now}" if now else f"unknown key {key!r}{meant(key, known)}"

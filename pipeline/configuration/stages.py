@@ -55,22 +55,22 @@ def bert_settings(settings: Settings, dataset: str) -> Settings:
     """What the pretraining of a small BERT depends on."""
     return {
         **settings["bert"]["pretraining"],
-        "own_origins": settings["datasets"][dataset]["own_origins"],
-        "longest": settings["bert"]["longest"],
+        "caption_origins": settings["datasets"][dataset]["caption_origins"],
+        "max_tokens": settings["bert"]["max_tokens"],
         "threads": settings["training"]["threads"],
     }
 
 
 def sentence_vector_settings(settings: Settings) -> Settings:
     """What frozen sentence vectors depend on besides their BERT."""
-    chosen = {key: settings["bert"][key] for key in ("layer", "longest")}
+    chosen = {key: settings["bert"][key] for key in ("layer", "max_tokens")}
     return {**chosen, "threads": settings["training"]["threads"]}
 
 
 def feature_settings(settings: Settings, name: str | None = None) -> Settings:
     """What the features of an image depend on, in a feature set: little is known of ready-made ones."""
     images = feature_sets(settings)[name]
-    made = ("backbone", "weights", "dimension", "resize", "crop", "crops", "precision", "windows")
+    made = ("backbone", "weights", "dimension", "resize", "crop", "crops", "precision", "crop_evaluation")
     keys = ("backbone", "dimension") if images["features"] else made
     return {key: images[key] for key in keys}
 
@@ -82,7 +82,9 @@ def extraction_options(settings: Settings) -> str:
     another number features differ in their last digits, and so do the weights trained on them.
     """
     images = settings["images"]
-    options = [f"--{key.replace('_', '-')} {images[key]}" for key in ("batch", "workers", "failed_share")]
+    options = [
+        f"--{key.replace('_', '-')} {images[key]}" for key in ("batch_size", "workers", "max_failed_fraction")
+    ]
     options.append(f"--threads {images['workers']}")
     return " ".join([*options, *(["--compile"] if images["compile"] else [])])
 
@@ -111,7 +113,9 @@ def table_settings(settings: Settings, name: str) -> Settings:
             for row in settings["tables"][name]["rows"]
             if row["experiment"] in lacking
         ],
-        "own_origins": {dataset: data["own_origins"] for dataset, data in settings["datasets"].items()},
+        "caption_origins": {
+            dataset: data["caption_origins"] for dataset, data in settings["datasets"].items()
+        },
         "one_per_language": [key for key in made if made[key].get("one_per_language")],
     }
 
@@ -144,7 +148,9 @@ def report_settings(settings: Settings, folder: Path) -> Settings:
     chosen = ("scale", "seeds", "tables", "images", "model", "training")
     return {
         **{key: settings[key] for key in chosen},
-        "own_origins": {dataset: data["own_origins"] for dataset, data in settings["datasets"].items()},
+        "caption_origins": {
+            dataset: data["caption_origins"] for dataset, data in settings["datasets"].items()
+        },
         "left_out": {name: table_settings(settings, name)["left_out"] for name in settings["tables"]},
         "missing": [name for name in makeable_tables(settings) if name not in settings["report"]],
         "scales": {
@@ -157,7 +163,7 @@ def report_settings(settings: Settings, folder: Path) -> Settings:
 def count_settings(settings: Settings) -> Settings:
     """What counting the captions takes."""
     datasets = {
-        name: {"dataset": dataset, "own_origins": settings["datasets"][dataset]["own_origins"]}
+        name: {"dataset": dataset, "caption_origins": settings["datasets"][dataset]["caption_origins"]}
         for name, dataset in stand_ins(settings).items()
     }
     return {"scale": settings["scale"], "datasets": datasets}
@@ -185,7 +191,7 @@ def _data_settings(
         "seed": seed,
         "languages": experiment["languages"],
         "captions": experiment["captions"],
-        "own_origins": data["own_origins"],
+        "caption_origins": data["caption_origins"],
         "groups": data["groups"] if own["training"]["image_groups"] else [],
-        "longest_caption": data["longest_caption"],
+        "max_caption_length": data["max_caption_length"],
     }

@@ -51,7 +51,7 @@ class RetrievalModel(nn.Module):
         super().__init__()
         self.universal = UniversalEmbedding(vectors, model)
         self.similarity: str = model["similarity"]
-        self.reads_means = model["recurrent"] in ("mean", "layers")
+        self.reads_means = model["recurrent"] in ("mean", "mlp")
         keys = ["shared"] if branches == "shared" else self.languages
         word = next(iter(vectors.values())).shape[1]
         self.branches = nn.ModuleDict({key: sentence_branch(word, model) for key in keys})

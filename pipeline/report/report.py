@@ -55,8 +55,8 @@ def write_report(settings: Mapping[str, Any], inputs: Inputs, output: Path) -> N
     """Write the report.
 
     Args:
-        settings: `scale`, `seeds`, `datasets`, `own_origins`; `tables`, as in config/tables; `left_out`, by
-            table the rows that are not made, and why; `missing`, names of tables that are not in the report;
+        settings: `scale`, `seeds`, `datasets`, `caption_origins`; `tables`, as in config/tables; `left_out`,
+            by table the rows that are not made, and why; `missing`, names of tables not in the report;
             `scales`, what each scale is; `files`, the published files of this one; `images`, `model` and
             `training`.
     """

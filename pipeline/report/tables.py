@@ -22,7 +22,7 @@ def of_comparison(name: str, path: Path, settings: Mapping[str, Any]) -> dict[st
     """What a page shows of results/comparison/{name}.csv: recalls as the paper prints them, or lines.
 
     Args:
-        name: of the table, such as table2. settings: `tables`, `own_origins`, `scale`; `left_out`, by
+        name: of the table, such as table2. settings: `tables`, `caption_origins`, `scale`; `left_out`, by
             table the rows that are not made, and why.
     """
     existing(path, "the comparison", f"Run: snakemake results/{name}.csv")
@@ -97,7 +97,7 @@ def _columns(
         {
             "dataset": dataset,
             "language": language,
-            "origin": settings["own_origins"].get(dataset, {}).get(language, ""),
+            "origin": settings["caption_origins"].get(dataset, {}).get(language, ""),
             "span": places.count((dataset, language)),
             **among[dataset, language],
         }

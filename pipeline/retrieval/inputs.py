@@ -35,7 +35,7 @@ def own_sentences(paths: Sequence[Path], settings: Mapping[str, Any]) -> dict[st
     tables = pd.concat([read_sentences(path) for path in paths])
     return {
         language: own_captions(
-            tables[tables["language"] == language], settings["own_origins"].get(language, "human")
+            tables[tables["language"] == language], settings["caption_origins"].get(language, "human")
         )
         for language in settings["languages"]
     }
@@ -48,7 +48,7 @@ def evaluation_corpus(
     split: str,
 ) -> Corpus:
     """The corpus of a split to retrieve from, without features yet; each language must have captions."""
-    corpus = corpus_of(own, vocabularies, settings["longest_caption"], split)
+    corpus = corpus_of(own, vocabularies, settings["max_caption_length"], split)
     empty = [language for language, part in corpus.languages.items() if not len(part.image)]
     raise_together(
         [f"{language!r} has no captions in split {split!r}" for language in empty],

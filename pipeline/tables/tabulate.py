@@ -132,7 +132,7 @@ def _printed(numbers: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame
 
 def _column(settings: Mapping[str, Any], dataset: str, language: str, metric: str, alone: bool) -> str:
     """A column's name; captions that are not by people are marked with their origin."""
-    origin = settings["own_origins"][dataset].get(language)
+    origin = settings["caption_origins"][dataset].get(language)
     return f"{dataset} {language}" + (f" ({origin})" if origin else "") + ("" if alone else f" {metric}")
 
 

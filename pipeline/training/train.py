@@ -131,14 +131,14 @@ def train(
         model.universal.load_state_dict(weights, strict=False)
     _log_sizes(model, corpus, settings)
     optimizer = adam(model.parameters(), settings["training"]["learning_rate"])
-    longest = settings["training"]["clip_gradient"]
+    max_norm = settings["training"]["max_grad_norm"]
     kept: dict[str, Any] = {"mean": -1.0}
     run = Run(
         model=model,
-        optimizer=clipped(optimizer, longest) if longest else optimizer,
+        optimizer=clipped(optimizer, max_norm) if max_norm else optimizer,
         sampler=_sampler(corpus, own, settings),
         epochs=settings["training"]["epochs"],
-        decay=settings["training"]["decay"],
+        decay=settings["training"]["learning_rate_decay"],
         terms=lambda drawn, done: training_terms(model, corpus, drawn, settings, done),
         after_epoch=lambda epoch: _keep_best(model, validation, kept, epoch, settings),
         checkpoint=checkpoint,
@@ -156,12 +156,12 @@ def train(
     keep_finished(checkpoint, fingerprint, [curves, output])
 
 
-def clipped(optimizer: torch.optim.Optimizer, longest: float) -> torch.optim.Optimizer:
+def clipped(optimizer: torch.optim.Optimizer, max_norm: float) -> torch.optim.Optimizer:
     """The optimiser, which before each step cuts the gradient of all its weights together to this length."""
 
     def cut(*_: Any) -> None:
         weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-        torch.nn.utils.clip_grad_norm_(weights, longest)
+        torch.nn.utils.clip_grad_norm_(weights, max_norm)
 
     optimizer.register_step_pre_hook(cut)
     return optimizer
@@ -249,7 +249,7 @@ def _training_corpus(
     vocabularies: Mapping[str, Vocabulary],
     settings: Mapping[str, Any],
 ) -> Corpus:
-    corpus = corpus_of(sentences, vocabularies, settings["longest_caption"], "train")
+    corpus = corpus_of(sentences, vocabularies, settings["max_caption_length"], "train")
     for language, part in corpus.languages.items():
         corpus.languages[language] = _with_known_words(part, language)
     empty = [language for language, part in corpus.languages.items() if not len(part.image)]

@@ -37,7 +37,7 @@ def sentence_vectors(
 
     Args:
         sentences: sentence table. model: folder or name on the Hugging Face hub.
-        settings: layer, longest, threads.
+        settings: layer, max_tokens, threads.
         partial: folder where a killed run goes on from.
 
     Raises:
@@ -90,7 +90,7 @@ def mean_pooled(
 ) -> NDArray[np.float32]:
     """Mean (B, D) of one layer's outputs over the tokens of each caption, [CLS] and [SEP] among them."""
     batch = tokenizer(
-        list(captions), truncation=True, max_length=settings["longest"], padding=True, return_tensors="pt"
+        list(captions), truncation=True, max_length=settings["max_tokens"], padding=True, return_tensors="pt"
     ).to(encoder.device)
     outputs = encoder(**batch, output_hidden_states=True).hidden_states[settings["layer"]]  # (B, W, D)
     mask = batch["attention_mask"][..., None]
@@ -127,5 +127,5 @@ def _shard(
 
 def _fingerprint(captions: Sequence[str], settings: Mapping[str, Any], weights: str) -> str:
     """Digest of all that the vectors depend on."""
-    parts = [weights, str(settings["layer"]), str(settings["longest"]), *captions]
+    parts = [weights, str(settings["layer"]), str(settings["max_tokens"]), *captions]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

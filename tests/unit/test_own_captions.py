@@ -197,12 +197,12 @@ def run(stage: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 def test_a_split_that_is_given_needs_no_table(tmp_path: Path) -> None:
     given = write(tmp_path / "given.csv", "image,split\na,test\nb,train\nc,val\n")
     listed = write(tmp_path / "images.csv", "image\na\nc\n")
-    made = run("split", "--given", given, "--image-list", listed, "--output", tmp_path / "split.csv")
+    made = run("split", "--predefined", given, "--image-list", listed, "--output", tmp_path / "split.csv")
     assert made.returncode == 0, made.stderr
     assert read_split(tmp_path / "split.csv") == {"a": "test", "c": "val"}
-    made = run("split", "--given", given, "--table", given, "--output", tmp_path / "split.csv")
+    made = run("split", "--predefined", given, "--table", given, "--output", tmp_path / "split.csv")
     assert made.returncode == 1
-    assert "--table or --given is needed, one of them" in made.stderr
+    assert "exactly one of --table and --predefined is needed" in made.stderr
 
 
 def test_a_split_of_the_table_is_kept_and_a_list_restricts_it(tmp_path: Path) -> None:

@@ -58,21 +58,21 @@ def split_lists(wildcards):
 def split_options(wildcards):
     """Arguments of `split` that belong to a data set's source."""
     data = DATASETS[wildcards.dataset]
-    listed = data.get("test_images") is not None  # then nothing is drawn
+    listed = data.get("test_images") is not None  # then nothing is sampled
     options = {
         "multi30k": {"sources": "work/sources", "lists": data.get("split")},
         "flickr8kcn": {"sources": "work/sources"},
         "mscoco": {
             "sources": "work/sources",
-            "drawn": None if listed else data.get("drawn"),
-            "seed": None if listed else data.get("draw_seed"),
+            "sample-size": None if listed else data.get("sample_size"),
+            "seed": None if listed else data.get("split_seed"),
             "test-images": data.get("test_images"),
             "val-images": data.get("val_images"),
         },
         "own": (
-            {"given": data["split"]}
+            {"predefined": data["split"]}
             if "split" in data
-            else {"table": data.get("captions"), "seed": data.get("draw_seed", 0)}
+            else {"table": data.get("captions"), "seed": data.get("split_seed", 0)}
         ),
     }[data["source"]]
     options["image-list"] = SETTINGS["images"]["list"]

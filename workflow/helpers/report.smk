@@ -88,7 +88,7 @@ def figure_model(wildcards):
 
 
 def figure_inputs(wildcards):
-    """Model, features, words, sentences and images of a figure; no images where features are brought.
+    """Model, features, words, sentences and images of a figure; no images where features are imported.
 
     The list of images names their files: they are there, whole, when it is.
     """

@@ -1,9 +1,11 @@
 # Vocabularies, word vectors and sentence vectors of an experiment.
 
 
-def own_origin(wildcards):
+def caption_origin(wildcards):
     """Who wrote a language's own captions of a data set."""
-    return DATASETS[wildcards.dataset]["own_origins"].get(wildcards.language, "human")
+    return DATASETS[wildcards.dataset]["caption_origins"].get(
+        wildcards.language, "human"
+    )
 
 
 def word_settings(wildcards):

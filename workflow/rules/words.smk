@@ -44,7 +44,7 @@ rule words:
         gpu=0,
     params:
         settings=lambda wildcards: as_json(word_settings(wildcards)),
-        origin=own_origin,
+        origin=caption_origin,
         vectors=lambda wildcards, input: [
             f"--vectors-file={path}" for path in input.vectors
         ],
@@ -53,7 +53,7 @@ rule words:
         "Vocabulary and FastText vectors of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
         "python -m pipeline words --language {wildcards.language} --captions {wildcards.captions} "
-        "--sentences {input.sentences:q} --own-origin {params.origin:q} --translations {input.translations:q} "
+        "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
         "--settings {params.settings:q} {params.vectors:q} --output {output:q} > {log:q} 2>&1"
 
 
@@ -109,13 +109,13 @@ rule muse:
         gpu=0,
     params:
         settings=as_json({**SETTINGS["words"], "vectors": "file"}),
-        origin=own_origin,
+        origin=caption_origin,
         code=code.digest("words"),
     message:
         "Vocabulary and MUSE vectors of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
         "python -m pipeline words --language {wildcards.language} --captions {wildcards.captions} "
-        "--sentences {input.sentences:q} --own-origin {params.origin:q} --translations {input.translations:q} "
+        "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
         "--settings {params.settings:q} --vectors-file {input.vectors:q} --output {output:q} > {log:q} 2>&1"
 
 

@@ -10,7 +10,7 @@ from pipeline.captions.split import Split, some
 from pipeline.errors import raise_together
 
 
-def drawn_split(images: Collection[str], test: int, val: int, seed: int) -> Split:
+def sampled_split(images: Collection[str], test: int, val: int, seed: int) -> Split:
     """Draw test and validation images without replacement; the order of `images` does not matter.
 
     Returns:
@@ -34,7 +34,7 @@ def drawn_split(images: Collection[str], test: int, val: int, seed: int) -> Spli
     return {str(image): "test" if place < test else "val" for place, image in enumerate(order[: test + val])}
 
 
-def given_split(lists: Mapping[str, Path], images: Collection[str]) -> Split:
+def predefined_split(lists: Mapping[str, Path], images: Collection[str]) -> Split:
     """Test and validation images that lists give, and no others.
 
     A list has one image a line, or is a CSV file with a column `image`; of one with a column `split`
