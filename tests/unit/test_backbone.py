@@ -230,8 +230,12 @@ def test_configured_mean_and_std_replace_timms(tmp_path: Path) -> None:
     timms = load_backbone(settings(path, backbone="resnet18", crops=1), CPU)
     assert (own.mean, own.std) == ([0, 0, 0], [2, 2, 2])
     assert timms.mean == [0.485, 0.456, 0.406]
-    pixels = [torch.full((3, 64, 64), 200, dtype=torch.uint8)]
-    assert not np.allclose(own.features(pixels), timms.features(pixels), rtol=1e-3)
+    pixels = torch.randint(0, 256, (3, 64, 64), generator=torch.Generator().manual_seed(0)).byte()
+    model = network("resnet18")
+    normalised = (pixels / 255 - 0) / 2
+    with torch.no_grad():
+        expected = model.forward_features(normalised[None]).mean((2, 3))
+    assert relative_error(own.features([pixels]).numpy(), expected.numpy()) < 1e-5
 
 
 def test_file_kinds_and_foreign_names_give_the_same_weights(tmp_path: Path) -> None:

@@ -100,7 +100,8 @@ def test_the_version_is_of_the_files_and_of_what_is_asked(model: Path, tmp_path:
 def test_languages_stand_in_the_models_name(model: Path, tmp_path: Path) -> None:
     (tmp_path / "opus-en-de").symlink_to(model)
     name = str(tmp_path / "opus-{source}-{target}")
-    assert translator(name, tmp_path / "cache.sqlite").translate(["a dog"])
+    by_path = translator(model, tmp_path / "a.sqlite").translate(CAPTIONS)
+    assert translator(name, tmp_path / "b.sqlite").translate(CAPTIONS) == by_path
 
 
 def test_what_a_folder_lacks_is_listed(tmp_path: Path) -> None:
