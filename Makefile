@@ -4,12 +4,13 @@ PYTHON ?= python3
 READY := .venv/.ready
 RUN := . .venv/bin/activate &&
 
-.PHONY: demo test check lock clean help
+.PHONY: demo test check mutants lock clean help
 
 help:
 	@echo "make demo   results/table4.csv on embedded data: a quarter of an hour on 2 cores after installation, 7 GB disk"
 	@echo "make test   the tests: about half an hour on 2 cores after installation"
 	@echo "make check  lint, format and types"
+	@echo "make mutants  mutation testing of what makes a number: many hours; make mutants ONLY='pipeline.models.losses*' for some"
 	@echo "make lock   resolve requirements*.in into requirements.lock"
 	@echo "make clean  delete .venv, work/ and what is under results/"
 
@@ -27,6 +28,10 @@ check: $(READY)
 	$(RUN) mypy
 	$(RUN) snakefmt --check Snakefile workflow
 	$(RUN) snakemake --lint
+
+mutants: $(READY)
+	$(RUN) OMP_NUM_THREADS=1 mutmut run $(ONLY)
+	$(RUN) mutmut results
 
 $(READY): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, found " + sys.version + "; give another with make PYTHON=...")'

@@ -66,10 +66,11 @@ def centre_and_mirror(path: Path, settings: dict[str, object]) -> np.ndarray:
         transforms.Resize(36, transforms.InterpolationMode(config["interpolation"])),
         transforms.CenterCrop(32),
     ]
-    chain = transforms.Compose([*shape, transforms.ToTensor()])
+    chain = transforms.Compose(
+        [*shape, transforms.ToTensor(), transforms.Normalize(config["mean"], config["std"])]
+    )
     image = Image.open(path)
-    views = torch.stack([chain(image), chain(ImageOps.mirror(image))])
-    pixels = transforms.Normalize(config["mean"], config["std"])(views)
+    pixels = torch.stack([chain(image), chain(ImageOps.mirror(image))])
     with torch.no_grad():
         pooled: np.ndarray = model.forward_features(pixels).mean((2, 3)).mean(0).numpy()
     return pooled
