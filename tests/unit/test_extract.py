@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -59,7 +60,7 @@ def paths(folder: Path) -> dict[str, Path]:
 
 def centre_and_mirror(path: Path, settings: dict[str, object]) -> np.ndarray:
     """Features of one image in torchvision's and timm's own words: two crops, pooled, averaged."""
-    model = timm.create_model("resnet10t").eval()
+    model: Any = timm.create_model("resnet10t").eval()
     model.load_state_dict(torch.load(str(settings["weights"]), weights_only=True))
     config = timm.data.resolve_model_data_config(model)
     shape = [
