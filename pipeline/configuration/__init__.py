@@ -11,8 +11,10 @@ from pipeline.configuration.experiments import (
 from pipeline.configuration.paths import check_paths
 from pipeline.configuration.reading import check_keys, load, read
 from pipeline.configuration.stages import (
+    assignment_settings,
     bert_settings,
     claim_settings,
+    consistency_settings,
     count_settings,
     experiment_settings,
     extraction_options,
@@ -24,19 +26,24 @@ from pipeline.configuration.stages import (
     table_settings,
 )
 from pipeline.configuration.translations import (
+    consistency_pairs,
     evaluation_pairs,
     missing_providers,
     provider_of,
     query_pairs,
     training_pairs,
     translation_sources,
+    via_english,
 )
 
 __all__ = [
+    "assignment_settings",
     "bert_settings",
     "check_keys",
     "check_paths",
     "claim_settings",
+    "consistency_pairs",
+    "consistency_settings",
     "count_settings",
     "evaluation_pairs",
     "expanded",
@@ -60,4 +67,5 @@ __all__ = [
     "table_settings",
     "training_pairs",
     "translation_sources",
+    "via_english",
 ]

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from pipeline import parts
 from pipeline.errors import InputError, disk_trouble
 from pipeline.files import existing, written_beside
 from pipeline.models.retrieval_model import RetrievalModel
@@ -35,8 +36,7 @@ class Saved:
 
 def save_model(path: Path, model: RetrievalModel, saved: Saved) -> None:
     """Write a model whole or not at all."""
-    # The initial word tables serve training alone.
-    weights = {name: value.cpu() for name, value in model.state_dict().items() if not _initial(name)}
+    weights = {name: value.cpu() for name, value in model.state_dict().items() if not _of_training(name)}
     # A pickle also says which equal texts are one object; in a run gone on from a checkpoint others are.
     said = json.loads(json.dumps(vars(saved)))
     with written_beside(path) as temporary, open(temporary, "wb") as file:
@@ -57,23 +57,27 @@ def load_model(path: Path) -> tuple[RetrievalModel, Saved]:
         raise InputError(
             f"{path}: not a model of this project ({error}). Delete it and train again."
         ) from None
+    vectors = {
+        language: torch.zeros_like(weights[f"universal.{language}.table.weight"])
+        for language in saved.settings["languages"]
+    }
+    other = parts.embedding(saved.settings)
     model = RetrievalModel(
-        {
-            language: torch.zeros_like(weights[f"universal.{language}.table.weight"])
-            for language in saved.settings["languages"]
-        },
+        vectors,
         weights["image_branch.layers.0.weight"].shape[1],
         saved.settings["branches"],
         saved.settings["model"],
+        other.empty(weights, saved.settings) if other else None,
     )
     missing, unexpected = model.load_state_dict(weights, strict=False)
-    if unexpected or not all(map(_initial, missing)):
+    if unexpected or not all(map(_of_training, missing)):
         raise InputError(f"{path}: weights do not fit the settings beside them. Delete it and train again.")
     return model, saved
 
 
-def _initial(name: str) -> bool:
-    return name.endswith(".initial")
+def _of_training(name: str) -> bool:
+    """Whether a tensor serves training alone: initial word tables, weights of losses."""
+    return name.endswith(".initial") or name.startswith("losses.")
 
 
 def vocabulary_digest(words: list[str]) -> str:

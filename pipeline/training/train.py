@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import torch
 
+from pipeline import parts
 from pipeline.captions.origins import count_by_pair, count_origins
 from pipeline.captions.select import training_captions
 from pipeline.captions.table import read_sentences
@@ -43,7 +44,8 @@ class Inputs:
 
     sentences: sentence tables with the data set's own captions. translations: those with translations.
     words: one vocabulary a language. features: image features, None for pretraining.
-    pretrained: weights of the universal embedding's layers, None where LP is off.
+    pretrained: weights of the universal embedding's layers, None where LP is off; of an embedding of another
+    kind, what its own pretraining made.
     """
 
     sentences: Sequence[Path]
@@ -66,11 +68,9 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     if found_finished(checkpoint, fingerprint, [output]):
         return
     device = prepare(settings)
-    vocabularies = read_vocabularies(inputs.words, settings["languages"])
-    own = own_sentences(inputs.sentences, settings)
-    sentences = _training_sentences(own, _translations(inputs, settings), settings)
-    corpus = _training_corpus(sentences, vocabularies, settings).to(device)
-    universal = UniversalEmbedding(_vectors(vocabularies), settings["model"]).to(device)
+    vocabularies, corpus, sampler = pretraining_data(inputs, settings)
+    corpus = corpus.to(device)
+    universal = UniversalEmbedding(vectors_of(vocabularies), settings["model"]).to(device)
     universal.pad_to(_longest(corpus))
     for language in universal.languages:
         universal[language].table.requires_grad_(False)
@@ -79,7 +79,7 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     run = Run(
         model=universal,
         optimizer=optimizer,
-        sampler=_sampler(corpus, own, settings),
+        sampler=sampler,
         epochs=settings["training"]["epochs"],
         decay=1.0,
         terms=lambda drawn, done: pretraining_terms(universal, corpus, drawn, triplets),
@@ -92,6 +92,17 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     with written_beside(output) as temporary, open(temporary, "wb") as file:
         torch.save(weights, file)  # given a path, it would write the temporary name into the file
     keep_finished(checkpoint, fingerprint, [output])
+
+
+def pretraining_data(
+    inputs: Inputs, settings: Mapping[str, Any]
+) -> tuple[dict[str, Vocabulary], Corpus, Sampler]:
+    """Vocabularies, the training corpus without features, and what draws its batches."""
+    vocabularies = read_vocabularies(inputs.words, settings["languages"])
+    own = own_sentences(inputs.sentences, settings)
+    sentences = _training_sentences(own, _translations(inputs, settings), settings)
+    corpus = _training_corpus(sentences, vocabularies, settings)
+    return vocabularies, corpus, _sampler(corpus, own, settings)
 
 
 def train(
@@ -121,14 +132,8 @@ def train(
     translated = count_by_pair(translations, "train", corpus.images)
     del sentences, translations  # large, and training is long
     corpus, validation = corpus.to(device), validation.to(device)
-    model = RetrievalModel(
-        _vectors(vocabularies), corpus.features.shape[1], settings["branches"], settings["model"]
-    ).to(device)
+    model = _begun(vocabularies, corpus.features.shape[1], inputs.pretrained, settings).to(device)
     model.universal.pad_to(_longest(corpus))
-    if inputs.pretrained:
-        weights = torch.load(inputs.pretrained, map_location=device, weights_only=True)
-        _check_pretrained(model, weights, inputs.pretrained)
-        model.universal.load_state_dict(weights, strict=False)
     _log_sizes(model, corpus, settings)
     optimizer = adam(model.parameters(), settings["training"]["learning_rate"])
     max_norm = settings["training"]["max_grad_norm"]
@@ -285,12 +290,32 @@ def _longest(corpus: Corpus) -> int:
     return max(part.ids.shape[1] for part in corpus.languages.values())
 
 
-def _vectors(vocabularies: Mapping[str, Vocabulary]) -> dict[str, torch.Tensor]:
+def vectors_of(vocabularies: Mapping[str, Vocabulary]) -> dict[str, torch.Tensor]:
     """Each language's initial word vectors; padding alone where sentence vectors are read instead."""
     return {
         language: torch.from_numpy(part.vectors if part.unit == "word" else part.vectors[:1])
         for language, part in vocabularies.items()
     }
+
+
+def _begun(
+    vocabularies: Mapping[str, Vocabulary],
+    features: int,
+    pretrained: Path | None,
+    settings: Mapping[str, Any],
+) -> RetrievalModel:
+    """The model before its first step, with what a pretraining made of its embedding."""
+    vectors, other = vectors_of(vocabularies), parts.embedding(settings)
+    embedding = other.begun(vectors, pretrained, settings) if other else None
+    model = RetrievalModel(vectors, features, settings["branches"], settings["model"], embedding)
+    for name, loss in parts.losses(settings).items():
+        if hasattr(loss, "layers"):
+            model.losses[name] = loss.layers(settings)
+    if pretrained and not other:
+        weights = torch.load(pretrained, map_location="cpu", weights_only=True)
+        _check_pretrained(model, weights, pretrained)
+        model.universal.load_state_dict(weights, strict=False)
+    return model
 
 
 def _check_pretrained(model: RetrievalModel, weights: Mapping[str, torch.Tensor], path: Path) -> None:

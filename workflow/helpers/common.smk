@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 sys.path.insert(0, workflow.basedir)
 
-from pipeline import code, configuration
+from pipeline import code, configuration, parts
 from pipeline.errors import InputError
 from pipeline.tables.cells import cells
 
@@ -50,6 +50,7 @@ wildcard_constraints:
     captions="human|human[+]mt|mt",
     experiment="[a-z0-9+-]+",
     queries="own|translated",
+    consistency="average|learned",
 
 
 def refuse(message):
