@@ -4,6 +4,8 @@ import argparse
 import json
 from pathlib import Path
 
+from pipeline.files import named_files
+
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `figure` and `report`."""
@@ -58,23 +60,14 @@ def _report(arguments: argparse.Namespace) -> None:
     from pipeline.report.report import Inputs, write_report
 
     inputs = Inputs(
-        _named(arguments.comparisons),
+        named_files(arguments.comparisons),
         arguments.claims,
         arguments.claim_comparisons,
         arguments.figures,
         arguments.curves,
-        _named(arguments.captions),
+        named_files(arguments.captions),
         arguments.benchmarks,
         arguments.sources,
         arguments.found,
     )
     write_report(arguments.settings, inputs, arguments.output)
-
-
-def _named(given: list[str]) -> dict[str, Path]:
-    """Files by the name before their `=`."""
-    from pipeline.errors import raise_together
-
-    wrong = [item for item in given if not all(item.partition("="))]
-    raise_together((f"found {item!r}" for item in wrong), "Expected NAME=FILE:")
-    return {name: Path(path) for name, _, path in (item.partition("=") for item in given)}

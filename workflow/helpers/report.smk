@@ -24,7 +24,7 @@ def judged_evaluations(wildcards):
 
 def reported_counts():
     """Counts of the data, as an input list, where the report has the table that is made of them."""
-    return given("results/counts.csv" if "table1" in SETTINGS["report"] else None)
+    return given(f"{KEPT}/counts.csv" if "table1" in SETTINGS["report"] else None)
 
 
 def reported_curves(wildcards):
@@ -62,7 +62,7 @@ FIGURES = {"3": "multi30k", "4": "mscoco"}
 def reported_figures(wildcards=None):
     """Figures whose model the report's tables evaluate; a report trains nothing for a figure alone."""
     return [
-        f"results/figure{number}.html"
+        f"{KEPT}/figure{number}.html"
         for number, named in FIGURES.items()
         if any(
             f"/{STAND_INS.get(named)}/experiments/mule-full/" in path
