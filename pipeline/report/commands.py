@@ -25,11 +25,9 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         "--comparisons", nargs="+", required=True, metavar="TABLE=CSV", help="what `tabulate` made"
     )
     report.add_argument(
-        "--claims", type=Path, required=True, help="what `judge-claims` made, one claim a line"
+        "--claims", type=Path, help="what `judge-claims` made, one claim a line; left out: no claims"
     )
-    report.add_argument(
-        "--claim-comparisons", type=Path, required=True, help="the same, one comparison a line"
-    )
+    report.add_argument("--claim-comparisons", type=Path, help="the same, one comparison a line")
     report.add_argument("--figures", type=Path, nargs="*", default=[], help="pages that `figure` made")
     report.add_argument("--curves", type=Path, nargs="*", default=[], help="training curves")
     report.add_argument("--captions", nargs="*", default=[], metavar="DATASET=CSV", help="caption tables")

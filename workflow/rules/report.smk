@@ -75,8 +75,7 @@ rule figure:
 rule report:
     input:
         comparisons=expand(f"{KEPT}/comparison/{{table}}.csv", table=SETTINGS["report"]),
-        claims=f"{KEPT}/claims.csv",
-        claim_comparisons=f"{KEPT}/comparison/claims.csv",
+        claims=reported_claims(),
         figures=reported_figures,
         curves=reported_curves,
         captions=list(reported_captions().values()),
@@ -93,7 +92,8 @@ rule report:
     conda:
         "../../envs/pipeline.yaml"
     params:
-        settings=report_options(),
+        settings=lambda wildcards: report_options(),
+        claims=claim_options(),
         benchmarks=f"work/logs/{SCALE}",
         comparisons=lambda wildcards, input: [
             f"{name}={path}"
@@ -105,7 +105,7 @@ rule report:
         "Writing {output.page}"
     shell:
         "python -m pipeline report --settings {params.settings:q} --comparisons {params.comparisons:q} "
-        "--claims {input.claims:q} --claim-comparisons {input.claim_comparisons:q} --figures {input.figures:q} "
+        "{params.claims:q} --figures {input.figures:q} "
         "--curves {input.curves:q} --captions {params.captions:q} --benchmarks {params.benchmarks:q} "
         "--sources {input.sources:q} --found work/sources --output {output.page:q} "
         "--also {output.page:q}={output.of_scale:q} > {log:q} 2>&1"
