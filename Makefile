@@ -45,4 +45,5 @@ lock:
 	  requirements.in requirements-dev.in --output-file requirements.lock
 
 clean:
-	rm -rf .venv work .snakemake results/*.csv results/*.html results/comparison results/lessons
+	rm -rf .venv work .snakemake results/*.csv results/*.html results/comparison results/lessons \
+	  results/demo results/pilot results/paper

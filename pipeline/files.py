@@ -7,11 +7,11 @@ import itertools
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.errors import InputError, disk_trouble
+from pipeline.errors import InputError, disk_trouble, raise_together
 
 _writers = itertools.count()  # threads of one process may write the same file one after another
 LEFT_BEHIND = 3600.0  # seconds without a change after which a temporary file is of a writer that was killed
@@ -85,6 +85,13 @@ def linked(path: Path, other: Path) -> None:
             os.link(path, temporary)
         except OSError:
             shutil.copyfile(path, temporary)
+
+
+def named_files(given: Iterable[str]) -> dict[str, Path]:
+    """Files by the name before their `=`, as the command line gives them."""
+    pairs = [item.partition("=") for item in given]
+    raise_together((f"found {''.join(pair)!r}" for pair in pairs if not all(pair)), "Expected NAME=FILE:")
+    return {name: Path(path) for name, _, path in pairs}
 
 
 def sha256(path: Path) -> str:

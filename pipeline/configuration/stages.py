@@ -175,6 +175,7 @@ def report_settings(settings: Settings, folder: Path) -> Settings:
         "caption_origins": {
             dataset: data["caption_origins"] for dataset, data in settings["datasets"].items()
         },
+        "stands_for": {dataset: data["stands_for"] for dataset, data in settings["datasets"].items()},
         "left_out": {name: table_settings(settings, name)["left_out"] for name in settings["tables"]},
         "missing": [name for name in makeable_tables(settings) if name not in settings["report"]],
         "scales": {

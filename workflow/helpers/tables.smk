@@ -1,7 +1,9 @@
 # What a table is made of.
 
-# Where tables are made; `publish` puts them into results/.
+# Where tables are made; `publish` puts them into results/, which shows the scale that was run last, and into
+# results/{scale}, which no other scale writes to.
 FINISHED = f"work/results/{SCALE}"
+KEPT = f"results/{SCALE}"
 
 
 def table_settings(wildcards):
@@ -44,7 +46,11 @@ def translations_of(tables):
 def asked_tables():
     """Tables that the command names as targets."""
     targets = getattr(workflow.dag_settings, "targets", ())
-    return [name for name in TABLES if f"results/{name}.csv" in targets]
+    return [
+        name
+        for name in TABLES
+        if {f"results/{name}.csv", f"{KEPT}/{name}.csv"} & set(targets)
+    ]
 
 
 def evaluations(wildcards):

@@ -1,5 +1,6 @@
 # A table is made in work/results and then takes the place of an earlier one: Snakemake deletes the outputs of a job
-# before it runs and when it fails, and a finished table must outlast both.
+# before it runs and when it fails, and a finished table must outlast both. A copy stays in results/{scale}, which another
+# scale leaves alone.
 rule tabulate:
     input:
         evaluations=evaluations,
@@ -42,6 +43,8 @@ rule publish:
             caption="../captions/comparison.rst",
             category="Beside the paper",
         ),
+        of_scale=f"{KEPT}/{{table}}.csv",
+        comparison_of_scale=f"{KEPT}/comparison/{{table}}.csv",
     log:
         "work/logs/tables/{table}-publish.log",
     wildcard_constraints:
@@ -55,7 +58,9 @@ rule publish:
     message:
         "Writing {output.table}"
     shell:
-        "python -m pipeline publish --files {input.table:q} {input.comparison:q} --outputs {output:q} > {log:q} 2>&1"
+        "python -m pipeline publish --files {input.table:q} {input.comparison:q} "
+        "--outputs {output.table:q} {output.comparison:q} --also {output.table:q}={output.of_scale:q} "
+        "{output.comparison:q}={output.comparison_of_scale:q} > {log:q} 2>&1"
 
 
 rule count_captions:
@@ -66,6 +71,9 @@ rule count_captions:
         table="results/table1.csv",
         comparison="results/comparison/table1.csv",
         counts="results/counts.csv",
+        of_scale=f"{KEPT}/table1.csv",
+        comparison_of_scale=f"{KEPT}/comparison/table1.csv",
+        counts_of_scale=f"{KEPT}/counts.csv",
     log:
         "work/logs/tables/table1.log",
     localrule: True
@@ -84,7 +92,8 @@ rule count_captions:
     shell:
         "python -m pipeline count-captions --captions {params.captions:q} --settings {params.settings:q} "
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} "
-        "--counts {output.counts:q} > {log:q} 2>&1"
+        "--counts {output.counts:q} --also {output.table:q}={output.of_scale:q} "
+        "{output.comparison:q}={output.comparison_of_scale:q} {output.counts:q}={output.counts_of_scale:q} > {log:q} 2>&1"
 
 
 rule vocabulary_overlap:
@@ -94,6 +103,8 @@ rule vocabulary_overlap:
     output:
         table="results/lessons/table1.csv",
         comparison="results/comparison/lessons/table1.csv",
+        of_scale=f"{KEPT}/lessons/table1.csv",
+        comparison_of_scale=f"{KEPT}/comparison/lessons/table1.csv",
     log:
         "work/logs/tables/lessons-table1.log",
     localrule: True
@@ -109,7 +120,8 @@ rule vocabulary_overlap:
     shell:
         "python -m pipeline vocabulary-overlap --translation {params.translation:q} "
         "--comparable {params.comparable:q} --minimum-count 4 --scale {params.scale} --papers {input.papers:q} "
-        "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
+        "--table {output.table:q} --comparison {output.comparison:q} --also {output.table:q}={output.of_scale:q} "
+        "{output.comparison:q}={output.comparison_of_scale:q} > {log:q} 2>&1"
 
 
 rule parameters:
@@ -118,6 +130,8 @@ rule parameters:
     output:
         table="results/parameters.csv",
         comparison="results/comparison/parameters.csv",
+        of_scale=f"{KEPT}/parameters.csv",
+        comparison_of_scale=f"{KEPT}/comparison/parameters.csv",
     log:
         "work/logs/tables/parameters.log",
     localrule: True
@@ -132,4 +146,5 @@ rule parameters:
         "Counting the parameters of the models"
     shell:
         "python -m pipeline parameters --settings {params.settings:q} --papers {input.papers:q} "
-        "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
+        "--table {output.table:q} --comparison {output.comparison:q} --also {output.table:q}={output.of_scale:q} "
+        "{output.comparison:q}={output.comparison_of_scale:q} > {log:q} 2>&1"
