@@ -11,12 +11,11 @@ METRICS = ("i2s_R@1", "i2s_R@5", "i2s_R@10", "s2i_R@1", "s2i_R@5", "s2i_R@10", "
 def card(values: Mapping[str, Any]) -> str:
     """Markdown of what `model.json` holds: data, languages, recalls with intervals, backbone, licences."""
     saved, settings = values["saved"], values["saved"]["settings"]
-    title = f"{settings['experiment']} on {settings['dataset']} (scale {settings['scale']}, seed {settings['seed']})"
+    made = f"scale {settings['scale']}, seed {settings['seed']}"
     parts = [
-        f"# {title}",
-        "Image-sentence retrieval: sentences of its languages and photographs in one space of "
-        f"{settings['model']['multimodal'] or settings['model']['hidden']} numbers. Made by a reproduction of "
-        "multilingual image-sentence retrieval (MULE and its kin); for research.",
+        f"# {settings['experiment']} on {settings['dataset']} ({made})",
+        "Embeds sentences of its languages and photographs in one space, to retrieve the one for the other. "
+        "Made by a reproduction of multilingual image-sentence retrieval (MULE and its kin); for research.",
         _use(settings["languages"]),
         "## Recalls",
         "On the test split, in percent; in brackets the 95% bootstrap interval over test images. Image to "
@@ -65,14 +64,18 @@ def _with_interval(value: float, interval: tuple[float, float]) -> str:
 
 def _captions(saved: Mapping[str, Any]) -> str:
     lines = [
-        f"- {language}: {', '.join(f'{count:,} captions ({origin})' for origin, count in origins.items())}"
+        f"- {language}: {_counts(origins)} captions"
         for language, origins in saved["training_captions"].items()
     ]
     lines += [
-        f"- of these, translations {pair}: {', '.join(f'{count:,} ({origin})' for origin, count in origins.items())}"
+        f"- of these, translations {pair}: {_counts(origins)}"
         for pair, origins in saved["training_translations"].items()
     ]
     return "\n".join([*lines, f"- kept: epoch {saved['epoch']}, by the mean mR on the validation split"])
+
+
+def _counts(origins: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} ({origin})" for origin, count in origins.items())
 
 
 def _backbone(backbone: Mapping[str, Any]) -> str:

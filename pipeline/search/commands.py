@@ -168,8 +168,8 @@ def _serve(arguments: argparse.Namespace) -> None:
     elsewhere = arguments.host not in HERE
     if elsewhere and not arguments.token_file:
         raise InputError(
-            f"--host {arguments.host}: other machines would reach the page. Give --token-file with a token that they "
-            "must know, or leave --host out."
+            f"--host {arguments.host}: other machines would reach the page. Give --token-file with a token "
+            "that they must know, or leave --host out."
         )
     token = read_token(arguments.token_file) if arguments.token_file else None
     arguments.threads = arguments.threads or 1  # of each request; several compute at the same time

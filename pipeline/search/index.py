@@ -365,7 +365,7 @@ def _remove_others(output: Path, files: Mapping[str, str]) -> None:
 
 @contextmanager
 def _alone(output: Path) -> Iterator[None]:
-    """Hold the folder for one process at a time; the system lets go when the process ends, however it ends."""
+    """Hold the folder for one process at a time; the system lets go when the process ends, even if killed."""
     import fcntl
 
     with open(output / ".lock", "w") as file:

@@ -19,7 +19,7 @@ def interface_page(described: Mapping[str, Any]) -> Markup:
         "<title>JSON interface</title>"
         '<link rel="icon" href="/page/icon.svg"><link rel="stylesheet" href="/page/page.css">'
         '<body><main class="interface"><h1>JSON interface</h1>'
-        '<p><a href="/">Search</a>. The same for programs: <a href="/openapi.json">openapi.json</a>. A mistake is '
+        '<p><a href="/">Search</a>. For programs: <a href="/openapi.json">openapi.json</a>. A mistake is '
         'answered by status 4xx and <code>{{"error": "..."}}</code>.</p>{}</main></body></html>'
     ).format(Markup("").join(parts))
 

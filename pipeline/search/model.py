@@ -40,8 +40,8 @@ def load(folder: Path, device: str = "cpu", weights: str | None = None) -> "Sear
     """Load a bundle.
 
     Args:
-        device: `cpu` or `cuda`. weights: file of the backbone's weights, where the bundle names a file and not
-            a package or the hub.
+        device: `cpu` or `cuda`. weights: file of the backbone's weights, where the bundle names a file, not a
+            package or the hub.
 
     Raises:
         InputError: the folder is no whole bundle, or there is no such device.
@@ -96,6 +96,8 @@ class SearchModel:
         reads = [self.recognise(sentence, language).read for sentence in sentences]
         if language is None:
             _log_languages([read.language for read in reads])
+        if unknown := sum(not read.known for read in reads):
+            log.warning("%d of %d sentences have no word that the model knows", unknown, len(reads))
         found = np.zeros((len(reads), self.size), np.float32)
         for code in dict.fromkeys(read.language for read in reads):
             rows = [row for row, read in enumerate(reads) if read.language == code]
@@ -183,7 +185,8 @@ class SearchModel:
         """Raise `InputError` where an index was made by another model."""
         if index.bundle_digest != self.bundle.digest:
             raise InputError(
-                f"{index.folder}: made by another model than {self.bundle.folder}. Give its own, or index again."
+                f"{index.folder}: made by another model than {self.bundle.folder}. Give its own, or index "
+                "again."
             )
 
     def backbone(self, batch: int = BATCH) -> "tuple[Backbone, ExtractionSettings]":
@@ -198,7 +201,7 @@ class SearchModel:
         described = dict(self.bundle.backbone)
         if not self.reads_photographs:
             raise InputError(
-                f"{self.bundle.folder}: trained on ready-made features, so it embeds features and no photographs. "
+                f"{self.bundle.folder}: trained on ready-made features: it embeds features, no photographs. "
                 "Make features of the photographs as its training data's were made, and give --features."
             )
         digest = described.pop("weights_sha256")
@@ -209,8 +212,8 @@ class SearchModel:
                 backbone = load_backbone(settings, self.device, batch)
                 if backbone.weights_sha256 != digest:
                     raise InputError(
-                        f"{weights}: weights with sha256 {backbone.weights_sha256}, expected {digest}, those that the "
-                        "model was trained on. Give their file with --weights."
+                        f"{weights}: weights with sha256 {backbone.weights_sha256}, expected {digest}, those "
+                        "that the model was trained on. Give their file with --weights."
                     )
                 self._backbones[batch] = backbone
             return self._backbones[batch], settings
@@ -255,8 +258,8 @@ def _reachable(weights: str, backbone: str) -> str:
     if weights == "timm" or weights.startswith("package:"):
         return weights
     raise InputError(
-        f"The weights of backbone {backbone!r} are the file {weights}, which a bundle does not hold. Give its path "
-        "with --weights (in Python, load(folder, weights=...))."
+        f"The weights of backbone {backbone!r} are the file {weights}, which a bundle does not hold. Give "
+        "its path with --weights (in Python, load(folder, weights=...))."
     )
 
 

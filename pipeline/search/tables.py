@@ -25,8 +25,8 @@ def check_ending(path: Path) -> None:
 def write_embeddings(path: Path, columns: Mapping[str, Sequence[str]], vectors: NDArray[np.float32]) -> None:
     """Write vectors (n, e) with what they are of.
 
-    CSV: the columns, then `0` to `e - 1`. JSON: a list of objects with `vector`. HDF5: a dataset a column, and
-    `vectors`.
+    CSV: the columns, then `0` to `e - 1`. JSON: a list of objects with `vector`. HDF5: a dataset a column,
+    and `vectors`.
     """
     check_ending(path)
     with written_beside(path) as temporary:

@@ -14,7 +14,10 @@ LONGEST = 20  # times the shorter side: a strip would grow when its shorter side
 FORMATS = ("JPEG", "PNG", "WEBP")
 WEBP_HEAD = 30  # bytes
 
-EXPECTED = f"expected a JPEG, PNG or WebP of at most {MOST_BYTES // 10**6} MB and {MOST_PIXELS // 10**6} million pixels"
+EXPECTED = (
+    f"expected a JPEG, PNG or WebP of at most {MOST_BYTES // 10**6} MB and {MOST_PIXELS // 10**6} million "
+    "pixels"
+)
 
 
 def check_picture(content: bytes) -> None:
