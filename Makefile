@@ -1,13 +1,16 @@
-# Two commands: `make demo` for Table 4 from nothing, `make test` for the tests. Both set up .venv first.
+# `make demo` for Table 4 from nothing, `make search` to search with its model, `make test` for the tests. Each sets up
+# .venv first.
 
 PYTHON ?= python3
 READY := .venv/.ready
 RUN := . .venv/bin/activate &&
+SEARCHED := work/demo/multi30k/experiments/mule-full/seed0
 
-.PHONY: demo test check mutants lock clean help
+.PHONY: demo search test check mutants lock clean help
 
 help:
 	@echo "make demo   results/table4.csv on embedded data: a quarter of an hour on 2 cores after installation, 7 GB disk"
+	@echo "make search a page to search the demo's test scenes with its model, at http://127.0.0.1:8000"
 	@echo "make test   the tests: about half an hour on 2 cores after installation"
 	@echo "make check  lint, format and types"
 	@echo "make mutants  mutation testing of what makes a number: many hours; make mutants ONLY='pipeline.models.losses*' for some"
@@ -17,6 +20,10 @@ help:
 demo: $(READY)
 	@echo "Table 4 of the MULE paper on embedded data: a quarter of an hour on 2 cores, 200 MB under work/."
 	$(RUN) snakemake results/table4.csv --cores all
+
+search: $(READY)
+	$(RUN) snakemake $(SEARCHED)/index --cores all
+	$(RUN) python -m pipeline serve $(SEARCHED)/index
 
 test: $(READY)
 	@echo "Unit and integration tests: about half an hour on 2 cores."

@@ -57,6 +57,8 @@ STAGES = {
     "judge-claims": ["pipeline.tables.claims"],
     "figure": ["pipeline.report.figures"],
     "report": ["pipeline.report.report"],
+    "bundle": ["pipeline.search.bundle"],
+    "index": ["pipeline.search.index"],
     "count-captions": ["pipeline.tables.data"],
     "vocabulary-overlap": ["pipeline.tables.overlap"],
 }
