@@ -34,3 +34,11 @@ rule all:
     input:
         every_table,
         "results/report.html",
+
+
+if workflow.is_main_process:
+    check_targets()
+
+
+onerror:
+    forget_failures(workflow.persistence)

@@ -24,6 +24,7 @@ from pipeline.models.saved import Saved, save_model, vocabulary_digest
 from pipeline.models.universal import UniversalEmbedding
 from pipeline.retrieval.evaluate import mean_recalls
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.torch_file import read_torch
 from pipeline.training.batches import Sampler, language_groups
 from pipeline.training.checkpoint import found_finished, keep_finished
 from pipeline.training.loop import Run
@@ -126,7 +127,7 @@ def train(
     ).to(device)
     model.universal.pad_to(_longest(corpus))
     if inputs.pretrained:
-        weights = torch.load(inputs.pretrained, map_location=device, weights_only=True)
+        weights = read_torch(inputs.pretrained, "a pretrained embedding", "Delete it, then pretrain.", device)
         _check_pretrained(model, weights, inputs.pretrained)
         model.universal.load_state_dict(weights, strict=False)
     _log_sizes(model, corpus, settings)

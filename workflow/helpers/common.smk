@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import snakemake.cli
+
 sys.path.insert(0, workflow.basedir)
 
 from pipeline import code, configuration
@@ -58,6 +60,18 @@ def refuse(message):
     A WorkflowError would be lost where an older result exists: Snakemake would take that for the one asked for.
     """
     sys.exit(f"error: {message}")
+
+
+def forget_failures(persistence):
+    """Drop what Snakemake has recorded of outputs that are not there when it ends with a failure.
+
+    Snakemake 9 records the new inputs and settings of a job that fails as if it had finished, and then deletes its
+    outputs. Where later results exist the next call would find nothing to be done, and the old ones would pass for new.
+    """
+    for job in persistence.dag.needrun_jobs():
+        for path in job.output:
+            if not os.path.exists(path):
+                persistence.cleanup_metadata(path)
 
 
 def datasets_from(*sources):

@@ -9,10 +9,10 @@ rule judge_claims:
         claims="config/claims/mule.yaml",
     output:
         claims=report(
-            "results/claims.csv", caption="../captions/claims.rst", category="Claims"
+            f"{FINISHED}/claims.csv", caption="../captions/claims.rst", category="Claims"
         ),
         comparison=report(
-            "results/comparison/claims.csv",
+            f"{FINISHED}/comparison/claims.csv",
             caption="../captions/claim-comparisons.rst",
             category="Claims",
         ),
@@ -38,7 +38,7 @@ rule figure:
         templates=TEMPLATES,
     output:
         report(
-            "results/figure{number}.html",
+            f"{FINISHED}/figure{{number}}.html",
             caption="../captions/figure.rst",
             category="Figures",
         ),
@@ -80,7 +80,9 @@ rule report:
         templates=TEMPLATES,
     output:
         report(
-            "results/report.html", caption="../captions/report.rst", category="Report"
+            f"{FINISHED}/report.html",
+            caption="../captions/report.rst",
+            category="Report",
         ),
     log:
         "work/logs/report.log",

@@ -25,14 +25,10 @@ rule tabulate:
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
-# It names what the table is made of too: after a failed `tabulate` Snakemake would otherwise find nothing to be done, for it
-# has recorded the new inputs and settings with the outputs that it deleted.
 rule publish:
     input:
         table=f"{FINISHED}/{{table}}.csv",
         comparison=f"{FINISHED}/comparison/{{table}}.csv",
-        made_of=evaluations,
-        papers="pipeline/tables/papers.csv",
     output:
         table=report(
             "results/{table}.csv", caption="../captions/table.rst", category="Tables"
@@ -49,13 +45,29 @@ rule publish:
     localrule: True
     conda:
         "../../envs/pipeline.yaml"
-    params:
-        settings=lambda wildcards: as_json(table_settings(wildcards)),
-        code=code.digest("tabulate"),
     message:
         "Writing {output.table}"
     shell:
         "python -m pipeline publish --files {input.table:q} {input.comparison:q} --outputs {output:q} > {log:q} 2>&1"
+
+
+# Every other result, each alone.
+rule publish_file:
+    input:
+        f"{FINISHED}/{{file}}",
+    output:
+        "results/{file}",
+    log:
+        "work/logs/tables/{file}-publish.log",
+    wildcard_constraints:
+        file="|".join(map(re.escape, PUBLISHED)),
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    message:
+        "Writing {output}"
+    shell:
+        "python -m pipeline publish --files {input:q} --outputs {output:q} > {log:q} 2>&1"
 
 
 rule count_captions:
@@ -63,9 +75,9 @@ rule count_captions:
         captions=[path for paths in counted_captions().values() for path in paths],
         papers="pipeline/tables/papers.csv",
     output:
-        table="results/table1.csv",
-        comparison="results/comparison/table1.csv",
-        counts="results/counts.csv",
+        table=f"{FINISHED}/table1.csv",
+        comparison=f"{FINISHED}/comparison/table1.csv",
+        counts=f"{FINISHED}/counts.csv",
     log:
         "work/logs/tables/table1.log",
     localrule: True
@@ -92,8 +104,8 @@ rule vocabulary_overlap:
         unpack(overlapping_text),
         papers="pipeline/tables/papers.csv",
     output:
-        table="results/lessons/table1.csv",
-        comparison="results/comparison/lessons/table1.csv",
+        table=f"{FINISHED}/lessons/table1.csv",
+        comparison=f"{FINISHED}/comparison/lessons/table1.csv",
     log:
         "work/logs/tables/lessons-table1.log",
     localrule: True
@@ -116,8 +128,8 @@ rule parameters:
     input:
         papers="pipeline/tables/papers.csv",
     output:
-        table="results/parameters.csv",
-        comparison="results/comparison/parameters.csv",
+        table=f"{FINISHED}/parameters.csv",
+        comparison=f"{FINISHED}/comparison/parameters.csv",
     log:
         "work/logs/tables/parameters.log",
     localrule: True

@@ -73,7 +73,7 @@ rule translation_quality_table:
     input:
         measured_pairs,
     output:
-        "results/translation-quality.csv",
+        f"{FINISHED}/translation-quality.csv",
     log:
         "work/logs/tables/translation-quality.log",
     localrule: True
