@@ -40,5 +40,13 @@ if workflow.is_main_process:
     check_targets()
 
 
+onstart:
+    keep_earlier(workflow.persistence)
+
+
+onsuccess:
+    shutil.rmtree(EARLIER, ignore_errors=True)
+
+
 onerror:
-    forget_failures(workflow.persistence)
+    restore_earlier(workflow.persistence)

@@ -64,7 +64,8 @@ def check_targets():
         for folder in ("", "comparison/")
     ]
     mistakes = []
-    _, command = snakemake.cli.parse_args(sys.argv[1:])  # the workflow learns its targets later
+    with contextlib.redirect_stderr(None):  # it says which profile it reads, a second time
+        _, command = snakemake.cli.parse_args(sys.argv[1:])  # the workflow learns its targets later
     for target in command.targets:
         inside = os.path.relpath(target) if os.path.isabs(target) else target
         known = made if inside.startswith("results/") else rules
