@@ -36,3 +36,19 @@ rule all:
     input:
         every_table,
         "results/report.html",
+
+
+if workflow.is_main_process:
+    check_targets()
+
+
+onstart:
+    keep_earlier(workflow.persistence)
+
+
+onsuccess:
+    shutil.rmtree(EARLIER, ignore_errors=True)
+
+
+onerror:
+    restore_earlier(workflow.persistence)

@@ -3,7 +3,6 @@
 import argparse
 import logging
 import sys
-from pathlib import Path
 
 import pipeline.captions.commands
 import pipeline.images.commands
@@ -17,10 +16,8 @@ import pipeline.training.commands
 import pipeline.translation.commands
 import pipeline.words.commands
 from pipeline.errors import InputError, disk_trouble
-from pipeline.files import named_files
 from pipeline.gpus import gpu_trouble
 from pipeline.interruption import Interrupted, ended_at_once
-from pipeline.tables.publish import publish
 
 ROOMS = (
     pipeline.sources.demo.commands,
@@ -37,9 +34,6 @@ ROOMS = (
 )
 
 
-_COPIES = "where copies of finished outputs are put too"
-
-
 def main() -> int:
     """Run one stage.
 
@@ -50,15 +44,11 @@ def main() -> int:
     subparsers = parser.add_subparsers(required=True, metavar="STAGE")
     for room in ROOMS:
         room.add_commands(subparsers)
-    for stage in subparsers.choices.values():
-        stage.add_argument("--also", nargs="+", default=[], metavar="OUTPUT=COPY", help=_COPIES)
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
         with ended_at_once():
-            copies = named_files(arguments.also)
             arguments.run(arguments)
-            publish([Path(output) for output in copies], list(copies.values()))
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

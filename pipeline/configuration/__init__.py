@@ -1,6 +1,8 @@
 """The configuration: read and checked as a whole, and cut to what each stage depends on."""
 
+from pipeline.configuration.contradictions import meant
 from pipeline.configuration.experiments import (
+    OTHER_TABLES,
     expanded,
     feature_sets,
     left_out,
@@ -37,6 +39,7 @@ from pipeline.configuration.translations import (
 )
 
 __all__ = [
+    "OTHER_TABLES",
     "assignment_settings",
     "bert_settings",
     "check_keys",
@@ -54,6 +57,7 @@ __all__ = [
     "left_out",
     "load",
     "makeable_tables",
+    "meant",
     "missing_providers",
     "overlaid",
     "parameter_settings",

@@ -91,7 +91,7 @@ def _hybrid_contradictions(where: str, model: Settings, experiment: Settings) ->
         yield f"{where}.pretraining: embedding hybrid has an assignment of words in its place; leave it out"
     if experiment.get("vectors") == "bert":
         yield f"{where}.vectors: found 'bert'; embedding hybrid reads vectors of words"
-    for key, value in (("encoder", "embn"), ("word_vectors", "given"), ("universal_mean", "words")):
+    for key, value in (("encoder", "embn"), ("word_vectors", "pretrained"), ("universal_mean", "words")):
         if model[key] != value:
             yield f"{where}: embedding hybrid needs model.{key}: {value}; found {model[key]!r}"
 

@@ -68,7 +68,7 @@ def evaluation_pairs(settings: Settings, dataset: str, name: str, queries: str) 
 def consistency_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
     """Pairs by which queries in a language with human captions get into the experiment's other languages."""
     languages = expanded(settings, dataset)[name]["languages"]
-    origins = settings["datasets"][dataset]["own_origins"]
+    origins = settings["datasets"][dataset]["caption_origins"]
     return [
         f"{source}-{target}"
         for source in languages

@@ -25,6 +25,7 @@ from pipeline.models.saved import Saved, save_model, vocabulary_digest
 from pipeline.models.universal import UniversalEmbedding
 from pipeline.retrieval.evaluate import mean_recalls
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.torch_file import read_torch
 from pipeline.training.batches import Sampler, language_groups
 from pipeline.training.checkpoint import found_finished, keep_finished
 from pipeline.training.loop import Run
@@ -312,7 +313,7 @@ def _begun(
         if hasattr(loss, "layers"):
             model.losses[name] = loss.layers(settings)
     if pretrained and not other:
-        weights = torch.load(pretrained, map_location="cpu", weights_only=True)
+        weights = read_torch(pretrained, "a pretrained embedding", "Delete it, then pretrain.")
         _check_pretrained(model, weights, pretrained)
         model.universal.load_state_dict(weights, strict=False)
     return model

@@ -1,7 +1,5 @@
 """Finished tables replace earlier ones together, or not at all."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -35,38 +33,3 @@ def test_where_one_file_is_missing_neither_is_replaced(tmp_path: Path) -> None:
 def test_as_many_outputs_as_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="found 2 --files and 1 --outputs"):
         publish([tmp_path / "a", tmp_path / "b"], [tmp_path / "c"])
-
-
-def test_finished_outputs_are_copied_to_where_also_says(tmp_path: Path) -> None:
-    command: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "pipeline",
-        "publish",
-        "--files",
-        tmp_path / "made.csv",
-    ]
-    (tmp_path / "made.csv").write_text("new")
-    shown, kept = tmp_path / "results/table.csv", tmp_path / "results/demo/table.csv"
-    done = subprocess.run([*command, "--outputs", shown, "--also", f"{shown}={kept}"], check=False)
-    assert done.returncode == 0
-    assert [path.read_text() for path in (shown, kept)] == ["new", "new"]
-
-
-def test_a_copy_without_a_place_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    (tmp_path / "made.csv").write_text("new")
-    shown = tmp_path / "table.csv"
-    command: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "pipeline",
-        "publish",
-        "--files",
-        tmp_path / "made.csv",
-    ]
-    done = subprocess.run(
-        [*command, "--outputs", shown, "--also", str(shown)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    assert "Expected NAME=FILE" in done.stderr
-    assert not shown.exists()

@@ -24,7 +24,7 @@ def judged_evaluations(wildcards):
 
 def reported_counts():
     """Counts of the data, as an input list, where the report has the table that is made of them."""
-    return given(f"{KEPT}/counts.csv" if "table1" in SETTINGS["report"] else None)
+    return given(f"{FINISHED}/counts.csv" if "table1" in SETTINGS["report"] else None)
 
 
 def reported_curves(wildcards):
@@ -62,7 +62,7 @@ FIGURES = {"3": "multi30k", "4": "mscoco"}
 def reported_figures(wildcards=None):
     """Figures whose model the report's tables evaluate; a report trains nothing for a figure alone."""
     return [
-        f"{KEPT}/figure{number}.html"
+        f"{FINISHED}/figure{number}.html"
         for number, named in FIGURES.items()
         if any(
             f"/{STAND_INS.get(named)}/experiments/mule-full/" in path
@@ -110,7 +110,7 @@ def reported_claims():
     """The claims of the paper, judged, and their comparisons: none where no table of a paper is reported."""
     if not any("paper" in TABLES[name] for name in reported_tables()):
         return []
-    return [f"{KEPT}/claims.csv", f"{KEPT}/comparison/claims.csv"]
+    return [f"{FINISHED}/claims.csv", f"{FINISHED}/comparison/claims.csv"]
 
 
 def claim_options():

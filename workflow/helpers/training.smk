@@ -39,8 +39,9 @@ def training_translations(wildcards):
 
 def pretrained(wildcards):
     """What an experiment's training begins from: a list that is empty without LP or an assignment of words."""
-    folder = "work/{scale}/{dataset}/experiments/{experiment}/seed{seed}".format(
-        **wildcards
+    folder = (
+        f"work/{wildcards.scale}/{wildcards.dataset}/experiments/{wildcards.experiment}/"
+        f"seed{wildcards.seed}"
     )
     chosen = experiment(wildcards)
     if chosen.get("embedding") == "hybrid":

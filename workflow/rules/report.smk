@@ -9,15 +9,15 @@ rule judge_claims:
         claims="config/claims/mule.yaml",
     output:
         claims=report(
-            "results/claims.csv", caption="../captions/claims.rst", category="Claims"
+            f"{FINISHED}/claims.csv",
+            caption="../captions/claims.rst",
+            category="Claims",
         ),
         comparison=report(
-            "results/comparison/claims.csv",
+            f"{FINISHED}/comparison/claims.csv",
             caption="../captions/claim-comparisons.rst",
             category="Claims",
         ),
-        claims_of_scale=f"{KEPT}/claims.csv",
-        comparison_of_scale=f"{KEPT}/comparison/claims.csv",
     log:
         "work/logs/tables/claims.log",
     localrule: True
@@ -31,8 +31,7 @@ rule judge_claims:
         "Judging the paper's claims"
     shell:
         "python -m pipeline judge-claims --settings {params.settings:q} --evaluations {input.evaluations:q} "
-        "{params.counts:q} --claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} "
-        "--also {output.claims:q}={output.claims_of_scale:q} {output.comparison:q}={output.comparison_of_scale:q} > {log:q} 2>&1"
+        "{params.counts:q} --claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
 rule figure:
@@ -40,12 +39,11 @@ rule figure:
         unpack(figure_inputs),
         templates=TEMPLATES,
     output:
-        page=report(
-            "results/figure{number}.html",
+        report(
+            f"{FINISHED}/figure{{number}}.html",
             caption="../captions/figure.rst",
             category="Figures",
         ),
-        of_scale=f"{KEPT}/figure{{number}}.html",
     log:
         "work/logs/figures/figure{number}.log",
     wildcard_constraints:
@@ -68,13 +66,15 @@ rule figure:
     shell:
         "python -m pipeline figure --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
-        "{params.images:q} --output {output.page:q} --also {output.page:q}={output.of_scale:q} > {log:q} 2>&1"
+        "{params.images:q} --output {output:q} > {log:q} 2>&1"
 
 
 # Run times and fetched files are looked at as they are; they are no reason to write the report again.
 rule report:
     input:
-        comparisons=expand(f"{KEPT}/comparison/{{table}}.csv", table=SETTINGS["report"]),
+        comparisons=expand(
+            f"{FINISHED}/comparison/{{table}}.csv", table=SETTINGS["report"]
+        ),
         claims=reported_claims(),
         figures=reported_figures,
         curves=reported_curves,
@@ -82,10 +82,11 @@ rule report:
         sources="workflow/sources.csv",
         templates=TEMPLATES,
     output:
-        page=report(
-            "results/report.html", caption="../captions/report.rst", category="Report"
+        report(
+            f"{FINISHED}/report.html",
+            caption="../captions/report.rst",
+            category="Report",
         ),
-        of_scale=f"{KEPT}/report.html",
     log:
         "work/logs/report.log",
     localrule: True
@@ -102,10 +103,9 @@ rule report:
         captions=[f"{name}={path}" for name, path in reported_captions().items()],
         code=code.digest("report"),
     message:
-        "Writing {output.page}"
+        "Writing {output}"
     shell:
         "python -m pipeline report --settings {params.settings:q} --comparisons {params.comparisons:q} "
         "{params.claims:q} --figures {input.figures:q} "
         "--curves {input.curves:q} --captions {params.captions:q} --benchmarks {params.benchmarks:q} "
-        "--sources {input.sources:q} --found work/sources --output {output.page:q} "
-        "--also {output.page:q}={output.of_scale:q} > {log:q} 2>&1"
+        "--sources {input.sources:q} --found work/sources --output {output:q} > {log:q} 2>&1"

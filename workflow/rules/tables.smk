@@ -26,14 +26,10 @@ rule tabulate:
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
-# It names what the table is made of too: after a failed `tabulate` Snakemake would otherwise find nothing to be done, for it
-# has recorded the new inputs and settings with the outputs that it deleted.
 rule publish:
     input:
         table=f"{FINISHED}/{{table}}.csv",
         comparison=f"{FINISHED}/comparison/{{table}}.csv",
-        made_of=evaluations,
-        papers="pipeline/tables/papers.csv",
     output:
         table=report(
             "results/{table}.csv", caption="../captions/table.rst", category="Tables"
@@ -43,7 +39,7 @@ rule publish:
             caption="../captions/comparison.rst",
             category="Beside the paper",
         ),
-        of_scale=f"{KEPT}/{{table}}.csv",
+        table_of_scale=f"{KEPT}/{{table}}.csv",
         comparison_of_scale=f"{KEPT}/comparison/{{table}}.csv",
     log:
         "work/logs/tables/{table}-publish.log",
@@ -52,15 +48,31 @@ rule publish:
     localrule: True
     conda:
         "../../envs/pipeline.yaml"
-    params:
-        settings=lambda wildcards: as_json(table_settings(wildcards)),
-        code=code.digest("tabulate"),
     message:
         "Writing {output.table}"
     shell:
         "python -m pipeline publish --files {input.table:q} {input.comparison:q} "
-        "--outputs {output.table:q} {output.comparison:q} --also {output.table:q}={output.of_scale:q} "
-        "{output.comparison:q}={output.comparison_of_scale:q} > {log:q} 2>&1"
+        "{input.table:q} {input.comparison:q} --outputs {output:q} > {log:q} 2>&1"
+
+
+# Every other result, each alone.
+rule publish_file:
+    input:
+        f"{FINISHED}/{{file}}",
+    output:
+        shown="results/{file}",
+        of_scale=f"{KEPT}/{{file}}",
+    log:
+        "work/logs/tables/{file}-publish.log",
+    wildcard_constraints:
+        file="|".join(map(re.escape, OTHER_RESULTS)),
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    message:
+        "Writing {output.shown}"
+    shell:
+        "python -m pipeline publish --files {input:q} {input:q} --outputs {output:q} > {log:q} 2>&1"
 
 
 rule count_captions:
@@ -68,12 +80,9 @@ rule count_captions:
         captions=[path for paths in counted_captions().values() for path in paths],
         papers="pipeline/tables/papers.csv",
     output:
-        table="results/table1.csv",
-        comparison="results/comparison/table1.csv",
-        counts="results/counts.csv",
-        of_scale=f"{KEPT}/table1.csv",
-        comparison_of_scale=f"{KEPT}/comparison/table1.csv",
-        counts_of_scale=f"{KEPT}/counts.csv",
+        table=f"{FINISHED}/table1.csv",
+        comparison=f"{FINISHED}/comparison/table1.csv",
+        counts=f"{FINISHED}/counts.csv",
     log:
         "work/logs/tables/table1.log",
     localrule: True
@@ -92,7 +101,7 @@ rule count_captions:
     shell:
         "python -m pipeline count-captions --captions {params.captions:q} --settings {params.settings:q} "
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} "
-        "--counts {output.counts:q} --also {output.table:q}={output.of_scale:q} "
+        "--counts {output.counts:q}"
         "{output.comparison:q}={output.comparison_of_scale:q} {output.counts:q}={output.counts_of_scale:q} > {log:q} 2>&1"
 
 
@@ -101,10 +110,8 @@ rule vocabulary_overlap:
         unpack(overlapping_text),
         papers="pipeline/tables/papers.csv",
     output:
-        table="results/lessons/table1.csv",
-        comparison="results/comparison/lessons/table1.csv",
-        of_scale=f"{KEPT}/lessons/table1.csv",
-        comparison_of_scale=f"{KEPT}/comparison/lessons/table1.csv",
+        table=f"{FINISHED}/lessons/table1.csv",
+        comparison=f"{FINISHED}/comparison/lessons/table1.csv",
     log:
         "work/logs/tables/lessons-table1.log",
     localrule: True
@@ -120,7 +127,7 @@ rule vocabulary_overlap:
     shell:
         "python -m pipeline vocabulary-overlap --translation {params.translation:q} "
         "--comparable {params.comparable:q} --minimum-count 4 --scale {params.scale} --papers {input.papers:q} "
-        "--table {output.table:q} --comparison {output.comparison:q} --also {output.table:q}={output.of_scale:q} "
+        "--table {output.table:q} --comparison {output.comparison:q}"
         "{output.comparison:q}={output.comparison_of_scale:q} > {log:q} 2>&1"
 
 
@@ -128,10 +135,8 @@ rule parameters:
     input:
         papers="pipeline/tables/papers.csv",
     output:
-        table="results/parameters.csv",
-        comparison="results/comparison/parameters.csv",
-        of_scale=f"{KEPT}/parameters.csv",
-        comparison_of_scale=f"{KEPT}/comparison/parameters.csv",
+        table=f"{FINISHED}/parameters.csv",
+        comparison=f"{FINISHED}/comparison/parameters.csv",
     log:
         "work/logs/tables/parameters.log",
     localrule: True
@@ -146,5 +151,5 @@ rule parameters:
         "Counting the parameters of the models"
     shell:
         "python -m pipeline parameters --settings {params.settings:q} --papers {input.papers:q} "
-        "--table {output.table:q} --comparison {output.comparison:q} --also {output.table:q}={output.of_scale:q} "
+        "--table {output.table:q} --comparison {output.comparison:q}"
         "{output.comparison:q}={output.comparison_of_scale:q} > {log:q} 2>&1"

@@ -108,8 +108,7 @@ rule translation_quality_table:
     input:
         measured_pairs,
     output:
-        table="results/translation-quality.csv",
-        of_scale=f"{KEPT}/translation-quality.csv",
+        f"{FINISHED}/translation-quality.csv",
     log:
         "work/logs/tables/translation-quality.log",
     localrule: True
@@ -118,7 +117,6 @@ rule translation_quality_table:
     params:
         code=code.digest("translation-quality"),
     message:
-        "Writing {output.table}"
+        "Writing {output}"
     shell:
-        "python -m pipeline translation-quality-table --parts {input:q} --output {output.table:q} "
-        "--also {output.table:q}={output.of_scale:q} > {log:q} 2>&1"
+        "python -m pipeline translation-quality-table --parts {input:q} --output {output:q} > {log:q} 2>&1"
