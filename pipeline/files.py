@@ -1,8 +1,8 @@
 """Files that are either whole or not there, and whose damage is noticed.
 
-A file is sealed when it is written: its SHA-256 stands in an extended attribute of it, with its size and time of
-change. Whoever changes it on purpose changes its time, and the seal says nothing any more; a disk that loses a
-bit does not.
+A file is sealed when it is written: its SHA-256 stands in an extended attribute of it, with its size and
+time of change. Whoever changes it on purpose changes its time, and the seal says nothing any more; a disk
+that loses a bit does not.
 """
 
 import contextlib

@@ -101,8 +101,7 @@ rule count_captions:
     shell:
         "python -m pipeline count-captions --captions {params.captions:q} --settings {params.settings:q} "
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} "
-        "--counts {output.counts:q}"
-        "{output.comparison:q}={output.comparison_of_scale:q} {output.counts:q}={output.counts_of_scale:q} > {log:q} 2>&1"
+        "--counts {output.counts:q} > {log:q} 2>&1"
 
 
 rule vocabulary_overlap:
@@ -127,8 +126,7 @@ rule vocabulary_overlap:
     shell:
         "python -m pipeline vocabulary-overlap --translation {params.translation:q} "
         "--comparable {params.comparable:q} --minimum-count 4 --scale {params.scale} --papers {input.papers:q} "
-        "--table {output.table:q} --comparison {output.comparison:q}"
-        "{output.comparison:q}={output.comparison_of_scale:q} > {log:q} 2>&1"
+        "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
 rule parameters:
@@ -151,5 +149,4 @@ rule parameters:
         "Counting the parameters of the models"
     shell:
         "python -m pipeline parameters --settings {params.settings:q} --papers {input.papers:q} "
-        "--table {output.table:q} --comparison {output.comparison:q}"
-        "{output.comparison:q}={output.comparison_of_scale:q} > {log:q} 2>&1"
+        "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
