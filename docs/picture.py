@@ -1,6 +1,6 @@
-"""The picture of the README: one test scene described in six languages, and the scenes that each sentence retrieves.
+"""The picture of the README: one test scene described in six languages, and the scenes that are retrieved.
 
-    snakemake work/demo/multi30k/experiments/mule-full/seed0/model.pt --configfile config/six-languages.yaml --cores 2
+    snakemake work/demo/multi30k/experiments/mule-full/seed0/model.pt --configfile config/six-languages.yaml
     python -m docs.picture
 
 The scene is drawn by a seed among all test scenes, not chosen. Fonts: DejaVu Sans and Noto Sans CJK.
@@ -49,7 +49,9 @@ def _retrieved(seed: int) -> tuple[str, list[tuple[str, str, list[str]]]]:
     file = WORK / "experiments" / "mule-full" / "seed0" / "model.pt"
     model, saved = load_model(file)
     languages = saved.settings["languages"]
-    vocabularies = read_vocabularies([WORK / "words" / "human" / f"{code}.h5" for code in languages], languages)
+    vocabularies = read_vocabularies(
+        [WORK / "words" / "human" / f"{code}.h5" for code in languages], languages
+    )
     own = own_sentences([WORK / "tokens" / f"{code}.csv" for code in languages], saved.settings)
     corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
     add_features(corpus, WORK / "features.h5", saved.settings)
