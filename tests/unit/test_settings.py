@@ -424,7 +424,7 @@ def test_rows_are_added_to_a_table_without_repeating_it() -> None:
     assert load(tables=user)["tables"]["table2"] == {**usual, "rows": [*usual["rows"], mine]}
     assert user == {"table2": {"add_rows": [mine]}}
     assert load(tables=user)["tables"]["table2"]["rows"][-1] == mine
-    with pytest.raises(InputError, match="found 1, which is the number of rows.0 too"):
+    with pytest.raises(InputError, match=r"found 1, which is the number of rows\.0 too"):
         load(tables={"table2": {"add_rows": [{**mine, "row": 1}]}})
-    with pytest.raises(InputError, match="tables.table2.add_rows.0: 'experiment' is a required property"):
+    with pytest.raises(InputError, match=r"tables.table2\.add_rows\.0: 'experiment' is a required property"):
         load(tables={"table2": {"add_rows": [{"row": 20, "method": "mine"}]}})
