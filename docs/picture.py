@@ -1,7 +1,6 @@
-"""The picture of the README: one scene in six languages, and the scenes that each sentence retrieves.
+"""The picture of the README: one test scene described in six languages, and the scenes that are retrieved.
 
-    snakemake work/demo/multi30k/experiments/mule-full/seed0/model.pt \\
-      --configfile config/six-languages.yaml --cores 2
+    snakemake work/demo/multi30k/experiments/mule-full/seed0/model.pt --configfile config/six-languages.yaml
     python -m docs.picture
 
 The scene is drawn by a seed among all test scenes, not chosen. Fonts: DejaVu Sans and Noto Sans CJK.

@@ -52,6 +52,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
     raise_together(mistakes, "The configuration has mistakes:")
     named = settings["datasets"].items()
     settings["datasets"] = {name: {"stands_for": name, **DATASET_DEFAULTS, **data} for name, data in named}
+    settings["tables"] = {name: _with_added_rows(table) for name, table in settings["tables"].items()}
     settings.setdefault("report", makeable_tables(settings))
     raise_together(contradictions(settings), "The configuration has mistakes:")
     return with_paths_expanded(settings)
@@ -72,6 +73,12 @@ def _tables(folder: Path) -> Settings:
     """Every table by its name: `table2` of MULE, `lessons/table2` of another paper's folder."""
     paths = sorted(folder.rglob("*.yaml"))
     return {path.relative_to(folder).with_suffix("").as_posix(): read(path) for path in paths}
+
+
+def _with_added_rows(table: Settings) -> Settings:
+    """The table with the rows of `add_rows` after its own."""
+    own = {key: value for key, value in table.items() if key != "add_rows"}
+    return {**own, "rows": [*table["rows"], *table.get("add_rows", [])]}
 
 
 def read(path: Path) -> Settings:

@@ -414,3 +414,17 @@ def test_encoders_and_losses_that_do_not_fit_are_said_together() -> None:
     assert "experiments.b: encoder vse reads words one by one; set settings.model.recurrent: gru" in told
     assert "experiments.c.neighborhood: encoder vse has no universal embedding" in told
     assert "experiments.d.vectors: found 'muse', which word_vectors scratch does not read" in told
+
+
+def test_rows_are_added_to_a_table_without_repeating_it() -> None:
+    """After the table's own; their numbers must be new, and the user's settings are not changed."""
+    mine = {"row": 20, "method": "mine", "single_model": "Y", "experiment": "mule-embn"}
+    user = {"table2": {"add_rows": [mine]}}
+    usual = load()["tables"]["table2"]
+    assert load(tables=user)["tables"]["table2"] == {**usual, "rows": [*usual["rows"], mine]}
+    assert user == {"table2": {"add_rows": [mine]}}
+    assert load(tables=user)["tables"]["table2"]["rows"][-1] == mine
+    with pytest.raises(InputError, match=r"found 1, which is the number of rows\.0 too"):
+        load(tables={"table2": {"add_rows": [{**mine, "row": 1}]}})
+    with pytest.raises(InputError, match=r"tables.table2\.add_rows\.0: 'experiment' is a required property"):
+        load(tables={"table2": {"add_rows": [{"row": 20, "method": "mine"}]}})
