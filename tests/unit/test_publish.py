@@ -9,6 +9,8 @@ import pytest
 from pipeline.errors import InputError
 from pipeline.tables.publish import publish
 
+PUBLISH = (sys.executable, "-m", "pipeline", "publish")
+
 
 def test_files_replace_earlier_ones(tmp_path: Path) -> None:
     files = [tmp_path / "table.csv", tmp_path / "comparison.csv"]
@@ -38,14 +40,7 @@ def test_as_many_outputs_as_files(tmp_path: Path) -> None:
 
 
 def test_finished_outputs_are_copied_to_where_also_says(tmp_path: Path) -> None:
-    command: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "pipeline",
-        "publish",
-        "--files",
-        tmp_path / "made.csv",
-    ]
+    command: list[str | Path] = [*PUBLISH, "--files", tmp_path / "made.csv"]
     (tmp_path / "made.csv").write_text("new")
     shown, kept = tmp_path / "results/table.csv", tmp_path / "results/demo/table.csv"
     done = subprocess.run([*command, "--outputs", shown, "--also", f"{shown}={kept}"], check=False)
@@ -56,14 +51,7 @@ def test_finished_outputs_are_copied_to_where_also_says(tmp_path: Path) -> None:
 def test_a_copy_without_a_place_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     (tmp_path / "made.csv").write_text("new")
     shown = tmp_path / "table.csv"
-    command: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "pipeline",
-        "publish",
-        "--files",
-        tmp_path / "made.csv",
-    ]
+    command: list[str | Path] = [*PUBLISH, "--files", tmp_path / "made.csv"]
     done = subprocess.run(
         [*command, "--outputs", shown, "--also", str(shown)], capture_output=True, text=True, check=False
     )
