@@ -17,6 +17,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     training.add_argument("--features", type=Path, required=True, help="image features")
     training.add_argument("--pretrained", type=Path, nargs="*", default=[], help="what `pretrain` made")
     training.add_argument("--curves", type=Path, required=True, help="CSV to write, one row an epoch")
+    training.add_argument("--events", type=Path, nargs="?", help="folder for TensorBoard's event files")
     training.set_defaults(run=_train)
 
 
@@ -53,4 +54,5 @@ def _train(arguments: argparse.Namespace) -> None:
     )
     # The recall code chooses the epoch: no run that began with another one is gone on with, finished or not.
     code = digest("train") + digest("evaluate")
-    train(inputs, arguments.settings, code, arguments.checkpoint, arguments.curves, arguments.output)
+    checkpoint, curves, output = arguments.checkpoint, arguments.curves, arguments.output
+    train(inputs, arguments.settings, code, checkpoint, curves, output, arguments.events)

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+from snakemake.io import Wildcards
+
 sys.path.insert(0, workflow.basedir)
 
 from pipeline import code, configuration
