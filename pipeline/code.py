@@ -16,6 +16,7 @@ WITHOUT_EFFECT = {
     "pipeline.files",
     "pipeline.interruption",
     "pipeline.progress",
+    "pipeline.training.watching",
     "pipeline.code",
     "pipeline.parts",  # names modules, which count where they are used: `digest(uses=...)`
 }

@@ -11,13 +11,16 @@ ENDINGS = frozenset((".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", "
 SHOWN = 20  # images named in one message
 
 
-def find_images(folders: Sequence[Path], images: Iterable[str], ask: str, output: Path) -> None:
+def find_images(
+    folders: Sequence[Path], images: Iterable[str], ask: str, output: Path, flickr_names: bool = False
+) -> None:
     """Write the file of each image, found anywhere below the folders: columns image and path, sorted.
 
-    A file belongs to the id that its name without ending is, or that stands before the first underscore
-    of its name: Flickr8k names `1000268201_693b08cb0e.jpg` what Flickr30K names `1000268201.jpg`.
+    A file belongs to the id that its name without ending is.
 
     Args:
+        flickr_names: whether it may also belong to the id before the first underscore of its name: Flickr8k
+            names `1000268201_693b08cb0e.jpg` what Flickr30K names `1000268201.jpg`.
         ask: how to come by the images; said where some are missing.
         output: the list (CSV); where images are missing, all of them are listed in `missing.csv` beside it.
 
@@ -28,7 +31,7 @@ def find_images(folders: Sequence[Path], images: Iterable[str], ask: str, output
         [f"{folder}: not a folder" for folder in folders if not folder.is_dir()],
         f"Give folders that hold the photographs. {ask}".strip(),
     )
-    found = _found(folders, sorted(set(images)))
+    found = _found(folders, sorted(set(images)), flickr_names)
     listed = output.with_name("missing.csv")
     mistakes = {image: _described(paths) for image, paths in found.items() if len(paths) != 1}
     if mistakes:
@@ -43,13 +46,13 @@ def find_images(folders: Sequence[Path], images: Iterable[str], ask: str, output
     listed.unlink(missing_ok=True)
 
 
-def _found(folders: Sequence[Path], images: Sequence[str]) -> Mapping[str, list[str]]:
+def _found(folders: Sequence[Path], images: Sequence[str], flickr_names: bool) -> Mapping[str, list[str]]:
     whole: dict[str, list[str]] = {image: [] for image in images}
     before_underscore: dict[str, list[str]] = {image: [] for image in images}
     for path, stem in _photographs(folders):
         if stem in whole:
             whole[stem].append(path)
-        elif (begin := stem.partition("_")[0]) in whole:
+        elif flickr_names and (begin := stem.partition("_")[0]) in whole:
             before_underscore[begin].append(path)
     return {image: sorted(whole[image] or before_underscore[image]) for image in images}
 

@@ -33,8 +33,8 @@ def of_comparison(name: str, path: Path, settings: Mapping[str, Any]) -> dict[st
     """What a page shows of results/comparison/{name}.csv: recalls as the paper prints them, or lines.
 
     Args:
-        name: of the table, such as table2. settings: `tables`, `caption_origins`, `scale`; `stands_for`, by
-            data set; `left_out`, by table the rows that are not made, and why.
+        name: of the table, such as table2. settings: `tables`, `caption_origins`, `scale`; `stands_for`,
+            by data set; `left_out`, by table the rows that are not made, and why.
     """
     existing(path, "the comparison", f"Run: snakemake results/{name}.csv")
     numbers = pd.read_csv(path, dtype={"section": str, "paper": str}, keep_default_na=True)

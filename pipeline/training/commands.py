@@ -23,6 +23,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         "--pretrained", type=Path, nargs="*", default=[], help="what `pretrain` or `assign` made"
     )
     training.add_argument("--curves", type=Path, required=True, help="CSV to write, one row an epoch")
+    training.add_argument("--events", type=Path, nargs="?", help="folder for TensorBoard's event files")
     training.set_defaults(run=_train)
 
 
@@ -72,4 +73,5 @@ def _train(arguments: argparse.Namespace) -> None:
     # The recall code chooses the epoch: no run that began with another one is gone on with, finished or not.
     settings = arguments.settings
     code = digest("train", parts.of_training(settings)) + digest("evaluate", parts.of_model(settings))
-    train(inputs, arguments.settings, code, arguments.checkpoint, arguments.curves, arguments.output)
+    checkpoint, curves, output = arguments.checkpoint, arguments.curves, arguments.output
+    train(inputs, settings, code, checkpoint, curves, output, arguments.events)

@@ -31,6 +31,7 @@ from pipeline.training.checkpoint import found_finished, keep_finished
 from pipeline.training.loop import Run
 from pipeline.training.objective import pretraining_terms, training_terms
 from pipeline.training.precision import exact, set_precision
+from pipeline.training.watching import Watched
 from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
@@ -113,8 +114,12 @@ def train(
     checkpoint: Path,
     curves: Path,
     output: Path,
+    events: Path | None = None,
 ) -> None:
-    """Train one experiment, keep the epoch with the best mean mR on validation, write model and curves."""
+    """Train one experiment, keep the epoch with the best mean mR on validation, write model and curves.
+
+    While it runs, the curves so far stand beside `curves`, and TensorBoard's events in the folder `events`.
+    """
     if inputs.features is None:
         raise InputError("Training needs image features; give --features.")
     fingerprint = inputs.fingerprint(settings, code)
@@ -150,6 +155,7 @@ def train(
         checkpoint=checkpoint,
         fingerprint=fingerprint,
         kept=kept,
+        watched=Watched(curves, events),
     )
     run.finish()
     model.load_state_dict(kept["weights"])
@@ -157,6 +163,7 @@ def train(
     digests = {language: vocabulary_digest(part.words) for language, part in vocabularies.items()}
     with written_beside(curves) as temporary:
         pd.DataFrame(run.curves).to_csv(temporary, index=False)
+    run.watched.finished()
     saved = Saved(dict(settings), digests, kept["epoch"], on_cpu, captions, translated)
     save_model(output, model, saved)
     keep_finished(checkpoint, fingerprint, [curves, output])

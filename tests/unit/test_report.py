@@ -125,9 +125,9 @@ def test_a_table_has_the_papers_number_beside_ours_and_the_best_of_each_in_bold(
     assert "Candidates: Multi30K (demo) German, French: 100 images and 200 sentences." in plain(section)
     assert "Chance 7.0 7.0" in plain(section)
     heads = re.search(r"<thead.*?</thead>", section, re.DOTALL)
-    assert heads and plain(heads[0]).split() == [
-        "Model", "Multi30K", "(demo)", "German", "French", "ours", "paper", "ours", "paper",
-    ]  # fmt: skip
+    assert heads
+    named = plain(heads[0]).strip()
+    assert named == "Model Multi30K (demo) German French ours paper ours paper"
     assert "Full &lt;b&gt;" in section and "Full <b>" not in section
 
 
@@ -209,7 +209,7 @@ def test_a_report_of_own_data_speaks_of_no_paper(tmp_path: Path) -> None:
     table = {"columns": {"multi30k": ["de", "fr"]}, "rows": ROWS}
     html = report(tmp_path, with_claims=False, tables={"mine": table})
     assert "<h1>Image-sentence retrieval on multi30k, mscoco</h1>" in html
-    shown = html[: html.index('<section id="figure3">')]
+    shown = html[html.index("<body>") : html.index('<section id="figure3">')]
     for word in ("MULE paper", "claims", "grey", "Map of scales", ">paper<"):
         assert word not in shown, word
     assert 'id="claims"' not in html and 'id="scales"' not in html
@@ -369,7 +369,7 @@ def test_captions_are_escaped_and_languages_named(tmp_path: Path) -> None:
     text = (tmp_path / "figure.html").read_text(encoding="utf-8")
     assert '<span lang="zh-Hans">&lt;script&gt;alert(1)&lt;/script&gt;一只狗</span>' in text
     assert "<script" not in text
-    assert "no picture at hand" in text
+    assert "no picture available" in text
     assert "一只狗" in main_of(tmp_path / "figure.html")
 
 

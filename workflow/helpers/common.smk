@@ -11,23 +11,25 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import snakemake.cli
+from snakemake.iocontainers import Wildcards
 
 sys.path.insert(0, workflow.basedir)
 
 from pipeline import code, configuration, parts
-from pipeline.errors import InputError
+from pipeline.errors import InputError, raise_together
 from pipeline.tables.cells import cells
 
 CONFIG = Path(workflow.basedir, "config")
 
+# Not again in every job of a cluster, nor where all files lie in a bucket (profiles/kubernetes).
+HERE = (
+    workflow.is_main_process and not workflow.storage_settings.default_storage_provider
+)
+
 try:
     configuration.check_keys(workflow.configfiles)
     SETTINGS = configuration.load(config, CONFIG)
-    # Not again in every job of a cluster, nor where all files lie in a bucket (profiles/kubernetes).
-    if (
-        workflow.is_main_process
-        and not workflow.storage_settings.default_storage_provider
-    ):
+    if HERE:
         configuration.check_paths(
             SETTINGS,
             configuration.read(CONFIG / "scales" / f"{SETTINGS['scale']}.yaml"),

@@ -165,12 +165,15 @@ def reported_jobs():
     }
     for path in reported_evaluations():
         _, scale, dataset, _, name, seed, file = path.split("/")
-        made = SimpleNamespace(
-            scale=scale,
-            dataset=dataset,
-            experiment=name,
-            seed=seed.removeprefix("seed"),
-            queries=file.removeprefix("test-").removesuffix(".json"),
+        queries = file.removeprefix("test-").removesuffix(".json")
+        made = Wildcards(
+            fromdict={
+                "scale": scale,
+                "dataset": dataset,
+                "experiment": name,
+                "seed": seed.removeprefix("seed"),
+                "queries": queries,
+            }
         )
         read = [*vocabularies(made), *pretrained(made), *evaluated_sentences(made)]
         read += [*training_translations(made), *translated_queries(made)]

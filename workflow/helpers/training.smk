@@ -13,6 +13,12 @@ def experiment(wildcards):
     return configuration.expanded(SETTINGS, wildcards.dataset)[wildcards.experiment]
 
 
+def event_folder(wildcards):
+    """Folder of a training's TensorBoard events; empty for none. A resource, so that it reruns nothing."""
+    folder = "work/{scale}/tensorboard/{dataset}/{experiment}/seed{seed}"
+    return folder.format(**wildcards) if SETTINGS["tensorboard"] else ""
+
+
 def own_sentences(wildcards):
     """Tokenised captions of an experiment's languages."""
     return tokenised(wildcards, experiment(wildcards)["languages"])
