@@ -1,4 +1,4 @@
-"""What Snakemake answers by a traceback, before it reads the Snakefile: the files and keys of its command line.
+"""The files and keys of a command line, of which Snakemake would answer mistakes by a traceback.
 
 profiles/default/profile.yaml calls `check` as Snakemake reads it, which is first of all.
 """
@@ -73,14 +73,14 @@ def _yaml_mistake(error: Exception) -> Iterator[str]:
 def _value_mistake(value: str) -> str:
     key, equals, rest = value.partition("=")
     if not equals:
-        return f"--config: found {value!r}, expected KEY=VALUE, such as scale=pilot; name targets before --config"
+        return f"--config: found {value!r}, expected KEY=VALUE; name targets before --config"
     if "." in key:
         block = rest
         for part in reversed(key.split(".")[1:]):
             block = f"{{{part}: {block}}}"
         return (
-            f"--config: found {value!r}, which has no meaning; write --config '{key.split('.')[0]}={block}', or the "
-            "key in a YAML file after --configfile"
+            f"--config: found {value!r}, which has no meaning; write --config '{key.split('.')[0]}={block}', "
+            "or the key in a YAML file after --configfile"
         )
     return ""
 

@@ -116,11 +116,12 @@ def train(
     sentences = _training_sentences(own, translations, settings)
     corpus = _training_corpus(sentences, vocabularies, settings)
     validation = evaluation_corpus(own, vocabularies, settings, "val")
-    for part in (corpus, validation):
+    tested = evaluation_corpus(own, vocabularies, settings, "test")  # hours before it is needed
+    for part in (corpus, validation, tested):
         add_features(part, inputs.features, settings)
     captions = {code: count_origins(table, "train", corpus.images) for code, table in sentences.items()}
     translated = count_by_pair(translations, "train", corpus.images)
-    del sentences, translations  # large, and training is long
+    del sentences, translations, tested  # large, and training is long
     corpus, validation = corpus.to(device), validation.to(device)
     model = RetrievalModel(
         _vectors(vocabularies), corpus.features.shape[1], settings["branches"], settings["model"]

@@ -1,4 +1,4 @@
-"""A small project with finished work, and the two commands of a user in a process of their own that starts at once."""
+"""A small project with finished work, and a user's two commands, each in a process that starts at once."""
 
 import contextlib
 import csv
@@ -72,7 +72,9 @@ def write_own_data(folder: Path) -> None:
         file.create_dataset("image", data=images, dtype=h5py.string_dtype())
         file.attrs["backbone"] = "ours"
     with open(folder / "split.csv", "w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([("image", "split"), *zip(images, SPLITS, strict=True)])
+        csv.writer(file, lineterminator="\n").writerows(
+            [("image", "split"), *zip(images, SPLITS, strict=True)]
+        )
 
 
 def made(folder: Path) -> Path:
@@ -129,7 +131,7 @@ def _status(run: Callable[[], object]) -> int:
     if isinstance(found, str):
         print(found, file=sys.stderr)
         return 1
-    return int(found or 0)  # type: ignore[call-overload, no-any-return]
+    return int(found or 0)  # type: ignore[call-overload]
 
 
 def snakemake(folder: Path, *arguments: str) -> Ended:
