@@ -1,8 +1,8 @@
 """Files that are either whole or not there, and whose damage is noticed.
 
-A file is sealed when it is written: its SHA-256 stands in an extended attribute of it, with its size and
-time of change. Whoever changes it on purpose changes its time, and the seal says nothing any more; a disk
-that loses a bit does not.
+A file is sealed when it is written: its SHA-256 stands in an extended attribute of it, with its size and time
+of change. Whoever changes it on purpose changes its time too, and the seal says nothing any more; a disk that
+loses a bit does not.
 """
 
 import contextlib
@@ -109,7 +109,7 @@ def sha256(path: Path) -> str:
 
 
 def seal(path: Path) -> None:
-    """Note a file's digest in an attribute of it; nothing where the disk or the system has none."""
+    """Note a file's digest in an attribute of it, where its disk and the system have such attributes."""
     with contextlib.suppress(OSError, AttributeError):
         os.setxattr(path, _SEAL, _sealed(path, sha256(path)))
 
@@ -127,9 +127,8 @@ def undamaged(path: Path) -> Path:
     if _sealed(path, digest) != found or (now := sha256(path)) == digest:
         return path
     raise InputError(
-        f"{path}: damaged: its bytes are not those that were written, though its time is. Found sha256 "
-        f"{now}, expected {digest}. Delete it and run the same snakemake command again, which makes it "
-        "anew; look after its disk."
+        f"{path}: damaged since it was written, for its time is the same: found sha256 {now}, expected "
+        f"{digest}. Delete it and run the same snakemake command again; see what the system says of the disk."
     )
 
 

@@ -1,4 +1,4 @@
-"""Files and keys of the command line that Snakemake answers by a traceback, before it reads the Snakefile.
+"""The files and keys of a command line, of which Snakemake would answer mistakes by a traceback.
 
 profiles/default/profile.yaml calls `check` as Snakemake reads it, which is first of all.
 """
@@ -73,8 +73,7 @@ def _yaml_mistake(error: Exception) -> Iterator[str]:
 def _value_mistake(value: str) -> str:
     key, equals, rest = value.partition("=")
     if not equals:
-        expected = "KEY=VALUE, such as scale=pilot; name targets before --config"
-        return f"--config: found {value!r}, expected {expected}"
+        return f"--config: found {value!r}, expected KEY=VALUE; name targets before --config"
     if "." in key:
         block = rest
         for part in reversed(key.split(".")[1:]):

@@ -71,7 +71,7 @@ def check_paths(settings: Settings, scale: Settings) -> None:
         InputError: paths are missing or name something else; every one is listed with its key.
     """
     mistakes = [
-        f"{where}: {path}: has braces, which Snakemake reads as a wildcard; rename it or link to it"
+        f"{where}: {path}: has braces, which Snakemake takes for a wildcard; rename it or link to it"
         for where, path, _ in _configured(settings, scale["sources"])
         if {"{", "}"} & set(path)
     ]

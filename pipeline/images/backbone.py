@@ -345,8 +345,8 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
         return {name: tensor for name, tensor in state.items() if isinstance(tensor, Tensor)}
     except Exception as error:  # torch, pickle and safetensors each raise their own
         raise InputError(
-            f"{path}: not a readable weights file: {reason(error)}. Expected a state dict: numbers by their "
-            "names alone (.pth, .safetensors)."
+            f"{path}: not a readable weights file: {reason(error)}. Expected a state dict, of numbers by "
+            "their names alone (.pth, .safetensors)."
         ) from error
 
 

@@ -132,11 +132,12 @@ def train(
     sentences = _training_sentences(own, translations, settings)
     corpus = _training_corpus(sentences, vocabularies, settings)
     validation = evaluation_corpus(own, vocabularies, settings, "val")
-    for part in (corpus, validation):
+    tested = evaluation_corpus(own, vocabularies, settings, "test")  # hours before it is needed
+    for part in (corpus, validation, tested):
         add_features(part, inputs.features, settings)
     captions = {code: count_origins(table, "train", corpus.images) for code, table in sentences.items()}
     translated = count_by_pair(translations, "train", corpus.images)
-    del sentences, translations  # large, and training is long
+    del sentences, translations, tested  # large, and training is long
     corpus, validation = corpus.to(device), validation.to(device)
     model = _begun(vocabularies, corpus.features.shape[1], inputs.pretrained, settings).to(device)
     model.universal.pad_to(_longest(corpus))

@@ -1,4 +1,4 @@
-"""A small project with finished work, and a user's two commands in a process that starts at once."""
+"""A small project with finished work, and a user's two commands, each in a process that starts at once."""
 
 import contextlib
 import csv
