@@ -44,11 +44,11 @@ $(READY): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, found " + sys.version + "; give another with make PYTHON=...")'
 	@echo "Installing the locked packages into .venv: a few minutes, 6 GB disk."
 	$(PYTHON) -m venv .venv
-	$(RUN) python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(RUN) python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	touch $@
 
 lock:
-	uv pip compile --universal --python-version 3.11 --no-annotate --no-header --quiet \
+	uv pip compile --universal --python-version 3.11 --no-annotate --no-header --generate-hashes --quiet \
 	  requirements.in requirements-dev.in --output-file requirements.lock
 
 clean:
