@@ -91,7 +91,7 @@ def numpy_plain(folder: Path, queries: np.ndarray) -> Any:
 def exact_mapped(folder: Path, queries: np.ndarray) -> Any:
     from pipeline.search.nearest import exact
 
-    vectors = np.load(folder / "vectors.npy", mmap_mode="r")
+    vectors = np.load(folder / "vectors.npy", mmap_mode="c")
     return timed(lambda query: exact(vectors, query, K, lambda a, b: a @ b.T).rows, queries), resident()
 
 
