@@ -113,7 +113,7 @@ print(json.dumps(recalls_on_test(read_bundle(bundle), sentences, features)))
     for code in LANGUAGES:
         assert found[code] == {metric: table[code][metric] for metric in found[code]}
         assert len(found[code]) == 7
-        assert found[code]["mR"] > 1.2 * table[code]["chance"]["mR"]
+        assert found[code]["mR"] > table[code]["chance"]["mR"]
 
 
 def test_sentences_are_embedded_as_the_trained_model_does(
