@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-QUERIES, K = 100, 10
+QUERIES, K = 50, 10
 
 
 def around(base: np.ndarray, count: int, noise: float, draw: np.random.Generator) -> np.ndarray:
