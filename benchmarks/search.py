@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-QUERIES, K = 100, 10
+QUERIES, K = 50, 10
 
 
 def around(base: np.ndarray, count: int, noise: float, draw: np.random.Generator) -> np.ndarray:
@@ -91,7 +91,7 @@ def numpy_plain(folder: Path, queries: np.ndarray) -> Any:
 def exact_mapped(folder: Path, queries: np.ndarray) -> Any:
     from pipeline.search.nearest import exact
 
-    vectors = np.load(folder / "vectors.npy", mmap_mode="r")
+    vectors = np.load(folder / "vectors.npy", mmap_mode="c")
     return timed(lambda query: exact(vectors, query, K, lambda a, b: a @ b.T).rows, queries), resident()
 
 
@@ -282,9 +282,12 @@ def kills(arguments: argparse.Namespace) -> None:
     draw = random.Random(0)
     done = 0
     while done < arguments.kills:
+        started = time.time()
         running = subprocess.Popen([*command, str(killed)], stderr=subprocess.DEVNULL)
+        while running.poll() is None and not written_since(killed / "features.partial.h5", started):
+            time.sleep(0.01)
         try:
-            running.wait(timeout=draw.uniform(0.2, 2) * seconds / arguments.kills + arguments.start)
+            running.wait(timeout=draw.uniform(0, 1.5) * seconds / arguments.kills)
             break
         except subprocess.TimeoutExpired:
             running.send_signal(signal.SIGKILL)
@@ -297,6 +300,10 @@ def kills(arguments: argparse.Namespace) -> None:
     draw_pictures(photographs, arguments.count + 100)
     subprocess.run([*command, str(whole)], check=True, stderr=subprocess.DEVNULL)
     print(f"100 more pictures indexed in {time.monotonic() - begun:.0f} s", flush=True)
+
+
+def written_since(path: Path, moment: float) -> bool:
+    return path.exists() and path.stat().st_mtime > moment
 
 
 def draw_pictures(folder: Path, count: int) -> None:
@@ -339,7 +346,6 @@ def main() -> None:
     one.add_argument("--bundle", type=Path, required=True)
     one.add_argument("--count", type=int, default=10_000)
     one.add_argument("--kills", type=int, default=20)
-    one.add_argument("--start", type=float, default=5.0, help="seconds that a start takes")
     one.add_argument("--folder", type=Path, default=Path("/tmp/search-kills"))
     one.set_defaults(run=kills)
     arguments = parser.parse_args()

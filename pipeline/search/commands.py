@@ -1,4 +1,4 @@
-"""Commands of the search room: `bundle`, `index`, `embed`, `search` and `serve`."""
+"""Commands of the search room: `bundle`, `index`, `embed`, `search`, `serve` and `context`."""
 
 import argparse
 import json
@@ -46,8 +46,15 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     index.add_argument(
         "--output", type=Path, required=True, help="folder of the index; is brought up to date"
     )
+    _add_computing(index)
     index.set_defaults(run=_index)
 
+    _add_questions(subparsers)
+    _add_context(subparsers)
+
+
+def _add_questions(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `embed`, `search` and `serve`."""
     embed = subparsers.add_parser("embed", help="embed sentences or photographs")
     embed.add_argument("--bundle", type=Path, required=True)
     what = embed.add_mutually_exclusive_group(required=True)
@@ -78,12 +85,29 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
     for parser in (embed, search):
         parser.add_argument("--language", help="of the sentences; default: by the words known")
-    for parser in (index, embed, search, serve):
-        parser.add_argument("--weights", help="file of the backbone's weights, where the bundle names a file")
-        parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-        parser.add_argument("--threads", type=int, help="threads on a CPU; default: all, for serve 1")
+    for parser in (embed, search, serve):
+        _add_computing(parser)
     for parser in (search, serve):
         parser.add_argument("--bundle", type=Path, help="of the index, where it has moved")
+
+
+def _add_context(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    context = subparsers.add_parser("context", help="the same recalls through frozen multilingual CLIPs")
+    context.add_argument("--models", nargs="+", required=True, help="folders, or names on the hub")
+    context.add_argument(
+        "--settings", type=json.loads, required=True, help="JSON: dataset, languages, own_origins"
+    )
+    context.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
+    context.add_argument("--images", type=Path, required=True, help="list that find-images made")
+    context.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    context.add_argument("--output", type=Path, required=True, help="CSV to write")
+    context.set_defaults(run=_context)
+
+
+def _add_computing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--weights", help="file of the backbone's weights, where the bundle names a file")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--threads", type=int, help="threads on a CPU; default: all, for serve 1")
 
 
 def _bundle(arguments: argparse.Namespace) -> None:
@@ -178,6 +202,19 @@ def _serve(arguments: argparse.Namespace) -> None:
     where = f"http://{arguments.host}:{arguments.port}/"
     log.info("%s%s; Ctrl-C ends it", where, "?token=... with the token of the file" if token else "")
     serve(app, arguments.host, arguments.port)
+
+
+def _context(arguments: argparse.Namespace) -> None:
+    from pipeline.search.context import write_context
+
+    write_context(
+        arguments.models,
+        arguments.sentences,
+        arguments.images,
+        arguments.settings,
+        arguments.output,
+        arguments.device,
+    )
 
 
 def _model(bundle: Path, arguments: argparse.Namespace) -> "SearchModel":

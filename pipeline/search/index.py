@@ -197,7 +197,7 @@ def open_index(folder: Path, photographs: Path | None = None) -> Index:
         counts = values["images"], values["sentences"]
         moved = photographs or (values["photographs"] and folder / values["photographs"])
         images, sentences = _read_csv(named["images.csv"], 2), _read_csv(named["sentences.csv"], 3)
-        vectors = [np.load(named[f"{key}.npy"], mmap_mode="r") for key in ("images", "sentences")]
+        vectors = [np.load(named[f"{key}.npy"], mmap_mode="c") for key in ("images", "sentences")]
     except FileNotFoundError as error:
         raise InputError(f"{error.filename}: is not there. {MEND}") from None
     except (ValueError, LookupError, TypeError, AttributeError) as error:
