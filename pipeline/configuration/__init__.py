@@ -1,6 +1,7 @@
 """The configuration: read and checked as a whole, and cut to what each stage depends on."""
 
 from pipeline.configuration.experiments import (
+    every_language,
     expanded,
     feature_sets,
     left_out,
@@ -8,6 +9,7 @@ from pipeline.configuration.experiments import (
     overlaid,
     stand_ins,
 )
+from pipeline.configuration.figures import figure_settings
 from pipeline.configuration.paths import check_paths
 from pipeline.configuration.reading import check_keys, load, read
 from pipeline.configuration.stages import (
@@ -26,17 +28,21 @@ from pipeline.configuration.stages import (
     table_settings,
 )
 from pipeline.configuration.translations import (
+    anew,
     consistency_pairs,
     evaluation_pairs,
     missing_providers,
+    own_pairs,
     provider_of,
     query_pairs,
     training_pairs,
+    translated_origins,
     translation_sources,
     via_english,
 )
 
 __all__ = [
+    "anew",
     "assignment_settings",
     "bert_settings",
     "check_keys",
@@ -46,16 +52,19 @@ __all__ = [
     "consistency_settings",
     "count_settings",
     "evaluation_pairs",
+    "every_language",
     "expanded",
     "experiment_settings",
     "extraction_options",
     "feature_sets",
     "feature_settings",
+    "figure_settings",
     "left_out",
     "load",
     "makeable_tables",
     "missing_providers",
     "overlaid",
+    "own_pairs",
     "parameter_settings",
     "pretraining_settings",
     "provider_of",
@@ -66,6 +75,7 @@ __all__ = [
     "stand_ins",
     "table_settings",
     "training_pairs",
+    "translated_origins",
     "translation_sources",
     "via_english",
 ]

@@ -25,7 +25,13 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is several 
 _PLAIN = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false")
 
 # What a data set need not say.
-DATASET_DEFAULTS: Settings = {"own_origins": {}, "groups": [], "longest_caption": 40}
+DATASET_DEFAULTS: Settings = {
+    "own_origins": {},
+    "translated_languages": [],
+    "borrowed_translations": {},
+    "groups": [],
+    "longest_caption": 40,
+}
 
 
 def load(user: Mapping[str, Any], folder: Path) -> Settings:

@@ -19,7 +19,7 @@ from pipeline.tables.claims import FAILS, HOLDS, NOT_HERE, NOT_TESTABLE
 
 PACKAGES = (
     "torch", "torchvision", "timm", "transformers", "numpy", "pandas", "h5py", "pillow", "fasttext-community",
-    "jieba", "sudachipy", "sudachidict-small", "sacremoses", "sentencepiece", "snakemake", "jinja2",
+    "jieba", "sudachipy", "sudachidict-small", "sacremoses", "icu4py", "sentencepiece", "snakemake", "jinja2",
 )  # fmt: skip
 
 # Larger files were checked when they were fetched, and are not read again for a page.
