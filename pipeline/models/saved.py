@@ -12,7 +12,6 @@ import torch
 from pipeline import parts
 from pipeline.errors import InputError, disk_trouble
 from pipeline.files import existing, written_beside
-from pipeline.models.liwe import LiweModel, codes_of
 from pipeline.models.mapped import universal_embedding
 from pipeline.models.retrieval_model import RetrievalModel
 
@@ -69,8 +68,9 @@ def load_model(path: Path) -> tuple[RetrievalModel, Saved]:
 def _empty(settings: dict[str, Any], weights: dict[str, torch.Tensor]) -> RetrievalModel:
     """A model of the settings, of the sizes that its weights have."""
     languages, features = settings["languages"], weights["image_branch.layers.0.weight"].shape[1]
-    if settings["model"]["encoder"] == "liwe":
-        return LiweModel(codes_of(weights, languages), features, settings["model"], settings["liwe"])
+    if encoder := parts.encoder(settings):
+        model: RetrievalModel = encoder.empty(weights, features, settings)
+        return model
     tables = {code: torch.zeros_like(weights[f"universal.{code}.table.weight"]) for code in languages}
     if other := parts.embedding(settings):
         embedding = other.empty(weights, settings)

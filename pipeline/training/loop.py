@@ -39,6 +39,15 @@ class Batches(Protocol):
 
 
 @dataclass
+class Course:
+    """What a training does in which order: its batches, its epochs, the loss terms of a batch."""
+
+    batches: Batches
+    epochs: int
+    terms: Callable[[Drawn, float], dict[str, Tensor]]
+
+
+@dataclass
 class Run:
     """A run of some epochs.
 

@@ -5,7 +5,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,17 +21,15 @@ from pipeline.captions.select import training_captions
 from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError, raise_together
 from pipeline.files import sha256, written_beside
-from pipeline.models.liwe import LiweModel
 from pipeline.models.losses import Triplets
 from pipeline.models.mapped import universal_embedding
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, save_model, vocabulary_digest
 from pipeline.retrieval.evaluate import mean_recalls
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
-from pipeline.training.batches import Drawn, Sampler, language_groups
+from pipeline.training.batches import Sampler, language_groups
 from pipeline.training.checkpoint import found_finished, keep_finished
-from pipeline.training.liwe import PacedSampler, liwe_terms, set_rate
-from pipeline.training.loop import Batches, Run
+from pipeline.training.loop import Course, Run
 from pipeline.training.objective import pretraining_terms, training_terms
 from pipeline.training.precision import exact, set_precision
 from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
@@ -167,36 +165,18 @@ def train(
     keep_finished(checkpoint, fingerprint, [curves, output])
 
 
-@dataclass
-class _Course:
-    """What a training does in which order: its batches, its epochs, the loss terms of a batch."""
-
-    batches: Batches
-    epochs: int
-    terms: Callable[[Drawn, float], dict[str, torch.Tensor]]
-
-
 def _course(
     model: RetrievalModel,
     corpus: Corpus,
     optimizer: torch.optim.Optimizer,
     sampler: Sampler,
     settings: Mapping[str, Any],
-) -> _Course:
+) -> Course:
+    if other := parts.course(settings):
+        course: Course = other.course(model, corpus, optimizer, sampler, settings)
+        return course
     epochs = settings["training"]["epochs"]
-    if not isinstance(model, LiweModel):
-        return _Course(
-            sampler, epochs, lambda drawn, done: training_terms(model, corpus, drawn, settings, done)
-        )
-    own, paced = settings["liwe"], PacedSampler(sampler, settings["liwe"]["validate_every"])
-    total = paced.stretches(epochs) * paced.steps
-
-    def terms(drawn: Drawn, done: float) -> dict[str, torch.Tensor]:
-        step = round(done * total)
-        set_rate(optimizer, own, settings["training"]["learning_rate"], step)
-        return liwe_terms(model, corpus, drawn, own, step)
-
-    return _Course(paced, paced.stretches(epochs), terms)
+    return Course(sampler, epochs, lambda drawn, done: training_terms(model, corpus, drawn, settings, done))
 
 
 def _made(
@@ -207,8 +187,9 @@ def _made(
 ) -> RetrievalModel:
     """The model before its first step, with what a pretraining made of its embedding."""
     vectors, size = vectors_of(vocabularies), corpus.features.shape[1]
-    if settings["model"]["encoder"] == "liwe":
-        return LiweModel(vectors, size, settings["model"], settings["liwe"])
+    if encoder := parts.encoder(settings):
+        begun: RetrievalModel = encoder.begun(vectors, size, settings)
+        return begun
     other = parts.embedding(settings)
     if other:
         embedding = other.begun(vectors, pretrained, settings)

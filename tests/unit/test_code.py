@@ -45,10 +45,11 @@ def digests() -> dict[str, str]:
 
 # Settings as experiments have them, as far as they say which parts are used.
 TRAINED: dict[str, dict[str, Any]] = {
-    "mule": {"ranking": None},
-    "vse": {"ranking": {"margin": 0.2}},
-    "hem": {"ranking": None, "embedding": "hybrid"},
-    "smalr": {"ranking": None, "embedding": "hybrid", "masking": {"share": 0.2}},
+    "mule": {"model": {"encoder": "embn"}, "ranking": None},
+    "vse": {"model": {"encoder": "vse"}, "ranking": {"margin": 0.2}},
+    "hem": {"model": {"encoder": "embn"}, "ranking": None, "embedding": "hybrid"},
+    "smalr": {"model": {"encoder": "embn"}, "embedding": "hybrid", "masking": {"share": 0.2}},
+    "liwe": {"model": {"encoder": "liwe"}, "ranking": None},
 }
 ALL_TRAINED = {"train", *(f"train {name}" for name in TRAINED)}
 ALL_EVALUATED = {"evaluate", *(f"evaluate {name}" for name in TRAINED), "evaluate-consistency"}
@@ -86,7 +87,14 @@ def test_the_model_concerns_training_evaluation_and_figures(edit: Edit) -> None:
 def test_the_ranking_loss_concerns_those_who_use_it(edit: Edit) -> None:
     before = digests()
     edit("models/ranking.py", ".clamp(min=0)", ".clamp(min=1)")
-    assert changed(before) == {"train vse"}
+    assert changed(before) == {"train vse", "train liwe"}  # LIWE's hinges are the same
+
+
+def test_liwe_concerns_itself_alone(edit: Edit) -> None:
+    before = digests()
+    edit("models/liwe.py", "(forward + backward) / 2", "(forward + backward)")
+    edit("training/liwe.py", "share = 1 - base**step", "share = base**step")
+    assert changed(before) == {"train liwe", "evaluate liwe"}
 
 
 def test_the_hybrid_embedding_concerns_models_that_have_it(edit: Edit) -> None:
@@ -123,7 +131,9 @@ def test_one_part_more_concerns_nobody(edit: Edit) -> None:
 
 
 def test_every_part_is_there() -> None:
-    for module in [*parts.LOSSES.values(), *parts.EMBEDDINGS.values()]:
+    for module in [
+        name for of in (parts.LOSSES, parts.EMBEDDINGS, parts.ENCODERS, parts.COURSES) for name in of.values()
+    ]:
         assert code._path(module), module
     for loss in parts.losses({key: {"weight": 1} for key in parts.LOSSES}).values():
         assert callable(loss.terms)
