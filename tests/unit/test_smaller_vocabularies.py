@@ -22,7 +22,7 @@ from pipeline.words.vocabulary import Vocabulary, read_vocabulary, vocabulary, w
 
 CONFIG = Path(__file__).parents[2] / "config"
 MODEL: dict[str, Any] = {
-    "encoder": "embn", "wordvectors_of": "given", "similarity": "cosine", "universal": 5,
+    "encoder": "embn", "word_vectors": "given", "similarity": "cosine", "universal": 5,
     "universal_layers": "separate", "multimodal": 4, "recurrent": "lstm", "recurrent_init": "pytorch",
     "hidden": 3, "image_hidden": 6, "dropout": 0.0, "batch_norm_momentum": 0.1, "universal_mean": "words",
 }  # fmt: skip
@@ -47,7 +47,7 @@ def test_words_seen_fewer_times_are_dropped() -> None:
         frequent(FRENCH, COUNT, 10)
 
 
-def testvectors_of_are_their_coordinates_along_the_directions_of_most_variance() -> None:
+def test_vectors_are_their_coordinates_along_the_directions_of_most_variance() -> None:
     """Points on a line through (1, 2, 0): one number each, their place along (3, 4, 0) / 5."""
     places = np.array([-5.0, 0.0, 10.0])
     vectors = np.array([1.0, 2.0, 0.0]) + places[:, None] * np.array([0.6, 0.8, 0.0])
@@ -118,7 +118,7 @@ def test_a_mapped_word_is_read_with_the_english_words_vector_and_layer() -> None
     assert embedding["fr"].table.weight.shape == (4, 3)  # no row for it
 
 
-def test_means_are_of_universal_wordvectors_of() -> None:
+def test_means_are_of_universal_word_vectors() -> None:
     embedding = universal()
     sentences = Sentences(torch.tensor([[4, 1, 2], [3, 0, 0], [0, 0, 0]]), torch.tensor([3, 1, 1]))
     found = embedding.means("fr", sentences)
