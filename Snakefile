@@ -20,6 +20,7 @@ include: "workflow/helpers/training.smk"
 include: "workflow/helpers/tables.smk"
 include: "workflow/helpers/report.smk"
 include: "workflow/helpers/search.smk"
+include: "workflow/helpers/smalr.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/captions.smk"
 include: "workflow/rules/images.smk"
@@ -29,6 +30,7 @@ include: "workflow/rules/training.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/search.smk"
+include: "workflow/rules/smalr.smk"
 
 
 rule all:

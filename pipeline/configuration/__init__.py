@@ -3,6 +3,7 @@
 from pipeline.configuration.contradictions import meant
 from pipeline.configuration.experiments import (
     OTHER_TABLES,
+    every_language,
     expanded,
     feature_sets,
     left_out,
@@ -10,6 +11,7 @@ from pipeline.configuration.experiments import (
     overlaid,
     stand_ins,
 )
+from pipeline.configuration.figures import figure_settings
 from pipeline.configuration.paths import check_paths
 from pipeline.configuration.reading import check_keys, load, read
 from pipeline.configuration.stages import (
@@ -28,18 +30,22 @@ from pipeline.configuration.stages import (
     table_settings,
 )
 from pipeline.configuration.translations import (
+    anew,
     consistency_pairs,
     evaluation_pairs,
     missing_providers,
+    own_pairs,
     provider_of,
     query_pairs,
     training_pairs,
+    translated_origins,
     translation_sources,
     via_english,
 )
 
 __all__ = [
     "OTHER_TABLES",
+    "anew",
     "assignment_settings",
     "bert_settings",
     "check_keys",
@@ -49,17 +55,20 @@ __all__ = [
     "consistency_settings",
     "count_settings",
     "evaluation_pairs",
+    "every_language",
     "expanded",
     "experiment_settings",
     "extraction_options",
     "feature_sets",
     "feature_settings",
+    "figure_settings",
     "left_out",
     "load",
     "makeable_tables",
     "meant",
     "missing_providers",
     "overlaid",
+    "own_pairs",
     "parameter_settings",
     "pretraining_settings",
     "provider_of",
@@ -70,6 +79,7 @@ __all__ = [
     "stand_ins",
     "table_settings",
     "training_pairs",
+    "translated_origins",
     "translation_sources",
     "via_english",
 ]

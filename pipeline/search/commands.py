@@ -95,7 +95,7 @@ def _add_context(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     context = subparsers.add_parser("context", help="the same recalls through frozen multilingual CLIPs")
     context.add_argument("--models", nargs="+", required=True, help="folders, or names on the hub")
     context.add_argument(
-        "--settings", type=json.loads, required=True, help="JSON: dataset, languages, own_origins"
+        "--settings", type=json.loads, required=True, help="JSON: dataset, languages, caption_origins"
     )
     context.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
     context.add_argument("--images", type=Path, required=True, help="list that find-images made")

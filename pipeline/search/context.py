@@ -96,7 +96,7 @@ def write_context(
 
     Args:
         models: folders or names on the hub. sentences: caption tables. images: the list of the images' files.
-        settings: `dataset`, `languages`, `own_origins`.
+        settings: `dataset`, `languages`, `caption_origins`.
 
     Raises:
         InputError: a model is not to be had, or photographs do not decode.

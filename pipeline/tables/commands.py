@@ -53,6 +53,13 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     _add_tables(parser)
     parser.set_defaults(run=_parameters)
 
+    parser = subparsers.add_parser("scaling", help="recall against size (SMALR, Figures 1b and 3)")
+    parser.add_argument("--settings", type=json.loads, required=True, help="JSON: figure, points, seeds, ...")
+    parser.add_argument("--evaluations", type=Path, nargs="+", required=True, help="what `evaluate` made")
+    parser.add_argument("--models", type=Path, nargs="+", required=True, help="trained models, of one seed")
+    parser.add_argument("--output", type=Path, required=True, help="CSV to write, one point a line")
+    parser.set_defaults(run=_scaling)
+
     parser = subparsers.add_parser("publish", help="put finished tables in the place of earlier ones")
     parser.add_argument("--files", type=Path, nargs="+", required=True, help="finished tables")
     parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="where each is copied to")
@@ -85,6 +92,12 @@ def _parameters(arguments: argparse.Namespace) -> None:
     from pipeline.tables.parameters import compare_parameters
 
     compare_parameters(arguments.settings, arguments.papers, arguments.table, arguments.comparison)
+
+
+def _scaling(arguments: argparse.Namespace) -> None:
+    from pipeline.tables.scaling import write_points
+
+    write_points(arguments.settings, arguments.evaluations, arguments.models, arguments.output)
 
 
 def _publish(arguments: argparse.Namespace) -> None:

@@ -71,7 +71,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-SETTINGS = {"dataset": "noise", "languages": ["en", "de"], "own_origins": {}}
+SETTINGS = {"dataset": "noise", "languages": ["en", "de"], "caption_origins": {}}
 
 
 def test_recalls_are_those_of_the_whole_matrix(clip: Path, data: Path) -> None:

@@ -105,7 +105,13 @@ def chosen(paper: Settings, name: str, dataset: str = "multi30k") -> Settings:
 
 
 def test_there_are_no_other_experiments(paper: Settings) -> None:
-    assert set(paper["experiments"]) == set(PARTS)
+    of_smalr = {
+        row["experiment"]
+        for table in ("smalr/table1", "smalr/table2")
+        for row in paper["tables"][table]["rows"]
+    }
+    assert set(paper["experiments"]) - of_smalr <= set(PARTS)
+    assert set(PARTS) <= set(paper["experiments"])
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -367,7 +373,8 @@ COLUMNS = {
 
 
 def test_tables_have_the_papers_columns(paper: Settings) -> None:
-    assert {name: table["columns"] for name, table in paper["tables"].items()} == COLUMNS
+    found = {name: table["columns"] for name, table in paper["tables"].items()}
+    assert {name: columns for name, columns in found.items() if "smalr" not in name} == COLUMNS
 
 
 @pytest.mark.parametrize("table", COLUMNS)
@@ -387,7 +394,7 @@ def test_a_table_has_a_cell_for_each_number_that_the_paper_prints(paper: Setting
 
 # --- The transcribed numbers
 
-DIGEST = "606883a8f31526f7797fb1e3544512f309222aa7a9736b45d651d79ab00d4801"
+DIGEST = "4339db1e3947ee820c80c6ecc4e50d0d320e696f51448690fdbfd04141dd6454"
 RECALLS = [f"{way}_R@{k}" for way in ("i2s", "s2i") for k in (1, 5, 10)]
 
 # Printed mR that are not the mean of the six recalls printed beside them: (table, row, data set, language).
