@@ -34,6 +34,10 @@ STAGES = {
     "captions-own": ["pipeline.captions.own"],
     "tokenize": ["pipeline.captions.tokenize"],
     "text": ["pipeline.captions.text"],
+    "caption-part": ["pipeline.captions.parts", "pipeline.captions.split"],
+    "caption-part-demo": ["pipeline.sources.demo.translated", "pipeline.captions.tokenize"],
+    "draw": ["pipeline.captions.draws", "pipeline.captions.split"],
+    "select": ["pipeline.words.selection"],
     "find-images": ["pipeline.images.find", "pipeline.captions.split"],
     "features": ["pipeline.images.extract"],
     "merge-features": ["pipeline.images.merge"],
@@ -48,6 +52,7 @@ STAGES = {
     "pretrain-bert": ["pipeline.words.bert"],
     "sentence-vectors": ["pipeline.words.sentence_vectors"],
     "train": ["pipeline.training.train"],
+    "train-multitask": ["pipeline.training.multitask"],
     "evaluate": ["pipeline.retrieval.evaluate"],
     "tabulate": ["pipeline.tables.tabulate"],
     "parameters": ["pipeline.tables.parameters"],
@@ -60,7 +65,8 @@ STAGES = {
 
 # Training asks the recall code only which epoch to keep. Evaluation asks again and refuses a model whose
 # choice was made by other recall code, so an edit there reruns evaluation alone.
-WITHOUT = {"train": {"pipeline.retrieval.ranks", "pipeline.retrieval.recall", "pipeline.retrieval.evaluate"}}
+_RECALL = {"pipeline.retrieval.ranks", "pipeline.retrieval.recall", "pipeline.retrieval.evaluate"}
+WITHOUT = {"train": _RECALL, "train-multitask": _RECALL}
 
 
 @cache

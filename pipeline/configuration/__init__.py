@@ -8,6 +8,7 @@ from pipeline.configuration.experiments import (
     overlaid,
     stand_ins,
 )
+from pipeline.configuration.lessons import selecting, selection_of, selection_tasks
 from pipeline.configuration.paths import check_paths
 from pipeline.configuration.reading import check_keys, load, read
 from pipeline.configuration.stages import (
@@ -55,6 +56,9 @@ __all__ = [
     "query_pairs",
     "read",
     "report_settings",
+    "selecting",
+    "selection_of",
+    "selection_tasks",
     "sentence_vector_settings",
     "stand_ins",
     "table_settings",

@@ -12,6 +12,7 @@ from pipeline.configuration.experiments import (
     overlaid,
     stand_ins,
 )
+from pipeline.configuration.lessons import selection_contradictions
 
 # Keys that only some sources of captions have, and need.
 _OF_SOURCE = {
@@ -44,6 +45,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
         model = overlaid(settings, experiment.get("settings", {}))["model"]
         yield from _vector_contradictions(f"experiments.{name}", model, experiment)
         yield from _encoder_contradictions(f"experiments.{name}", model, experiment)
+    yield from selection_contradictions(settings)
     for name in settings["report"]:
         if name not in (known := [*settings["tables"], *OTHER_TABLES]):
             yield f"report: no table {name!r}{meant(name, known)}"

@@ -22,16 +22,29 @@ def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> Settings:
 
 
 def expanded(settings: Settings, dataset: str) -> dict[str, Settings]:
-    """Every experiment of a data set by its name; one_per_language ones become one entry a language."""
+    """Every experiment of a data set by its name; those that are one for each language become so many entries.
+
+    They have that language alone (one_per_language), or all and stop on it (stop_on_each_language).
+    """
     languages = settings["datasets"][dataset]["languages"]
     found: dict[str, Settings] = {}
     for name, experiment in settings["experiments"].items():
-        chosen = [code for code in languages if code in experiment.get("languages", languages)]
+        named = experiment.get("languages", experiment.get("selection", languages))
+        chosen = [code for code in languages if code in named]
         if experiment.get("one_per_language"):
             found |= {f"{name}-{code}": {**experiment, "languages": [code]} for code in chosen}
+        elif experiment.get("stop_on_each_language"):
+            every = {**experiment, "languages": chosen}
+            found |= {f"{name}-{code}": {**every, "stop_on": [code]} for code in chosen}
         else:
             found[name] = {**experiment, "languages": chosen}
     return found
+
+
+def one_for_each(settings: Settings) -> list[str]:
+    """Names of the experiments that are one model for each language."""
+    keys = ("one_per_language", "stop_on_each_language")
+    return [name for name, made in settings["experiments"].items() if any(map(made.get, keys))]
 
 
 def stand_ins(settings: Settings) -> dict[str, str]:

@@ -8,9 +8,11 @@ from pipeline.configuration.experiments import (
     feature_sets,
     left_out,
     makeable_tables,
+    one_for_each,
     overlaid,
     stand_ins,
 )
+from pipeline.configuration.lessons import multitask_settings
 from pipeline.configuration.reading import load, read
 
 # Keys of `model` that make the universal embedding.
@@ -23,6 +25,9 @@ _SWITCHED = ("ranking", "neighborhood", "classifier")
 def experiment_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
     """What the training of one experiment depends on, and nothing else."""
     experiment, own = _experiment(settings, dataset, name)
+    if "selection" in experiment:
+        features = feature_settings(settings, experiment.get("features"))
+        return multitask_settings(settings, dataset, name, seed, features)
     matched = not experiment.get("ranking")  # which stands in the place of the matching and its triplets
     own["classifier"] = _classifier_settings(own["classifier"], settings["datasets"][dataset]["stands_for"])
     chosen = {
@@ -89,7 +94,7 @@ def extraction_options(settings: Settings) -> str:
 
 def table_settings(settings: Settings, name: str) -> Settings:
     """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
-    made, lacking = settings["experiments"], left_out(settings)
+    lacking = left_out(settings)
     named = tuple(row["experiment"] for row in settings["tables"][name]["rows"])
     trained = {
         dataset: {
@@ -112,7 +117,7 @@ def table_settings(settings: Settings, name: str) -> Settings:
             if row["experiment"] in lacking
         ],
         "own_origins": {dataset: data["own_origins"] for dataset, data in settings["datasets"].items()},
-        "one_per_language": [key for key in made if made[key].get("one_per_language")],
+        "one_per_language": one_for_each(settings),
     }
 
 
@@ -131,7 +136,7 @@ def claim_settings(settings: Settings) -> Settings:
         "datasets": stand_ins(settings),
         "experiments": sorted(made),
         "left_out": left_out(settings),
-        "one_per_language": [key for key in made if made[key].get("one_per_language")],
+        "one_per_language": one_for_each(settings),
     }
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 from pipeline.files import existing
 from pipeline.report import charts
 from pipeline.rounding import tenths
+from pipeline.tables.tabulate import printed_metrics
 
 ROW = ("section", "group", "method", "training_data", "single_model", "translations")
 METRICS = {
@@ -36,7 +37,7 @@ def of_comparison(name: str, path: Path, settings: Mapping[str, Any]) -> dict[st
 
 
 def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
-    shown = numbers if table.get("metrics") == "all" else numbers[numbers["metric"] == "mR"]
+    shown = numbers[numbers["metric"].isin(printed_metrics(table))]
     shown = shown.assign(paper=pd.to_numeric(shown["paper"], errors="coerce"))
     columns = list(dict.fromkeys(zip(shown["dataset"], shown["language"], shown["metric"], strict=True)))
     rows = [_row(of_row, columns) for _, of_row in shown.groupby("row", sort=False)]
@@ -54,7 +55,7 @@ def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[
         "heads": [head for head in ROW if head not in shown_above and any(row[head] for row in rows)],
         "columns": _columns(columns, numbers, settings),
         "cells": len(columns),
-        "metrics": [METRICS[metric] for _, _, metric in columns] if table.get("metrics") == "all" else [],
+        "metrics": [METRICS[metric] for _, _, metric in columns] if "metrics" in table else [],
         "rows": rows,
         "word_by_word": any(row["word_by_word"] for row in rows),
         "several_seeds": bool((numbers["seeds"] > 1).any()),
