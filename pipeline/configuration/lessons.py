@@ -47,7 +47,6 @@ def multitask_settings(
         "branches": "shared",
         "features": features,
         "model": own["model"],
-        "ranking": {key: own["ranking"][key] for key in ("margin", "hinge")},
         "c2c": bool(experiment.get("c2c")),
         "stop_on": experiment.get("stop_on", experiment["languages"]),
         "tasks": {key: value for key, value in own["tasks"].items() if key not in _OF_SELECTION},

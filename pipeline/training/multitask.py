@@ -53,7 +53,7 @@ def train_multitask(
         inputs: `sentences`, the captions of each language as `write_selection` wrote them; `words`, the
             union's; `features`.
         pairs: sentence tables whose captions are paired in the place of those of `sentences`.
-        settings: languages, model, ranking, features; `c2c`, whether some steps are of caption pairs;
+        settings: languages, model, features; `c2c`, whether some steps are of caption pairs;
             `stop_on`, languages whose recalls are summed; `tasks`, as config/schema.yaml says; `training`:
             threads, deterministic, precision.
 
@@ -90,7 +90,7 @@ def train_multitask(
             adam(model.parameters(), settings["tasks"]["learning_rate"]), settings["tasks"]["clip_gradient"]
         ),
         sampler=drawn,
-        epochs=settings["tasks"]["most_validations"],
+        epochs=max(1, settings["tasks"]["most_steps"] // sampler.steps),
         decay=1.0,
         terms=lambda rows, done: {"ranking": step_loss(model, captions, features, _rows(rows), settings)},
         after_epoch=lambda epoch: _validate(model, validation, patience, epoch, settings),
@@ -100,7 +100,7 @@ def train_multitask(
     )
     run.finish()
     if not kept["stopped"]:
-        log.warning("ended by tasks.most_validations, %d, before its patience was at an end", run.epochs)
+        log.warning("ended by tasks.most_steps, before its patience was at an end")
     model.load_state_dict(kept["weights"])
     # Evaluation computes them again, on a CPU; a GPU rounds otherwise, which can move a query by a rank.
     cpu = torch.device("cpu")
@@ -137,8 +137,9 @@ def step_loss(
     Args:
         captions: of all languages, one after another, with the row of each one's image.
         features: (n, D) of the images. rows: (B,) captions, or (B, 2) pairs of them.
-        settings: `ranking`; `tasks.lengths_in_pairs`; `training.precision`.
+        settings: `tasks`: margin, hinge, lengths_in_pairs; `training`: precision.
     """
+    tasks = settings["tasks"]
     with embedding_precision(settings["training"]["precision"], features.device):
         if rows.ndim == 1:
             first = _embedded(model, captions.take(rows))
@@ -146,10 +147,10 @@ def step_loss(
             second = model.embed_images(features[images])
         else:
             sides = [captions.take(rows[:, side]) for side in (0, 1)]
-            if settings["tasks"]["lengths_in_pairs"] == "reversed":
+            if tasks["lengths_in_pairs"] == "reversed":
                 sides = [with_reversed_lengths(side) for side in sides]
             first, second = (_embedded(model, side) for side in sides)
-    ranking = Ranking(**settings["ranking"], caption_caption=0.0, similarity=model.similarity)
+    ranking = Ranking(tasks["margin"], tasks["hinge"], caption_caption=0.0, similarity=model.similarity)
     similarity = similarities(first, second, model.similarity)
     return ranking_loss(similarity, torch.eye(len(rows), dtype=torch.bool), ranking)
 
