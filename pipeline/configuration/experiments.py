@@ -22,9 +22,9 @@ def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> Settings:
 
 
 def expanded(settings: Settings, dataset: str) -> dict[str, Settings]:
-    """Every experiment of a data set by its name; those that are one for each language become so many entries.
+    """Every experiment of a data set by its name; one for each language becomes as many entries.
 
-    They have that language alone (one_per_language), or all and stop on it (stop_on_each_language).
+    Such an entry has that language alone (one_per_language), or all and stops on it (stop_on_each_language).
     """
     languages = settings["datasets"][dataset]["languages"]
     found: dict[str, Settings] = {}

@@ -69,7 +69,7 @@ def selection_contradictions(settings: Settings) -> Iterator[str]:
         model = overlaid(settings, experiment.get("settings", {}))["model"]
         for key, wanted in (("encoder", "vse"), ("word_vectors", "scratch")):
             if model[key] != wanted:
-                yield f"{where}: a selection is read by {key} {wanted}; found {model[key]} (settings.model.{key})"
+                yield f"{where}.settings.model.{key}: found {model[key]}; with a selection it is {wanted}"
 
 
 def _of_selection(where: str, experiment: Settings) -> Iterator[str]:
