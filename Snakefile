@@ -26,8 +26,8 @@ include: "workflow/rules/images.smk"
 include: "workflow/rules/translation.smk"
 include: "workflow/rules/words.smk"
 include: "workflow/rules/training.smk"
-include: "workflow/rules/lessons.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/lessons.smk"
 include: "workflow/rules/report.smk"
 
 

@@ -58,6 +58,7 @@ STAGES = {
     "parameters": ["pipeline.tables.parameters"],
     "judge-claims": ["pipeline.tables.claims"],
     "figure": ["pipeline.report.figures"],
+    "languages-figure": ["pipeline.report.languages_figure"],
     "report": ["pipeline.report.report"],
     "count-captions": ["pipeline.tables.data"],
     "vocabulary-overlap": ["pipeline.tables.overlap"],

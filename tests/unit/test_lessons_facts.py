@@ -26,8 +26,8 @@ TRANSLATION, COMPARABLE, DRAWN, FIRST, SECOND, BOTH = (
 EN_DE, ALL = ("en", "de"), ("en", "de", "fr", "cs")
 TRANSLATED = dict.fromkeys(("fr", "cs"), TRANSLATION)  # of which there is no more
 
-# (table, method, group): what is read, c2c, and whether the model has one language (M), all of what is read (J),
-# or all and stops on its column's (S). Sections 5 and 6 of the paper.
+# (table, method, group): what is read, c2c, and whether the model has one language (M), all of what is read
+# (J), or all and stops on its column's (S). Sections 5 and 6 of the paper.
 ROWS: dict[tuple[str, str, str], tuple[dict[str, str], bool, str]] = {
     ("2", "Monolingual", ""): (dict.fromkeys(EN_DE, COMPARABLE), False, "M"),
     ("2", "Bilingual", ""): (dict.fromkeys(EN_DE, COMPARABLE), False, "J"),

@@ -178,3 +178,25 @@ rule evaluate_selected:
         "python -m pipeline evaluate --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {params.words:q} --sentences {params.sentences:q} "
         "--output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"
+
+
+rule languages_figure:
+    input:
+        f"{FINISHED}/comparison/lessons/figure3.csv",
+    output:
+        report(
+            "results/lessons/figure3.svg",
+            caption="../captions/languages.rst",
+            category="Figures",
+        ),
+    log:
+        "work/logs/figures/lessons-figure3.log",
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    params:
+        code=code.digest("languages-figure"),
+    message:
+        "Drawing Figure 3 of Lessons"
+    shell:
+        "python -m pipeline languages-figure --comparison {input:q} --output {output:q} > {log:q} 2>&1"
