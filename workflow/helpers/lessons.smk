@@ -1,6 +1,8 @@
 # The captions and words that experiments of Lessons select, and what they are trained with.
 
-SELECTING = {dataset: configuration.selecting(SETTINGS, dataset) for dataset in DATASETS}
+SELECTING = {
+    dataset: configuration.selecting(SETTINGS, dataset) for dataset in DATASETS
+}
 SELECTED = "work/{scale}/{dataset}/selected/{experiment}"
 
 

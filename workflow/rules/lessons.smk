@@ -75,7 +75,9 @@ rule draw_halves:
         disk_mb=1000,
         gpu=0,
     params:
-        language=lambda wildcards: [f"--language={code}" for code in given(wildcards.own[1:])],
+        language=lambda wildcards: [
+            f"--language={code}" for code in given(wildcards.own[1:])
+        ],
         code=code.digest("draw"),
     message:
         "Drawing halves of the training images of {wildcards.dataset}"
