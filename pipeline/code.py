@@ -37,6 +37,10 @@ STAGES = {
     "tokenize": ["pipeline.captions.tokenize"],
     "augment": ["pipeline.captions.augment"],
     "text": ["pipeline.captions.text"],
+    "caption-part": ["pipeline.captions.parts", "pipeline.captions.split"],
+    "caption-part-demo": ["pipeline.sources.demo.translated", "pipeline.captions.tokenize"],
+    "draw": ["pipeline.captions.draws", "pipeline.captions.split"],
+    "select": ["pipeline.words.selection"],
     "find-images": ["pipeline.images.find", "pipeline.captions.split"],
     "features": ["pipeline.images.extract"],
     "merge-features": ["pipeline.images.merge"],
@@ -55,6 +59,7 @@ STAGES = {
     "sentence-vectors": ["pipeline.words.sentence_vectors"],
     "train": ["pipeline.training.train"],
     "assign": ["pipeline.training.assign"],
+    "train-multitask": ["pipeline.training.multitask"],
     "evaluate": ["pipeline.retrieval.evaluate"],
     "evaluate-consistency": ["pipeline.retrieval.consistency"],
     "tabulate": ["pipeline.tables.tabulate"],
@@ -63,6 +68,7 @@ STAGES = {
     "parameters": ["pipeline.tables.parameters"],
     "judge-claims": ["pipeline.tables.claims"],
     "figure": ["pipeline.report.figures"],
+    "languages-figure": ["pipeline.report.languages_figure"],
     "report": ["pipeline.report.report"],
     "bundle": ["pipeline.search.bundle"],
     "index": ["pipeline.search.index"],
@@ -73,7 +79,7 @@ STAGES = {
 # Training asks the recall code only which epoch to keep. Evaluation asks again and refuses a model whose
 # choice was made by other recall code, so an edit there reruns evaluation alone.
 CHOICE_OF_EPOCH = {"pipeline.retrieval.ranks", "pipeline.retrieval.recall", "pipeline.retrieval.evaluate"}
-WITHOUT = {"train": CHOICE_OF_EPOCH, "assign": CHOICE_OF_EPOCH}
+WITHOUT = {"train": CHOICE_OF_EPOCH, "assign": CHOICE_OF_EPOCH, "train-multitask": CHOICE_OF_EPOCH}
 
 
 @cache

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.captions.part_commands import add_part_commands
 from pipeline.errors import raise_together
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument("--splits", type=Path, nargs="+", required=True, help="CSV files that `split` made")
     parser.add_argument("--output", type=Path, required=True, help="sentence table")
     parser.set_defaults(run=_text)
+    add_part_commands(subparsers)
 
 
 def _split(arguments: argparse.Namespace) -> None:

@@ -12,6 +12,7 @@ from pipeline.configuration.experiments import (
     stand_ins,
 )
 from pipeline.configuration.figures import figure_settings
+from pipeline.configuration.lessons import selecting, selection_of, selection_tasks
 from pipeline.configuration.paths import check_paths
 from pipeline.configuration.reading import check_keys, load, read
 from pipeline.configuration.stages import (
@@ -75,6 +76,9 @@ __all__ = [
     "query_pairs",
     "read",
     "report_settings",
+    "selecting",
+    "selection_of",
+    "selection_tasks",
     "sentence_vector_settings",
     "stand_ins",
     "table_settings",

@@ -13,6 +13,7 @@ from pipeline.configuration.experiments import (
     overlaid,
     stand_ins,
 )
+from pipeline.configuration.lessons import selection_contradictions
 
 # Keys that only some sources of captions have, and need.
 _OF_SOURCE = {
@@ -47,6 +48,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
         yield from _vector_contradictions(f"experiments.{name}", model, experiment)
         yield from _encoder_contradictions(f"experiments.{name}", model, experiment)
         yield from _hybrid_contradictions(f"experiments.{name}", model, experiment)
+    yield from selection_contradictions(settings)
     for name in settings["report"]:
         if name not in (known := [*settings["tables"], *OTHER_TABLES]):
             yield f"report: no table {name!r}{meant(name, known)}"

@@ -8,9 +8,11 @@ from pipeline.configuration.experiments import (
     feature_sets,
     left_out,
     makeable_tables,
+    one_for_each,
     overlaid,
     stand_ins,
 )
+from pipeline.configuration.lessons import multitask_settings
 from pipeline.configuration.reading import load, read
 from pipeline.configuration.translations import translated_origins
 
@@ -28,6 +30,9 @@ _SWITCHED = ("ranking", "neighborhood", "classifier")
 def experiment_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
     """What the training of one experiment depends on, and nothing else."""
     experiment, own = _experiment(settings, dataset, name)
+    if "selection" in experiment:
+        features = feature_settings(settings, experiment.get("features"))
+        return multitask_settings(settings, dataset, name, seed, features)
     liwe = own["model"]["encoder"] == "liwe"
     matched = not (liwe or experiment.get("ranking"))  # which stand in the place of matching and its triplets
     own["classifier"] = _classifier_settings(own["classifier"], settings["datasets"][dataset]["stands_for"])
@@ -118,7 +123,7 @@ def extraction_options(settings: Settings) -> str:
 
 def table_settings(settings: Settings, name: str) -> Settings:
     """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
-    made, lacking = settings["experiments"], left_out(settings)
+    lacking = left_out(settings)
     named = tuple(row["experiment"] for row in settings["tables"][name]["rows"])
     trained = {
         dataset: {
@@ -150,7 +155,7 @@ def table_settings(settings: Settings, name: str) -> Settings:
             | (translated_origins(settings, dataset) if settings["tables"][name].get("averages") else {})
             for dataset, data in settings["datasets"].items()
         },
-        "one_per_language": [key for key in made if made[key].get("one_per_language")],
+        "one_per_language": one_for_each(settings),
     }
 
 
@@ -169,7 +174,7 @@ def claim_settings(settings: Settings) -> Settings:
         "datasets": stand_ins(settings),
         "experiments": sorted(made),
         "left_out": left_out(settings),
-        "one_per_language": [key for key in made if made[key].get("one_per_language")],
+        "one_per_language": one_for_each(settings),
     }
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.gpus import add_gpus, take_gpu
+from pipeline.words.selection_commands import add_select
 
 if TYPE_CHECKING:
     from pipeline.words.settings import WordSettings
@@ -40,6 +41,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     _add_align(subparsers)
     _add_pretrain_bert(subparsers)
     _add_sentence_vectors(subparsers)
+    add_select(subparsers)
 
 
 def _add_captions(parser: argparse.ArgumentParser) -> None:

@@ -300,9 +300,7 @@ def test_all_mistakes_of_both_lists_are_told(tmp_path: Path) -> None:
     ):
         assert part in str(caught.value)
     val.write_text("\n")
-    with pytest.raises(
-        InputError, match=r"(?s)none.txt: .* not there.*val.txt: names no val images"
-    ):
+    with pytest.raises(InputError, match=r"(?s)none.txt: .* not there.*val.txt: names no val images"):
         predefined_split({"test": none, "val": val}, ELIGIBLE)
 
 
