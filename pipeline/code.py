@@ -16,7 +16,9 @@ WITHOUT_EFFECT = {
     "pipeline.files",
     "pipeline.interruption",
     "pipeline.progress",
+    "pipeline.training.watching",
     "pipeline.code",
+    "pipeline.parts",  # names modules, which count where they are used: `digest(uses=...)`
 }
 
 # The modules that a stage begins from; all that they import counts too.
@@ -35,10 +37,14 @@ STAGES = {
     "tokenize": ["pipeline.captions.tokenize"],
     "augment": ["pipeline.captions.augment"],
     "text": ["pipeline.captions.text"],
+    "caption-part": ["pipeline.captions.parts", "pipeline.captions.split"],
+    "caption-part-demo": ["pipeline.sources.demo.translated", "pipeline.captions.tokenize"],
+    "draw": ["pipeline.captions.draws", "pipeline.captions.split"],
+    "select": ["pipeline.words.selection"],
     "find-images": ["pipeline.images.find", "pipeline.captions.split"],
     "features": ["pipeline.images.extract"],
     "merge-features": ["pipeline.images.merge"],
-    "bring-features": ["pipeline.images.brought", "pipeline.captions.split"],
+    "import-features": ["pipeline.images.imported", "pipeline.captions.split"],
     "translate": ["pipeline.translation.translate", "pipeline.translation.dictionary"],
     "translate-borrowed": ["pipeline.translation.translate", "pipeline.translation.borrowed"],
     "translate-marian": ["pipeline.translation.translate", "pipeline.translation.marian"],
@@ -52,7 +58,10 @@ STAGES = {
     "pretrain-bert": ["pipeline.words.bert"],
     "sentence-vectors": ["pipeline.words.sentence_vectors"],
     "train": ["pipeline.training.train"],
+    "assign": ["pipeline.training.assign"],
+    "train-multitask": ["pipeline.training.multitask"],
     "evaluate": ["pipeline.retrieval.evaluate"],
+    "evaluate-consistency": ["pipeline.retrieval.consistency"],
     "tabulate": ["pipeline.tables.tabulate"],
     "smalr-parameters": ["pipeline.tables.smalr_parameters"],
     "scaling": ["pipeline.tables.scaling"],
@@ -60,21 +69,29 @@ STAGES = {
     "parameters": ["pipeline.tables.parameters"],
     "judge-claims": ["pipeline.tables.claims"],
     "figure": ["pipeline.report.figures"],
+    "languages-figure": ["pipeline.report.languages_figure"],
     "report": ["pipeline.report.report"],
+    "bundle": ["pipeline.search.bundle"],
+    "index": ["pipeline.search.index"],
     "count-captions": ["pipeline.tables.data"],
     "vocabulary-overlap": ["pipeline.tables.overlap"],
 }
 
 # Training asks the recall code only which epoch to keep. Evaluation asks again and refuses a model whose
 # choice was made by other recall code, so an edit there reruns evaluation alone.
-WITHOUT = {"train": {"pipeline.retrieval.ranks", "pipeline.retrieval.recall", "pipeline.retrieval.evaluate"}}
+CHOICE_OF_EPOCH = {"pipeline.retrieval.ranks", "pipeline.retrieval.recall", "pipeline.retrieval.evaluate"}
+WITHOUT = {"train": CHOICE_OF_EPOCH, "assign": CHOICE_OF_EPOCH, "train-multitask": CHOICE_OF_EPOCH}
 
 
 @cache
-def digest(stage: str) -> str:
-    """Digest of all modules of this package that a stage imports, directly or not."""
+def digest(stage: str, uses: tuple[str, ...] = ()) -> str:
+    """Digest of all modules of this package that a stage imports, directly or not.
+
+    Args:
+        uses: modules that it imports by name for some experiments alone (`pipeline.parts`).
+    """
     seen: dict[str, str] = {}
-    left = list(STAGES[stage])
+    left = [*STAGES[stage], *uses]
     skipped = WITHOUT_EFFECT | WITHOUT.get(stage, set())
     while left:
         module = left.pop()

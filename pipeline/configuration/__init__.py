@@ -1,6 +1,8 @@
 """The configuration: read and checked as a whole, and cut to what each stage depends on."""
 
+from pipeline.configuration.contradictions import meant
 from pipeline.configuration.experiments import (
+    OTHER_TABLES,
     every_language,
     expanded,
     feature_sets,
@@ -10,11 +12,14 @@ from pipeline.configuration.experiments import (
     stand_ins,
 )
 from pipeline.configuration.figures import figure_settings
+from pipeline.configuration.lessons import selecting, selection_of, selection_tasks
 from pipeline.configuration.paths import check_paths
 from pipeline.configuration.reading import check_keys, load, read
 from pipeline.configuration.stages import (
+    assignment_settings,
     bert_settings,
     claim_settings,
+    consistency_settings,
     count_settings,
     experiment_settings,
     extraction_options,
@@ -27,6 +32,8 @@ from pipeline.configuration.stages import (
     ten_language_settings,
 )
 from pipeline.configuration.translations import (
+    anew,
+    consistency_pairs,
     evaluation_pairs,
     missing_providers,
     own_pairs,
@@ -35,13 +42,19 @@ from pipeline.configuration.translations import (
     training_pairs,
     translated_origins,
     translation_sources,
+    via_english,
 )
 
 __all__ = [
+    "OTHER_TABLES",
+    "anew",
+    "assignment_settings",
     "bert_settings",
     "check_keys",
     "check_paths",
     "claim_settings",
+    "consistency_pairs",
+    "consistency_settings",
     "count_settings",
     "evaluation_pairs",
     "every_language",
@@ -54,6 +67,7 @@ __all__ = [
     "left_out",
     "load",
     "makeable_tables",
+    "meant",
     "missing_providers",
     "overlaid",
     "own_pairs",
@@ -63,6 +77,9 @@ __all__ = [
     "query_pairs",
     "read",
     "report_settings",
+    "selecting",
+    "selection_of",
+    "selection_tasks",
     "sentence_vector_settings",
     "stand_ins",
     "table_settings",
@@ -70,4 +87,5 @@ __all__ = [
     "training_pairs",
     "translated_origins",
     "translation_sources",
+    "via_english",
 ]

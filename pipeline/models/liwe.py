@@ -118,6 +118,16 @@ class LiweModel(RetrievalModel):
         return {language: Embedded(part, part) for language, part in zip(sentences, parts, strict=True)}
 
 
+def begun(codes: Mapping[str, Tensor], features: int, settings: Mapping[str, Any]) -> LiweModel:
+    """The model before its first step."""
+    return LiweModel(codes, features, settings["model"], settings["liwe"])
+
+
+def empty(weights: Mapping[str, Tensor], features: int, settings: Mapping[str, Any]) -> LiweModel:
+    """A model that the weights of a saved one fit, numbers still to be filled in."""
+    return begun(codes_of(weights, settings["languages"]), features, settings)
+
+
 def codes_of(weights: Mapping[str, Tensor], languages: list[str]) -> dict[str, Tensor]:
     """The code points that a saved model's words were made of."""
     alphabet = weights["spelled.alphabet"]

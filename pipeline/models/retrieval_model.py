@@ -17,8 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.models.branches import RecurrentBranch, image_branch, sentence_branch, unit
-from pipeline.models.mapped import universal_embedding
-from pipeline.models.universal import linear
+from pipeline.models.universal import UniversalEmbedding, linear
 from pipeline.words.corpus import Sentences
 
 
@@ -44,7 +43,7 @@ class RetrievalModel(nn.Module):
         model: settings: encoder, word_vectors, universal, universal_layers, universal_mean, multimodal,
             recurrent, hidden, image_hidden, dropout, batch_norm_momentum; similarity, how a sentence and an
             image are compared: `cosine`, or `order`, for which no number of an embedding is negative.
-        english: for each language the English rows of words that are read as English (models/mapped.py).
+        embedding: what takes the place of the universal embedding of `vectors`, if anything does.
     """
 
     def __init__(
@@ -53,17 +52,18 @@ class RetrievalModel(nn.Module):
         feature_size: int,
         branches: str,
         model: Mapping[str, Any],
-        english: Mapping[str, Tensor] | None = None,
+        embedding: UniversalEmbedding | None = None,
     ):
         super().__init__()
-        self.universal = universal_embedding(vectors, english or {}, model)
+        self.universal = embedding or UniversalEmbedding(vectors, model)
         self.similarity: str = model["similarity"]
-        self.reads_means = model["recurrent"] in ("mean", "layers")
+        self.reads_means = model["recurrent"] in ("mean", "mlp")
         keys = ["shared"] if branches == "shared" else self.languages
         word = next(iter(vectors.values())).shape[1]
         self.branches = nn.ModuleDict({key: sentence_branch(word, model) for key in keys})
         self.image_branch = image_branch(feature_size, model)
         self.classifier = linear(model["universal"], len(self.languages))
+        self.losses = nn.ModuleDict()  # weights of losses that have any; for training alone
 
     @property
     def languages(self) -> list[str]:
@@ -103,8 +103,7 @@ class RetrievalModel(nn.Module):
     def _read_by(self, key: str, sentences: Mapping[str, Sentences]) -> Tensor:
         """Unit vectors (B, e) of the sentences of all languages under one another, from one branch."""
         branch = self.branches[key]
-        assert isinstance(branch, RecurrentBranch)
-        if branch.reads_beginnings():
+        if isinstance(branch, RecurrentBranch) and branch.reads_beginnings():
             return branch.from_beginnings(*self.universal.distinct(sentences))
         embedded: Tensor = branch(*self.universal.unpadded(sentences))
         return embedded

@@ -15,6 +15,7 @@ from pipeline.models.liwe import LiweModel
 from pipeline.models.losses import Anchored
 from pipeline.models.ranking import Ranking, ranking_loss
 from pipeline.training.batches import Drawn, Sampler
+from pipeline.training.loop import Course
 from pipeline.words.corpus import Corpus, uploaded
 
 
@@ -42,6 +43,25 @@ class PacedSampler:
                     return
                 yield drawn
                 step += 1
+
+
+def course(
+    model: LiweModel,
+    corpus: Corpus,
+    optimizer: torch.optim.Optimizer,
+    sampler: Sampler,
+    settings: Mapping[str, Any],
+) -> Course:
+    """The steps of all epochs in stretches that end with validation; each step sets its learning rate."""
+    own, paced = settings["liwe"], PacedSampler(sampler, settings["liwe"]["validate_every"])
+    stretches = paced.stretches(settings["training"]["epochs"])
+
+    def terms(drawn: Drawn, done: float) -> dict[str, Tensor]:
+        step = round(done * stretches * paced.steps)
+        set_rate(optimizer, own, settings["training"]["learning_rate"], step)
+        return liwe_terms(model, corpus, drawn, own, step)
+
+    return Course(paced, stretches, terms)
 
 
 def liwe_terms(

@@ -5,7 +5,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,25 +14,26 @@ import numpy as np
 import pandas as pd
 import torch
 
+from pipeline import parts
 from pipeline.captions.augment import read_added
 from pipeline.captions.origins import count_by_pair, count_origins
 from pipeline.captions.select import training_captions
 from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError, raise_together
 from pipeline.files import sha256, written_beside
-from pipeline.models.liwe import LiweModel
 from pipeline.models.losses import Triplets
 from pipeline.models.mapped import universal_embedding
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, save_model, vocabulary_digest
 from pipeline.retrieval.evaluate import mean_recalls
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
-from pipeline.training.batches import Drawn, Sampler, language_groups
+from pipeline.torch_file import read_torch
+from pipeline.training.batches import Sampler, language_groups
 from pipeline.training.checkpoint import found_finished, keep_finished
-from pipeline.training.liwe import PacedSampler, liwe_terms, set_rate
-from pipeline.training.loop import Batches, Run
+from pipeline.training.loop import Course, Run
 from pipeline.training.objective import pretraining_terms, training_terms
 from pipeline.training.precision import exact, set_precision
+from pipeline.training.watching import Watched
 from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
@@ -47,7 +48,8 @@ class Inputs:
 
     sentences: sentence tables with the data set's own captions. translations: those with translations.
     words: one vocabulary a language. features: image features, None for pretraining.
-    pretrained: weights of the universal embedding's layers, None where LP is off.
+    pretrained: weights of the universal embedding's layers, None where LP is off; of an embedding of another
+    kind, what its own pretraining made.
     """
 
     sentences: Sequence[Path]
@@ -70,11 +72,9 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     if found_finished(checkpoint, fingerprint, [output]):
         return
     device = prepare(settings)
-    vocabularies = read_vocabularies(inputs.words, settings["languages"])
-    own = own_sentences(inputs.sentences, settings)
-    sentences = _training_sentences(own, _translations(inputs, settings), settings)
-    corpus = _training_corpus(sentences, vocabularies, settings).to(device)
-    vectors, english = _vectors(vocabularies), _english(vocabularies)
+    vocabularies, corpus, sampler = pretraining_data(inputs, settings)
+    corpus = corpus.to(device)
+    vectors, english = vectors_of(vocabularies), _english(vocabularies)
     universal = universal_embedding(vectors, english, settings["model"]).to(device)
     universal.pad_to(_longest(corpus))
     for language in universal.languages:
@@ -84,7 +84,7 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     run = Run(
         model=universal,
         optimizer=optimizer,
-        sampler=_sampler(corpus, own, settings),
+        sampler=sampler,
         epochs=settings["training"]["epochs"],
         decay=1.0,
         terms=lambda drawn, done: pretraining_terms(universal, corpus, drawn, triplets),
@@ -99,6 +99,17 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     keep_finished(checkpoint, fingerprint, [output])
 
 
+def pretraining_data(
+    inputs: Inputs, settings: Mapping[str, Any]
+) -> tuple[dict[str, Vocabulary], Corpus, Sampler]:
+    """Vocabularies, the training corpus without features, and what draws its batches."""
+    vocabularies = read_vocabularies(inputs.words, settings["languages"])
+    own = own_sentences(inputs.sentences, settings)
+    sentences = _training_sentences(own, _translations(inputs, settings), settings)
+    corpus = _training_corpus(sentences, vocabularies, settings)
+    return vocabularies, corpus, _sampler(corpus, own, settings)
+
+
 def train(
     inputs: Inputs,
     settings: Mapping[str, Any],
@@ -106,8 +117,12 @@ def train(
     checkpoint: Path,
     curves: Path,
     output: Path,
+    events: Path | None = None,
 ) -> None:
-    """Train one experiment, keep the epoch with the best mean mR on validation, write model and curves."""
+    """Train one experiment, keep the epoch with the best mean mR on validation, write model and curves.
+
+    While it runs, the curves so far stand beside `curves`, and TensorBoard's events in the folder `events`.
+    """
     if inputs.features is None:
         raise InputError("Training needs image features; give --features.")
     fingerprint = inputs.fingerprint(settings, code)
@@ -120,34 +135,32 @@ def train(
     sentences = _training_sentences(own, translations, settings)
     corpus = _training_corpus(sentences, vocabularies, settings)
     validation = evaluation_corpus(own, vocabularies, settings, "val")
-    for part in (corpus, validation):
+    tested = evaluation_corpus(own, vocabularies, settings, "test")  # hours before it is needed
+    for part in (corpus, validation, tested):
         add_features(part, inputs.features, settings)
     captions = {code: count_origins(table, "train", corpus.images) for code, table in sentences.items()}
     made = [*translations, *(own[language] for language in settings.get("translated", []))]
     translated = count_by_pair(made, "train", corpus.images)
-    del sentences, translations, made  # large, and training is long
+    del sentences, translations, made, tested  # large, and training is long
     corpus, validation = corpus.to(device), validation.to(device)
-    model = _made(vocabularies, corpus, settings).to(device)
-    if inputs.pretrained:
-        weights = torch.load(inputs.pretrained, map_location=device, weights_only=True)
-        _check_pretrained(model, weights, inputs.pretrained)
-        model.universal.load_state_dict(weights, strict=False)
+    model = _made(vocabularies, corpus, inputs.pretrained, settings).to(device)
     _log_sizes(model, corpus, settings)
     optimizer = adam(model.parameters(), settings["training"]["learning_rate"])
-    longest = settings["training"]["clip_gradient"]
+    max_norm = settings["training"]["max_grad_norm"]
     kept: dict[str, Any] = {"mean": -1.0}
     course = _course(model, corpus, optimizer, _sampler(corpus, own, settings), settings)
     run = Run(
         model=model,
-        optimizer=clipped(optimizer, longest) if longest else optimizer,
+        optimizer=clipped(optimizer, max_norm) if max_norm else optimizer,
         sampler=course.batches,
         epochs=course.epochs,
-        decay=settings["training"]["decay"],
+        decay=settings["training"]["learning_rate_decay"],
         terms=course.terms,
         after_epoch=lambda epoch: _keep_best(model, validation, kept, epoch, settings),
         checkpoint=checkpoint,
         fingerprint=fingerprint,
         kept=kept,
+        watched=Watched(curves, events),
     )
     run.finish()
     model.load_state_dict(kept["weights"])
@@ -155,18 +168,10 @@ def train(
     digests = {language: vocabulary_digest(part.words) for language, part in vocabularies.items()}
     with written_beside(curves) as temporary:
         pd.DataFrame(run.curves).to_csv(temporary, index=False)
+    run.watched.finished()
     saved = Saved(dict(settings), digests, kept["epoch"], on_cpu, captions, translated)
     save_model(output, model, saved)
     keep_finished(checkpoint, fingerprint, [curves, output])
-
-
-@dataclass
-class _Course:
-    """What a training does in which order: its batches, its epochs, the loss terms of a batch."""
-
-    batches: Batches
-    epochs: int
-    terms: Callable[[Drawn, float], dict[str, torch.Tensor]]
 
 
 def _course(
@@ -175,41 +180,48 @@ def _course(
     optimizer: torch.optim.Optimizer,
     sampler: Sampler,
     settings: Mapping[str, Any],
-) -> _Course:
+) -> Course:
+    if other := parts.course(settings):
+        course: Course = other.course(model, corpus, optimizer, sampler, settings)
+        return course
     epochs = settings["training"]["epochs"]
-    if not isinstance(model, LiweModel):
-        return _Course(
-            sampler, epochs, lambda drawn, done: training_terms(model, corpus, drawn, settings, done)
-        )
-    own, paced = settings["liwe"], PacedSampler(sampler, settings["liwe"]["validate_every"])
-    total = paced.stretches(epochs) * paced.steps
-
-    def terms(drawn: Drawn, done: float) -> dict[str, torch.Tensor]:
-        step = round(done * total)
-        set_rate(optimizer, own, settings["training"]["learning_rate"], step)
-        return liwe_terms(model, corpus, drawn, own, step)
-
-    return _Course(paced, paced.stretches(epochs), terms)
+    return Course(sampler, epochs, lambda drawn, done: training_terms(model, corpus, drawn, settings, done))
 
 
 def _made(
-    vocabularies: Mapping[str, Vocabulary], corpus: Corpus, settings: Mapping[str, Any]
+    vocabularies: Mapping[str, Vocabulary],
+    corpus: Corpus,
+    pretrained: Path | None,
+    settings: Mapping[str, Any],
 ) -> RetrievalModel:
-    """The model that the settings ask for, at its beginning."""
-    vectors, size = _vectors(vocabularies), corpus.features.shape[1]
-    if settings["model"]["encoder"] == "liwe":
-        return LiweModel(vectors, size, settings["model"], settings["liwe"])
-    model = RetrievalModel(vectors, size, settings["branches"], settings["model"], _english(vocabularies))
+    """The model before its first step, with what a pretraining made of its embedding."""
+    vectors, size = vectors_of(vocabularies), corpus.features.shape[1]
+    if encoder := parts.encoder(settings):
+        begun: RetrievalModel = encoder.begun(vectors, size, settings)
+        return begun
+    other = parts.embedding(settings)
+    if other:
+        embedding = other.begun(vectors, pretrained, settings)
+    else:
+        embedding = universal_embedding(vectors, _english(vocabularies), settings["model"])
+    model = RetrievalModel(vectors, size, settings["branches"], settings["model"], embedding)
+    for name, loss in parts.losses(settings).items():
+        if hasattr(loss, "layers"):
+            model.losses[name] = loss.layers(settings)
     model.universal.pad_to(_longest(corpus))
+    if pretrained and not other:
+        weights = read_torch(pretrained, "a pretrained embedding", "Delete it, then pretrain.")
+        _check_pretrained(model, weights, pretrained)
+        model.universal.load_state_dict(weights, strict=False)
     return model
 
 
-def clipped(optimizer: torch.optim.Optimizer, longest: float) -> torch.optim.Optimizer:
+def clipped(optimizer: torch.optim.Optimizer, max_norm: float) -> torch.optim.Optimizer:
     """The optimiser, which before each step cuts the gradient of all its weights together to this length."""
 
     def cut(*_: Any) -> None:
         weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-        torch.nn.utils.clip_grad_norm_(weights, longest)
+        torch.nn.utils.clip_grad_norm_(weights, max_norm)
 
     optimizer.register_step_pre_hook(cut)
     return optimizer
@@ -300,7 +312,7 @@ def _training_corpus(
     vocabularies: Mapping[str, Vocabulary],
     settings: Mapping[str, Any],
 ) -> Corpus:
-    corpus = corpus_of(sentences, vocabularies, settings["longest_caption"], "train")
+    corpus = corpus_of(sentences, vocabularies, settings["max_caption_length"], "train")
     for language, part in corpus.languages.items():
         corpus.languages[language] = _with_known_words(part, language)
     empty = [language for language, part in corpus.languages.items() if not len(part.image)]
@@ -336,7 +348,7 @@ def _longest(corpus: Corpus) -> int:
     return max(part.ids.shape[1] for part in corpus.languages.values())
 
 
-def _vectors(vocabularies: Mapping[str, Vocabulary]) -> dict[str, torch.Tensor]:
+def vectors_of(vocabularies: Mapping[str, Vocabulary]) -> dict[str, torch.Tensor]:
     """Each language's initial vectors, of words that have their own; padding alone of sentence vectors."""
     own = {
         language: len(part.vectors) - (0 if part.english is None else len(part.english))

@@ -11,18 +11,18 @@ from torch.nn import functional as F
 
 from pipeline import configuration
 from pipeline.errors import InputError
-from pipeline.models.mapped import MappedEmbedding
+from pipeline.models.mapped import MappedEmbedding, universal_embedding
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, load_model, save_model
 from pipeline.models.universal import UniversalEmbedding
-from pipeline.training.train import _english, _vectors
+from pipeline.training.train import _english, vectors_of
 from pipeline.words.corpus import Sentences
 from pipeline.words.reduce import frequent, mapped_to_english, reduce_words, with_smaller_vectors
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, vocabulary, write_vocabulary
 
 CONFIG = Path(__file__).parents[2] / "config"
 MODEL: dict[str, Any] = {
-    "encoder": "embn", "word_vectors": "given", "similarity": "cosine", "universal": 5,
+    "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "universal": 5,
     "universal_layers": "separate", "multimodal": 4, "recurrent": "lstm", "recurrent_init": "pytorch",
     "hidden": 3, "image_hidden": 6, "dropout": 0.0, "batch_norm_momentum": 0.1, "universal_mean": "words",
 }  # fmt: skip
@@ -116,7 +116,7 @@ def test_a_mapping_outlasts_its_file(tmp_path: Path) -> None:
 def universal() -> MappedEmbedding:
     torch.manual_seed(0)
     vocabularies = {"en": ENGLISH, "fr": mapped()}
-    return MappedEmbedding(_vectors(vocabularies), _english(vocabularies), MODEL)
+    return MappedEmbedding(vectors_of(vocabularies), _english(vocabularies), MODEL)
 
 
 def test_a_mapped_word_is_read_with_the_english_words_vector_and_layer() -> None:
@@ -148,7 +148,9 @@ def test_gradients_of_a_mapped_word_reach_english() -> None:
 def test_a_saved_model_reads_mapped_words_as_before(tmp_path: Path) -> None:
     torch.manual_seed(0)
     vocabularies = {"en": ENGLISH, "fr": mapped()}
-    model = RetrievalModel(_vectors(vocabularies), 7, "shared", MODEL, _english(vocabularies)).eval()
+    vectors = vectors_of(vocabularies)
+    embedding = universal_embedding(vectors, _english(vocabularies), MODEL)
+    model = RetrievalModel(vectors, 7, "shared", MODEL, embedding).eval()
     save_model(tmp_path / "m.pt", model, Saved(
         {"languages": ["en", "fr"], "branches": "shared", "model": MODEL}, {}, 1, {}, {}, {}))  # fmt: skip
     again = load_model(tmp_path / "m.pt")[0].eval()

@@ -32,7 +32,8 @@ def added_tables(dataset, pairs, captions):
 def borrowed(wildcards):
     """Where the translations of a pair lie in another data set's captions: `dataset` and `origin`, or None."""
     named = DATASETS[wildcards.dataset]["borrowed_translations"]
-    return named.get(wildcards.target) if wildcards.source == "en" else None
+    own = wildcards.source == "en" and not hasattr(wildcards, "before")
+    return named.get(wildcards.target) if own else None
 
 
 def provider(wildcards):
@@ -41,7 +42,16 @@ def provider(wildcards):
     if found := borrowed(wildcards):
         return {"provider": "files", "origin": found["origin"]}
     demand_providers([(wildcards.dataset, pair)])
-    return configuration.provider_of(SETTINGS, pair)
+    found = configuration.provider_of(SETTINGS, pair)
+    if found["provider"] != "files" or not hasattr(wildcards, "before"):
+        return found
+    # Of what is published nobody knows which query it is of.
+    default = SETTINGS["translation"]["default"] or {"provider": "files"}
+    if default["provider"] == "files":
+        refuse(
+            f"translation.default: queries from {pair} are translated anew; name a provider"
+        )
+    return default
 
 
 def translated_by(wildcards):
@@ -86,7 +96,11 @@ def translator_inputs(wildcards):
         target = tokenised(wildcards, [wildcards.target]) if own else []
         return {"target": target, "dictionary": dictionary(wildcards)}
     if kind == "marian":
-        folder = Path(provider(wildcards)["model"].format(**wildcards))
+        folder = Path(
+            provider(wildcards)["model"].format(
+                source=wildcards.source, target=wildcards.target
+            )
+        )
         return {"model": sorted(str(path) for path in folder.glob("*.*"))}
     return {}
 
@@ -142,7 +156,9 @@ def translation_options(wildcards):
     """Arguments of `translate` that belong to the provider of a pair."""
     if translated_by(wildcards) == "files":
         return [f"--origin={provider(wildcards)['origin']}"]
-    origin = DATASETS[wildcards.dataset]["own_origins"].get(wildcards.source, "human")
+    origin = DATASETS[wildcards.dataset]["caption_origins"].get(
+        wildcards.source, "human"
+    )
     return [f"--source-origin={origin}", *translator_settings(wildcards)]
 
 
@@ -240,4 +256,62 @@ def measured_pairs(wildcards):
     return [
         f"work/{SCALE}/{dataset}/translation-quality/{pair}.csv"
         for dataset, pair in pairs
+    ]
+
+
+# Queries of one language in another, neither English (CLC).
+
+
+def query_tables(dataset, pairs):
+    """Queries of a data set translated between some pairs, each known by the caption that it is of."""
+    folder = f"work/{SCALE}/{dataset}/translations"
+    return [
+        (
+            f"{folder}/queries/{pair}.csv"
+            if configuration.anew(SETTINGS, dataset, pair)
+            else f"{folder}/{pair}.csv"
+        )
+        for pair in pairs
+    ]
+
+
+def query_step(wildcards):
+    """What a translator of queries is asked for: their pair, or from English where they get there first.
+
+    `before`: the pair that got them there, None for none.
+    """
+    pair = f"{wildcards.source}-{wildcards.target}"
+    onward = configuration.via_english(SETTINGS, wildcards.dataset, pair)
+    return SimpleNamespace(
+        scale=SCALE,
+        dataset=wildcards.dataset,
+        source="en" if onward else wildcards.source,
+        target=wildcards.target,
+        before=f"{wildcards.source}-en" if onward else None,
+    )
+
+
+def query_inputs(wildcards):
+    """Files that the translation of queries reads, by name."""
+    step = query_step(wildcards)
+    if not step.before:
+        return translation_inputs(step)
+    (sentences,) = query_tables(step.dataset, [step.before])
+    return {"sentences": sentences, **translator_inputs(step)}
+
+
+def query_options(wildcards):
+    """Arguments of `translate` that belong to the provider of the queries' pair."""
+    step = query_step(wildcards)
+    if not step.before:
+        splits = [] if translated_by(step) == "files" else ["--splits", "val", "test"]
+        return [*translation_options(step), *splits]
+    source, target = step.before.split("-")
+    first = SimpleNamespace(**{**vars(step), "source": source, "target": target})
+    return [
+        f"--source-origin={provider(first)['provider']}",
+        "--splits",
+        "val",
+        "test",
+        *translator_settings(step),
     ]

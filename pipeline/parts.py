@@ -1,0 +1,59 @@
+"""Parts that only some experiments have: a module each, named here (docs/add-a-method.md).
+
+They are imported by name, and this file counts in no digest: one part more leaves alone every finished model
+that does not use it. Each module says itself what it offers.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+# By the block of an experiment's settings that is there for those who use it. A loss has `terms(step)`, and
+# `layers(settings)` where it has weights of its own, which are trained with the model's.
+LOSSES = {
+    "ranking": "pipeline.models.ranking",
+    "masking": "pipeline.models.masking",
+}
+# By an experiment's `embedding`; each takes the place of `UniversalEmbedding` and has `begun` and `empty`.
+EMBEDDINGS = {"hybrid": "pipeline.models.hybrid"}
+# By `model.encoder`: models with nothing of `RetrievalModel`'s inside, which have `begun` and `empty`, and
+# how they are trained, a `course`.
+ENCODERS = {"liwe": "pipeline.models.liwe"}
+COURSES = {"liwe": "pipeline.training.liwe"}
+
+
+def losses(settings: Mapping[str, Any]) -> dict[str, ModuleType]:
+    """The losses of an experiment, by name, besides those that any may have."""
+    return {name: import_module(module) for name, module in LOSSES.items() if settings.get(name)}
+
+
+def embedding(settings: Mapping[str, Any]) -> ModuleType | None:
+    """The module of an experiment's embedding; None for the universal one."""
+    name = settings.get("embedding", "universal")
+    return None if name == "universal" else import_module(EMBEDDINGS[name])
+
+
+def encoder(settings: Mapping[str, Any]) -> ModuleType | None:
+    """The module of an experiment's model; None for a `RetrievalModel`."""
+    name = settings["model"]["encoder"]
+    return import_module(ENCODERS[name]) if name in ENCODERS else None
+
+
+def course(settings: Mapping[str, Any]) -> ModuleType | None:
+    """The module that says how an experiment's model is trained; None where it is as all others are."""
+    name = settings["model"]["encoder"]
+    return import_module(COURSES[name]) if name in COURSES else None
+
+
+def of_model(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Modules that an experiment's model is made of, besides those of every model."""
+    chosen = EMBEDDINGS.get(settings.get("embedding", "")), ENCODERS.get(settings["model"]["encoder"])
+    return tuple(module for module in chosen if module)
+
+
+def of_training(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Modules that an experiment is trained with, besides those of every training."""
+    losses = [module for name, module in LOSSES.items() if settings.get(name)]
+    other = COURSES.get(settings["model"]["encoder"])
+    return (*of_model(settings), *losses, *([other] if other else []))
