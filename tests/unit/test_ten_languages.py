@@ -137,7 +137,7 @@ def test_averages_are_of_the_languages_that_the_paper_names() -> None:
 def test_the_papers_averages_are_the_means_that_it_says() -> None:
     """S34: HA and A are means of the printed languages; L-LIWE's HA on Multi30K is printed 0.1 too high."""
     printed = pd.read_csv(PAPERS, dtype=str, keep_default_na=False)
-    printed = printed[printed["paper"] == "smalr"]
+    printed = printed[(printed["paper"] == "smalr") & (printed["table"] != "parameters")]
     for (table, row, dataset), part in printed.groupby(["table", "row", "dataset"]):
         values = dict(zip(part["language"], part["value"].astype(float), strict=True))
         for name, languages in (("HA", HUMAN[dataset]), ("A", TEN)):
