@@ -81,7 +81,7 @@ def test_the_gallery_concerns_evaluation_and_figures_and_no_training(edit: Edit)
 def test_the_model_concerns_training_evaluation_and_figures(edit: Edit) -> None:
     before = digests()
     edit("models/branches.py", "nn.ReLU()", "nn.GELU()")
-    assert changed(before) == {"assign", *ALL_TRAINED, *ALL_EVALUATED, "figure", "parameters"}
+    assert changed(before) == {"assign", *ALL_TRAINED, *ALL_EVALUATED, "figure", "parameters", "scaling"}
 
 
 def test_the_ranking_loss_concerns_those_who_use_it(edit: Edit) -> None:
