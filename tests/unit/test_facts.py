@@ -110,7 +110,8 @@ def test_there_are_no_other_experiments(paper: Settings) -> None:
         for table in ("smalr/table1", "smalr/table2")
         for row in paper["tables"][table]["rows"]
     }
-    assert set(paper["experiments"]) - of_smalr <= set(PARTS)
+    others = {name for name, made in paper["experiments"].items() if "reduction" not in made}
+    assert others - of_smalr <= set(PARTS)
     assert set(PARTS) <= set(paper["experiments"])
 
 
@@ -394,7 +395,7 @@ def test_a_table_has_a_cell_for_each_number_that_the_paper_prints(paper: Setting
 
 # --- The transcribed numbers
 
-DIGEST = "4339db1e3947ee820c80c6ecc4e50d0d320e696f51448690fdbfd04141dd6454"
+DIGEST = "1fc1dfc445a9cb14817ba3e45d138b5d58b0a425fa323394c46932b704d131a6"
 RECALLS = [f"{way}_R@{k}" for way in ("i2s", "s2i") for k in (1, 5, 10)]
 
 # Printed mR that are not the mean of the six recalls printed beside them: (table, row, data set, language).
