@@ -63,6 +63,7 @@ STAGES = {
     "evaluate": ["pipeline.retrieval.evaluate"],
     "evaluate-consistency": ["pipeline.retrieval.consistency"],
     "tabulate": ["pipeline.tables.tabulate"],
+    "smalr-parameters": ["pipeline.tables.smalr_parameters"],
     "scaling": ["pipeline.tables.scaling"],
     "scatter": ["pipeline.report.scatter"],
     "parameters": ["pipeline.tables.parameters"],

@@ -29,6 +29,7 @@ from pipeline.configuration.stages import (
     report_settings,
     sentence_vector_settings,
     table_settings,
+    ten_language_settings,
 )
 from pipeline.configuration.translations import (
     anew,
@@ -82,6 +83,7 @@ __all__ = [
     "sentence_vector_settings",
     "stand_ins",
     "table_settings",
+    "ten_language_settings",
     "training_pairs",
     "translated_origins",
     "translation_sources",

@@ -165,6 +165,13 @@ def parameter_settings(folder: Path) -> Settings:
     return {key: paper[key] for key in ("scale", "model")}
 
 
+def ten_language_settings(settings: Settings, dataset: str, folder: Path) -> Settings:
+    """What counting the parameters of ten languages takes: the papers' sizes, and whose words are counted."""
+    paper = load({"scale": "paper"}, folder)
+    sizes = {key: paper[key] for key in ("model", "liwe")}
+    return {"scale": settings["scale"], "dataset": dataset, **sizes}
+
+
 def claim_settings(settings: Settings) -> Settings:
     """What judging a paper's claims depends on besides the evaluations."""
     made = settings["experiments"]

@@ -53,17 +53,29 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     _add_tables(parser)
     parser.set_defaults(run=_parameters)
 
+    _add_smalr(subparsers)
+    parser = subparsers.add_parser("publish", help="put finished tables in the place of earlier ones")
+    parser.add_argument("--files", type=Path, nargs="+", required=True, help="finished tables")
+    parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="where each is copied to")
+    parser.set_defaults(run=_publish)
+
+
+def _add_smalr(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser("smalr-parameters", help="parameters with ten languages (SMALR)")
+    parser.add_argument(
+        "--settings", type=json.loads, required=True, help="JSON: scale, dataset, model, liwe"
+    )
+    parser.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")
+    parser.add_argument("--spelled", type=Path, nargs="+", required=True, help="what `spell` made of each")
+    _add_tables(parser)
+    parser.set_defaults(run=_smalr_parameters)
+
     parser = subparsers.add_parser("scaling", help="recall against size (SMALR, Figures 1b and 3)")
     parser.add_argument("--settings", type=json.loads, required=True, help="JSON: figure, points, seeds, ...")
     parser.add_argument("--evaluations", type=Path, nargs="+", required=True, help="what `evaluate` made")
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="trained models, of one seed")
     parser.add_argument("--output", type=Path, required=True, help="CSV to write, one point a line")
     parser.set_defaults(run=_scaling)
-
-    parser = subparsers.add_parser("publish", help="put finished tables in the place of earlier ones")
-    parser.add_argument("--files", type=Path, nargs="+", required=True, help="finished tables")
-    parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="where each is copied to")
-    parser.set_defaults(run=_publish)
 
 
 _CAPTIONS = "a data set's name in the paper, and a caption table of what stands for it; a name may come again"
@@ -92,6 +104,19 @@ def _parameters(arguments: argparse.Namespace) -> None:
     from pipeline.tables.parameters import compare_parameters
 
     compare_parameters(arguments.settings, arguments.papers, arguments.table, arguments.comparison)
+
+
+def _smalr_parameters(arguments: argparse.Namespace) -> None:
+    from pipeline.tables.smalr_parameters import compare_ten_languages
+
+    compare_ten_languages(
+        arguments.settings,
+        arguments.words,
+        arguments.spelled,
+        arguments.papers,
+        arguments.table,
+        arguments.comparison,
+    )
 
 
 def _scaling(arguments: argparse.Namespace) -> None:

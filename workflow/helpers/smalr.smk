@@ -53,3 +53,41 @@ def scaling_look(wildcards):
     """What the drawing of a figure depends on besides its points."""
     settings = scaling_settings(wildcards)
     return as_json({key: settings[key] for key in ("figure", "across", "area")})
+
+
+def ten_languages():
+    """The data set whose vocabularies SMALR's parameters are counted with, as wildcards of its words; or None."""
+    dataset = STAND_INS.get("multi30k", STAND_INS.get("mscoco"))
+    return dataset and SimpleNamespace(scale=SCALE, dataset=dataset)
+
+
+def ten_vocabularies(kind):
+    """Vocabularies, or spelled words, of the ten languages of that data set."""
+    chosen = ten_languages()
+    if chosen is None:
+        refuse(
+            "results/smalr/parameters.csv: no data set of the configuration stands for multi30k or mscoco."
+        )
+    return expand(
+        VECTORS[kind],
+        scale=chosen.scale,
+        dataset=chosen.dataset,
+        captions="augmented",
+        language=configuration.every_language(SETTINGS, chosen.dataset),
+    )
+
+
+def smalr_tables():
+    """SMALR's tables that the configuration has data for."""
+    return [
+        name
+        for name in configuration.makeable_tables(SETTINGS)
+        if name in TABLES and TABLES[name].get("paper") == "smalr"
+    ]
+
+
+def smalr_evaluations(wildcards):
+    """Evaluations that SMALR's claims are judged on: of its tables, and of Figure 3's baselines."""
+    demand_providers(translations_of(smalr_tables()))
+    of_figure = scaling_evaluations(SimpleNamespace(number="3"))
+    return sorted({*evaluations_of(smalr_tables()), *of_figure})

@@ -23,15 +23,10 @@ def translation_tables(dataset, pairs):
 
 def added_tables(dataset, pairs, captions):
     """Translations between some pairs as an experiment trains on them: all, or those that `augment` chose."""
-    paths = translation_tables(dataset, pairs)
-    return [
-        (
-            path.replace("/translations/", "/augmented/")
-            if captions == "augmented"
-            else path
-        )
-        for path in paths
-    ]
+    if captions != "augmented":
+        return translation_tables(dataset, pairs)
+    demand_providers([(dataset, pair) for pair in pairs])
+    return [f"work/{SCALE}/{dataset}/augmented/{pair}.csv" for pair in pairs]
 
 
 def borrowed(wildcards):

@@ -42,3 +42,63 @@ rule scatter:
         "Drawing SMALR's Figure {wildcards.number}"
     shell:
         "python -m pipeline scatter --settings {params.settings:q} --points {input:q} --output {output:q} > {log:q} 2>&1"
+
+
+# At the paper's sizes, with the vocabularies of the captions at hand.
+rule smalr_parameters:
+    input:
+        words=lambda wildcards: ten_vocabularies("fasttext"),
+        spelled=lambda wildcards: ten_vocabularies("characters"),
+        papers="pipeline/tables/papers.csv",
+    output:
+        table="results/smalr/parameters.csv",
+        comparison="results/comparison/smalr/parameters.csv",
+    log:
+        "work/logs/tables/smalr-parameters.log",
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    params:
+        settings=lambda wildcards: as_json(
+            configuration.ten_language_settings(
+                SETTINGS, ten_languages().dataset, CONFIG
+            )
+        ),
+        code=code.digest("smalr-parameters"),
+    message:
+        "Counting the parameters of ten languages"
+    shell:
+        "python -m pipeline smalr-parameters --settings {params.settings:q} --words {input.words:q} "
+        "--spelled {input.spelled:q} --papers {input.papers:q} --table {output.table:q} "
+        "--comparison {output.comparison:q} > {log:q} 2>&1"
+
+
+rule judge_smalr_claims:
+    input:
+        evaluations=smalr_evaluations,
+        ranks=lambda wildcards: ranks_beside(smalr_evaluations(wildcards)),
+        claims="config/claims/smalr.yaml",
+    output:
+        claims=report(
+            "results/smalr/claims.csv",
+            caption="../captions/claims.rst",
+            category="Claims",
+        ),
+        comparison=report(
+            "results/comparison/smalr/claims.csv",
+            caption="../captions/claim-comparisons.rst",
+            category="Claims",
+        ),
+    log:
+        "work/logs/tables/smalr-claims.log",
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    params:
+        settings=as_json(configuration.claim_settings(SETTINGS)),
+        code=code.digest("judge-claims"),
+    message:
+        "Judging the claims of SMALR"
+    shell:
+        "python -m pipeline judge-claims --settings {params.settings:q} --evaluations {input.evaluations:q} "
+        "--claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} > {log:q} 2>&1"

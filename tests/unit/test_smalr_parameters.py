@@ -1,0 +1,85 @@
+"""Parameters with ten languages at the paper's sizes, counted by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline import configuration
+from pipeline.tables.smalr_parameters import compare_ten_languages
+from pipeline.tables.stated import comparisons, read_claims, terms
+from pipeline.words.spelled import spellings
+from pipeline.words.vocabulary import vocabulary, write_vocabulary
+
+ROOT = Path(__file__).parents[2]
+TEN = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> pd.DataFrame:
+    """Ten vocabularies of 10, 20, ..., 100 words."""
+    words, spelled = [], []
+    for number, code in enumerate(TEN, 1):
+        names = [f"{code}{n:03d}" for n in range(10 * number)]
+        words.append(tmp_path / f"{code}.h5")
+        write_vocabulary(vocabulary(code, names, dict.fromkeys(names, np.ones(2))), {}, words[-1])
+        spelled.append(tmp_path / f"{code}-spelled.h5")
+        write_vocabulary(vocabulary(code, names, spellings(names, set("".join(names)), 26)), {}, spelled[-1])
+    settings = configuration.ten_language_settings(
+        configuration.load({"scale": "demo"}, ROOT / "config"), "multi30k", ROOT / "config"
+    )
+    papers = ROOT / "pipeline" / "tables" / "papers.csv"
+    compare_ten_languages(settings, words, spelled, papers, tmp_path / "table.csv", tmp_path / "lines.csv")
+    return pd.read_csv(tmp_path / "table.csv").set_index("model")
+
+
+def test_parameters_are_those_worked_out_by_hand(table: pd.DataFrame) -> None:
+    tables, layer = sum(10 * n + 1 for n in range(1, 11)) * 300, 300 * 512 + 512
+    branch = 4 * 1024 * (512 + 1024 + 2) + 1024 * 512 + 512
+    images = 2048 * 2048 + 2048 + 2 * 2048 + 2048 * 512 + 512
+    ten = tables + 10 * layer + branch + images + (512 * 10 + 10)
+    one = 11 * 300 + layer + branch + images
+    values = table["value"]
+    assert values["MULE, one language"] == round(one / 1e6, 2)
+    assert values["MULE, ten languages"] == round(ten / 1e6, 2)
+    assert values["MULE, ten languages: word tables"] == round(tables / 1e6, 2)
+    assert values["MULE, ten languages: share of the languages"] == round(
+        100 * (tables + 10 * layer) / ten, 2
+    )
+    assert values["MULE, ten languages to one"] == round(ten / one, 2)
+    assert values["Image-sentence model at test time"] == round((branch + images) / 1e6, 2)
+    letters = len(set("".join(TEN) + "0123456789"))
+    for name, size in (("S-LIWE", 24), ("L-LIWE", 120)):
+        layers = sum(a * b + 4 * b for a, b in ((26 * size, 384), (384, 448), (448, 300)))
+        recurrent = 2 * 3 * 1024 * (300 + 1024 + 2)
+        whole = (letters + 1) * size + layers + recurrent + 2048 * 1024 + 1024
+        assert values[f"{name}, ten languages"] == round(whole / 1e6, 2)
+    assert table["paper"]["Image-sentence model at test time"] == "7.1M"
+
+
+def test_vocabularies_are_told(table: pd.DataFrame) -> None:
+    assert set(table["vocabulary"]) == {"multi30k at scale demo, 560 words"}
+
+
+def test_every_claim_of_the_paper_is_there_and_compares_what_its_tables_have() -> None:
+    claims = read_claims(ROOT / "config" / "claims" / "smalr.yaml")
+    assert [claim["id"] for claim in claims] == [f"S{number:02d}" for number in range(1, 41)]
+    settings = configuration.load({"scale": "paper"}, ROOT / "config")
+    trained = {name for data in ("multi30k", "mscoco") for name in configuration.expanded(settings, data)}
+    others = {"smalr", "smalr-la", "smalr-hem", "liwe-s"}
+    for claim in claims:
+        for compared in comparisons(claim):
+            for side in (compared.greater, *compared.than):
+                for _, term in terms(side):
+                    assert term["name"] in trained | others, claim["id"]
+
+
+def test_a_mean_over_languages_weighs_each_alike() -> None:
+    claims = {claim["id"]: claim for claim in read_claims(ROOT / "config" / "claims" / "smalr.yaml")}
+    for compared in comparisons(claims["S29"]):
+        for side in (compared.greater, *compared.than):
+            weights = [float(term["weight"]) for _, term in terms(side)]
+            assert sum(weights) == pytest.approx(1, abs=1e-5) and len(set(weights)) == 1
+            codes = {term["language"] for _, term in terms(side)}
+            assert codes in (set(TEN), {"en", "zh", "ja"}, {"en", "de", "fr", "cs"})
