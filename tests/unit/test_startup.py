@@ -24,6 +24,8 @@ NEED_TORCH = {
     "parameters",
     "bundle",
     "index",
+    "scaling",
+    "smalr-parameters",
 }
 WITHOUT_DIGEST = {
     "download": ["pipeline.sources.download"],
