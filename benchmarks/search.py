@@ -156,7 +156,9 @@ Settings = list[tuple[str, Callable[[np.ndarray], np.ndarray]]]
 def with_faiss_lists(made: np.ndarray) -> Settings:
     import faiss
 
-    lists = int(4 * len(made) ** 0.5)
+    from pipeline.search.nearest import LISTS
+
+    lists = int(LISTS * len(made) ** 0.5)
     index = faiss.index_factory(made.shape[1], f"IVF{lists},SQfp16", faiss.METRIC_INNER_PRODUCT)
     index.train(made[np.random.default_rng(0).choice(len(made), min(len(made), 40 * lists), replace=False)])
     index.add(made)
