@@ -128,20 +128,17 @@ def test_no_other_folder_is_replaced(inputs: Inputs, experiment: dict[str, Any],
     made = trained(inputs, experiment, tmp_path)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.tex").write_text("years of work")
-    assert inputs.features
-    of: tuple[Any, ...] = (
-        tmp_path / "model.pt",
-        inputs.features,
-        inputs.words,
-        inputs.sentences,
-        tmp_path / "test.json",
-        [],
-    )
+
+    def write(output: Path) -> None:
+        assert inputs.features
+        files = tmp_path / "model.pt", inputs.features, inputs.words, inputs.sentences, tmp_path / "test.json"
+        write_bundle(*files, [], output)
+
     with pytest.raises(InputError, match=r"is there already, and has no model\.json"):
-        write_bundle(*of, tmp_path / "mine")
+        write(tmp_path / "mine")
     assert (tmp_path / "mine/thesis.tex").read_text() == "years of work"
     before = (made / "model.json").read_bytes()
-    write_bundle(*of, made)  # its own is
+    write(made)  # its own is
     assert (made / "model.json").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
 
