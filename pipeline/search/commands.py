@@ -127,7 +127,7 @@ def _bundle(arguments: argparse.Namespace) -> None:
 def _index(arguments: argparse.Namespace) -> None:
     from pipeline.search.index import build_index
 
-    if (arguments.photographs is None) == (arguments.features is None) and arguments.photographs is None:
+    if arguments.photographs is None and arguments.features is None:
         raise InputError("index: give --photographs, --features or both.")
     chosen = _of_split(arguments.split)
     model = _model(arguments.bundle, arguments)
