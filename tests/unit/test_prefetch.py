@@ -32,22 +32,19 @@ def test_features_and_folders_that_are_at_hand_are_not_fetched(tmp_path: Path) -
     sets = {"vgg": {"features": str(tmp_path / "f.h5")}, "resnet50": None}
     images = {"features": str(tmp_path / "f.h5"), "sets": sets}
     bert = {"model": str(tmp_path / "model")}
-    assert models([], scale="paper", images=images, bert=bert) == {
-        "backbones": [],
-        "bert": None,
-        "marian": [],
-    }
+    found = models([], scale="paper", images=images, bert=bert)
+    assert found == {"backbones": [], "bert": None, "marian": []}
 
 
 def test_marian_models_of_each_pair_once() -> None:
     model = "Helsinki-NLP/opus-mt-{source}-{target}"
     translation = {
         "default": {"provider": "marian", "model": model},
-        "pairs": {"en-ja": {"provider": "marian", "model": "a/b", "revision": "1"}},
+        "pairs": {"en-ja": {"provider": "marian", "model": "a/b", "revision": "v1"}},
     }
     found = models(["en-de", "de-en", "en-ja"], scale="demo", translation=translation)
     opus = [(f"Helsinki-NLP/opus-mt-{pair}", None) for pair in ("de-en", "en-de")]
-    assert found["marian"] == [*opus, ("a/b", "1")]
+    assert found["marian"] == [*opus, ("a/b", "v1")]
 
 
 def test_all_that_cannot_be_fetched_is_said_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
