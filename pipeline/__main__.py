@@ -6,6 +6,7 @@ import sys
 
 import pipeline.captions.commands
 import pipeline.images.commands
+import pipeline.prefetch.commands
 import pipeline.report.commands
 import pipeline.retrieval.commands
 import pipeline.search.commands
@@ -31,6 +32,7 @@ ROOMS = (
     pipeline.tables.commands,
     pipeline.report.commands,
     pipeline.search.commands,
+    pipeline.prefetch.commands,
 )
 
 

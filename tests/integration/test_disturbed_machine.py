@@ -34,7 +34,7 @@ from pipeline.training import loop
 from pipeline.training.train import Inputs
 from pipeline.translation.cache import Cache, Model
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.machine]
 mounts = pytest.mark.skipif(bool(disk.missing()), reason=disk.missing())
 
 SIZE = 1 << 20

@@ -104,7 +104,7 @@ def test_two_settings_are_compared_over_three_seeds(finished: Project) -> None:
     follow(finished, "Compare two settings over three seeds")
     results = finished.folder / "results"
     means = pd.read_csv(results / "margins.csv").set_index("method")
-    paired = pd.read_csv(results / "comparison" / "margins-paired.csv")
+    paired = pd.read_csv(results / "compare" / "multi30k" / "wide-margin-vs-baseline.csv")
     assert list(paired["language"]) == ["en", "de", "fr", "cs"]
     assert set(paired["seeds"]) == {"0 1 2"}
     assert ((paired["low"] <= paired["difference"]) & (paired["difference"] <= paired["high"])).all()

@@ -11,7 +11,11 @@ import torch
 from project import Project, copied
 from slurm import missing, slurm
 
-pytestmark = [pytest.mark.integration, pytest.mark.skipif(bool(missing()), reason=missing())]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.machine,
+    pytest.mark.skipif(bool(missing()), reason=missing()),
+]
 
 # A Slurm without accounting, and no need to spare its controller.
 HERE = ["--workflow-profile", "profiles/slurm", "--slurm-no-account", "--slurm-status-command", "squeue"]
