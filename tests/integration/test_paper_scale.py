@@ -145,7 +145,7 @@ LESSONS = [
 
 
 def test_rows_of_lessons_from_published_files(project: Project, settings: dict[str, Any]) -> None:
-    """Of 40 training images: translations, halves, both parts with their pairs, and a stop on one language."""
+    """Of 40 training images: translations, halves, both parts with their pairs, a stop on one language."""
     rows = [{"row": number, "method": name, "experiment": name} for number, name in enumerate(LESSONS, 1)]
     small = {"backbone": "resnet152.tv_in1k", "crops": 1, "resize": 72, "crop": 64}
     images = {**settings["images"], "sets": {"resnet50": small}}
