@@ -45,7 +45,7 @@ def changed(before: dict[str, str]) -> set[str]:
 def test_the_loss_concerns_training_and_nothing_before(edit: Edit) -> None:
     before = digests()
     edit("models/losses.py", ".clamp(min=0)", ".clamp(min=1)")
-    assert changed(before) == {"train"}
+    assert changed(before) == {"train", "train-multitask"}
 
 
 def test_the_recall_code_concerns_evaluation_alone(edit: Edit) -> None:
@@ -64,7 +64,7 @@ def test_the_gallery_concerns_evaluation_and_figures_and_no_training(edit: Edit)
 def test_the_model_concerns_training_evaluation_and_figures(edit: Edit) -> None:
     before = digests()
     edit("models/branches.py", "nn.ReLU()", "nn.GELU()")
-    assert changed(before) == {"train", "evaluate", "figure", "parameters"}
+    assert changed(before) == {"train", "train-multitask", "evaluate", "figure", "parameters"}
 
 
 def test_comments_docstrings_and_layout_concern_nothing(edit: Edit) -> None:
