@@ -53,7 +53,7 @@ def test_missing_images_are_counted_and_named(store: Path) -> None:
 def test_a_truncated_store_is_refused(store: Path, share: float) -> None:
     content = store.read_bytes()
     store.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(InputError, match=r"features\.h5: not a whole feature store"):
+    with pytest.raises(InputError, match=r"features\.h5: not a whole HDF5 file"):
         read_features(store, ["a"], {})
 
 
