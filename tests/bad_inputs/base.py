@@ -5,6 +5,7 @@ import csv
 import hashlib
 import importlib
 import io
+import logging
 import os
 import sys
 import tempfile
@@ -132,6 +133,7 @@ def ended(run: Callable[[], object], folder: Path, arguments: Sequence[str]) -> 
                 sys.stdout = io.TextIOWrapper(os.fdopen(1, "wb", 0, closefd=False), write_through=True)
                 sys.stderr = io.TextIOWrapper(os.fdopen(2, "wb", 0, closefd=False), write_through=True)
                 sys.argv = list(arguments)
+                logging.getLogger().handlers.clear()  # pytest's
                 status = _status(run)
             finally:
                 with contextlib.suppress(Exception):
