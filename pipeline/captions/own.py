@@ -57,12 +57,13 @@ def read_own(path: Path) -> tuple[pd.DataFrame, bool]:
     read = 0  # the line that the last whole row ends in
     try:
         columns = list(reader.fieldnames or [])
+        read = reader.line_num
         raise_together(_column_mistakes(columns), f"{path}: not a table of captions:")
         for row in _rows(reader, mistakes):
             rows.append(row)
             read = reader.line_num
     except csv.Error as error:
-        raise InputError(not_csv(path, max(read, 1) + 1 if reader.line_num > 1 else 1, error)) from None
+        raise InputError(not_csv(path, read + 1, error)) from None
     if not rows and not any(mistakes.values()):
         mistakes["it has a header but no captions; expected at least one row"] = []
     raise_together(map(_said, mistakes.items()), f"{path}: not a table of captions:")
