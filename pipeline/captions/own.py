@@ -108,7 +108,7 @@ def tenths(images: set[str], seed: int) -> Split:
         )
     tenth = max(1, round(len(images) / 10))
     log.info(
-        "no column `split`: %d test and %d validation images of %d are drawn with seed %d",
+        "no column `split`: %d test and %d validation images of %d are sampled with seed %d",
         tenth, tenth, len(images), seed,
     )  # fmt: skip
     return sampled_split(images, tenth, tenth, seed)

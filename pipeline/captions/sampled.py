@@ -29,7 +29,7 @@ def sampled_split(images: Collection[str], test: int, val: int, seed: int) -> Sp
             f"{test} test and {val} validation images are to be drawn, but there are only {len(images)} to "
             "draw from; draw fewer, or give more captions"
         )
-    raise_together(mistakes, "The split cannot be drawn:")
+    raise_together(mistakes, "The split cannot be sampled:")
     order = np.random.default_rng(seed).permutation(sorted(images))
     return {str(image): "test" if place < test else "val" for place, image in enumerate(order[: test + val])}
 

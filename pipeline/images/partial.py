@@ -99,7 +99,7 @@ def open_partial(
     """
     found = _opened(path)
     if found and (differences := attribute_differences(dict(found.attrs), attributes)):
-        log.warning("%s: starting anew, it was made differently: %s", path, "; ".join(differences))
+        log.warning("%s: starting over, it was made with other settings: %s", path, "; ".join(differences))
         found.close()
     if not found or image_ids(found) != list(images):
         with _finished(earlier, attributes) as finished:
@@ -112,7 +112,7 @@ def open_partial(
         store = PartialStore(found)
         _forget_damaged(store, files)
         if count := int((store.done == DONE).sum()):
-            log.info("%s: going on after %d images", path, count)
+            log.info("%s: resuming after %d images", path, count)
         yield store
 
 
@@ -204,12 +204,12 @@ def _opened(path: Path) -> h5py.File | None:
     except OSError as error:
         if disk_trouble(error):
             raise
-        log.warning("%s: starting anew, it is no feature store: %s", path, error)
+        log.warning("%s: starting over, it is not a feature store: %s", path, error)
         return None
     if {"image", "file", "done", "features"} <= file.keys():
         return file
     file.close()
-    log.warning("%s: starting anew, it is no feature store", path)
+    log.warning("%s: starting over, it is not a feature store", path)
     return None
 
 
@@ -222,12 +222,12 @@ def _finished(path: Path | None, attributes: Mapping[str, Any]) -> Iterator[h5py
     try:
         file = h5py.File(path)
     except OSError as error:
-        log.warning("%s: not used, it is no feature store: %s", path, error)
+        log.warning("%s: not used, it is not a feature store: %s", path, error)
         yield None
         return
     with file:
         if differences := attribute_differences(dict(file.attrs), attributes):
-            log.info("%s: not used, it was made differently: %s", path, "; ".join(differences))
+            log.info("%s: not used, it was made with other settings: %s", path, "; ".join(differences))
         yield None if differences else file
 
 

@@ -52,7 +52,7 @@ def tabulate(
         InputError: evaluations are missing, or those of one column are not among the same candidates.
     """
     for row in settings["left_out"]:
-        log.warning("%s: left out is %s", table, row)
+        log.warning("%s: omitted: %s", table, row)
     evaluated = Evaluations(evaluations, settings["seeds"])
     lines = list(_lines(settings, evaluated, _of_paper(papers, settings["table"])))
     missing = {line["missing"] for line in lines if line["missing"]}

@@ -34,9 +34,9 @@ def load_checkpoint(path: Path, fingerprint: str) -> dict[str, Any] | None:
     except (RuntimeError, pickle.UnpicklingError, EOFError, LookupError, TypeError, OSError) as error:
         if disk_trouble(error):
             raise
-        raise InputError(f"{path}: a damaged checkpoint ({error}). Delete it to begin anew.") from None
+        raise InputError(f"{path}: a damaged checkpoint ({error}). Delete it to start over.") from None
     if found != fingerprint:
-        log.info("%s belongs to other settings, inputs or code: training begins anew", path)
+        log.info("%s belongs to other settings, inputs or code: training starts over", path)
         return None
     return state
 

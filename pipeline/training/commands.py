@@ -1,4 +1,4 @@
-"""Commands of the training room."""
+"""Commands of the training package."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     training = subparsers.add_parser("train", help="train one experiment and keep its best epoch")
     _add_inputs(training)
     training.add_argument("--features", type=Path, required=True, help="image features")
-    training.add_argument("--pretrained", type=Path, nargs="*", default=[], help="what `pretrain` made")
+    training.add_argument("--pretrained", type=Path, nargs="*", default=[], help="output of `pretrain`")
     training.add_argument("--curves", type=Path, required=True, help="CSV to write, one row an epoch")
     training.set_defaults(run=_train)
 
@@ -25,7 +25,7 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
     parser.add_argument("--translations", type=Path, nargs="*", default=[], help="translated captions")
     parser.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")
-    parser.add_argument("--checkpoint", type=Path, required=True, help="where a killed run goes on from")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="where a killed run resumes from")
     parser.add_argument("--output", type=Path, required=True)
     add_gpus(parser)
 

@@ -178,7 +178,7 @@ def test_the_stage_draws_a_split_and_says_so(tmp_path: Path) -> None:
     )
     made = run("split", "--table", path, "--seed", 1, "--output", split)
     assert made.returncode == 0, made.stderr
-    assert "2 test and 2 validation images of 20 are drawn with seed 1" in made.stderr
+    assert "2 test and 2 validation images of 20 are sampled with seed 1" in made.stderr
     assert pd.Series(read_split(split)).value_counts().to_dict() == {"train": 16, "test": 2, "val": 2}
     made = run("captions", "--table", path, "--language", "tr", "--split", split, "--output", output)
     assert made.returncode == 0, made.stderr

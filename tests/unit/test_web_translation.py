@@ -316,7 +316,7 @@ def test_a_killed_job_goes_on_and_asks_for_nothing_twice_but_the_request_under_w
     first = len(service.requests)
     done = _run(tmp_path, "google", service.url, captions)
     assert done.stdout.splitlines() == list(map(translated, captions))
-    assert f"{sum(map(len, service.requests[: first - 1]))} answered before" in done.stderr
+    assert f"{sum(map(len, service.requests[: first - 1]))} cached" in done.stderr
     under_way = service.requests[first - 1]
     assert sorted(service.asked) == sorted([" ".join(caption.split()) for caption in captions] + under_way)
 
