@@ -7,7 +7,7 @@ RUN := . .venv/bin/activate &&
 .PHONY: demo test check mutants lock clean help
 
 help:
-	@echo "make demo   results/table4.csv on embedded data: a quarter of an hour on 2 cores after installation, 7 GB disk"
+	@echo "make demo   results/table4.csv on synthetic data: a quarter of an hour on 2 cores after installation, 7 GB disk"
 	@echo "make test   the tests: about half an hour on 2 cores after installation"
 	@echo "make check  lint, format and types"
 	@echo "make mutants  mutation testing of what makes a number: many hours; make mutants ONLY='pipeline.models.losses*' for some"
@@ -15,7 +15,7 @@ help:
 	@echo "make clean  delete .venv, work/ and what is under results/"
 
 demo: $(READY)
-	@echo "Table 4 of the MULE paper on embedded data: a quarter of an hour on 2 cores, 200 MB under work/."
+	@echo "Table 4 of the MULE paper on synthetic data: a quarter of an hour on 2 cores, 200 MB under work/."
 	$(RUN) snakemake results/table4.csv --cores all
 
 test: $(READY)

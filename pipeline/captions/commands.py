@@ -130,10 +130,10 @@ def _mscoco_split(arguments: argparse.Namespace) -> "Split":
 
 
 def _own_split(arguments: argparse.Namespace) -> "Split":
-    from pipeline.captions.own import own_given, own_split
+    from pipeline.captions.own import own_predefined, own_split
 
     if arguments.predefined is not None:
-        return own_given(arguments.predefined, arguments.image_list)
+        return own_predefined(arguments.predefined, arguments.image_list)
     return own_split(arguments.table, arguments.seed or 0, arguments.image_list)
 
 

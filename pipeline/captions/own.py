@@ -63,7 +63,7 @@ def read_own(path: Path) -> tuple[pd.DataFrame, bool]:
 
 
 def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
-    """The split of a table's images: as its column `split` says, else a tenth each is drawn.
+    """The split of a table's images: as its column `split` says, else a tenth each is sampled.
 
     Raises:
         InputError: as `read_own`, `restricted` and `tenths`.
@@ -74,7 +74,7 @@ def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
     return whole_split(images, given if has_split else tenths(set(images), seed))
 
 
-def own_given(path: Path, image_list: Path | None = None) -> Split:
+def own_predefined(path: Path, image_list: Path | None = None) -> Split:
     """The split of a user's file, whose images are named as in a table of captions: `a.jpg` is the image a.
 
     Raises:

@@ -17,7 +17,7 @@ from pipeline.rounding import tenths
 from pipeline.tables.cells import cells
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import METRICS, intervals
-from pipeline.tables.translations import told
+from pipeline.tables.translations import translation_columns
 
 log = logging.getLogger("pipeline")
 
@@ -40,7 +40,7 @@ def tabulate(
     The comparison has of each number its 95% interval (`statistics.intervals`), how many images and sentences
     it is among and what chance gives there, its place in its column from the highest, the paper's place among
     the same rows, and at scale paper the difference: elsewhere the data are others, and only the order can be
-    compared. Where a row has translations, both say by whom they were made (`translations.told`).
+    compared. Where a row has translations, both say by whom they were made (`translation_columns`).
 
     Args:
         settings: `scale`; `seeds`; `table`, as in config/tables; `datasets`, for each data set of the paper
@@ -58,7 +58,7 @@ def tabulate(
     missing = {line["missing"] for line in lines if line["missing"]}
     raise_together(sorted(missing), f"{table}: evaluations are missing:")
     numbers = _compared(pd.DataFrame(lines), settings["scale"])
-    translated = pd.DataFrame(told(lines))
+    translated = pd.DataFrame(translation_columns(lines))
     if (translated["translations"] != "").any():
         numbers = numbers.join(translated)
     columns = [*COMPARISON_COLUMNS, *(name for name in translated if name in numbers)]
