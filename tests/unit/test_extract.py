@@ -103,7 +103,7 @@ def test_broken_images_are_all_named_and_the_others_kept(
     partial, output = tmp_path / "partial", tmp_path / "out.h5"
     with pytest.raises(InputError) as caught:
         extract(paths(folder), backbone, chosen, partial, output, tmp_path / "failed.csv")
-    assert "2 of 7 images do not decode" in str(caught.value)
+    assert "2 of 7 images cannot be decoded" in str(caught.value)
     assert "photo1.png: " in str(caught.value) and "photo5.png: " in str(caught.value)
     assert partial.exists() and not output.exists()
     listed = pd.read_csv(tmp_path / "partial.failed.csv")
@@ -175,7 +175,7 @@ def test_a_longer_list_of_images_keeps_what_is_done(
 ) -> None:
     caplog.set_level(logging.INFO)
     (folder / "photo6.png").rename(tmp_path / "kept.png")
-    with pytest.raises(InputError, match="1 of 7 images do not decode"):
+    with pytest.raises(InputError, match="1 of 7 images cannot be decoded"):
         extract(paths(folder), backbone, chosen, tmp_path / "p", tmp_path / "out.h5", tmp_path / "failed.csv")
     (tmp_path / "kept.png").rename(folder / "photo6.png")
     (folder / "new.png").write_bytes((folder / "photo2.png").read_bytes())
