@@ -97,7 +97,7 @@ def test_a_job_without_a_gpu_sees_none(
     with caplog.at_level("INFO"):
         take_gpu(0)
     assert os.environ[VISIBLE] == ""
-    assert "computes on the CPU" in caplog.text
+    assert "runs on the CPU" in caplog.text
 
 
 @pytest.mark.parametrize(
