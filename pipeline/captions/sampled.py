@@ -21,9 +21,7 @@ def sampled_split(images: Collection[str], test: int, val: int, seed: int) -> Sp
     """
     mistakes = [f"seed: found {seed}; expected 0 or more"] if seed < 0 else []
     if min(test, val) < 1:
-        mistakes.append(
-            f"{test} test and {val} validation images are requested; expected 1 or more of each"
-        )
+        mistakes.append(f"{test} test and {val} validation images are requested; expected 1 or more of each")
     if len(images) < test + val:
         mistakes.append(
             f"{test} test and {val} validation images are requested, but there are only {len(images)} to "
