@@ -19,6 +19,7 @@ include: "workflow/helpers/words.smk"
 include: "workflow/helpers/training.smk"
 include: "workflow/helpers/tables.smk"
 include: "workflow/helpers/report.smk"
+include: "workflow/helpers/search.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/captions.smk"
 include: "workflow/rules/images.smk"
@@ -27,6 +28,7 @@ include: "workflow/rules/words.smk"
 include: "workflow/rules/training.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/search.smk"
 
 
 rule all:
@@ -34,3 +36,19 @@ rule all:
     input:
         every_table,
         "results/report.html",
+
+
+if workflow.is_main_process:
+    check_targets()
+
+
+onstart:
+    keep_earlier(workflow.persistence)
+
+
+onsuccess:
+    shutil.rmtree(EARLIER, ignore_errors=True)
+
+
+onerror:
+    restore_earlier(workflow.persistence)

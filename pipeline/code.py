@@ -16,7 +16,9 @@ WITHOUT_EFFECT = {
     "pipeline.files",
     "pipeline.interruption",
     "pipeline.progress",
+    "pipeline.training.watching",
     "pipeline.code",
+    "pipeline.parts",  # names modules, which count where they are used: `digest(uses=...)`
 }
 
 # The modules that a stage begins from; all that they import counts too.
@@ -48,26 +50,35 @@ STAGES = {
     "pretrain-bert": ["pipeline.words.bert"],
     "sentence-vectors": ["pipeline.words.sentence_vectors"],
     "train": ["pipeline.training.train"],
+    "assign": ["pipeline.training.assign"],
     "evaluate": ["pipeline.retrieval.evaluate"],
+    "evaluate-consistency": ["pipeline.retrieval.consistency"],
     "tabulate": ["pipeline.tables.tabulate"],
     "parameters": ["pipeline.tables.parameters"],
     "judge-claims": ["pipeline.tables.claims"],
     "figure": ["pipeline.report.figures"],
     "report": ["pipeline.report.report"],
+    "bundle": ["pipeline.search.bundle"],
+    "index": ["pipeline.search.index"],
     "count-captions": ["pipeline.tables.data"],
     "vocabulary-overlap": ["pipeline.tables.overlap"],
 }
 
 # Training asks the recall code only which epoch to keep. Evaluation asks again and refuses a model whose
 # choice was made by other recall code, so an edit there reruns evaluation alone.
-WITHOUT = {"train": {"pipeline.retrieval.ranks", "pipeline.retrieval.recall", "pipeline.retrieval.evaluate"}}
+CHOICE_OF_EPOCH = {"pipeline.retrieval.ranks", "pipeline.retrieval.recall", "pipeline.retrieval.evaluate"}
+WITHOUT = {"train": CHOICE_OF_EPOCH, "assign": CHOICE_OF_EPOCH}
 
 
 @cache
-def digest(stage: str) -> str:
-    """Digest of all modules of this package that a stage imports, directly or not."""
+def digest(stage: str, uses: tuple[str, ...] = ()) -> str:
+    """Digest of all modules of this package that a stage imports, directly or not.
+
+    Args:
+        uses: modules that it imports by name for some experiments alone (`pipeline.parts`).
+    """
     seen: dict[str, str] = {}
-    left = list(STAGES[stage])
+    left = [*STAGES[stage], *uses]
     skipped = WITHOUT_EFFECT | WITHOUT.get(stage, set())
     while left:
         module = left.pop()

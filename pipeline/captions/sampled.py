@@ -6,8 +6,9 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from pipeline.captions.csv_text import csv_text
 from pipeline.captions.split import Split, some
-from pipeline.errors import raise_together
+from pipeline.errors import InputError, raise_together
 
 
 def sampled_split(images: Collection[str], test: int, val: int, seed: int) -> Split:
@@ -71,9 +72,9 @@ def predefined_split(lists: Mapping[str, Path], images: Collection[str]) -> Spli
 
 def _listed(path: Path, split: str, mistakes: list[str]) -> list[str]:
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        mistakes.append(f"{path}: cannot be read: {error}; expected one image a line, or a CSV file")
+        lines = csv_text(path, "the list of images", "Give one image a line, or a CSV file.").splitlines()
+    except InputError as error:
+        mistakes.append(str(error))
         return []
     names = [_name(name) for name in _names(lines, split) if name.strip()]
     if not names:

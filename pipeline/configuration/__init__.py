@@ -1,6 +1,8 @@
 """The configuration: read and checked as a whole, and cut to what each stage depends on."""
 
+from pipeline.configuration.contradictions import meant
 from pipeline.configuration.experiments import (
+    OTHER_TABLES,
     expanded,
     feature_sets,
     left_out,
@@ -11,8 +13,10 @@ from pipeline.configuration.experiments import (
 from pipeline.configuration.paths import check_paths
 from pipeline.configuration.reading import check_keys, load, read
 from pipeline.configuration.stages import (
+    assignment_settings,
     bert_settings,
     claim_settings,
+    consistency_settings,
     count_settings,
     experiment_settings,
     extraction_options,
@@ -24,19 +28,25 @@ from pipeline.configuration.stages import (
     table_settings,
 )
 from pipeline.configuration.translations import (
+    consistency_pairs,
     evaluation_pairs,
     missing_providers,
     provider_of,
     query_pairs,
     training_pairs,
     translation_sources,
+    via_english,
 )
 
 __all__ = [
+    "OTHER_TABLES",
+    "assignment_settings",
     "bert_settings",
     "check_keys",
     "check_paths",
     "claim_settings",
+    "consistency_pairs",
+    "consistency_settings",
     "count_settings",
     "evaluation_pairs",
     "expanded",
@@ -47,6 +57,7 @@ __all__ = [
     "left_out",
     "load",
     "makeable_tables",
+    "meant",
     "missing_providers",
     "overlaid",
     "parameter_settings",
@@ -60,4 +71,5 @@ __all__ = [
     "table_settings",
     "training_pairs",
     "translation_sources",
+    "via_english",
 ]

@@ -44,6 +44,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
         model = overlaid(settings, experiment.get("settings", {}))["model"]
         yield from _vector_contradictions(f"experiments.{name}", model, experiment)
         yield from _encoder_contradictions(f"experiments.{name}", model, experiment)
+        yield from _hybrid_contradictions(f"experiments.{name}", model, experiment)
     for name in settings["report"]:
         if name not in (known := [*settings["tables"], *OTHER_TABLES]):
             yield f"report: no table {name!r}{meant(name, known)}"
@@ -78,6 +79,21 @@ def _encoder_contradictions(where: str, model: Settings, experiment: Settings) -
     for key in ("neighborhood", "classifier", "pretraining"):
         if experiment.get(key):
             yield f"{where}.{key}: encoder vse has no universal embedding to train by it"
+
+
+def _hybrid_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
+    """The hybrid embedding is begun by its own pretraining; MASK is one of its entries."""
+    if experiment.get("embedding", "universal") == "universal":
+        if experiment.get("masking"):
+            yield f"{where}.masking: the universal embedding has no MASK; set embedding: hybrid"
+        return
+    if experiment.get("pretraining"):
+        yield f"{where}.pretraining: embedding hybrid has an assignment of words in its place; leave it out"
+    if experiment.get("vectors") == "bert":
+        yield f"{where}.vectors: found 'bert'; embedding hybrid reads vectors of words"
+    for key, value in (("encoder", "embn"), ("word_vectors", "pretrained"), ("universal_mean", "words")):
+        if model[key] != value:
+            yield f"{where}: embedding hybrid needs model.{key}: {value}; found {model[key]!r}"
 
 
 def _vector_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
@@ -159,6 +175,8 @@ def _unknown_experiments(settings: Settings) -> Iterator[str]:
             where = f"tables.{name}.rows.{number}.experiment"
             if row["experiment"] not in known:
                 yield f"{where}: no experiment {row['experiment']!r}{meant(row['experiment'], list(known))}"
+            elif row.get("consistency") and row.get("queries"):
+                yield f"tables.{name}.rows.{number}: leave `queries` out, consistency asks own ones"
             elif row.get("queries") == "translated" and row["experiment"].rsplit("-", 1)[0] not in singles:
                 yield f"{where}: translated queries need a model of one language, such as embn-en"
 

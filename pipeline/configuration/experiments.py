@@ -69,4 +69,6 @@ def makeable_tables(settings: Settings) -> list[str]:
         for name, table in settings["tables"].items()
         if named & set(table["columns"]) and any(row["experiment"] not in lacking for row in table["rows"])
     ]
-    return [*found, "table1", "parameters", *(["lessons/table1"] if "multi30k" in named else [])]
+    of_paper = any("paper" in settings["tables"][name] for name in found)
+    counted = ["table1", *(["parameters"] if of_paper else [])]
+    return [*found, *counted, *(["lessons/table1"] if "multi30k" in named else [])]

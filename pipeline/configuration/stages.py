@@ -16,6 +16,10 @@ from pipeline.configuration.reading import load, read
 # Keys of `model` that make the universal embedding.
 _OF_UNIVERSAL = ("encoder", "word_vectors", "universal", "universal_layers", "universal_mean")
 
+# Blocks of the parts that only some experiments have: there where they are used, and nowhere else, so that
+# one part more changes the settings of no other experiment.
+_PARTS = ("masking",)
+
 # Experiment blocks that are None for an experiment that does not use them.
 _SWITCHED = ("ranking", "neighborhood", "classifier")
 
@@ -35,20 +39,40 @@ def experiment_settings(settings: Settings, dataset: str, name: str, seed: int) 
         "words": own["word_regularizer"],
         "training": {key: value for key, value in own["training"].items() if key != "image_groups"},
     }
-    return chosen | {key: own[key] if experiment.get(key) else None for key in _SWITCHED}
+    chosen |= {key: own[key] if experiment.get(key) else None for key in _SWITCHED}
+    chosen |= {key: own[key] for key in _PARTS if experiment.get(key)}
+    name = experiment.get("embedding", "universal")
+    return chosen if name == "universal" else chosen | {"embedding": name, name: own[name]}
 
 
 def pretraining_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
     """What the pretraining of one experiment depends on, and nothing else."""
     experiment, own = _experiment(settings, dataset, name)
-    kept = ("epoch_unit", "batch_images", "sentences_per_image", "repeat_captions", "images_in_batch")
-    drawing = {key: own["training"][key] for key in (*kept, "threads", "deterministic")}
     return {
         **_data_settings(settings, dataset, name, seed, experiment, own),
         "model": {key: own["model"][key] for key in _OF_UNIVERSAL},
         "triplets": own["triplets"],
-        "training": {**drawing, **own["pretraining"]},
+        "training": {**_drawing(own), **own["pretraining"]},
     }
+
+
+def assignment_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
+    """What the assignment of words to the latent vocabulary depends on, and nothing else."""
+    experiment, own = _experiment(settings, dataset, name)
+    learned = {key: own["assignment"][key] for key in ("epochs", "learning_rate")}
+    return {
+        **_data_settings(settings, dataset, name, seed, experiment, own),
+        "universal": own["model"]["universal"],
+        "hybrid": {key: own["hybrid"][key] for key in ("own_words", "entries")},
+        "assignment": {key: value for key, value in own["assignment"].items() if key not in learned},
+        "triplets": own["triplets"],
+        "training": {**_drawing(own), **learned},
+    }
+
+
+def consistency_settings(settings: Settings, kind: str) -> Settings:
+    """What an evaluation with translated queries beside the own ones depends on besides its model."""
+    return {"threads": 1, "kind": kind, **(settings["consistency"] if kind == "learned" else {})}
 
 
 def bert_settings(settings: Settings, dataset: str) -> Settings:
@@ -151,6 +175,7 @@ def report_settings(settings: Settings, folder: Path) -> Settings:
         "caption_origins": {
             dataset: data["caption_origins"] for dataset, data in settings["datasets"].items()
         },
+        "stands_for": {dataset: data["stands_for"] for dataset, data in settings["datasets"].items()},
         "left_out": {name: table_settings(settings, name)["left_out"] for name in settings["tables"]},
         "missing": [name for name in makeable_tables(settings) if name not in settings["report"]],
         "scales": {
@@ -178,6 +203,12 @@ def _classifier_settings(classifier: Settings, stands_for: str) -> Settings:
     """The weight that a data set of the paper has, in the place of all data sets' weights."""
     weight = classifier["weights"].get(stands_for, classifier["weight"])
     return {"weight": weight, "weight_applied": classifier["weight_applied"]}
+
+
+def _drawing(own: Settings) -> Settings:
+    """Settings of how batches are drawn and computed, in pretraining as in training."""
+    kept = ("epoch_unit", "batch_images", "sentences_per_image", "repeat_captions", "images_in_batch")
+    return {key: own["training"][key] for key in (*kept, "threads", "deterministic")}
 
 
 def _data_settings(

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from pipeline.configuration.experiments import Settings, expanded
 
+CONSISTENCY = ("average", "learned")  # how scores of a query and its translations become one
+
 Needed = tuple[str, str]  # data set, pair of languages
 
 # What a user must have for each provider; the environment variables are deep-translator's.
@@ -54,9 +56,39 @@ def query_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
 
 
 def evaluation_pairs(settings: Settings, dataset: str, name: str, queries: str) -> list[str]:
-    """Pairs that an evaluation needs; `queries` is own or translated."""
-    asked = query_pairs(settings, dataset, name) if queries == "translated" else []
+    """Pairs that an evaluation needs; `queries` is own, translated, average or learned."""
+    if queries in CONSISTENCY:
+        pairs = consistency_pairs(settings, dataset, name)
+        asked = [pair for pair in pairs if not via_english(settings, dataset, pair)]
+    else:
+        asked = query_pairs(settings, dataset, name) if queries == "translated" else []
     return [*training_pairs(settings, dataset, name), *asked]
+
+
+def consistency_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
+    """Pairs by which queries in a language with human captions get into the experiment's other languages."""
+    languages = expanded(settings, dataset)[name]["languages"]
+    origins = settings["datasets"][dataset]["caption_origins"]
+    return [
+        f"{source}-{target}"
+        for source in languages
+        if origins.get(source, "human") == "human"
+        for target in languages
+        if target != source
+    ]
+
+
+def via_english(settings: Settings, dataset: str, pair: str) -> bool:
+    """Whether queries are translated into English first: no provider of the pair itself can be asked.
+
+    Dictionaries have English on one side, and published translations are of one pair.
+    """
+    if "en" in pair.split("-") or "en" not in settings["datasets"][dataset]["languages"]:
+        return False
+    if pair in settings["translation"]["pairs"]:
+        return False
+    default = settings["translation"]["default"]
+    return default is not None and default["provider"] in ("dictionary", "files")
 
 
 def provider_of(settings: Settings, pair: str) -> Settings | None:

@@ -17,6 +17,7 @@ from pipeline.errors import InputError, raise_together
 from pipeline.files import existing
 from pipeline.images.crops import has_mirror, views, window_weights
 from pipeline.images.settings import ExtractionSettings
+from pipeline.torch_file import reason
 
 _ENDINGS = (".pth", ".pt", ".bin", ".safetensors")
 
@@ -344,7 +345,8 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
         return {name: tensor for name, tensor in state.items() if isinstance(tensor, Tensor)}
     except Exception as error:  # torch, pickle and safetensors each raise their own
         raise InputError(
-            f"{path}: not a readable weights file: {error}. Expected a state dict (.pth, .safetensors)."
+            f"{path}: not a readable weights file: {reason(error)}. Expected a state dict, of numbers by "
+            "their names alone (.pth, .safetensors)."
         ) from error
 
 

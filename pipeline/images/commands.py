@@ -16,6 +16,11 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     find = subparsers.add_parser("find-images", help="find the file of every image of a data set")
     find.add_argument("--images", type=Path, nargs="+", required=True, help="folders of photographs")
     find.add_argument("--ask", default="", help="how to obtain the images, said if some are missing")
+    find.add_argument(
+        "--flickr-names",
+        action="store_true",
+        help="a file may also have its image's id before the first underscore of its name, as in Flickr8k",
+    )
     find.set_defaults(run=_find_images)
 
     features = subparsers.add_parser("features", help="extract image features with a frozen CNN")
@@ -73,7 +78,8 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 def _find_images(arguments: argparse.Namespace) -> None:
     from pipeline.images.find import find_images
 
-    find_images(arguments.images, _images(arguments.split), arguments.ask, arguments.output)
+    wanted = _images(arguments.split)
+    find_images(arguments.images, wanted, arguments.ask, arguments.output, arguments.flickr_names)
 
 
 def _features(arguments: argparse.Namespace) -> None:

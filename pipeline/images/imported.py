@@ -1,5 +1,6 @@
 """Precomputed features, checked and written as a feature store."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -8,19 +9,28 @@ from pipeline.files import sha256
 from pipeline.images.settings import ImportSettings
 from pipeline.images.store import read_store, selected, write_features
 
+log = logging.getLogger("pipeline")
+
 
 def import_features(source: Path, images: list[str], settings: ImportSettings, output: Path) -> None:
     """Write the features of `images` from `source` to the store `output`.
 
     The source's attributes are kept as `source_...`. Its backbone may carry a remark in brackets: one named
-    "resnet50 (stride on the 1x1 convolution)" is a "resnet50".
+    "resnet50 (stride on the 1x1 convolution)" is a "resnet50". A source that names none is taken for one of
+    the configured backbone, with a warning.
 
     Raises:
         InputError: `source` is no whole store, is not what the settings ask for, lacks images, or holds
             values that are not finite.
     """
     stored, features, attributes = read_store(source)
-    found = str(attributes.get("backbone", "none named"))
+    found = str(attributes.get("backbone") or settings.backbone or "none named")
+    if not attributes.get("backbone"):
+        log.warning(
+            "%s: has no attribute `backbone`; taken to be of %r, the configured one (images.backbone). "
+            "To be sure, name the network in the file: file.attrs['backbone'] = %r",
+            source, settings.backbone, settings.backbone,
+        )  # fmt: skip
     dimension = features.shape[1]
     mistakes = []
     if settings.backbone is not None and settings.backbone not in (found, found.partition(" (")[0]):

@@ -9,7 +9,7 @@ from pipeline.files import existing, written_beside
 
 COLUMNS = ["image", "path"]
 FAILED_COLUMNS = ["image", "path", "reason"]
-SHOWN = 20  # images named in one message
+SHOWN = 8  # images named in one message
 
 
 def read_image_list(path: Path) -> dict[str, Path]:

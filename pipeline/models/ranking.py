@@ -15,6 +15,7 @@ from torch import Tensor
 
 from pipeline.models.losses import Anchored
 from pipeline.models.similarity import similarities
+from pipeline.models.step import Step, Terms
 from pipeline.words.corpus import uploaded
 
 
@@ -32,6 +33,12 @@ class Ranking:
     similarity: str
 
 
+def terms(step: Step) -> Terms:
+    """The losses of a training step, in the place of MULE's matching; `ranking` of the settings says how."""
+    ranking = Ranking(**step.settings["ranking"], similarity=step.model.similarity)
+    return ranking_terms(step.images, list(step.multimodal.values()), ranking)
+
+
 def ranking_terms(images: Anchored, languages: Sequence[Anchored], ranking: Ranking) -> dict[str, Tensor]:
     """Losses by name: captions against images of each language, captions of each two languages.
 
@@ -39,12 +46,12 @@ def ranking_terms(images: Anchored, languages: Sequence[Anchored], ranking: Rank
         images: embeddings of the batch's images. languages: those of each language's captions.
     """
     pairs = [(captions, images) for captions in languages]
-    terms = {"caption_image": _summed(pairs, ranking)}
+    found = {"caption_image": _summed(pairs, ranking)}
     if ranking.caption_caption and len(languages) > 1:
         # Of two captions none is an image: the first language's takes the caption's place in the order.
         between = _summed(list(combinations(languages, 2)), ranking)
-        terms["caption_caption"] = ranking.caption_caption * between
-    return terms
+        found["caption_caption"] = ranking.caption_caption * between
+    return found
 
 
 def ranking_loss(similarity: Tensor, own: Tensor, ranking: Ranking) -> Tensor:

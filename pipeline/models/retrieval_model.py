@@ -43,13 +43,19 @@ class RetrievalModel(nn.Module):
         model: settings: encoder, word_vectors, universal, universal_layers, universal_mean, multimodal,
             recurrent, hidden, image_hidden, dropout, batch_norm_momentum; similarity, how a sentence and an
             image are compared: `cosine`, or `order`, for which no number of an embedding is negative.
+        embedding: what takes the place of the universal embedding of `vectors`, if anything does.
     """
 
     def __init__(
-        self, vectors: Mapping[str, Tensor], feature_size: int, branches: str, model: Mapping[str, Any]
+        self,
+        vectors: Mapping[str, Tensor],
+        feature_size: int,
+        branches: str,
+        model: Mapping[str, Any],
+        embedding: UniversalEmbedding | None = None,
     ):
         super().__init__()
-        self.universal = UniversalEmbedding(vectors, model)
+        self.universal = embedding or UniversalEmbedding(vectors, model)
         self.similarity: str = model["similarity"]
         self.reads_means = model["recurrent"] in ("mean", "mlp")
         keys = ["shared"] if branches == "shared" else self.languages
@@ -57,6 +63,7 @@ class RetrievalModel(nn.Module):
         self.branches = nn.ModuleDict({key: sentence_branch(word, model) for key in keys})
         self.image_branch = image_branch(feature_size, model)
         self.classifier = linear(model["universal"], len(self.languages))
+        self.losses = nn.ModuleDict()  # weights of losses that have any; for training alone
 
     @property
     def languages(self) -> list[str]:

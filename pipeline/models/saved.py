@@ -2,16 +2,17 @@
 
 import hashlib
 import json
-import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from pipeline.errors import InputError, disk_trouble
+from pipeline import parts
+from pipeline.errors import InputError
 from pipeline.files import existing, written_beside
 from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.torch_file import read_torch
 
 
 @dataclass
@@ -35,8 +36,7 @@ class Saved:
 
 def save_model(path: Path, model: RetrievalModel, saved: Saved) -> None:
     """Write a model whole or not at all."""
-    # The initial word tables serve training alone.
-    weights = {name: value.cpu() for name, value in model.state_dict().items() if not _initial(name)}
+    weights = {name: value.cpu() for name, value in model.state_dict().items() if not _of_training(name)}
     # A pickle also says which equal texts are one object; in a run gone on from a checkpoint others are.
     said = json.loads(json.dumps(vars(saved)))
     with written_beside(path) as temporary, open(temporary, "wb") as file:
@@ -47,33 +47,35 @@ def save_model(path: Path, model: RetrievalModel, saved: Saved) -> None:
 def load_model(path: Path) -> tuple[RetrievalModel, Saved]:
     """Read a model back, on the CPU; raises `InputError` where the file is missing or damaged."""
     existing(path, "the trained model", "Run its training.")
+    content = read_torch(path, "a model of this project", "Delete it and train again.")
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
         weights = content.pop("weights")
         saved = Saved(**content)
-    except (RuntimeError, pickle.UnpicklingError, LookupError, TypeError, EOFError, OSError) as error:
-        if disk_trouble(error):
-            raise
+    except (LookupError, TypeError) as error:
         raise InputError(
             f"{path}: not a model of this project ({error}). Delete it and train again."
         ) from None
+    vectors = {
+        language: torch.zeros_like(weights[f"universal.{language}.table.weight"])
+        for language in saved.settings["languages"]
+    }
+    other = parts.embedding(saved.settings)
     model = RetrievalModel(
-        {
-            language: torch.zeros_like(weights[f"universal.{language}.table.weight"])
-            for language in saved.settings["languages"]
-        },
+        vectors,
         weights["image_branch.layers.0.weight"].shape[1],
         saved.settings["branches"],
         saved.settings["model"],
+        other.empty(weights, saved.settings) if other else None,
     )
     missing, unexpected = model.load_state_dict(weights, strict=False)
-    if unexpected or not all(map(_initial, missing)):
+    if unexpected or not all(map(_of_training, missing)):
         raise InputError(f"{path}: weights do not fit the settings beside them. Delete it and train again.")
     return model, saved
 
 
-def _initial(name: str) -> bool:
-    return name.endswith(".initial")
+def _of_training(name: str) -> bool:
+    """Whether a tensor serves training alone: initial word tables, weights of losses."""
+    return name.endswith(".initial") or name.startswith("losses.")
 
 
 def vocabulary_digest(words: list[str]) -> str:

@@ -76,6 +76,11 @@ class UniversalEmbedding(nn.Module):
         assert isinstance(embedding, WordEmbedding)
         return embedding
 
+    def words(self, language: str, ids: Tensor) -> Tensor:
+        """Word ids (N,) of a language to universal word vectors (N, d)."""
+        vectors: Tensor = self[language](ids)
+        return vectors
+
     def pad_to(self, longest: int) -> None:
         """Let means run over rows of `longest` words, the longest training sentence's, where they are padded.
 
@@ -111,7 +116,7 @@ class UniversalEmbedding(nn.Module):
         words = []
         for language, batch in sentences.items():
             places = _real_words(batch.lengths, batch.ids.shape[1])
-            words.append(self[language](batch.ids.flatten()[uploaded(places, batch.ids.device)]))
+            words.append(self.words(language, batch.ids.flatten()[uploaded(places, batch.ids.device)]))
         return torch.cat(words), torch.cat([batch.lengths for batch in sentences.values()])
 
     def distinct(self, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor, Tensor]:
@@ -125,7 +130,7 @@ class UniversalEmbedding(nn.Module):
         for language, batch in sentences.items():
             words, ids = batch.ids.unique(return_inverse=True)
             rows.append(F.pad(ids + sum(map(len, vectors)), (0, longest - ids.shape[1])))
-            vectors.append(self[language](words))
+            vectors.append(self.words(language, words))
         return torch.cat(vectors), torch.cat(rows), torch.cat([batch.lengths for batch in sentences.values()])
 
     def drift(self) -> Tensor:

@@ -4,6 +4,8 @@ import argparse
 import json
 from pathlib import Path
 
+from pipeline.files import named_files
+
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `figure` and `report`."""
@@ -23,11 +25,9 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         "--comparisons", nargs="+", required=True, metavar="TABLE=CSV", help="what `tabulate` made"
     )
     report.add_argument(
-        "--claims", type=Path, required=True, help="what `judge-claims` made, one claim a line"
+        "--claims", type=Path, help="what `judge-claims` made, one claim a line; left out: no claims"
     )
-    report.add_argument(
-        "--claim-comparisons", type=Path, required=True, help="the same, one comparison a line"
-    )
+    report.add_argument("--claim-comparisons", type=Path, help="the same, one comparison a line")
     report.add_argument("--figures", type=Path, nargs="*", default=[], help="pages that `figure` made")
     report.add_argument("--curves", type=Path, nargs="*", default=[], help="training curves")
     report.add_argument("--captions", nargs="*", default=[], metavar="DATASET=CSV", help="caption tables")
@@ -58,23 +58,14 @@ def _report(arguments: argparse.Namespace) -> None:
     from pipeline.report.report import Inputs, write_report
 
     inputs = Inputs(
-        _named(arguments.comparisons),
+        named_files(arguments.comparisons),
         arguments.claims,
         arguments.claim_comparisons,
         arguments.figures,
         arguments.curves,
-        _named(arguments.captions),
+        named_files(arguments.captions),
         arguments.benchmarks,
         arguments.sources,
         arguments.found,
     )
     write_report(arguments.settings, inputs, arguments.output)
-
-
-def _named(given: list[str]) -> dict[str, Path]:
-    """Files by the name before their `=`."""
-    from pipeline.errors import raise_together
-
-    wrong = [item for item in given if not all(item.partition("="))]
-    raise_together((f"found {item!r}" for item in wrong), "Expected NAME=FILE:")
-    return {name: Path(path) for name, _, path in (item.partition("=") for item in given)}

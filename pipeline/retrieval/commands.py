@@ -3,11 +3,22 @@
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `evaluate`."""
+    """Add `evaluate` and `evaluate-consistency`."""
     parser = subparsers.add_parser("evaluate", help="recalls of a trained model on the test split")
+    _add_files(parser)
+    parser.set_defaults(run=_evaluate)
+    parser = subparsers.add_parser(
+        "evaluate-consistency", help="the same of queries together with their translations (CLC)"
+    )
+    _add_files(parser)
+    parser.set_defaults(run=_evaluate_consistency)
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--settings", type=json.loads, required=True, help="JSON")
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--features", type=Path, required=True)
@@ -18,19 +29,28 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         type=Path,
         nargs="*",
         default=[],
-        help="captions translated into the model's language, to be the queries instead",
+        help="captions translated into the model's language, to be the queries instead, or beside them",
     )
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     parser.add_argument(
         "--ranks", type=Path, required=True, help="CSV to write, gzipped: rank of every query"
     )
-    parser.set_defaults(run=_evaluate)
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:
     from pipeline.retrieval.evaluate import evaluate
 
-    evaluate(
+    evaluate(*_files(arguments))
+
+
+def _evaluate_consistency(arguments: argparse.Namespace) -> None:
+    from pipeline.retrieval.consistency import evaluate_consistency
+
+    evaluate_consistency(*_files(arguments))
+
+
+def _files(arguments: argparse.Namespace) -> tuple[Any, ...]:
+    return (
         arguments.model,
         arguments.features,
         arguments.words,

@@ -69,7 +69,7 @@ def evaluate(
     vocabularies = read_vocabularies(words, saved.settings["languages"])
     check_vocabularies(saved, vocabularies, model_file)
     own = own_sentences(sentences, saved.settings)
-    _check_choice_of_epoch(model, saved, own, vocabularies, features)
+    check_choice_of_epoch(model, saved, own, vocabularies, features)
     queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated_queries)}
     if queries:
         corpus = _translated(saved, vocabularies, sentences, queries)
@@ -81,14 +81,29 @@ def evaluate(
     for query in corpus.languages:
         read_as = saved.settings["languages"][0] if queries else query
         found[query] = _test(model, corpus, query, read_as, images)
+    counts = _query_translations(queries, corpus)
+    write_evaluation(saved, "translated" if queries else "own", found, counts, output, ranks)
+
+
+def write_evaluation(
+    saved: Saved,
+    queries: str,
+    found: Mapping[str, tuple[dict[str, Any], pd.DataFrame]],
+    query_translations: Mapping[str, Origins],
+    output: Path,
+    ranks: Path,
+    **more: Any,
+) -> None:
+    """Write what was found of each language, as `described` gives it, with where it comes from."""
     result = {
         **{key: saved.settings[key] for key in ("scale", "dataset", "experiment", "seed")},
-        "queries": "translated" if queries else "own",
+        "queries": queries,
+        **more,
         "epoch": saved.epoch,
         "validation": saved.validation,
         "training_captions": saved.training_captions,
         "training_translations": saved.training_translations,
-        "query_translations": _query_translations(queries, corpus),
+        "query_translations": query_translations,
         "ranks": ranks.name,
         "test": {query: values for query, (values, _) in found.items()},
     }
@@ -136,8 +151,13 @@ def _test(
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Recalls and counts of one language's queries; direction, image and rank of each query."""
     part = corpus.languages[query]
+    return described(corpus, query, _ranks(model, part, read_as, gallery_of(part.image), images))
+
+
+def described(corpus: Corpus, query: str, ranks: Mapping[str, Tensor]) -> tuple[dict[str, Any], pd.DataFrame]:
+    """What the ranks of a language's queries (`both_ranks`) come to, as `_test` has it."""
+    part = corpus.languages[query]
     gallery = gallery_of(part.image)
-    ranks = _ranks(model, part, read_as, gallery, images)
     by_chance = chance_recalls(len(gallery.rows), gallery.image_of)
     values: dict[str, Any] = {
         **recalls(ranks),
@@ -194,7 +214,7 @@ def untranslated(originals: pd.DataFrame, translated: pd.DataFrame) -> pd.DataFr
     return rows.loc[missing.index.repeat(missing.astype(int))].assign(tokens="")
 
 
-def _check_choice_of_epoch(
+def check_choice_of_epoch(
     model: RetrievalModel,
     saved: Saved,
     own: Mapping[str, pd.DataFrame],

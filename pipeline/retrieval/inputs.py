@@ -11,7 +11,7 @@ import torch
 
 from pipeline.captions.select import own_captions
 from pipeline.captions.table import read_sentences
-from pipeline.errors import raise_together
+from pipeline.errors import InputError, raise_together
 from pipeline.images.settings import expected_attributes
 from pipeline.images.store import failed_images, read_features
 from pipeline.words.corpus import Corpus, corpus_of
@@ -75,6 +75,11 @@ def _leave_out(corpus: Corpus, images: set[str], features: Path) -> None:
     captions = sum(int((~keep[part.image]).sum()) for part in corpus.languages.values())
     corpus.languages = {language: part.of_images(keep) for language, part in corpus.languages.items()}
     corpus.images = [image for image, kept in zip(corpus.images, keep, strict=True) if kept]
+    if not corpus.images:
+        raise InputError(
+            f"{features}: all {len(keep)} images of a split failed to decode when it was made; failed.csv "
+            "beside it has the reasons. Replace the files, then run the same command again."
+        )
     log.warning(
         "%s: %d images of this split failed there and are left out, with %d captions",
         features,

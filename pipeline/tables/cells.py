@@ -11,7 +11,8 @@ class Cell:
 
     row: the row's entry in config/tables. paper_dataset: the data set of its column in the paper.
     dataset: the one of this scale that stands for it. queries: `own` test captions, or ones `translated`
-    into the language of the experiment's model.
+    into the language of the experiment's model; of a row with `consistency`, its value: own ones together
+    with their translations.
     """
 
     row: Mapping[str, Any]
@@ -31,7 +32,9 @@ def cells(settings: Mapping[str, Any]) -> Iterator[Cell]:
     Args:
         settings: `table`, as in config/tables; `datasets`, for each data set of the paper the one of this
             scale; `languages` of each data set; `trained`, for each data set its experiments and their
-            languages; `one_per_language`, the experiments that are a model for each language.
+            languages; `one_per_language`, the experiments that are a model for each language;
+            `caption_origins`
+            of each data set, by language, where captions are not by people.
     """
     for row in settings["table"]["rows"]:
         for named, languages in row.get("columns", settings["table"]["columns"]).items():
@@ -41,6 +44,11 @@ def cells(settings: Mapping[str, Any]) -> Iterator[Cell]:
                 translated = row.get("queries") == "translated" and not experiment.endswith(f"-{language}")
                 dataset = settings["datasets"][named]
                 known = settings["trained"][dataset].get(experiment, [])
-                if language in (settings["languages"][dataset] if known and translated else known):
+                if consistency := row.get("consistency"):
+                    # Only what people wrote is a query; its translations are asked beside it.
+                    origin = settings["caption_origins"][dataset].get(language, "human")
+                    if language in known and origin == "human":
+                        yield Cell(row, named, dataset, language, experiment, consistency)
+                elif language in (settings["languages"][dataset] if known and translated else known):
                     queries = "translated" if translated else "own"
                     yield Cell(row, named, dataset, language, experiment, queries)

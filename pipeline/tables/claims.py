@@ -19,8 +19,8 @@ NOT_HERE, NOT_TESTABLE = "not testable at this scale", "not testable"
 LEVEL = 0.05
 
 CLAIM_COLUMNS = [
-    "id", "tables", "claim", "verdict", "reason", "scale", "comparisons", "as_claimed", "smallest_difference",
-    "largest_difference", "largest_p",
+    "id", "tables", "claim", "needs", "verdict", "reason", "scale", "comparisons", "as_claimed",
+    "smallest_difference", "largest_difference", "largest_p",
 ]  # fmt: skip
 COMPARISON_COLUMNS = [
     "id", "scale", "dataset", "language", "metric", "greater", "than", "measured_greater", "measured_than",
@@ -81,6 +81,7 @@ class _Judge:
         """A claim's row, and a line for each of its comparisons that could be made."""
         row = {
             **{key: claim[key] for key in ("id", "tables", "claim")},
+            "needs": claim.get("needs", "all"),
             "scale": self.settings["scale"],
             "comparisons": 0,
         }

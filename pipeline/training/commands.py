@@ -8,15 +8,22 @@ from pipeline.gpus import add_gpus, take_gpu
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `pretrain` and `train`."""
+    """Add `pretrain`, `assign` and `train`."""
     pretraining = subparsers.add_parser("pretrain", help="pretrain the universal embedding (LP)")
     _add_inputs(pretraining)
     pretraining.set_defaults(run=_pretrain)
+    assigning = subparsers.add_parser("assign", help="give words entries of the latent vocabulary (HEM, LA)")
+    _add_inputs(assigning)
+    assigning.add_argument("--table", type=Path, required=True, help="CSV to write: word, language, entry")
+    assigning.set_defaults(run=_assign)
     training = subparsers.add_parser("train", help="train one experiment and keep its best epoch")
     _add_inputs(training)
     training.add_argument("--features", type=Path, required=True, help="image features")
-    training.add_argument("--pretrained", type=Path, nargs="*", default=[], help="output of `pretrain`")
+    training.add_argument(
+        "--pretrained", type=Path, nargs="*", default=[], help="output of `pretrain` or `assign`"
+    )
     training.add_argument("--curves", type=Path, required=True, help="CSV to write, one row an epoch")
+    training.add_argument("--events", type=Path, nargs="?", help="folder for TensorBoard's event files")
     training.set_defaults(run=_train)
 
 
@@ -39,8 +46,20 @@ def _pretrain(arguments: argparse.Namespace) -> None:
     pretrain(inputs, arguments.settings, digest("train"), arguments.checkpoint, arguments.output)
 
 
+def _assign(arguments: argparse.Namespace) -> None:
+    take_gpu(arguments.gpus)
+    from pipeline.code import digest
+    from pipeline.training.assign import assign
+    from pipeline.training.train import Inputs
+
+    inputs = Inputs(arguments.sentences, arguments.translations, arguments.words)
+    files = arguments.checkpoint, arguments.output, arguments.table
+    assign(inputs, arguments.settings, digest("assign"), *files)
+
+
 def _train(arguments: argparse.Namespace) -> None:
     take_gpu(arguments.gpus)
+    from pipeline import parts
     from pipeline.code import digest
     from pipeline.training.train import Inputs, train
 
@@ -52,5 +71,7 @@ def _train(arguments: argparse.Namespace) -> None:
         arguments.pretrained[0] if arguments.pretrained else None,
     )
     # The recall code chooses the epoch: no run that began with another one is gone on with, finished or not.
-    code = digest("train") + digest("evaluate")
-    train(inputs, arguments.settings, code, arguments.checkpoint, arguments.curves, arguments.output)
+    settings = arguments.settings
+    code = digest("train", parts.of_training(settings)) + digest("evaluate", parts.of_model(settings))
+    checkpoint, curves, output = arguments.checkpoint, arguments.curves, arguments.output
+    train(inputs, settings, code, checkpoint, curves, output, arguments.events)

@@ -8,21 +8,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pipeline.models.losses import (
-    Anchored,
-    Triplets,
-    classifier_loss,
-    matching_loss,
-    neighborhood_loss,
-)
-from pipeline.models.ranking import Ranking, ranking_terms
+from pipeline import parts
+from pipeline.models.losses import Anchored, Triplets, classifier_loss, neighborhood_loss
 from pipeline.models.retrieval_model import Embedded, RetrievalModel
+from pipeline.models.step import Step, Terms
 from pipeline.models.universal import UniversalEmbedding
 from pipeline.training.batches import Drawn
 from pipeline.training.precision import embedding_precision
-from pipeline.words.corpus import Corpus, uploaded
-
-Terms = dict[str, Tensor]
+from pipeline.words.corpus import Corpus, Sentences, uploaded
 
 
 def training_terms(
@@ -32,32 +25,40 @@ def training_terms(
 
     Args:
         settings: triplets, matching, ranking, neighborhood, classifier, each None where it is not used;
-            words, training.precision. A ranking loss stands in the place of the matching of Equation 3.
+            words, training.precision; blocks of the losses in `pipeline.parts`, those that are there. A
+            ranking loss stands in the place of the matching of Equation 3.
         done: share of the training that is done, 0 to 1.
     """
     device = corpus.features.device
     sentences = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}
     features = corpus.features[uploaded(torch.from_numpy(drawn.images), device)]
+
+    def embed(chosen: Mapping[str, Sentences]) -> dict[str, Embedded]:
+        with embedding_precision(settings["training"]["precision"], device):
+            return model.embed_sentences(chosen)
+
+    embedded = embed(sentences)
     with embedding_precision(settings["training"]["precision"], device):
-        embedded, images = model.embed_sentences(sentences), model.embed_images(features)
-    multimodal = {
-        language: _anchored(part.multimodal, drawn, language) for language, part in embedded.items()
-    }
-    # An image without captions in a language is still a negative for that language's sentences.
-    shown = Anchored(images, torch.arange(len(images)), 1)
-    if settings["ranking"]:
-        ranking = Ranking(**settings["ranking"], similarity=model.similarity)
-        terms = ranking_terms(shown, list(multimodal.values()), ranking)
-    else:
-        triplets = Triplets(**settings["triplets"])
-        terms = {"matching": _matching(shown, multimodal, triplets, settings["matching"])}
+        images = model.embed_images(features)
+    step = Step(
+        model=model,
+        sentences=sentences,
+        # An image without captions in a language is still a negative for that language's sentences.
+        images=Anchored(images, torch.arange(len(images)), 1),
+        embed=embed,
+        universal={key: _anchored(part.universal, drawn, key) for key, part in embedded.items()},
+        multimodal={key: _anchored(part.multimodal, drawn, key) for key, part in embedded.items()},
+        settings=settings,
+    )
+    terms: Terms = {}
+    if settings["matching"] and not settings["ranking"]:
+        terms["matching"] = step.matching(step.multimodal)
+    for loss in parts.losses(settings).values():
+        terms |= loss.terms(step)
     if settings["neighborhood"]:
-        triplets = Triplets(**settings["triplets"])
-        universal = [_anchored(part.universal, drawn, language) for language, part in embedded.items()]
-        on_both = neighborhood_loss(list(multimodal.values()), triplets) + neighborhood_loss(
-            universal, triplets
-        )
-        terms["neighborhood"] = settings["neighborhood"]["weight"] * on_both
+        layers = step.multimodal, step.universal
+        on_both = [neighborhood_loss(list(layer.values()), step.triplets) for layer in layers]
+        terms["neighborhood"] = settings["neighborhood"]["weight"] * (on_both[0] + on_both[1])
     if settings["classifier"]:
         terms["classifier"] = _adversary(model, embedded, settings["classifier"], done)
     terms["words"] = settings["words"]["regularization"] * model.universal.drift()
@@ -77,13 +78,6 @@ def pretraining_terms(
 
 def _anchored(vectors: Tensor, drawn: Drawn, language: str) -> Anchored:
     return Anchored(vectors, torch.from_numpy(drawn.slots[language]), drawn.each[language])
-
-
-def _matching(
-    images: Anchored, sentences: Mapping[str, Anchored], triplets: Triplets, weights: Mapping[str, float]
-) -> Tensor:
-    losses = [matching_loss(images, part, triplets, weights) for part in sentences.values()]
-    return torch.stack(losses).mean()
 
 
 def _adversary(

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import torch
 
+from pipeline import parts
 from pipeline.captions.origins import count_by_pair, count_origins
 from pipeline.captions.select import training_captions
 from pipeline.captions.table import read_sentences
@@ -24,11 +25,13 @@ from pipeline.models.saved import Saved, save_model, vocabulary_digest
 from pipeline.models.universal import UniversalEmbedding
 from pipeline.retrieval.evaluate import mean_recalls
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.torch_file import read_torch
 from pipeline.training.batches import Sampler, language_groups
 from pipeline.training.checkpoint import found_finished, keep_finished
 from pipeline.training.loop import Run
 from pipeline.training.objective import pretraining_terms, training_terms
 from pipeline.training.precision import exact, set_precision
+from pipeline.training.watching import Watched
 from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
@@ -43,7 +46,8 @@ class Inputs:
 
     sentences: sentence tables with the data set's own captions. translations: those with translations.
     words: one vocabulary a language. features: image features, None for pretraining.
-    pretrained: weights of the universal embedding's layers, None where LP is off.
+    pretrained: weights of the universal embedding's layers, None where LP is off; of an embedding of another
+    kind, what its own pretraining made.
     """
 
     sentences: Sequence[Path]
@@ -66,11 +70,9 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     if found_finished(checkpoint, fingerprint, [output]):
         return
     device = prepare(settings)
-    vocabularies = read_vocabularies(inputs.words, settings["languages"])
-    own = own_sentences(inputs.sentences, settings)
-    sentences = _training_sentences(own, _translations(inputs, settings), settings)
-    corpus = _training_corpus(sentences, vocabularies, settings).to(device)
-    universal = UniversalEmbedding(_vectors(vocabularies), settings["model"]).to(device)
+    vocabularies, corpus, sampler = pretraining_data(inputs, settings)
+    corpus = corpus.to(device)
+    universal = UniversalEmbedding(vectors_of(vocabularies), settings["model"]).to(device)
     universal.pad_to(_longest(corpus))
     for language in universal.languages:
         universal[language].table.requires_grad_(False)
@@ -79,7 +81,7 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     run = Run(
         model=universal,
         optimizer=optimizer,
-        sampler=_sampler(corpus, own, settings),
+        sampler=sampler,
         epochs=settings["training"]["epochs"],
         decay=1.0,
         terms=lambda drawn, done: pretraining_terms(universal, corpus, drawn, triplets),
@@ -94,6 +96,17 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     keep_finished(checkpoint, fingerprint, [output])
 
 
+def pretraining_data(
+    inputs: Inputs, settings: Mapping[str, Any]
+) -> tuple[dict[str, Vocabulary], Corpus, Sampler]:
+    """Vocabularies, the training corpus without features, and what draws its batches."""
+    vocabularies = read_vocabularies(inputs.words, settings["languages"])
+    own = own_sentences(inputs.sentences, settings)
+    sentences = _training_sentences(own, _translations(inputs, settings), settings)
+    corpus = _training_corpus(sentences, vocabularies, settings)
+    return vocabularies, corpus, _sampler(corpus, own, settings)
+
+
 def train(
     inputs: Inputs,
     settings: Mapping[str, Any],
@@ -101,8 +114,12 @@ def train(
     checkpoint: Path,
     curves: Path,
     output: Path,
+    events: Path | None = None,
 ) -> None:
-    """Train one experiment, keep the epoch with the best mean mR on validation, write model and curves."""
+    """Train one experiment, keep the epoch with the best mean mR on validation, write model and curves.
+
+    While it runs, the curves so far stand beside `curves`, and TensorBoard's events in the folder `events`.
+    """
     if inputs.features is None:
         raise InputError("Training needs image features; give --features.")
     fingerprint = inputs.fingerprint(settings, code)
@@ -115,20 +132,15 @@ def train(
     sentences = _training_sentences(own, translations, settings)
     corpus = _training_corpus(sentences, vocabularies, settings)
     validation = evaluation_corpus(own, vocabularies, settings, "val")
-    for part in (corpus, validation):
+    tested = evaluation_corpus(own, vocabularies, settings, "test")  # hours before it is needed
+    for part in (corpus, validation, tested):
         add_features(part, inputs.features, settings)
     captions = {code: count_origins(table, "train", corpus.images) for code, table in sentences.items()}
     translated = count_by_pair(translations, "train", corpus.images)
-    del sentences, translations  # large, and training is long
+    del sentences, translations, tested  # large, and training is long
     corpus, validation = corpus.to(device), validation.to(device)
-    model = RetrievalModel(
-        _vectors(vocabularies), corpus.features.shape[1], settings["branches"], settings["model"]
-    ).to(device)
+    model = _begun(vocabularies, corpus.features.shape[1], inputs.pretrained, settings).to(device)
     model.universal.pad_to(_longest(corpus))
-    if inputs.pretrained:
-        weights = torch.load(inputs.pretrained, map_location=device, weights_only=True)
-        _check_pretrained(model, weights, inputs.pretrained)
-        model.universal.load_state_dict(weights, strict=False)
     _log_sizes(model, corpus, settings)
     optimizer = adam(model.parameters(), settings["training"]["learning_rate"])
     max_norm = settings["training"]["max_grad_norm"]
@@ -144,6 +156,7 @@ def train(
         checkpoint=checkpoint,
         fingerprint=fingerprint,
         kept=kept,
+        watched=Watched(curves, events),
     )
     run.finish()
     model.load_state_dict(kept["weights"])
@@ -151,6 +164,7 @@ def train(
     digests = {language: vocabulary_digest(part.words) for language, part in vocabularies.items()}
     with written_beside(curves) as temporary:
         pd.DataFrame(run.curves).to_csv(temporary, index=False)
+    run.watched.finished()
     saved = Saved(dict(settings), digests, kept["epoch"], on_cpu, captions, translated)
     save_model(output, model, saved)
     keep_finished(checkpoint, fingerprint, [curves, output])
@@ -285,12 +299,32 @@ def _longest(corpus: Corpus) -> int:
     return max(part.ids.shape[1] for part in corpus.languages.values())
 
 
-def _vectors(vocabularies: Mapping[str, Vocabulary]) -> dict[str, torch.Tensor]:
+def vectors_of(vocabularies: Mapping[str, Vocabulary]) -> dict[str, torch.Tensor]:
     """Each language's initial word vectors; padding alone where sentence vectors are read instead."""
     return {
         language: torch.from_numpy(part.vectors if part.unit == "word" else part.vectors[:1])
         for language, part in vocabularies.items()
     }
+
+
+def _begun(
+    vocabularies: Mapping[str, Vocabulary],
+    features: int,
+    pretrained: Path | None,
+    settings: Mapping[str, Any],
+) -> RetrievalModel:
+    """The model before its first step, with what a pretraining made of its embedding."""
+    vectors, other = vectors_of(vocabularies), parts.embedding(settings)
+    embedding = other.begun(vectors, pretrained, settings) if other else None
+    model = RetrievalModel(vectors, features, settings["branches"], settings["model"], embedding)
+    for name, loss in parts.losses(settings).items():
+        if hasattr(loss, "layers"):
+            model.losses[name] = loss.layers(settings)
+    if pretrained and not other:
+        weights = read_torch(pretrained, "a pretrained embedding", "Delete it, then pretrain.")
+        _check_pretrained(model, weights, pretrained)
+        model.universal.load_state_dict(weights, strict=False)
+    return model
 
 
 def _check_pretrained(model: RetrievalModel, weights: Mapping[str, torch.Tensor], path: Path) -> None:

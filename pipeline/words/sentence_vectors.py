@@ -7,6 +7,8 @@ second-to-last layer, the mean over all real tokens with [CLS] and [SEP], 25 tok
 import hashlib
 import logging
 import shutil
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 from transformers import AutoTokenizer, BertModel, PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.captions.table import read_sentences
-from pipeline.errors import InputError
+from pipeline.errors import InputError, disk_trouble
 from pipeline.files import written_beside
 from pipeline.progress import Progress
 from pipeline.words.vocabulary import PADDING, Vocabulary, write_vocabulary
@@ -56,7 +58,7 @@ def sentence_vectors(
     vectors = np.zeros((len(captions) + 1, encoder.config.hidden_size), np.float32)  # row 0 is padding
     for first in range(0, len(captions), SHARD):
         part = captions[first : first + SHARD]
-        rows = _shard(folder / f"{first}.npy", part, tokenizer, encoder, settings)
+        rows = _shard(folder / f"{first}.npz", part, tokenizer, encoder, settings)
         vectors[1 + first : 1 + first + len(part)] = rows
         progress.advance(len(part))
     whole = Vocabulary(language, [PADDING, *captions], vectors, "caption")
@@ -114,15 +116,30 @@ def _shard(
     encoder: PreTrainedModel,
     settings: Mapping[str, Any],
 ) -> NDArray[np.float32]:
-    """Vectors of some captions, from their file where a killed run left it."""
-    if path.exists():
-        saved: NDArray[np.float32] = np.load(path)
+    """Vectors of some captions, from their file where a killed run left it whole."""
+    if (saved := _saved(path, (len(captions), encoder.config.hidden_size))) is not None:
         return saved
     chunks = [captions[first : first + CHUNK] for first in range(0, len(captions), CHUNK)]
     vectors = np.concatenate([mean_pooled(chunk, tokenizer, encoder, settings) for chunk in chunks])
     with written_beside(path) as temporary, open(temporary, "wb") as file:
-        np.save(file, vectors)
+        np.savez(file, vectors=vectors)  # a ZIP archive: its checksums tell of damage
     return vectors
+
+
+def _saved(path: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:
+    if not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            found: NDArray[np.float32] = file["vectors"]
+        if found.dtype == np.float32 and found.shape == shape:
+            return found
+        log.warning("%s: computed anew, found %s %s", path, found.dtype, found.shape)
+    except (OSError, ValueError, EOFError, LookupError, zipfile.BadZipFile, zlib.error) as error:
+        if disk_trouble(error):
+            raise
+        log.warning("%s: damaged, computed anew: %s", path, error)
+    return None
 
 
 def _fingerprint(captions: Sequence[str], settings: Mapping[str, Any], weights: str) -> str:

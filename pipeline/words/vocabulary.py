@@ -87,7 +87,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
             words = list(file["words"].asstr()[:])
             vectors = file["vectors"][:]
             language, unit = str(file.attrs["language"]), str(file.attrs["unit"])
-    except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
+    except (OSError, KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
         if disk_trouble(error):
             raise
         raise InputError(

@@ -143,7 +143,7 @@ def test_a_run_that_stops_goes_on_to_the_same_vectors(
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(module, "mean_pooled", stopping)
         made(folder, tmp_path / "stopped.h5")
-    assert len(list((tmp_path / "partial").rglob("*.npy"))) == 2
+    assert len(list((tmp_path / "partial").rglob("*.npz"))) == 2
     assert not (tmp_path / "stopped.h5").exists()
 
     def counting(captions: list[str], *arguments: Any) -> np.ndarray:

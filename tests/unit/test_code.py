@@ -48,23 +48,23 @@ def test_the_loss_concerns_training_and_nothing_before(edit: Edit) -> None:
     assert changed(before) == {"train"}
 
 
-def test_the_recall_code_concerns_evaluation_alone(edit: Edit) -> None:
+def test_the_recall_code_concerns_evaluation_and_search(edit: Edit) -> None:
     before = digests()
     edit("retrieval/ranks.py", "similarity > right", "similarity >= right")
     edit("retrieval/recall.py", "ranks <= k", "ranks < k")
-    assert changed(before) == {"evaluate"}
+    assert changed(before) == {"evaluate", "bundle", "index"}
 
 
-def test_the_gallery_concerns_evaluation_and_figures_and_no_training(edit: Edit) -> None:
+def test_the_gallery_concerns_evaluation_figures_and_search_and_no_training(edit: Edit) -> None:
     before = digests()
     edit("retrieval/gallery.py", "return Gallery(rows, image_of)", "return Gallery(rows[::1], image_of)")
-    assert changed(before) == {"evaluate", "figure"}
+    assert changed(before) == {"evaluate", "figure", "bundle", "index"}
 
 
-def test_the_model_concerns_training_evaluation_and_figures(edit: Edit) -> None:
+def test_the_model_concerns_training_evaluation_figures_and_search(edit: Edit) -> None:
     before = digests()
     edit("models/branches.py", "nn.ReLU()", "nn.GELU()")
-    assert changed(before) == {"train", "evaluate", "figure", "parameters"}
+    assert changed(before) == {"train", "evaluate", "figure", "parameters", "bundle", "index"}
 
 
 def test_comments_docstrings_and_layout_concern_nothing(edit: Edit) -> None:

@@ -90,6 +90,19 @@ def test_imported_features_are_read_back_with_their_origin(store: Path, tmp_path
         assert len(file.attrs["imported_sha256"]) == 64
 
 
+def test_features_that_name_no_backbone_are_taken_with_a_warning(
+    store: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with h5py.File(store, "r+") as file:
+        del file.attrs["backbone"]
+    output = tmp_path / "imported.h5"
+    import_features(store, ["a"], ImportSettings("vgg19", 4), output)
+    assert "no attribute `backbone`" in caplog.text and "file.attrs['backbone'] = 'vgg19'" in caplog.text
+    assert np.array_equal(read_features(output, ["a"], {"backbone": "vgg19"}), FEATURES[:1])
+    with pytest.raises(InputError, match="dimension: found 4, expected 5"):
+        import_features(store, ["a"], ImportSettings("vgg19", 5), output)
+
+
 def test_half_precision_is_widened(tmp_path: Path) -> None:
     write_features(tmp_path / "f.h5", ["a"], FEATURES[:1], {"backbone": "x"})
     with h5py.File(tmp_path / "f.h5", "r+") as file:

@@ -52,7 +52,8 @@ def test_columns_that_are_given_are_kept(tmp_path: Path) -> None:
     assert table.iloc[1].tolist() == ["b", "val", "de", "Ein Hund.", "google", "en"]
 
 
-def test_all_mistakes_are_told_with_their_lines(tmp_path: Path) -> None:
+def test_all_mistakes_are_told_with_their_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.errors.MOST", 20)
     path = write(
         tmp_path / "own.csv",
         "image,language,caption,split,source_language\n"
@@ -127,7 +128,7 @@ def test_many_lines_of_one_mistake_are_counted(tmp_path: Path) -> None:
         ("image,language,caption,splits\na,en,b,train\n", "column 'splits' is unknown"),
         ("image,language,caption,image\na,en,b,c\n", "column 'image' comes twice"),
         ('image,language,caption\na,en,"b\n', "not CSV"),
-        ("image;language;caption\na;en;b\n", "found image;language;caption"),
+        ("image;language;caption\na;en;b\n", "separated by semicolons, expected commas"),
     ],
 )
 def test_a_wrong_file_is_named(tmp_path: Path, content: str, message: str) -> None:

@@ -22,6 +22,8 @@ NEED_TORCH = {
     "evaluate",
     "figure",
     "parameters",
+    "bundle",
+    "index",
 }
 WITHOUT_DIGEST = {
     "download": ["pipeline.sources.download"],

@@ -9,6 +9,12 @@ FEATURE_SETS = {
 }
 
 
+def flickr_names(wildcards):
+    """The argument by which files may be named as in Flickr8k; empty for data sets of other photographs."""
+    named = DATASETS[wildcards.dataset]["source"] in ("multi30k", "flickr8kcn")
+    return "--flickr-names" if named else ""
+
+
 def sets_that_are(imported):
     """Pattern of the feature sets that are imported, or of those that are extracted; it may match the empty name."""
     names = [

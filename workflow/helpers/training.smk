@@ -13,6 +13,12 @@ def experiment(wildcards):
     return configuration.expanded(SETTINGS, wildcards.dataset)[wildcards.experiment]
 
 
+def event_folder(wildcards):
+    """Folder of a training's TensorBoard events; empty for none. A resource, so that it reruns nothing."""
+    folder = "work/{scale}/tensorboard/{dataset}/{experiment}/seed{seed}"
+    return folder.format(**wildcards) if SETTINGS["tensorboard"] else ""
+
+
 def own_sentences(wildcards):
     """Tokenised captions of an experiment's languages."""
     return tokenised(wildcards, experiment(wildcards)["languages"])
@@ -38,9 +44,54 @@ def training_translations(wildcards):
 
 
 def pretrained(wildcards):
-    """What an experiment's training begins from: a list that is empty without LP."""
-    path = "work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/pretrained.pt"
-    return given(experiment(wildcards).get("pretraining") and path.format(**wildcards))
+    """What an experiment's training begins from: a list that is empty without LP or an assignment of words."""
+    folder = (
+        f"work/{wildcards.scale}/{wildcards.dataset}/experiments/{wildcards.experiment}/"
+        f"seed{wildcards.seed}"
+    )
+    chosen = experiment(wildcards)
+    if chosen.get("embedding") == "hybrid":
+        return [f"{folder}/entries.pt"]
+    return given(chosen.get("pretraining") and f"{folder}/pretrained.pt")
+
+
+def training_code(wildcards):
+    """Digest of the code that an experiment is trained with."""
+    return code.digest("train", parts.of_training(trained_with(wildcards)))
+
+
+def evaluation_code(stage):
+    """The `params` function that gives the digest of the code that an experiment is evaluated with."""
+    return lambda wildcards: code.digest(stage, parts.of_model(trained_with(wildcards)))
+
+
+def trained_with(wildcards):
+    """An experiment's settings, whatever the seed."""
+    return configuration.experiment_settings(
+        SETTINGS, wildcards.dataset, wildcards.experiment, 0
+    )
+
+
+def translated_beside(wildcards):
+    """Own queries translated into the model's other languages: tables, and reports on what was left out."""
+    folder = f"work/{SCALE}/{wildcards.dataset}/translations"
+    pairs = configuration.consistency_pairs(
+        SETTINGS, wildcards.dataset, wildcards.experiment
+    )
+    direct = [
+        pair
+        for pair in pairs
+        if not configuration.via_english(SETTINGS, wildcards.dataset, pair)
+    ]
+    demand_providers([(wildcards.dataset, pair) for pair in direct])
+    names = [
+        f"{folder}/{pair}" if "en" in pair.split("-") else f"{folder}/queries/{pair}"
+        for pair in pairs
+    ]
+    return {
+        "translations": [f"{name}.csv" for name in names],
+        "reports": [f"{name}.json" for name in names],
+    }
 
 
 def translated_queries(wildcards):

@@ -25,7 +25,11 @@ def provider(wildcards):
     """Settings of the provider that translates a pair of languages."""
     pair = f"{wildcards.source}-{wildcards.target}"
     demand_providers([(wildcards.dataset, pair)])
-    return configuration.provider_of(SETTINGS, pair)
+    found = configuration.provider_of(SETTINGS, pair)
+    if found["provider"] == "files" and getattr(wildcards, "before", None):
+        # What is published is of a data set's own captions, not of translations into English.
+        return SETTINGS["translation"]["default"]
+    return found
 
 
 def translated_by(wildcards):
@@ -64,10 +68,14 @@ def translator_inputs(wildcards):
     """Files that a pair's translator itself reads, by name."""
     kind = translated_by(wildcards)
     if kind == "dictionary":
-        target = "work/{scale}/{dataset}/tokens/{target}.csv".format(**wildcards)
+        target = f"work/{SCALE}/{wildcards.dataset}/tokens/{wildcards.target}.csv"
         return {"target": target, "dictionary": dictionary(wildcards)}
     if kind == "marian":
-        folder = Path(provider(wildcards)["model"].format(**wildcards))
+        folder = Path(
+            provider(wildcards)["model"].format(
+                source=wildcards.source, target=wildcards.target
+            )
+        )
         return {"model": sorted(str(path) for path in folder.glob("*.*"))}
     return {}
 
@@ -214,4 +222,49 @@ def measured_pairs(wildcards):
     return [
         f"work/{SCALE}/{dataset}/translation-quality/{pair}.csv"
         for dataset, pair in pairs
+    ]
+
+
+# Queries of one language in another, neither English (CLC).
+
+
+def query_step(wildcards):
+    """What a translator of queries is asked for: their pair, or from English where they get there first.
+
+    `before`: the pair that got them there, None for none.
+    """
+    pair = f"{wildcards.source}-{wildcards.target}"
+    onward = configuration.via_english(SETTINGS, wildcards.dataset, pair)
+    return SimpleNamespace(
+        scale=SCALE,
+        dataset=wildcards.dataset,
+        source="en" if onward else wildcards.source,
+        target=wildcards.target,
+        before=f"{wildcards.source}-en" if onward else None,
+    )
+
+
+def query_inputs(wildcards):
+    """Files that the translation of queries reads, by name."""
+    step = query_step(wildcards)
+    if not step.before:
+        return translation_inputs(step)
+    (sentences,) = translation_tables(step.dataset, [step.before])
+    return {"sentences": sentences, **translator_inputs(step)}
+
+
+def query_options(wildcards):
+    """Arguments of `translate` that belong to the provider of the queries' pair."""
+    step = query_step(wildcards)
+    if not step.before:
+        splits = [] if translated_by(step) == "files" else ["--splits", "val", "test"]
+        return [*translation_options(step), *splits]
+    first = configuration.provider_of(SETTINGS, step.before)
+    origin = first.get("origin", first["provider"])
+    return [
+        f"--source-origin={origin}",
+        "--splits",
+        "val",
+        "test",
+        *translator_settings(step),
     ]

@@ -21,11 +21,12 @@ rule find_images:
         gpu=0,
     params:
         ask=ask_for_images,
+        names=flickr_names,
         code=code.digest("find-images"),
     message:
         "Locating the images of {wildcards.dataset}"
     shell:
-        "python -m pipeline find-images --images {input.images:q} --split {input.split:q} {params.ask:q} "
+        "python -m pipeline find-images --images {input.images:q} --split {input.split:q} {params.ask:q} {params.names} "
         "--output {output:q} > {log:q} 2>&1"
 
 

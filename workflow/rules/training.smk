@@ -31,6 +31,39 @@ rule pretrain:
         "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
 
+# Which entry of the latent vocabulary each word takes (SMALR); `pretrained` asks for the entries.
+rule assign:
+    input:
+        sentences=own_sentences,
+        translations=training_translations,
+        words=vocabularies,
+    output:
+        entries="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/entries.pt",
+        table="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/assignment.csv",
+    log:
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-assign.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-assign.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    threads: SETTINGS["training"]["threads"]
+    resources:
+        mem_mb=growing(8000),
+        runtime=growing(360),
+        disk_mb=2000,
+        gpu=SETTINGS["gpu"],
+    params:
+        settings=settings_for(configuration.assignment_settings),
+        checkpoint="work/{scale}/checkpoints/{dataset}-{experiment}-{seed}-assignment.pt",
+        code=code.digest("assign"),
+    message:
+        "Assigning words to the latent vocabulary: {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
+    shell:
+        "exec python -m pipeline assign --settings {params.settings:q} --sentences {input.sentences:q} "
+        "--translations {input.translations:q} --words {input.words:q} --checkpoint {params.checkpoint:q} "
+        "--gpus {resources.gpu} --output {output.entries:q} --table {output.table:q} > {log:q} 2>&1"
+
+
 rule train:
     input:
         features=features_of,
@@ -53,17 +86,18 @@ rule train:
         runtime=growing(720),
         disk_mb=4000,
         gpu=SETTINGS["gpu"],
+        events=event_folder,
     params:
         settings=settings_for(configuration.experiment_settings),
         checkpoint="work/{scale}/checkpoints/{dataset}-{experiment}-{seed}.pt",
-        code=code.digest("train"),
+        code=training_code,
     message:
         "Training {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
         "exec python -m pipeline train --settings {params.settings:q} --features {input.features:q} "
         "--sentences {input.sentences:q} --translations {input.translations:q} --words {input.words:q} "
         "--pretrained {input.pretrained:q} --checkpoint {params.checkpoint:q} --curves {output.curves:q} "
-        "--gpus {resources.gpu} --output {output.model:q} > {log:q} 2>&1"
+        "--gpus {resources.gpu} --events {resources.events} --output {output.model:q} > {log:q} 2>&1"
 
 
 rule evaluate:
@@ -89,10 +123,45 @@ rule evaluate:
         gpu=0,
     params:
         settings=as_json({"threads": 1}),
-        code=code.digest("evaluate"),
+        code=evaluation_code("evaluate"),
     message:
         "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed} on {wildcards.queries} captions"
     shell:
         "python -m pipeline evaluate --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
         "--translated-queries {input.queries:q} --output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"
+
+
+# The same of own queries together with their translations (SMALR's CLC).
+rule evaluate_consistency:
+    input:
+        unpack(translated_beside),
+        model="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/model.pt",
+        features=features_of,
+        sentences=own_sentences,
+        words=vocabularies,
+    output:
+        evaluation="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-{consistency}.json",
+        ranks="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-{consistency}-ranks.csv.gz",
+    log:
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-{consistency}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-{consistency}.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=growing(8000),
+        runtime=growing(60),
+        disk_mb=1000,
+        gpu=0,
+    params:
+        settings=lambda wildcards: as_json(
+            configuration.consistency_settings(SETTINGS, wildcards.consistency)
+        ),
+        code=evaluation_code("evaluate-consistency"),
+    message:
+        "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed} on queries and their translations ({wildcards.consistency})"
+    shell:
+        "python -m pipeline evaluate-consistency --settings {params.settings:q} --model {input.model:q} "
+        "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
+        "--translated-queries {input.translations:q} --output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"

@@ -33,6 +33,41 @@ rule translate:
         "--limits {resources.limits:q} --gpus {resources.gpu} --report {output.report:q} --output {output.table:q} > {log:q} 2>&1"
 
 
+# Validation and test captions between two languages that are not English: queries alone, nothing is trained on them.
+rule translate_queries:
+    input:
+        unpack(query_inputs),
+    output:
+        table="work/{scale}/{dataset}/translations/queries/{source}-{target}.csv",
+        report="work/{scale}/{dataset}/translations/queries/{source}-{target}.json",
+    log:
+        "work/logs/{scale}/{dataset}/translate-queries-{source}-{target}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/translate-queries-{source}-{target}.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=lambda wildcards: translation_minutes(query_step(wildcards)),
+        disk_mb=2000,
+        gpu=lambda wildcards: translation_gpu(query_step(wildcards)),
+        translations=lambda wildcards: translation_services(query_step(wildcards)),
+        cache=TRANSLATION_CACHE,
+        limits=TRANSLATION_LIMITS,
+    params:
+        source=lambda wildcards: query_step(wildcards).source,
+        provider=lambda wildcards: provider(query_step(wildcards))["provider"],
+        options=query_options,
+        files=input_options,
+        code=lambda wildcards: translation_code(query_step(wildcards)),
+    message:
+        "Translating the queries of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
+    shell:
+        "python -m pipeline translate --source {params.source} --target {wildcards.target} "
+        "--provider {params.provider} {params.options:q} {params.files:q} --cache {resources.cache:q} "
+        "--limits {resources.limits:q} --gpus {resources.gpu} --report {output.report:q} --output {output.table:q} > {log:q} 2>&1"
+
+
 rule translation_quality:
     input:
         unpack(quality_inputs),
@@ -73,7 +108,7 @@ rule translation_quality_table:
     input:
         measured_pairs,
     output:
-        "results/translation-quality.csv",
+        f"{FINISHED}/translation-quality.csv",
     log:
         "work/logs/tables/translation-quality.log",
     localrule: True

@@ -1,0 +1,142 @@
+"""Masked cross-language modelling, MCLM (SMALR, Section 3.2, Equation 2).
+
+Some words of each sentence become MASK. Of a pair of sentences of one image, in two languages, one linear
+layer, shared by all pairs, predicts from both masked ones what each lacks: [S_i^m, S_j^m] to (S_i', S_j').
+The loss is how far S^m + S' is from the sentence that was not masked, both at length 1. It is taken of u and
+of s, each with a layer of its own. The masked sentences are matched with images as well.
+
+Sizes in comments: N pairs of places for sentences, L languages, d size of an embedding.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from pipeline.models.hybrid import HybridEmbedding
+from pipeline.models.losses import Anchored
+from pipeline.models.step import Step, Terms
+from pipeline.models.universal import linear
+from pipeline.words.corpus import Sentences, uploaded
+
+
+def layers(settings: Mapping[str, Any]) -> nn.Module:
+    """The layers that predict what is lacking, [S_i, S_j] (2d) to (S_i', S_j') (2d), by embedding."""
+    model = settings["model"]
+    return nn.ModuleDict(
+        {
+            "universal": linear(2 * model["universal"], 2 * model["universal"]),
+            "multimodal": linear(2 * model["multimodal"], 2 * model["multimodal"]),
+        }
+    )
+
+
+def terms(step: Step) -> Terms:
+    """Matching of the masked sentences (Equation 3), and the reconstruction loss (Equation 2).
+
+    `masking` of the settings: share of the words that are masked, weight of the reconstruction, and
+    `matching`, that of the masked sentences' matching.
+    """
+    embedding, how = step.model.universal, step.settings["masking"]
+    assert isinstance(embedding, HybridEmbedding)
+    masked = {
+        language: masked_sentences(batch, embedding.mask_id(language), how["share"])
+        for language, batch in step.sentences.items()
+    }
+    found = step.embed(masked)
+    universal = {key: _instead(step.universal[key], part.universal) for key, part in found.items()}
+    multimodal = {key: _instead(step.multimodal[key], part.multimodal) for key, part in found.items()}
+    predictors = step.model.losses["masking"]
+    assert isinstance(predictors, nn.ModuleDict)
+    losses = [
+        reconstruction_loss(predictors["universal"], universal, step.universal),
+        reconstruction_loss(predictors["multimodal"], multimodal, step.multimodal),
+    ]
+    return {
+        "masked_matching": how["matching"] * step.matching(multimodal),
+        "masking": how["weight"] * (losses[0] + losses[1]),
+    }
+
+
+def _instead(anchored: Anchored, vectors: Tensor) -> Anchored:
+    return Anchored(vectors, anchored.slots, anchored.each)
+
+
+def masked_sentences(sentences: Sentences, mask: int, share: float) -> Sentences:
+    """The sentences with each word replaced by MASK with the probability `share`."""
+    drawn = uploaded(torch.rand(sentences.ids.shape) < share, sentences.ids.device)
+    ids = sentences.ids.masked_fill(drawn & (sentences.ids != 0), mask)
+    return Sentences(ids, sentences.lengths)
+
+
+def reconstruction_loss(
+    predictor: nn.Module, masked: Mapping[str, Anchored], whole: Mapping[str, Anchored]
+) -> Tensor:
+    """Equation 2: mean over pairs of languages of the mean over their pairs of sentences.
+
+    An image's k-th sentence in one language is paired with its k-th in the other; the language with fewer
+    repeats them. Languages that share no image make no pair; a batch without pairs costs nothing.
+
+    All pairs' distances come from inner products of what single sentences give: S_i^m + S_i' = P_i + Q_j, P
+    of the sentence itself and Q of its partner, needs |P_i + Q_j|^2 and (P_i + Q_j) S_i alone. Memory is
+    N L^2 numbers where the pairs themselves would have N L^2 d.
+    """
+    assert isinstance(predictor, nn.Linear)
+    rows, there = _together(list(masked.values()))
+    device = predictor.weight.device
+    lacking, target = (_dense(list(of.values()), rows, device) for of in (masked, whole))  # (N, L, d)
+    target = F.normalize(target, dim=-1)
+    size = target.shape[2]
+    to_first, to_second = predictor.weight.split(size)
+    bias_first, bias_second = predictor.bias.split(size)
+    as_first = _distances(
+        lacking + lacking @ to_first[:, :size].T + bias_first, lacking @ to_first[:, size:].T, target
+    )
+    as_second = _distances(
+        lacking + lacking @ to_second[:, size:].T + bias_second, lacking @ to_second[:, :size].T, target
+    )
+    # Row i, column j: language i's sentence beside language j's; the earlier language is the first of a pair.
+    loss = torch.where(_earlier(len(masked), device), as_first, as_second)  # (N, L, L)
+    both = (there[:, :, None] & there[:, None]) & ~torch.eye(len(masked), dtype=torch.bool)
+    pairs = both.sum(0)  # (L, L) sentences of each pair
+    if not pairs.any():
+        return lacking.sum() * 0
+    weights = torch.where(pairs > 0, 1 / pairs.clamp(min=1), 0.0) / ((pairs > 0).sum() / 2)
+    return (loss * uploaded((both * weights).to(loss.dtype), device)).sum()
+
+
+def _together(languages: Sequence[Anchored]) -> tuple[list[Tensor], Tensor]:
+    """Rows (N,) of each language's sentences, by image and number; whether (N, L) they are there.
+
+    Where a language lacks an image, the row is any.
+    """
+    each = max(part.each for part in languages)
+    images = torch.cat([part.slots for part in languages]).unique().repeat_interleave(each)  # (N,)
+    number = torch.arange(each).repeat(len(images) // each)
+    rows, there = [], []
+    for part in languages:
+        first = torch.searchsorted(part.slots, images).clamp(max=len(part.slots) - 1)
+        there.append(part.slots[first] == images)
+        rows.append(torch.where(there[-1], first + number % part.each, 0))
+    return rows, torch.stack(there, 1)
+
+
+def _dense(languages: Sequence[Anchored], rows: Sequence[Tensor], device: torch.device) -> Tensor:
+    """Vectors (N, L, d) of sentences that belong together."""
+    parts = zip(languages, rows, strict=True)
+    return torch.stack([part.vectors.index_select(0, uploaded(of, device)) for part, of in parts], 1)
+
+
+def _distances(itself: Tensor, partner: Tensor, target: Tensor) -> Tensor:
+    """|l2(P_i + Q_j) - S_i|, (N, L, L), of P = itself, Q = partner, S = target (N, L, d) at length 1."""
+    toward = (itself * target).sum(-1)[:, :, None] + target @ partner.mT
+    square = itself.square().sum(-1)[:, :, None] + partner.square().sum(-1)[:, None]
+    length = (square + 2 * itself @ partner.mT).clamp(min=1e-12).sqrt()
+    # |a - b|^2 = 2 - 2 a b of unit vectors; nearer than this is as near as float32 can say.
+    return (2 - 2 * toward / length).clamp(min=1e-6).sqrt()
+
+
+def _earlier(languages: int, device: torch.device) -> Tensor:
+    return torch.ones(languages, languages, dtype=torch.bool, device=device).triu(1)

@@ -1,0 +1,153 @@
+"""Pretraining of the hybrid embedding: which latent entry each word takes (SMALR, Section 3.1)."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from pipeline.files import written_beside
+from pipeline.models.assignment import Assignment, Exploration, sentence_means
+from pipeline.models.hybrid import Places, write_places
+from pipeline.models.losses import Anchored, Triplets, alignment_loss, neighborhood_loss
+from pipeline.training.batches import Drawn
+from pipeline.training.checkpoint import found_finished, keep_finished
+from pipeline.training.loop import Run
+from pipeline.training.train import Inputs, adam, prepare, pretraining_data, vectors_of
+from pipeline.words.corpus import Corpus, LanguageCorpus
+from pipeline.words.vocabulary import Vocabulary
+
+log = logging.getLogger("pipeline")
+
+COLUMNS = ["word", "language", "entry"]
+
+
+def assign(
+    inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint: Path, output: Path, table: Path
+) -> None:
+    """Learn entries and who takes them; write both, without entries that nobody takes.
+
+    Args:
+        settings: `hybrid`: own_words, own_size, entries; `assignment`: exploration, best, gradient, pairs;
+            universal, the size of an entry; triplets, training.
+        output: the entries and the places of all words, which training begins with.
+        table: CSV with columns word, language, entry, of the words that have no vector of their own.
+    """
+    fingerprint = inputs.fingerprint(settings, code)
+    if found_finished(checkpoint, fingerprint, [output, table]):
+        return
+    device = prepare(settings)
+    vocabularies, corpus, sampler = pretraining_data(inputs, settings)
+    corpus = corpus.to(device)
+    features = {language: part.to(device) for language, part in vectors_of(vocabularies).items()}
+    width = next(iter(features.values())).shape[1]
+    model = Assignment(width, settings["hybrid"]["entries"], settings["universal"]).to(device)
+    run = Run(
+        model=model,
+        optimizer=adam(model.parameters(), settings["training"]["learning_rate"]),
+        sampler=sampler,
+        epochs=settings["training"]["epochs"],
+        decay=1.0,
+        terms=lambda drawn, done: assignment_terms(model, features, corpus, drawn, settings),
+        after_epoch=lambda epoch: {"entries": float(_used(model, features))},
+        checkpoint=checkpoint,
+        fingerprint=fingerprint,
+    )
+    run.finish()
+    own_words = settings["hybrid"]["own_words"]
+    places = {
+        language: Places(
+            own_places(part, len(features[language]), own_words), model.chosen(features[language]).cpu() + 1
+        )
+        for language, part in corpus.languages.items()
+    }
+    entries, places = without_empty(model.entries.weight.detach().cpu(), places)
+    _log_filled(places, len(entries))
+    with written_beside(output) as temporary, open(temporary, "wb") as file:
+        torch.save(write_places(entries, places), file)
+    with written_beside(table) as temporary:
+        assigned(places, vocabularies).to_csv(temporary, index=False, lineterminator="\n")
+    keep_finished(checkpoint, fingerprint, [output, table])
+
+
+def assignment_terms(
+    model: Assignment,
+    features: Mapping[str, Tensor],
+    corpus: Corpus,
+    drawn: Drawn,
+    settings: Mapping[str, Any],
+) -> dict[str, Tensor]:
+    """Triplets of sentences of one image, by the means of their words' entries.
+
+    Each language's sentences are anchors to each later language's, and with `pairs: all` to its own. As in
+    MULE the positive is the farthest sentence of the image, and the most violated constraints count.
+    """
+    how, triplets = settings["assignment"], Triplets(**settings["triplets"])
+    sentences = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}
+    exploration = Exploration(how["exploration"], how["best"], how["gradient"])
+    means = sentence_means(model, features, sentences, exploration)
+    anchored = [
+        Anchored(F.normalize(mean, dim=-1), torch.from_numpy(drawn.slots[key]), drawn.each[key])
+        for key, mean in means.items()
+    ]
+    terms = {"between": neighborhood_loss(anchored, triplets)} if len(anchored) > 1 else {}
+    within = [alignment_loss(part, part, triplets) for part in anchored if part.each > 1]
+    if how["pairs"] == "all" and within:
+        terms["within"] = torch.stack(within).mean()
+    return terms
+
+
+def own_places(part: LanguageCorpus, words: int, most: int) -> Tensor:
+    """Rank (V + 1,) of each word among a language's `most` frequent ones, from 1; 0 of all others.
+
+    Of equally frequent words the earlier in the vocabulary is taken. Words that no training caption has come
+    last; padding never.
+    """
+    count = torch.bincount(part.ids.flatten().cpu(), minlength=words)[1:]
+    order = count.argsort(descending=True, stable=True)[:most] + 1
+    places = torch.zeros(words, dtype=torch.long)
+    places[order] = torch.arange(1, len(order) + 1)
+    return places
+
+
+def without_empty(entries: Tensor, places: Mapping[str, Places]) -> tuple[Tensor, dict[str, Places]]:
+    """The entries that words take, numbered anew from 1, and those places; own words and padding take none.
+
+    Args:
+        entries: (E, d). places: `entry` of all words, 1 to E.
+    """
+    taken = {language: torch.where(part.own > 0, 0, part.entry) for language, part in places.items()}
+    for entry in taken.values():
+        entry[0] = 0
+    used = torch.cat(list(taken.values())).unique()
+    used = used[used > 0]
+    number = torch.zeros(len(entries) + 1, dtype=torch.long)
+    number[used] = torch.arange(1, len(used) + 1)
+    return entries[used - 1], {
+        language: Places(part.own, number[taken[language]]) for language, part in places.items()
+    }
+
+
+def assigned(places: Mapping[str, Places], vocabularies: Mapping[str, Vocabulary]) -> pd.DataFrame:
+    """Words by entry, then language: columns word, language, entry."""
+    rows = [
+        (vocabularies[language].words[row], language, int(part.entry[row]))
+        for language, part in places.items()
+        for row in part.entry.nonzero()[:, 0].tolist()
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS).sort_values("entry", kind="stable")
+
+
+def _used(model: Assignment, features: Mapping[str, Tensor]) -> int:
+    """How many entries words take."""
+    return len(torch.cat([model.chosen(part[1:]) for part in features.values()]).unique())
+
+
+def _log_filled(places: Mapping[str, Places], entries: int) -> None:
+    latent = sum(int((part.entry > 0).sum()) for part in places.values())
+    own = sum(int((part.own > 0).sum()) for part in places.values())
+    log.info("%d words have vectors of their own, %d share %d entries", own, latent, entries)
