@@ -12,7 +12,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
 
 # What is looked for in a file; others, such as PostScript, would start programs.
-FORMATS = ("BMP", "GIF", "JPEG", "MPO", "PNG", "PPM", "TIFF", "WEBP")
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 LONGEST, MOST = 30_000, 200_000_000  # pixels of a side, and in all: a small file may declare any number
 
 
