@@ -31,7 +31,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.plain_training import plain_loader, plain_step
-from pipeline.models import prefixes
+from pipeline.models import prefixes, step
 from pipeline.models.prefixes import beginnings
 from pipeline.models.products import product
 from pipeline.models.retrieval_model import RetrievalModel
@@ -330,7 +330,7 @@ def shares(steps: Steps) -> dict[str, float]:
     with (
         timed(steps.model, "embed_sentences", "sentences, forward"),
         timed(steps.model, "embed_images", "images, forward"),
-        timed(objective, "matching_loss", "matching, forward"),
+        timed(step, "matching_loss", "matching, forward"),
         timed(objective, "neighborhood_loss", "neighbourhood, forward"),
         timed(LanguageCorpus, "take", "drawing and taking"),
         timed(Tensor, "backward", "backward"),

@@ -2,7 +2,7 @@
 
     python -m benchmarks.variants --configfile FILE --variant NAME YAML [--variant NAME YAML ...]
 
-Pretrains and trains one experiment on own captions for each seed, once as configured and once with each
+Pretrains and trains one experiment for each seed, once as configured and once with each
 variant's YAML laid over it, as the rules do, on the GPU if there is one. What its data need must have been
 made: `snakemake results/table2.csv`, with the same configfile, makes it. Runs are kept in --folder: a killed
 comparison goes on where it was, and one more variant or seed trains only what is new.
@@ -24,11 +24,21 @@ from unittest.mock import patch
 import torch
 import yaml
 
+from pipeline import parts
 from pipeline.code import digest
-from pipeline.configuration import expanded, experiment_settings, load, overlaid, pretraining_settings
+from pipeline.configuration import (
+    assignment_settings,
+    expanded,
+    experiment_settings,
+    load,
+    overlaid,
+    pretraining_settings,
+    training_pairs,
+)
 from pipeline.errors import InputError
 from pipeline.models.saved import load_model
 from pipeline.training import train as training
+from pipeline.training.assign import assign
 from pipeline.training.precision import set_precision
 from pipeline.training.train import Inputs, pretrain, train
 
@@ -94,18 +104,23 @@ def trained(
     data = ROOT / "work" / asked["scale"] / dataset
     inputs = Inputs(
         [data / "tokens" / f"{language}.csv" for language in chosen["languages"]],
-        [],
-        [data / "words" / "human" / f"{language}.h5" for language in chosen["languages"]],
+        [data / "translations" / f"{pair}.csv" for pair in training_pairs(asked, dataset, experiment)],
+        [data / "words" / chosen["captions"] / f"{language}.h5" for language in chosen["languages"]],
         data / "features.h5",
     )
     folder = arguments.folder / asked["scale"] / f"{dataset}-{experiment}" / name / f"seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
-    code = digest("train") + digest("evaluate")
+    code = digest("train", parts.of_training(chosen)) + digest("evaluate", parts.of_model(chosen))
     with patch.object(training, "set_precision", tried_anywhere):
         if expanded(asked, dataset)[experiment].get("pretraining"):
             before = pretraining_settings(asked, dataset, experiment, seed)
             pretrain(inputs, before, code, folder / "pretraining.pt", folder / "pretrained.pt")
             inputs.pretrained = folder / "pretrained.pt"
+        if chosen.get("embedding") == "hybrid":
+            before = assignment_settings(asked, dataset, experiment, seed)
+            files = folder / "assignment.pt", folder / "entries.pt", folder / "assignment.csv"
+            assign(inputs, before, digest("assign"), *files)
+            inputs.pretrained = folder / "entries.pt"
         train(inputs, chosen, code, folder / "training.pt", folder / "curves.csv", folder / "model.pt")
     saved = load_model(folder / "model.pt")[1]
     found = {**saved.validation, "mean": statistics.mean(saved.validation.values())}
@@ -117,7 +132,7 @@ def trained(
 def _check_effect(base: Settings, asked: Settings, name: str, arguments: argparse.Namespace) -> None:
     """Refuse a variant that changes nothing: the experiment may have its own value of the same key."""
     of = arguments.dataset, arguments.experiment, 0
-    cuts = (experiment_settings, pretraining_settings)
+    cuts = (experiment_settings, pretraining_settings, assignment_settings)
     if name != BASE and all(cut(base, *of) == cut(asked, *of) for cut in cuts):
         raise InputError(
             f"--variant {name!r}: changes nothing that {arguments.experiment} is trained with. The "

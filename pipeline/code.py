@@ -35,28 +35,40 @@ STAGES = {
     "captions-mscoco": ["pipeline.captions.mscoco", "pipeline.captions.split"],
     "captions-own": ["pipeline.captions.own"],
     "tokenize": ["pipeline.captions.tokenize"],
+    "augment": ["pipeline.captions.augment"],
     "text": ["pipeline.captions.text"],
+    "caption-part": ["pipeline.captions.parts", "pipeline.captions.split"],
+    "caption-part-demo": ["pipeline.sources.demo.translated", "pipeline.captions.tokenize"],
+    "draw": ["pipeline.captions.draws", "pipeline.captions.split"],
+    "select": ["pipeline.words.selection"],
     "find-images": ["pipeline.images.find", "pipeline.captions.split"],
     "features": ["pipeline.images.extract"],
     "merge-features": ["pipeline.images.merge"],
     "import-features": ["pipeline.images.imported", "pipeline.captions.split"],
     "translate": ["pipeline.translation.translate", "pipeline.translation.dictionary"],
+    "translate-borrowed": ["pipeline.translation.translate", "pipeline.translation.borrowed"],
     "translate-marian": ["pipeline.translation.translate", "pipeline.translation.marian"],
     "translate-web": ["pipeline.translation.translate", "pipeline.translation.web"],
     "translation-quality": ["pipeline.translation.quality", "pipeline.translation.parallel"],
     "word-vectors": ["pipeline.words.vectors", "pipeline.words.settings"],
     "words": ["pipeline.words.make"],
+    "reduce-words": ["pipeline.words.reduce", "pipeline.words.make"],
+    "spell": ["pipeline.words.spelled"],
     "align": ["pipeline.words.align"],
     "pretrain-bert": ["pipeline.words.bert"],
     "sentence-vectors": ["pipeline.words.sentence_vectors"],
     "train": ["pipeline.training.train"],
     "assign": ["pipeline.training.assign"],
+    "train-multitask": ["pipeline.training.multitask"],
     "evaluate": ["pipeline.retrieval.evaluate"],
     "evaluate-consistency": ["pipeline.retrieval.consistency"],
     "tabulate": ["pipeline.tables.tabulate"],
+    "scaling": ["pipeline.tables.scaling"],
+    "scatter": ["pipeline.report.scatter"],
     "parameters": ["pipeline.tables.parameters"],
     "judge-claims": ["pipeline.tables.claims"],
     "figure": ["pipeline.report.figures"],
+    "languages-figure": ["pipeline.report.languages_figure"],
     "report": ["pipeline.report.report"],
     "bundle": ["pipeline.search.bundle"],
     "index": ["pipeline.search.index"],
@@ -67,7 +79,7 @@ STAGES = {
 # Training asks the recall code only which epoch to keep. Evaluation asks again and refuses a model whose
 # choice was made by other recall code, so an edit there reruns evaluation alone.
 CHOICE_OF_EPOCH = {"pipeline.retrieval.ranks", "pipeline.retrieval.recall", "pipeline.retrieval.evaluate"}
-WITHOUT = {"train": CHOICE_OF_EPOCH, "assign": CHOICE_OF_EPOCH}
+WITHOUT = {"train": CHOICE_OF_EPOCH, "assign": CHOICE_OF_EPOCH, "train-multitask": CHOICE_OF_EPOCH}
 
 
 @cache

@@ -17,6 +17,10 @@ LOSSES = {
 }
 # By an experiment's `embedding`; each takes the place of `UniversalEmbedding` and has `begun` and `empty`.
 EMBEDDINGS = {"hybrid": "pipeline.models.hybrid"}
+# By `model.encoder`: models with nothing of `RetrievalModel`'s inside, which have `begun` and `empty`, and
+# how they are trained, a `course`.
+ENCODERS = {"liwe": "pipeline.models.liwe"}
+COURSES = {"liwe": "pipeline.training.liwe"}
 
 
 def losses(settings: Mapping[str, Any]) -> dict[str, ModuleType]:
@@ -30,12 +34,26 @@ def embedding(settings: Mapping[str, Any]) -> ModuleType | None:
     return None if name == "universal" else import_module(EMBEDDINGS[name])
 
 
+def encoder(settings: Mapping[str, Any]) -> ModuleType | None:
+    """The module of an experiment's model; None for a `RetrievalModel`."""
+    name = settings["model"]["encoder"]
+    return import_module(ENCODERS[name]) if name in ENCODERS else None
+
+
+def course(settings: Mapping[str, Any]) -> ModuleType | None:
+    """The module that says how an experiment's model is trained; None where it is as all others are."""
+    name = settings["model"]["encoder"]
+    return import_module(COURSES[name]) if name in COURSES else None
+
+
 def of_model(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """Modules that an experiment's model is made of, besides those of every model."""
-    name = settings.get("embedding", "universal")
-    return () if name == "universal" else (EMBEDDINGS[name],)
+    chosen = EMBEDDINGS.get(settings.get("embedding", "")), ENCODERS.get(settings["model"]["encoder"])
+    return tuple(module for module in chosen if module)
 
 
 def of_training(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """Modules that an experiment is trained with, besides those of every training."""
-    return (*of_model(settings), *(module for name, module in LOSSES.items() if settings.get(name)))
+    losses = [module for name, module in LOSSES.items() if settings.get(name)]
+    other = COURSES.get(settings["model"]["encoder"])
+    return (*of_model(settings), *losses, *([other] if other else []))

@@ -1,9 +1,10 @@
-"""Command line of the captions: split, captions, tokenize."""
+"""Command line of the captions: split, captions, tokenize, augment."""
 
 import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.captions.part_commands import add_part_commands
 from pipeline.errors import raise_together
 
 if TYPE_CHECKING:
@@ -70,12 +71,20 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument("--output", type=Path, required=True, help="sentence table")
     parser.set_defaults(run=_tokenize)
 
+    parser = subparsers.add_parser("augment", help="the translations that give each image five sentences")
+    parser.add_argument("--sentences", type=Path, required=True, help="sentence table of the language")
+    parser.add_argument("--caption-origin", default="human", help="origin of the data set's own captions")
+    parser.add_argument("--translations", type=Path, required=True, help="its translations from English")
+    parser.add_argument("--output", type=Path, required=True, help="sentence table of those that are added")
+    parser.set_defaults(run=_augment)
+
     parser = subparsers.add_parser("text", help="Multi30K's captions of images that are not held out")
     parser.add_argument("--language", required=True, help="ISO 639-1 code")
     parser.add_argument("--sources", type=Path, required=True, help="folder laid out as HOST/PATH")
     parser.add_argument("--splits", type=Path, nargs="+", required=True, help="outputs of `split`")
     parser.add_argument("--output", type=Path, required=True, help="sentence table")
     parser.set_defaults(run=_text)
+    add_part_commands(subparsers)
 
 
 def _split(arguments: argparse.Namespace) -> None:
@@ -177,6 +186,12 @@ def _tokenize(arguments: argparse.Namespace) -> None:
     except InputError as error:
         raise InputError(f"{arguments.captions}: {error}") from None
     write_sentences(sentences, arguments.output)
+
+
+def _augment(arguments: argparse.Namespace) -> None:
+    from pipeline.captions.augment import write_added
+
+    write_added(arguments.sentences, arguments.caption_origin, arguments.translations, arguments.output)
 
 
 def _text(arguments: argparse.Namespace) -> None:

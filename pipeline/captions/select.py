@@ -46,12 +46,13 @@ def training_captions(own: pd.DataFrame, translations: Sequence[pd.DataFrame], c
 
     Args:
         own: the language's own captions. translations: tables of translations into it.
-        captions: `human`, own ones alone; `human+mt`, both; `mt`, translations alone, and own ones where
-            nothing is translated into the language (English).
+        captions: `human`, own ones alone; `human+mt`, both; `augmented`, both, the translations being those
+            that were chosen (augment.py); `mt`, translations alone, and own ones where nothing is translated
+            into the language (English).
     """
     if captions == "human" or not translations:
         return own
-    return pd.concat([own, *translations] if captions == "human+mt" else translations, ignore_index=True)
+    return pd.concat(translations if captions == "mt" else [own, *translations], ignore_index=True)
 
 
 def _rows(table: pd.DataFrame, column: str, values: list[str] | None) -> pd.DataFrame:

@@ -6,6 +6,8 @@ The MULE paper names no tokeniser and says nothing of punctuation. Ours:
   punctuation normalised, tokenised), without its HTML escapes.
   Languages that Moses has no rules for get its general ones, and a warning.
 - Chinese: jieba, with its hidden Markov model for words that its dictionary lacks.
+- Arabic and Korean: ICU's word boundaries, by which the text of FastText's published vectors was split
+  (Grave et al. 2018).
 - Japanese: SudachiPy, mode A (shortest units, the nearest to the MeCab units of FastText's vectors).
 - Tokens without a letter or digit are dropped: the mean of the word vectors (u) would give a full stop
   the weight of a noun, and Chinese and Japanese marks have no counterpart in the other languages.
@@ -27,7 +29,7 @@ log = logging.getLogger("pipeline")
 
 Tokenizer = Callable[[str], list[str]]
 
-_WITHOUT_RULES = ("af", "ar", "ko")  # the general rules do well for these
+_WITHOUT_RULES = ("af",)  # the general rules do well for it
 _TURKISH = str.maketrans("Iİ", "ıi")  # lower() would give I a dot, and İ a second one
 _INVISIBLE = str.maketrans(dict.fromkeys("\u00ad\u200b\ufeff"))  # stand inside words of the published text
 
@@ -117,9 +119,25 @@ def _sudachi(language: str) -> Tokenizer:
     return lambda caption: [word.surface() for word in words.tokenize(_folded(caption))]
 
 
+def _icu(language: str) -> Tokenizer:
+    from icu4py.breakers import WordBreaker
+
+    return lambda caption: list(WordBreaker(_composed(caption), language))
+
+
+def _composed(caption: str) -> str:
+    """Lower-cased, accents joined with their letters."""
+    return unicodedata.normalize("NFC", caption.translate(_INVISIBLE)).lower()
+
+
 def _folded(caption: str) -> str:
     """Full-width digits and letters as ASCII, lower-cased."""
     return unicodedata.normalize("NFKC", caption.translate(_INVISIBLE)).lower()
 
 
-_TOKENIZERS: dict[str, Callable[[str], Tokenizer]] = {"ja": _sudachi, "zh": _jieba}  # all others: Moses
+_TOKENIZERS: dict[str, Callable[[str], Tokenizer]] = {  # all others: Moses
+    "ar": _icu,
+    "ja": _sudachi,
+    "ko": _icu,
+    "zh": _jieba,
+}

@@ -3,6 +3,7 @@
 from pipeline.configuration.contradictions import meant
 from pipeline.configuration.experiments import (
     OTHER_TABLES,
+    every_language,
     expanded,
     feature_sets,
     left_out,
@@ -10,6 +11,8 @@ from pipeline.configuration.experiments import (
     overlaid,
     stand_ins,
 )
+from pipeline.configuration.figures import figure_settings
+from pipeline.configuration.lessons import selecting, selection_of, selection_tasks
 from pipeline.configuration.paths import check_paths
 from pipeline.configuration.reading import check_keys, load, read
 from pipeline.configuration.stages import (
@@ -28,18 +31,22 @@ from pipeline.configuration.stages import (
     table_settings,
 )
 from pipeline.configuration.translations import (
+    anew,
     consistency_pairs,
     evaluation_pairs,
     missing_providers,
+    own_pairs,
     provider_of,
     query_pairs,
     training_pairs,
+    translated_origins,
     translation_sources,
     via_english,
 )
 
 __all__ = [
     "OTHER_TABLES",
+    "anew",
     "assignment_settings",
     "bert_settings",
     "check_keys",
@@ -49,27 +56,34 @@ __all__ = [
     "consistency_settings",
     "count_settings",
     "evaluation_pairs",
+    "every_language",
     "expanded",
     "experiment_settings",
     "extraction_options",
     "feature_sets",
     "feature_settings",
+    "figure_settings",
     "left_out",
     "load",
     "makeable_tables",
     "meant",
     "missing_providers",
     "overlaid",
+    "own_pairs",
     "parameter_settings",
     "pretraining_settings",
     "provider_of",
     "query_pairs",
     "read",
     "report_settings",
+    "selecting",
+    "selection_of",
+    "selection_tasks",
     "sentence_vector_settings",
     "stand_ins",
     "table_settings",
     "training_pairs",
+    "translated_origins",
     "translation_sources",
     "via_english",
 ]

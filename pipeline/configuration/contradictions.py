@@ -7,11 +7,13 @@ from pipeline.captions.iso639 import unknown_code
 from pipeline.configuration.experiments import (
     OTHER_TABLES,
     Settings,
+    every_language,
     expanded,
     feature_sets,
     overlaid,
     stand_ins,
 )
+from pipeline.configuration.lessons import selection_contradictions
 
 # Keys that only some sources of captions have, and need.
 _OF_SOURCE = {
@@ -30,6 +32,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
         yield from _dataset_contradictions(f"datasets.{dataset}", data)
         if (other := stand_ins(settings)[data["stands_for"]]) != dataset:
             yield f"datasets.{dataset}.stands_for: {other} stands for {data['stands_for']} too; only one can"
+    yield from _borrowed_contradictions(settings)
     yield from _unknown_languages(settings)
     pairs = {f"pairs.{pair}": provider for pair, provider in settings["translation"]["pairs"].items()}
     for where, provider in {**pairs, "default": settings["translation"]["default"] or {}}.items():
@@ -45,6 +48,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
         yield from _vector_contradictions(f"experiments.{name}", model, experiment)
         yield from _encoder_contradictions(f"experiments.{name}", model, experiment)
         yield from _hybrid_contradictions(f"experiments.{name}", model, experiment)
+    yield from selection_contradictions(settings)
     for name in settings["report"]:
         if name not in (known := [*settings["tables"], *OTHER_TABLES]):
             yield f"report: no table {name!r}{meant(name, known)}"
@@ -67,12 +71,18 @@ def _feature_contradictions(settings: Settings) -> Iterator[str]:
 
 
 def _encoder_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
-    """VSE has no universal embedding; order embeddings are compared by the ranking loss alone."""
+    """LIWE and VSE have no universal embedding; order embeddings are compared by the ranking loss alone."""
     if model["similarity"] == "order" and not experiment.get("ranking"):
         yield f"{where}: similarity order is for the ranking loss; set ranking: true"
     if model["word_vectors"] == "scratch" and experiment.get("vectors", "fasttext") != "fasttext":
         yield f"{where}.vectors: found {experiment['vectors']!r}, which word_vectors scratch does not read"
+    yield from _reduction_contradictions(where, model, experiment)
+    if (model["encoder"] == "liwe") != (experiment.get("vectors") == "characters"):
+        yield f"{where}: encoder liwe and vectors characters go together; set both or neither"
     if model["encoder"] == "embn":
+        return
+    if model["encoder"] == "liwe":
+        yield from _liwe_contradictions(where, model, experiment)
         return
     if model["recurrent"] not in ("lstm", "gru"):
         yield f"{where}: encoder vse reads words one by one; set settings.model.recurrent: gru (or lstm)"
@@ -94,6 +104,31 @@ def _hybrid_contradictions(where: str, model: Settings, experiment: Settings) ->
     for key, value in (("encoder", "embn"), ("word_vectors", "pretrained"), ("universal_mean", "words")):
         if model[key] != value:
             yield f"{where}: embedding hybrid needs model.{key}: {value}; found {model[key]!r}"
+
+
+def _reduction_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
+    """A smaller vocabulary is of FastText's vectors; words are read as English where English is."""
+    reduction = experiment.get("reduction", "")
+    if reduction and experiment.get("vectors", "fasttext") != "fasttext":
+        yield f"{where}.reduction: found {reduction!r} with vectors {experiment['vectors']}, not fasttext"
+    if not reduction.startswith("dictionary"):
+        return
+    named = experiment.get("languages", ["en"])
+    if experiment.get("one_per_language") or (named != "all" and "en" not in named):
+        yield f"{where}.reduction: {reduction} reads words as English, which the model has to have"
+    if model["universal_mean"] != "words":
+        yield f"{where}: {reduction} needs settings.model.universal_mean: words"
+
+
+def _liwe_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
+    """LIWE has one branch for all languages and a loss of its own."""
+    if experiment["branches"] != "shared":
+        yield f"{where}.branches: found {experiment['branches']!r}; encoder liwe has one for all languages"
+    if model["similarity"] != "cosine":
+        yield f"{where}: encoder liwe compares by cosine; set settings.model.similarity: cosine"
+    for key in ("neighborhood", "classifier", "pretraining", "ranking"):
+        if experiment.get(key):
+            yield f"{where}.{key}: encoder liwe has a loss of its own (settings liwe); leave it out"
 
 
 def _vector_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
@@ -124,14 +159,42 @@ def _dataset_contradictions(where: str, data: Settings) -> Iterator[str]:
     for key, named in (("caption_origins", data["caption_origins"]), ("groups", grouped)):
         for code in sorted(set(named) - set(data["languages"])):
             yield f"{where}.{key}: {code!r} is not among its languages {data['languages']}"
+    yield from _translated_contradictions(where, data)
     if (data.get("test_images") is None) != (data.get("val_images") is None):
         yield f"{where}: test_images and val_images are given both or neither"
 
 
+def _translated_contradictions(where: str, data: Settings) -> Iterator[str]:
+    """Languages that are translated from English have no captions of their own; English has."""
+    translated = data["translated_languages"]
+    for code in sorted(set(translated) & set(data["languages"])):
+        yield f"{where}.translated_languages: {code!r} is among its languages too; name it in one of them"
+    if translated and "en" not in data["languages"]:
+        yield f"{where}.translated_languages: translations are from English, which its languages lack"
+    for code in sorted(set(data["borrowed_translations"]) - set(translated)):
+        yield f"{where}.borrowed_translations: {code!r} is not among its translated_languages {translated}"
+
+
+def _borrowed_contradictions(settings: Settings) -> Iterator[str]:
+    """The other data set is there, and has captions in the language."""
+    for name, data in settings["datasets"].items():
+        for code, borrowed in data["borrowed_translations"].items():
+            where, other = f"datasets.{name}.borrowed_translations.{code}.dataset", borrowed["dataset"]
+            if other not in settings["datasets"] or other == name:
+                known = [dataset for dataset in settings["datasets"] if dataset != name]
+                yield f"{where}: no other data set {other!r}{meant(other, known)}"
+            elif code not in settings["datasets"][other]["languages"]:
+                yield f"{where}: {other} has no captions in {code!r}"
+
+
 def _unknown_languages(settings: Settings) -> Iterator[str]:
-    named = {f"datasets.{name}.languages": data["languages"] for name, data in settings["datasets"].items()}
+    named = {}
+    for name, data in settings["datasets"].items():
+        for key in ("languages", "translated_languages"):
+            named[f"datasets.{name}.{key}"] = data[key]
     for name, experiment in settings["experiments"].items():
-        named[f"experiments.{name}.languages"] = experiment.get("languages", [])
+        asked = experiment.get("languages", [])
+        named[f"experiments.{name}.languages"] = [] if asked == "all" else asked
     for name, table in settings["tables"].items():
         for column, languages in table["columns"].items():
             named[f"tables.{name}.columns.{column}"] = languages
@@ -148,7 +211,7 @@ def _unknown_columns(settings: Settings) -> Iterator[str]:
             if column not in known:
                 yield f"tables.{name}.columns: no data set {column!r}{meant(column, sorted(known))}"
             elif "paper" not in table and column in settings["datasets"]:
-                for code in sorted(set(languages) - set(settings["datasets"][column]["languages"])):
+                for code in sorted(set(languages) - set(every_language(settings, column))):
                     yield f"tables.{name}.columns.{column}: the data set has no language {code!r}"
 
 

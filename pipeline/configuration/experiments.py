@@ -22,16 +22,38 @@ def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> Settings:
 
 
 def expanded(settings: Settings, dataset: str) -> dict[str, Settings]:
-    """Every experiment of a data set by its name; one_per_language ones become one entry a language."""
+    """Every experiment of a data set by its name; one for each language becomes as many entries.
+
+    Such an entry has that language alone (one_per_language), or all and stops on it (stop_on_each_language).
+    An experiment has the data set's own languages, or those of them that it names; with `languages: all` the
+    translated ones too.
+    """
     languages = settings["datasets"][dataset]["languages"]
+    every = every_language(settings, dataset)
     found: dict[str, Settings] = {}
     for name, experiment in settings["experiments"].items():
-        chosen = [code for code in languages if code in experiment.get("languages", languages)]
+        asked = experiment.get("languages", experiment.get("selection", languages))
+        chosen = every if asked == "all" else [code for code in languages if code in asked]
         if experiment.get("one_per_language"):
             found |= {f"{name}-{code}": {**experiment, "languages": [code]} for code in chosen}
+        elif experiment.get("stop_on_each_language"):
+            joint = {**experiment, "languages": chosen}
+            found |= {f"{name}-{code}": {**joint, "stop_on": [code]} for code in chosen}
         else:
             found[name] = {**experiment, "languages": chosen}
     return found
+
+
+def every_language(settings: Settings, dataset: str) -> list[str]:
+    """A data set's own languages, and then those all of whose captions are translations from English."""
+    data = settings["datasets"][dataset]
+    return [*data["languages"], *data["translated_languages"]]
+
+
+def one_for_each(settings: Settings) -> list[str]:
+    """Names of the experiments that are one model for each language."""
+    keys = ("one_per_language", "stop_on_each_language")
+    return [name for name, made in settings["experiments"].items() if any(map(made.get, keys))]
 
 
 def stand_ins(settings: Settings) -> dict[str, str]:

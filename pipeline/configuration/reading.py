@@ -26,7 +26,13 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is several 
 _PLAIN = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false")
 
 # What a data set need not say.
-DATASET_DEFAULTS: Settings = {"caption_origins": {}, "groups": [], "max_caption_length": 40}
+DATASET_DEFAULTS: Settings = {
+    "caption_origins": {},
+    "translated_languages": [],
+    "borrowed_translations": {},
+    "groups": [],
+    "max_caption_length": 40,
+}
 
 
 def load(user: Mapping[str, Any], folder: Path) -> Settings:

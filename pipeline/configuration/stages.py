@@ -8,10 +8,13 @@ from pipeline.configuration.experiments import (
     feature_sets,
     left_out,
     makeable_tables,
+    one_for_each,
     overlaid,
     stand_ins,
 )
+from pipeline.configuration.lessons import multitask_settings
 from pipeline.configuration.reading import load, read
+from pipeline.configuration.translations import translated_origins
 
 # Keys of `model` that make the universal embedding.
 _OF_UNIVERSAL = ("encoder", "word_vectors", "universal", "universal_layers", "universal_mean")
@@ -27,10 +30,15 @@ _SWITCHED = ("ranking", "neighborhood", "classifier")
 def experiment_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
     """What the training of one experiment depends on, and nothing else."""
     experiment, own = _experiment(settings, dataset, name)
-    matched = not experiment.get("ranking")  # which stands in the place of the matching and its triplets
+    if "selection" in experiment:
+        features = feature_settings(settings, experiment.get("features"))
+        return multitask_settings(settings, dataset, name, seed, features)
+    liwe = own["model"]["encoder"] == "liwe"
+    matched = not (liwe or experiment.get("ranking"))  # which stand in the place of matching and its triplets
     own["classifier"] = _classifier_settings(own["classifier"], settings["datasets"][dataset]["stands_for"])
     chosen = {
         **_data_settings(settings, dataset, name, seed, experiment, own),
+        **({"liwe": own["liwe"]} if liwe else {}),
         "branches": experiment["branches"],
         "features": feature_settings(settings, experiment.get("features")),
         "model": own["model"],
@@ -115,7 +123,7 @@ def extraction_options(settings: Settings) -> str:
 
 def table_settings(settings: Settings, name: str) -> Settings:
     """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
-    made, lacking = settings["experiments"], left_out(settings)
+    lacking = left_out(settings)
     named = tuple(row["experiment"] for row in settings["tables"][name]["rows"])
     trained = {
         dataset: {
@@ -125,7 +133,12 @@ def table_settings(settings: Settings, name: str) -> Settings:
         }
         for dataset in settings["datasets"]
     }
+    human = {
+        dataset: [code for code in data["languages"] if code not in data["caption_origins"]]
+        for dataset, data in settings["datasets"].items()
+    }
     return {
+        **({"human": human} if settings["tables"][name].get("averages") else {}),
         "scale": settings["scale"],
         "seeds": settings["seeds"],
         "table": settings["tables"][name],
@@ -138,9 +151,11 @@ def table_settings(settings: Settings, name: str) -> Settings:
             if row["experiment"] in lacking
         ],
         "caption_origins": {
-            dataset: data["caption_origins"] for dataset, data in settings["datasets"].items()
+            dataset: data["caption_origins"]
+            | (translated_origins(settings, dataset) if settings["tables"][name].get("averages") else {})
+            for dataset, data in settings["datasets"].items()
         },
-        "one_per_language": [key for key in made if made[key].get("one_per_language")],
+        "one_per_language": one_for_each(settings),
     }
 
 
@@ -159,7 +174,7 @@ def claim_settings(settings: Settings) -> Settings:
         "datasets": stand_ins(settings),
         "experiments": sorted(made),
         "left_out": left_out(settings),
-        "one_per_language": [key for key in made if made[key].get("one_per_language")],
+        "one_per_language": one_for_each(settings),
     }
 
 
@@ -215,14 +230,20 @@ def _data_settings(
     settings: Settings, dataset: str, name: str, seed: int, experiment: Settings, own: Settings
 ) -> Settings:
     data = settings["datasets"][dataset]
+    translated = {
+        code: origin
+        for code, origin in translated_origins(settings, dataset).items()
+        if code in experiment["languages"]
+    }
     return {
+        **({"translated": sorted(translated)} if translated else {}),
         "scale": settings["scale"],
         "dataset": dataset,
         "experiment": name,
         "seed": seed,
         "languages": experiment["languages"],
         "captions": experiment["captions"],
-        "caption_origins": data["caption_origins"],
+        "caption_origins": data["caption_origins"] | translated,
         "groups": data["groups"] if own["training"]["image_groups"] else [],
         "max_caption_length": data["max_caption_length"],
     }

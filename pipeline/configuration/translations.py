@@ -31,22 +31,45 @@ def translation_sources(languages: Sequence[str], language: str, captions: str) 
     """Languages of a data set that an experiment's training captions in a language are translated from.
 
     Args:
-        languages: of the data set. captions: `human`, `human+mt` or `mt`, as the experiment has it.
+        languages: the data set's own. captions: `human`, `human+mt`, `mt` or `augmented`, as the experiment
+            has it.
     """
     others = [code for code in languages if code != language]
-    from_others = {"human": [], "mt": ["en"], "human+mt": others if language == "en" else ["en"]}
+    from_others = {
+        "human": [],
+        "mt": ["en"],
+        "human+mt": others if language == "en" else ["en"],
+        "augmented": [] if language == "en" else ["en"],
+    }
     return [code for code in from_others[captions] if code in others]
 
 
 def training_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
-    """Pairs whose translations an experiment trains on."""
+    """Pairs whose translations an experiment trains on besides a language's own captions."""
     experiment = expanded(settings, dataset)[name]
     languages = settings["datasets"][dataset]["languages"]
     return [
         f"{source}-{language}"
         for language in experiment["languages"]
+        if language in languages
         for source in translation_sources(languages, language, experiment["captions"])
     ]
+
+
+def own_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
+    """Pairs whose translations are all captions that an experiment has in a language."""
+    translated = settings["datasets"][dataset]["translated_languages"]
+    return [f"en-{code}" for code in expanded(settings, dataset)[name]["languages"] if code in translated]
+
+
+def translated_origins(settings: Settings, dataset: str) -> dict[str, str]:
+    """Who made the captions of each translated language; a pair that nobody translates is left out."""
+    data, found = settings["datasets"][dataset], {}
+    for code in data["translated_languages"]:
+        provider = data["borrowed_translations"].get(code) or provider_of(settings, f"en-{code}") or {}
+        if origin := provider.get("origin", provider.get("provider")):
+            found[code] = origin
+    return found
 
 
 def query_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
@@ -62,17 +85,17 @@ def evaluation_pairs(settings: Settings, dataset: str, name: str, queries: str) 
         asked = [pair for pair in pairs if not via_english(settings, dataset, pair)]
     else:
         asked = query_pairs(settings, dataset, name) if queries == "translated" else []
-    return [*training_pairs(settings, dataset, name), *asked]
+    return [*own_pairs(settings, dataset, name), *training_pairs(settings, dataset, name), *asked]
 
 
 def consistency_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
     """Pairs by which queries in a language with human captions get into the experiment's other languages."""
     languages = expanded(settings, dataset)[name]["languages"]
-    origins = settings["datasets"][dataset]["caption_origins"]
+    data = settings["datasets"][dataset]
     return [
         f"{source}-{target}"
         for source in languages
-        if origins.get(source, "human") == "human"
+        if source in data["languages"] and data["caption_origins"].get(source, "human") == "human"
         for target in languages
         if target != source
     ]
@@ -91,6 +114,17 @@ def via_english(settings: Settings, dataset: str, pair: str) -> bool:
     return default is not None and default["provider"] in ("dictionary", "files")
 
 
+def anew(settings: Settings, dataset: str, pair: str) -> bool:
+    """Whether queries need translations of their own: nothing is trained on this pair, or what is published.
+
+    Published translations do not say which caption each is of.
+    """
+    published = (provider_of(settings, pair) or {}).get("provider") == "files"
+    source, target = pair.split("-")
+    borrowed = source == "en" and target in settings["datasets"][dataset]["borrowed_translations"]
+    return published or borrowed or "en" not in (source, target)
+
+
 def provider_of(settings: Settings, pair: str) -> Settings | None:
     """Settings of the provider that translates a pair; None where nobody is named."""
     named: Settings = settings["translation"]["pairs"]
@@ -101,7 +135,8 @@ def missing_providers(settings: Settings, needed: Iterable[Needed]) -> str:
     """What to tell a user of pairs without a provider, each pair once; empty where all have one."""
     datasets: dict[str, list[str]] = {}
     for dataset, pair in dict.fromkeys(needed):
-        if provider_of(settings, pair) is None:
+        borrowed = settings["datasets"][dataset]["borrowed_translations"]
+        if pair.removeprefix("en-") not in borrowed and provider_of(settings, pair) is None:
             datasets.setdefault(pair, []).append(dataset)
     if not datasets:
         return ""

@@ -28,15 +28,14 @@ class Combiner(nn.Module):
 
     def __init__(self, languages: int, hidden: int, begin: float):
         super().__init__()
-        self.layers = nn.Sequential(
-            nn.Linear(languages, hidden, bias=False), nn.ReLU(), nn.Linear(hidden, 1, bias=False)
-        )
+        self.first = nn.Linear(languages, hidden, bias=False)
+        self.second = nn.Linear(hidden, 1, bias=False)
         for weight in self.parameters():
             nn.init.constant_(weight, math.sqrt(begin / (languages * hidden)))
 
     def forward(self, scores: Tensor) -> Tensor:
         """Scores (..., L) to scores (...)."""
-        combined: Tensor = self.layers(scores)[..., 0]
+        combined: Tensor = self.second(self.first(scores).relu())[..., 0]
         return combined
 
 

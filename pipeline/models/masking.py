@@ -103,7 +103,7 @@ def reconstruction_loss(
     pairs = both.sum(0)  # (L, L) sentences of each pair
     if not pairs.any():
         return lacking.sum() * 0
-    weights = torch.where(pairs > 0, 1 / pairs.clamp(min=1), 0.0) / ((pairs > 0).sum() / 2)
+    weights = torch.where(pairs > 0, 1 / pairs.clamp(min=1).double(), 0.0) / ((pairs > 0).sum() / 2)
     return (loss * uploaded((both * weights).to(loss.dtype), device)).sum()
 
 

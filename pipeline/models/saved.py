@@ -11,6 +11,7 @@ import torch
 from pipeline import parts
 from pipeline.errors import InputError
 from pipeline.files import existing, written_beside
+from pipeline.models.mapped import universal_embedding
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.torch_file import read_torch
 
@@ -55,22 +56,27 @@ def load_model(path: Path) -> tuple[RetrievalModel, Saved]:
         raise InputError(
             f"{path}: not a model of this project ({error}). Delete it and train again."
         ) from None
-    vectors = {
-        language: torch.zeros_like(weights[f"universal.{language}.table.weight"])
-        for language in saved.settings["languages"]
-    }
-    other = parts.embedding(saved.settings)
-    model = RetrievalModel(
-        vectors,
-        weights["image_branch.layers.0.weight"].shape[1],
-        saved.settings["branches"],
-        saved.settings["model"],
-        other.empty(weights, saved.settings) if other else None,
-    )
+    model = _empty(saved.settings, weights)
     missing, unexpected = model.load_state_dict(weights, strict=False)
     if unexpected or not all(map(_of_training, missing)):
         raise InputError(f"{path}: weights do not fit the settings beside them. Delete it and train again.")
     return model, saved
+
+
+def _empty(settings: dict[str, Any], weights: dict[str, torch.Tensor]) -> RetrievalModel:
+    """A model of the settings, of the sizes that its weights have."""
+    languages, features = settings["languages"], weights["image_branch.layers.0.weight"].shape[1]
+    if encoder := parts.encoder(settings):
+        model: RetrievalModel = encoder.empty(weights, features, settings)
+        return model
+    tables = {code: torch.zeros_like(weights[f"universal.{code}.table.weight"]) for code in languages}
+    if other := parts.embedding(settings):
+        embedding = other.empty(weights, settings)
+    else:
+        mapped = {code: weights.get(f"universal.english_{code}") for code in languages}
+        english = {code: rows for code, rows in mapped.items() if rows is not None}
+        embedding = universal_embedding(tables, english, settings["model"])
+    return RetrievalModel(tables, features, settings["branches"], settings["model"], embedding)
 
 
 def _of_training(name: str) -> bool:

@@ -76,11 +76,6 @@ class UniversalEmbedding(nn.Module):
         assert isinstance(embedding, WordEmbedding)
         return embedding
 
-    def words(self, language: str, ids: Tensor) -> Tensor:
-        """Word ids (N,) of a language to universal word vectors (N, d)."""
-        vectors: Tensor = self[language](ids)
-        return vectors
-
     def pad_to(self, longest: int) -> None:
         """Let means run over rows of `longest` words, the longest training sentence's, where they are padded.
 
@@ -88,6 +83,11 @@ class UniversalEmbedding(nn.Module):
         """
         if self.padded:
             self.padded_to.fill_(longest)
+
+    def words(self, language: str, ids: Tensor) -> Tensor:
+        """Word ids (N,) of a language to universal word vectors (N, d)."""
+        found: Tensor = self[language](ids)
+        return found
 
     def means(self, language: str, sentences: Sentences) -> Tensor:
         """Mean universal word vector of each sentence, (B, d), or its sentence vector; its unit vector is u.

@@ -8,7 +8,7 @@ from pipeline.files import named_files
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `figure` and `report`."""
+    """Add `figure`, `scatter`, `languages-figure` and `report`."""
     figure = subparsers.add_parser("figure", help="a page of retrieved test examples (MULE, Figures 3 and 4)")
     figure.add_argument("--settings", type=json.loads, required=True, help="JSON: number, seed, threads")
     figure.add_argument("--model", type=Path, required=True)
@@ -18,6 +18,16 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     figure.add_argument("--images", type=Path, help="output of `find-images`; left out: no pictures")
     figure.add_argument("--output", type=Path, required=True, help="HTML to write")
     figure.set_defaults(run=_figure)
+
+    scatter = subparsers.add_parser("scatter", help="recall against size, drawn (SMALR, Figures 1b and 3)")
+    scatter.add_argument("--settings", type=json.loads, required=True, help="JSON: figure, across, area")
+    scatter.add_argument("--points", type=Path, required=True, help="CSV that `scaling` made")
+    scatter.add_argument("--output", type=Path, required=True, help="SVG to write")
+    scatter.set_defaults(run=_scatter)
+    languages = subparsers.add_parser("languages-figure", help="one, two, four languages (Lessons, Figure 3)")
+    languages.add_argument("--comparison", type=Path, required=True, help="what `tabulate` made of its rows")
+    languages.add_argument("--output", type=Path, required=True, help="SVG to write")
+    languages.set_defaults(run=_languages_figure)
 
     report = subparsers.add_parser("report", help="all results on one self-contained page")
     report.add_argument("--settings", type=json.loads, required=True, help="JSON")
@@ -52,6 +62,18 @@ def _figure(arguments: argparse.Namespace) -> None:
         arguments.images,
         arguments.output,
     )
+
+
+def _scatter(arguments: argparse.Namespace) -> None:
+    from pipeline.report.scatter import write_scatter
+
+    write_scatter(arguments.settings, arguments.points, arguments.output)
+
+
+def _languages_figure(arguments: argparse.Namespace) -> None:
+    from pipeline.report.languages_figure import write_figure
+
+    write_figure(arguments.comparison, arguments.output)
 
 
 def _report(arguments: argparse.Namespace) -> None:

@@ -20,7 +20,7 @@ from pipeline.tables.claims import FAILS, HOLDS, NOT_HERE, NOT_TESTABLE
 
 PACKAGES = (
     "torch", "torchvision", "timm", "transformers", "numpy", "pandas", "h5py", "pillow", "fasttext-community",
-    "jieba", "sudachipy", "sudachidict-small", "sacremoses", "sentencepiece", "snakemake", "jinja2",
+    "jieba", "sudachipy", "sudachidict-small", "sacremoses", "icu4py", "sentencepiece", "snakemake", "jinja2",
 )  # fmt: skip
 
 PAPERS = {
@@ -47,8 +47,8 @@ class Inputs:
     """Files of a report.
 
     comparisons: by table name. claims, claim_comparisons: None for a report without a paper's claims.
-    figures: pages. captions: caption tables, by data set. benchmarks: folder of Snakemake's benchmark files.
-    sources: table of published files, found: the folder they are fetched to.
+    figures: pages and SVG drawings. captions: caption tables, by data set. benchmarks: folder of Snakemake's
+    benchmark files. sources: table of published files, found: the folder they are fetched to.
     """
 
     comparisons: Mapping[str, Path]
@@ -84,7 +84,7 @@ def write_report(settings: Mapping[str, Any], inputs: Inputs, output: Path) -> N
         "missing": sorted(settings["missing"], key=natural),
         "verdicts": [HOLDS, FAILS, NOT_HERE, NOT_TESTABLE],
         "claims": _claims(inputs.claims, inputs.claim_comparisons),
-        "figures": [{"name": path.stem, "body": _demoted(main_of(path))} for path in inputs.figures],
+        "figures": [_figure(path) for path in inputs.figures],
         "curves": _curves(inputs.curves, settings),
         "scales": list(_scales(settings["scales"])),
         "sources": list(_sources(settings["files"], inputs.sources, inputs.found)),
@@ -102,6 +102,16 @@ def write_report(settings: Mapping[str, Any], inputs: Inputs, output: Path) -> N
         **_run_times(inputs.benchmarks, settings["jobs"]),
     }
     write_page(output, "report.html.j2", values, printed=lambda dataset: tables.printed(dataset, settings))
+
+
+def _figure(path: Path) -> dict[str, str]:
+    """A figure as a section of the page: MULE's examples are pages of their own, Lessons' a drawing."""
+    if path.suffix == ".svg":
+        title = f"{path.parent.name.capitalize()}, {path.stem.replace('figure', 'Figure ')}"
+        body = existing(path, "the figure", "Make it first.").read_text(encoding="utf-8")
+        return {"name": f"{path.parent.name}-{path.stem}", "title": title, "body": body}
+    title = f"{path.stem.replace('figure', 'Figure ')}: image-sentence matching"
+    return {"name": path.stem, "title": title, "body": _demoted(main_of(path))}
 
 
 def natural(name: str) -> list[Any]:

@@ -11,6 +11,7 @@ from pipeline.files import existing
 from pipeline.report import charts
 from pipeline.report.pages import LANGUAGES
 from pipeline.rounding import tenths
+from pipeline.tables.tabulate import printed_metrics
 
 ROW = ("section", "group", "method", "training_data", "single_model", "translations")
 PRINTED = {"multi30k": "Multi30K", "mscoco": "MSCOCO"}  # data sets as the papers print them
@@ -64,7 +65,7 @@ def printed(dataset: str, settings: Mapping[str, Any]) -> str:
 
 
 def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
-    shown = numbers if table.get("metrics") == "all" else numbers[numbers["metric"] == "mR"]
+    shown = numbers[numbers["metric"].isin(printed_metrics(table))]
     shown = shown.assign(paper=pd.to_numeric(shown["paper"], errors="coerce"))
     columns = list(dict.fromkeys(zip(shown["dataset"], shown["language"], shown["metric"], strict=True)))
     rows = [_row(of_row, columns) for _, of_row in shown.groupby("row", sort=False)]
@@ -88,7 +89,7 @@ def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[
         "columns": _columns(columns, numbers, settings),
         "cells": len(columns),
         "candidates": _candidates(_columns(columns, numbers, settings)),
-        "metrics": [METRICS[metric] for _, _, metric in columns] if table.get("metrics") == "all" else [],
+        "metrics": [METRICS[metric] for _, _, metric in columns] if "metrics" in table else [],
         "rows": rows,
         "word_by_word": any(row["word_by_word"] for row in rows),
         "several_seeds": bool((numbers["seeds"] > 1).any()),

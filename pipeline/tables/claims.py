@@ -1,6 +1,7 @@
 """What a paper claims, judged on our own numbers: config/claims/*.yaml says what each claim compares."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from re import fullmatch
 from typing import Any
@@ -38,7 +39,7 @@ def judge_claims(
     settings: Mapping[str, Any],
     evaluations: Sequence[Path],
     counts: Path | None,
-    claims: Path,
+    claims: Sequence[Path],
     output: Path,
     comparison: Path,
 ) -> None:
@@ -50,11 +51,11 @@ def judge_claims(
             `one_per_language`, those that are a model for each language.
         evaluations: JSON files with the ranks beside them. A claim that needs another is not testable.
         counts: what `count_captions` counted; None: claims about the size of the data are not testable.
-        claims: YAML, as config/claims/mule.yaml says of itself.
+        claims: YAML of each paper's, as config/claims/mule.yaml says of itself.
     """
     judge = _Judge(settings, Evaluations(evaluations, settings["seeds"]), _read_counts(counts))
     rows, lines = [], []
-    for claim in read_claims(claims):
+    for claim in chain.from_iterable(map(read_claims, claims)):
         row, made = judge.judged(claim)
         rows.append(row)
         lines += made

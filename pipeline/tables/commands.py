@@ -28,7 +28,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     )
     parser.add_argument("--evaluations", type=Path, nargs="*", default=[], help="outputs of `evaluate`")
     parser.add_argument("--counts", type=Path, help="what `count-captions` counted; left out: no such claims")
-    parser.add_argument("--claims", type=Path, required=True, help="YAML of claims: config/claims/mule.yaml")
+    parser.add_argument("--claims", type=Path, nargs="+", required=True, help="YAML: config/claims/*.yaml")
     parser.add_argument("--output", type=Path, required=True, help="CSV to write, one claim a line")
     parser.add_argument("--comparison", type=Path, required=True, help="CSV to write, one comparison a line")
     parser.set_defaults(run=_judge_claims)
@@ -52,6 +52,13 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument("--settings", type=json.loads, required=True, help="JSON: scale, model")
     _add_tables(parser)
     parser.set_defaults(run=_parameters)
+
+    parser = subparsers.add_parser("scaling", help="recall against size (SMALR, Figures 1b and 3)")
+    parser.add_argument("--settings", type=json.loads, required=True, help="JSON: figure, points, seeds, ...")
+    parser.add_argument("--evaluations", type=Path, nargs="+", required=True, help="outputs of `evaluate`")
+    parser.add_argument("--models", type=Path, nargs="+", required=True, help="trained models, of one seed")
+    parser.add_argument("--output", type=Path, required=True, help="CSV to write, one point a line")
+    parser.set_defaults(run=_scaling)
 
     parser = subparsers.add_parser("publish", help="publish finished tables, replacing earlier ones")
     parser.add_argument("--files", type=Path, nargs="+", required=True, help="finished tables")
@@ -85,6 +92,12 @@ def _parameters(arguments: argparse.Namespace) -> None:
     from pipeline.tables.parameters import compare_parameters
 
     compare_parameters(arguments.settings, arguments.papers, arguments.table, arguments.comparison)
+
+
+def _scaling(arguments: argparse.Namespace) -> None:
+    from pipeline.tables.scaling import write_points
+
+    write_points(arguments.settings, arguments.evaluations, arguments.models, arguments.output)
 
 
 def _publish(arguments: argparse.Namespace) -> None:

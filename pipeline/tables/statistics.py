@@ -62,6 +62,21 @@ def intervals(hits: pd.DataFrame, seed: int = 0, level: float = 0.95) -> dict[st
     return {metric: (float(low), float(high)) for metric, low, high in zip(METRICS, *ends, strict=True)}
 
 
+def mean_intervals(
+    languages: Sequence[pd.DataFrame], seed: int = 0, level: float = 0.95
+) -> dict[str, tuple[float, float]]:
+    """The same of the mean over languages of each recall; a draw takes the same images in all of them.
+
+    Args:
+        languages: hits of each language, as `hits_by_image` gives. seed, level: as `intervals` has them.
+    """
+    images = sorted(set().union(*(hits.index for hits in languages)))
+    weights = _weights(len(images), seed)
+    drawn = np.mean([_recalls(hits.reindex(images, fill_value=0.0), weights) for hits in languages], axis=0)
+    ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return {metric: (float(low), float(high)) for metric, low, high in zip(METRICS, *ends, strict=True)}
+
+
 def contributions(hits: pd.DataFrame, metric: str) -> pd.Series:
     """What each image adds to a metric, in percent: the sum over images is the metric."""
     recalls = RECALLS if metric == "mR" else (metric,)

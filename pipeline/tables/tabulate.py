@@ -14,9 +14,11 @@ import pandas as pd
 from pipeline.errors import raise_together
 from pipeline.files import written_beside
 from pipeline.rounding import tenths
-from pipeline.tables.cells import cells
+from pipeline.tables.averages import columns_of_rows
+from pipeline.tables.cells import Cell
 from pipeline.tables.evaluations import Evaluations
-from pipeline.tables.statistics import METRICS, intervals
+from pipeline.tables.evaluations import Key as EvaluationKey
+from pipeline.tables.statistics import METRICS, intervals, mean_intervals
 from pipeline.tables.translations import translation_columns
 
 log = logging.getLogger("pipeline")
@@ -30,6 +32,7 @@ COMPARISON_COLUMNS = [
 
 Row = dict[str, Any]
 Key = tuple[str, ...]
+Place = tuple[EvaluationKey, str]  # an evaluation and a language of it
 
 
 def tabulate(
@@ -44,7 +47,8 @@ def tabulate(
 
     Args:
         settings: `scale`; `seeds`; `table`, as in config/tables; `datasets`, for each data set of the paper
-            the one of this scale that stands for it; `left_out`, its rows that are not made, and why.
+            the one of this scale that stands for it; `left_out`, its rows that are not made, and why;
+            `human`, the languages of each data set with human captions, where the table has `averages`.
         evaluations: JSON files with the ranks beside them; every one that the table's rows need.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
 
@@ -69,21 +73,22 @@ def tabulate(
 
 
 def _lines(settings: Mapping[str, Any], evaluated: Evaluations, paper: Mapping[Key, str]) -> Iterator[Row]:
-    """One line for each cell and metric; `missing` names evaluations that a cell needs and has not."""
-    for cell in cells(settings):
-        key = (cell.dataset, cell.experiment, cell.queries)
-        missing = evaluated.missing(key, cell.language)
-        interval = {} if missing else intervals(evaluated.hits(key, cell.language))
-        among = {} if missing else evaluated.candidates(key, cell.language)
+    """One line for each place and metric; `missing` names evaluations that it needs and has not."""
+    for language, averaged in columns_of_rows(settings):
+        cell, keys = averaged[0], [((c.dataset, c.experiment, c.queries), c.language) for c in averaged]
+        missing = [name for key, code in keys for name in evaluated.missing(key, code)]
+        hits = [] if missing else [evaluated.hits(key, code) for key, code in keys]
+        interval = intervals(hits[0]) if len(hits) == 1 else mean_intervals(hits) if hits else {}
+        among = {} if missing else _candidates(evaluated, keys)
         for metric in METRICS:
-            found = pd.Series(dtype=float) if missing else evaluated.values(key, cell.language, metric)
+            found = pd.Series(dtype=float) if missing else _mean(evaluated, keys, metric)
             low, high = interval.get(metric, (None, None))
             yield {
                 "table": settings["table"].get("table", ""),
                 **{name: cell.row.get(name, "") for name in ROW_COLUMNS},
                 "scale": settings["scale"],
                 "dataset": cell.dataset,
-                "language": cell.language,
+                "language": language,
                 "metric": metric,
                 "measured": found.mean(),
                 "low": low,
@@ -93,11 +98,38 @@ def _lines(settings: Mapping[str, Any], evaluated: Evaluations, paper: Mapping[K
                 "images": among.get("images"),
                 "sentences": among.get("sentences"),
                 "chance": among.get("chance", {}).get(metric),
-                "paper": paper.get((str(cell.row["row"]), cell.paper_dataset, cell.language, metric)),
-                "experiment": cell.experiment,
+                "paper": paper.get((str(cell.row["row"]), cell.paper_dataset, language, metric)),
+                "experiment": _experiment(averaged),
                 "missing": "; ".join(missing),
-                "origins": {} if missing else evaluated.origins(key, cell.language),
+                "origins": {} if missing else _origins(evaluated, keys),
             }
+
+
+def _mean(evaluated: Evaluations, keys: Sequence[Place], metric: str) -> pd.Series:
+    """A metric of each seed, in percent: the mean over some languages, or the one's own."""
+    return sum(evaluated.values(key, language, metric) for key, language in keys) / len(keys)
+
+
+def _candidates(evaluated: Evaluations, keys: Sequence[Place]) -> Row:
+    """Candidates of one language; of several those of the largest, and the mean of what chance gives."""
+    every = [evaluated.candidates(key, language) for key, language in keys]
+    chance = {metric: sum(one["chance"][metric] for one in every) / len(every) for metric in METRICS}
+    return {**{name: max(one[name] for one in every) for name in ("images", "sentences")}, "chance": chance}
+
+
+def _origins(evaluated: Evaluations, keys: Sequence[Place]) -> dict[str, set[str]]:
+    """Who made the translations that some numbers depend on, by pair of languages."""
+    found: dict[str, set[str]] = {}
+    for key, language in keys:
+        for pair, origins in evaluated.origins(key, language).items():
+            found.setdefault(pair, set()).update(origins)
+    return found
+
+
+def _experiment(averaged: Sequence[Cell]) -> str:
+    """The experiment of some cells; of models of one language each, the name that they share."""
+    names = {cell.experiment for cell in averaged}
+    return str(averaged[0].row["experiment"]) if len(names) > 1 else names.pop()
 
 
 def _compared(numbers: pd.DataFrame, scale: str) -> pd.DataFrame:
@@ -115,7 +147,7 @@ def _compared(numbers: pd.DataFrame, scale: str) -> pd.DataFrame:
 def _printed(numbers: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Recalls in the paper's rows and columns; a row is known by its number in the paper."""
     alone = settings["table"].get("metrics", "mR") == "mR"
-    recalls = numbers[numbers["metric"] == "mR"] if alone else numbers
+    recalls = numbers[numbers["metric"].isin(printed_metrics(settings["table"]))]
     recalls = recalls.set_index("row")
     named = zip(recalls["dataset"], recalls["language"], recalls["metric"], strict=True)
     column = [_column(settings, *place, alone) for place in named]
@@ -128,6 +160,14 @@ def _printed(numbers: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame
     made_of = {"scale": settings["scale"], "seeds": " ".join(map(str, settings["seeds"]))}
     made_of = {"metric": "mR", **made_of} if alone else made_of
     return heads.join(wide[list(dict.fromkeys(column))]).assign(**made_of)
+
+
+def printed_metrics(table: Mapping[str, Any]) -> list[str]:
+    """The recalls that a table prints, of those that its comparison has."""
+    named = table.get("metrics", "mR")
+    if isinstance(named, list):
+        return named
+    return ["mR"] if named == "mR" else list(METRICS)
 
 
 def _column(settings: Mapping[str, Any], dataset: str, language: str, metric: str, alone: bool) -> str:

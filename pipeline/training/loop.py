@@ -6,17 +6,17 @@ checkpoint ends with the same weights, bit for bit, as one that is not (on a CPU
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from pipeline.interruption import Interrupted, ended_at_once, noted
 from pipeline.progress import Progress
-from pipeline.training.batches import Drawn, Sampler
+from pipeline.training.batches import Drawn
 from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
 from pipeline.training.watching import Watched
 
@@ -24,6 +24,28 @@ log = logging.getLogger("pipeline")
 
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
 SHARE_OF_SAVING = 0.05  # of the time, at most, at the ends of short epochs
+
+
+class Batches(Protocol):
+    """What a run is made of: as many batches an epoch as `steps`, each a function of (seed, epoch, step)."""
+
+    seed: int
+
+    @property
+    def steps(self) -> int:
+        """Batches an epoch."""
+
+    def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Drawn]:
+        """The batches of an epoch, from `first_step` on."""
+
+
+@dataclass
+class Course:
+    """What a training does in which order: its batches, its epochs, the loss terms of a batch."""
+
+    batches: Batches
+    epochs: int
+    terms: Callable[[Drawn, float], dict[str, Tensor]]
 
 
 @dataclass
@@ -40,7 +62,7 @@ class Run:
 
     model: nn.Module
     optimizer: torch.optim.Optimizer
-    sampler: Sampler
+    sampler: Batches
     epochs: int
     decay: float
     terms: Callable[[Drawn, float], dict[str, Tensor]]

@@ -10,25 +10,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
 
 from pipeline import parts
+from pipeline.captions.augment import read_added
 from pipeline.captions.origins import count_by_pair, count_origins
 from pipeline.captions.select import training_captions
 from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError, raise_together
 from pipeline.files import sha256, written_beside
 from pipeline.models.losses import Triplets
+from pipeline.models.mapped import universal_embedding
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, save_model, vocabulary_digest
-from pipeline.models.universal import UniversalEmbedding
 from pipeline.retrieval.evaluate import mean_recalls
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.torch_file import read_torch
 from pipeline.training.batches import Sampler, language_groups
 from pipeline.training.checkpoint import found_finished, keep_finished
-from pipeline.training.loop import Run
+from pipeline.training.loop import Course, Run
 from pipeline.training.objective import pretraining_terms, training_terms
 from pipeline.training.precision import exact, set_precision
 from pipeline.training.watching import Watched
@@ -72,7 +74,8 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     device = prepare(settings)
     vocabularies, corpus, sampler = pretraining_data(inputs, settings)
     corpus = corpus.to(device)
-    universal = UniversalEmbedding(vectors_of(vocabularies), settings["model"]).to(device)
+    vectors, english = vectors_of(vocabularies), _english(vocabularies)
+    universal = universal_embedding(vectors, english, settings["model"]).to(device)
     universal.pad_to(_longest(corpus))
     for language in universal.languages:
         universal[language].table.requires_grad_(False)
@@ -136,22 +139,23 @@ def train(
     for part in (corpus, validation, tested):
         add_features(part, inputs.features, settings)
     captions = {code: count_origins(table, "train", corpus.images) for code, table in sentences.items()}
-    translated = count_by_pair(translations, "train", corpus.images)
-    del sentences, translations, tested  # large, and training is long
+    made = [*translations, *(own[language] for language in settings.get("translated", []))]
+    translated = count_by_pair(made, "train", corpus.images)
+    del sentences, translations, made, tested  # large, and training is long
     corpus, validation = corpus.to(device), validation.to(device)
-    model = _begun(vocabularies, corpus.features.shape[1], inputs.pretrained, settings).to(device)
-    model.universal.pad_to(_longest(corpus))
+    model = _made(vocabularies, corpus, inputs.pretrained, settings).to(device)
     _log_sizes(model, corpus, settings)
     optimizer = adam(model.parameters(), settings["training"]["learning_rate"])
     max_norm = settings["training"]["max_grad_norm"]
     kept: dict[str, Any] = {"mean": -1.0}
+    course = _course(model, corpus, optimizer, _sampler(corpus, own, settings), settings)
     run = Run(
         model=model,
         optimizer=clipped(optimizer, max_norm) if max_norm else optimizer,
-        sampler=_sampler(corpus, own, settings),
-        epochs=settings["training"]["epochs"],
+        sampler=course.batches,
+        epochs=course.epochs,
         decay=settings["training"]["learning_rate_decay"],
-        terms=lambda drawn, done: training_terms(model, corpus, drawn, settings, done),
+        terms=course.terms,
         after_epoch=lambda epoch: _keep_best(model, validation, kept, epoch, settings),
         checkpoint=checkpoint,
         fingerprint=fingerprint,
@@ -168,6 +172,48 @@ def train(
     saved = Saved(dict(settings), digests, kept["epoch"], on_cpu, captions, translated)
     save_model(output, model, saved)
     keep_finished(checkpoint, fingerprint, [curves, output])
+
+
+def _course(
+    model: RetrievalModel,
+    corpus: Corpus,
+    optimizer: torch.optim.Optimizer,
+    sampler: Sampler,
+    settings: Mapping[str, Any],
+) -> Course:
+    if other := parts.course(settings):
+        course: Course = other.course(model, corpus, optimizer, sampler, settings)
+        return course
+    epochs = settings["training"]["epochs"]
+    return Course(sampler, epochs, lambda drawn, done: training_terms(model, corpus, drawn, settings, done))
+
+
+def _made(
+    vocabularies: Mapping[str, Vocabulary],
+    corpus: Corpus,
+    pretrained: Path | None,
+    settings: Mapping[str, Any],
+) -> RetrievalModel:
+    """The model before its first step, with what a pretraining made of its embedding."""
+    vectors, size = vectors_of(vocabularies), corpus.features.shape[1]
+    if encoder := parts.encoder(settings):
+        begun: RetrievalModel = encoder.begun(vectors, size, settings)
+        return begun
+    other = parts.embedding(settings)
+    if other:
+        embedding = other.begun(vectors, pretrained, settings)
+    else:
+        embedding = universal_embedding(vectors, _english(vocabularies), settings["model"])
+    model = RetrievalModel(vectors, size, settings["branches"], settings["model"], embedding)
+    for name, loss in parts.losses(settings).items():
+        if hasattr(loss, "layers"):
+            model.losses[name] = loss.layers(settings)
+    model.universal.pad_to(_longest(corpus))
+    if pretrained and not other:
+        weights = read_torch(pretrained, "a pretrained embedding", "Delete it, then pretrain.")
+        _check_pretrained(model, weights, pretrained)
+        model.universal.load_state_dict(weights, strict=False)
+    return model
 
 
 def clipped(optimizer: torch.optim.Optimizer, max_norm: float) -> torch.optim.Optimizer:
@@ -242,7 +288,10 @@ def prepare(settings: Mapping[str, Any], precision: str = "float32") -> torch.de
 
 def _translations(inputs: Inputs, settings: Mapping[str, Any]) -> list[pd.DataFrame]:
     """The translations that an experiment trains on; none with human captions."""
-    return [] if settings["captions"] == "human" else list(map(read_sentences, inputs.translations))
+    if settings["captions"] == "human":
+        return []
+    read = read_added if settings["captions"] == "augmented" else read_sentences
+    return [table for path in inputs.translations if not (table := read(path)).empty]
 
 
 def _training_sentences(
@@ -300,31 +349,26 @@ def _longest(corpus: Corpus) -> int:
 
 
 def vectors_of(vocabularies: Mapping[str, Vocabulary]) -> dict[str, torch.Tensor]:
-    """Each language's initial word vectors; padding alone where sentence vectors are read instead."""
+    """Each language's initial vectors, of words that have their own; padding alone of sentence vectors."""
+    own = {
+        language: len(part.vectors) - (0 if part.english is None else len(part.english))
+        for language, part in vocabularies.items()
+    }
     return {
-        language: torch.from_numpy(part.vectors if part.unit == "word" else part.vectors[:1])
+        language: torch.from_numpy(part.vectors[: own[language]] if part.unit == "word" else part.vectors[:1])
         for language, part in vocabularies.items()
     }
 
 
-def _begun(
-    vocabularies: Mapping[str, Vocabulary],
-    features: int,
-    pretrained: Path | None,
-    settings: Mapping[str, Any],
-) -> RetrievalModel:
-    """The model before its first step, with what a pretraining made of its embedding."""
-    vectors, other = vectors_of(vocabularies), parts.embedding(settings)
-    embedding = other.begun(vectors, pretrained, settings) if other else None
-    model = RetrievalModel(vectors, features, settings["branches"], settings["model"], embedding)
-    for name, loss in parts.losses(settings).items():
-        if hasattr(loss, "layers"):
-            model.losses[name] = loss.layers(settings)
-    if pretrained and not other:
-        weights = read_torch(pretrained, "a pretrained embedding", "Delete it, then pretrain.")
-        _check_pretrained(model, weights, pretrained)
-        model.universal.load_state_dict(weights, strict=False)
-    return model
+def _english(vocabularies: Mapping[str, Vocabulary]) -> dict[str, torch.Tensor]:
+    """For each language the English rows of its words that are read as English; empty where none ever is."""
+    if all(part.english is None for part in vocabularies.values()):
+        return {}
+    nothing = np.empty(0, dtype=np.int64)
+    return {
+        language: torch.from_numpy(nothing if part.english is None else part.english)
+        for language, part in vocabularies.items()
+    }
 
 
 def _check_pretrained(model: RetrievalModel, weights: Mapping[str, torch.Tensor], path: Path) -> None:

@@ -24,7 +24,7 @@ _NEEDED = {
 }
 _ALLOWED = {
     "dictionary": ("source_origin", "splits", "target_sentences", "cache", "limits"),
-    "files": ("cache", "limits"),
+    "files": ("cache", "limits", "images"),
     **dict.fromkeys(MACHINES, ("source_origin", "splits", "settings", "limits")),
 }
 
@@ -43,6 +43,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     group = parser.add_argument_group("provider files: translations published with the data")
     group.add_argument("--captions", type=Path, help="caption table that holds the translations")
     group.add_argument("--origin", help="who translated: google, baidu, human")
+    group.add_argument("--images", type=Path, help="CSV that `split` made: keep its images alone, so split")
     parser.set_defaults(run=_translate)
     _add_exchange(subparsers)
     _add_quality(subparsers)
@@ -125,6 +126,11 @@ def _translate(arguments: argparse.Namespace) -> None:
         captions = read_captions(arguments.captions)
         found = published(captions, arguments.source, arguments.target, arguments.origin)
         version = ""
+        if arguments.images is not None:
+            from pipeline.captions.split import read_split
+            from pipeline.translation.borrowed import borrowed
+
+            found = borrowed(found, read_split(arguments.images))
     else:
         translator = _translator(arguments)
         version = _version(translator)
@@ -225,7 +231,7 @@ def _import(arguments: argparse.Namespace) -> None:
 def _quality(arguments: argparse.Namespace) -> None:
     from pipeline.translation.quality import measured, of_pair, write
 
-    _check(arguments, apart=("sentences", "captions", "origin", "source_origin", "splits"))
+    _check(arguments, apart=("sentences", "captions", "origin", "source_origin", "splits", "images"))
     parallel = _parallel(arguments)
     translator, version = None, ""
     if arguments.provider != "files" and not of_pair(parallel, arguments.source, arguments.target).empty:

@@ -1,4 +1,4 @@
-"""Command line of the words: words, align, pretrain-bert, sentence-vectors."""
+"""Command line of the words: words, spell, reduce-words, align, pretrain-bert, sentence-vectors."""
 
 import argparse
 import json
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.gpus import add_gpus, take_gpu
+from pipeline.words.selection_commands import add_select
 
 if TYPE_CHECKING:
     from pipeline.words.settings import WordSettings
@@ -14,11 +15,7 @@ if TYPE_CHECKING:
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the sub-commands of this package."""
     parser = subparsers.add_parser("words", help="vocabulary and word vectors of one language")
-    parser.add_argument("--language", required=True, help="ISO 639-1 code")
-    parser.add_argument("--sentences", type=Path, required=True, help="sentence table with own captions")
-    parser.add_argument("--caption-origin", default="human", help="origin of the data set's own captions")
-    parser.add_argument("--translations", type=Path, nargs="*", default=[], help="translations into it")
-    parser.add_argument("--captions", choices=["human", "human+mt", "mt"], default="human")
+    _add_captions(parser)
     parser.add_argument(
         "--settings", default="{}", help="JSON: vectors, dimension, tokens, seed, casing, ..."
     )
@@ -27,10 +24,32 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     )
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
     parser.set_defaults(run=_words)
+    parser = subparsers.add_parser("spell", help="the characters of a language's words (LIWE)")
+    _add_captions(parser)
+    parser.add_argument("--longest", type=int, required=True, help="characters of a word that are kept")
+    parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
+    parser.set_defaults(run=_spell)
+    parser = subparsers.add_parser("reduce-words", help="a smaller vocabulary (SMALR, Figure 3)")
+    _add_captions(parser)
+    parser.add_argument("--words", type=Path, required=True, help="output of `words` for the language")
+    parser.add_argument("--reduction", required=True, help="frequency-5, pca-50, dictionary-5, ...")
+    parser.add_argument("--english", type=Path, help="dictionary: output of `words` for English")
+    parser.add_argument("--dictionaries", type=Path, nargs="*", default=[], help="dictionary: en-de.txt")
+    parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
+    parser.set_defaults(run=_reduce_words)
     _add_word_vectors(subparsers)
     _add_align(subparsers)
     _add_pretrain_bert(subparsers)
     _add_sentence_vectors(subparsers)
+    add_select(subparsers)
+
+
+def _add_captions(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--language", required=True, help="ISO 639-1 code")
+    parser.add_argument("--sentences", type=Path, required=True, help="sentence table with own captions")
+    parser.add_argument("--caption-origin", default="human", help="origin of the data set's own captions")
+    parser.add_argument("--translations", type=Path, nargs="*", default=[], help="translations into it")
+    parser.add_argument("--captions", choices=["human", "human+mt", "mt", "augmented"], default="human")
 
 
 def _add_word_vectors(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -89,6 +108,41 @@ def _words(arguments: argparse.Namespace) -> None:
         arguments.captions,
         settings,
         arguments.vectors_file,
+        arguments.output,
+    )
+
+
+def _spell(arguments: argparse.Namespace) -> None:
+    from pipeline.words.spelled import spell
+
+    spell(
+        arguments.language,
+        arguments.sentences,
+        arguments.caption_origin,
+        arguments.translations,
+        arguments.captions,
+        arguments.longest,
+        arguments.output,
+    )
+
+
+def _reduce_words(arguments: argparse.Namespace) -> None:
+    from pipeline.words.make import training_sentences
+    from pipeline.words.reduce import reduce_words
+
+    chosen = training_sentences(
+        arguments.language,
+        arguments.sentences,
+        arguments.caption_origin,
+        arguments.translations,
+        arguments.captions,
+    )
+    reduce_words(
+        arguments.reduction,
+        arguments.words,
+        chosen,
+        arguments.english,
+        arguments.dictionaries,
         arguments.output,
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from pipeline.captions.augment import read_added
 from pipeline.captions.select import own_captions, training_captions
 from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError
@@ -29,11 +30,11 @@ def make_words(
     Args:
         sentences: sentence table with the language's own captions, of origin `caption_origin`.
         translations: sentence tables with translations into the language.
-        captions: which of both are trained on: human, human+mt or mt.
+        captions: which of both are trained on: human, human+mt, mt or augmented.
         vectors_file: vectors as text (published), or a FastText model (`.bin`), which has a vector for every
             word; None trains them on the training captions.
     """
-    chosen = _training_sentences(language, sentences, caption_origin, translations, captions)
+    chosen = training_sentences(language, sentences, caption_origin, translations, captions)
     words = training_words(chosen)
     if vectors_file is None:
         vectors = word_vectors(train_model(chosen, settings), words)
@@ -52,9 +53,10 @@ def make_words(
     write_vocabulary(vocabulary(language, words, vectors), attributes, output)
 
 
-def _training_sentences(
+def training_sentences(
     language: str, sentences: Path, caption_origin: str, translations: Sequence[Path], captions: str
 ) -> list[str]:
+    """Tokens of the captions of a language that an experiment trains on; arguments as of `make_words`."""
     table = read_sentences(sentences)
     of_language = table[table["language"] == language]
     if of_language.empty:
@@ -62,7 +64,8 @@ def _training_sentences(
             f"{sentences}: no captions in {language!r}; it has {sorted(table['language'].unique())}."
         )
     own = own_captions(of_language, caption_origin)
-    chosen = training_captions(own, [read_sentences(path) for path in translations], captions)
+    read = read_added if captions == "augmented" else read_sentences
+    chosen = training_captions(own, [read(path) for path in translations], captions)
     training = chosen[chosen["split"] == "train"]
     if training.empty:
         raise InputError(f"{sentences}: no captions in {language!r} to train on under captions: {captions}.")

@@ -28,12 +28,15 @@ class Vocabulary:
         words: V + 1 words; index 0 is padding, the empty string.
         vectors: (V + 1, dimension) float32; row 0 is zeros.
         unit: what one of its words is, a `word` of the tokens or a whole `caption`.
+        english: (M,) rows of English words that the last M words are read as, which have no vectors of their
+            own (`reduce.py`); None where every word has its own.
     """
 
     language: str
     words: list[str]
     vectors: np.ndarray
     unit: str = "word"
+    english: np.ndarray | None = None
 
     @functools.cached_property
     def index(self) -> dict[str, int]:
@@ -75,6 +78,8 @@ def write_vocabulary(vocabulary: Vocabulary, attributes: dict[str, Attribute], p
     with written_beside(path) as temporary, h5py.File(temporary, "w") as file:
         file.create_dataset("words", data=vocabulary.words, dtype=h5py.string_dtype())
         file.create_dataset("vectors", data=vocabulary.vectors, dtype=np.float32)
+        if vocabulary.english is not None:
+            file.create_dataset("english", data=vocabulary.english, dtype=np.int64)
         file.attrs.update(attributes | {"language": vocabulary.language, "unit": vocabulary.unit})
 
 
@@ -86,6 +91,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
         with naming(path), h5py.File(path, "r") as file:
             words = list(file["words"].asstr()[:])
             vectors = file["vectors"][:]
+            english = file["english"][:] if "english" in file else None
             language, unit = str(file.attrs["language"]), str(file.attrs["unit"])
     except (OSError, KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
         if disk_trouble(error):
@@ -94,7 +100,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
             f"{path}: not an HDF5 file with `words`, `vectors`, `language` and `unit`: {error}. {mend}"
         ) from None
     raise_together(_mistakes(words, vectors), f"{path}: not a valid vocabulary. {mend}")
-    return Vocabulary(language, words, vectors, unit)
+    return Vocabulary(language, words, vectors, unit, english)
 
 
 def _mistakes(words: list[str], vectors: np.ndarray) -> list[str]:

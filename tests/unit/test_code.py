@@ -3,10 +3,11 @@
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pipeline import code
+from pipeline import code, parts
 
 Edit = Callable[[str, str, str], None]
 
@@ -35,7 +36,23 @@ def _forget() -> None:
 
 
 def digests() -> dict[str, str]:
-    return {stage: code.digest(stage) for stage in code.STAGES}
+    return {stage: code.digest(stage) for stage in code.STAGES} | {
+        f"{stage} {name}": code.digest(stage, uses)
+        for name, of in TRAINED.items()
+        for stage, uses in (("train", parts.of_training(of)), ("evaluate", parts.of_model(of)))
+    }
+
+
+# Settings as experiments have them, as far as they say which parts are used.
+TRAINED: dict[str, dict[str, Any]] = {
+    "mule": {"model": {"encoder": "embn"}, "ranking": None},
+    "vse": {"model": {"encoder": "vse"}, "ranking": {"margin": 0.2}},
+    "hem": {"model": {"encoder": "embn"}, "ranking": None, "embedding": "hybrid"},
+    "smalr": {"model": {"encoder": "embn"}, "embedding": "hybrid", "masking": {"share": 0.2}},
+    "liwe": {"model": {"encoder": "liwe"}, "ranking": None},
+}
+ALL_TRAINED = {"train", *(f"train {name}" for name in TRAINED)}
+ALL_EVALUATED = {"evaluate", *(f"evaluate {name}" for name in TRAINED), "evaluate-consistency"}
 
 
 def changed(before: dict[str, str]) -> set[str]:
@@ -45,26 +62,85 @@ def changed(before: dict[str, str]) -> set[str]:
 def test_the_loss_concerns_training_and_nothing_before(edit: Edit) -> None:
     before = digests()
     edit("models/losses.py", ".clamp(min=0)", ".clamp(min=1)")
-    assert changed(before) == {"train"}
+    assert changed(before) == {"assign", *ALL_TRAINED}
 
 
 def test_the_recall_code_concerns_evaluation_and_search(edit: Edit) -> None:
     before = digests()
     edit("retrieval/ranks.py", "similarity > right", "similarity >= right")
     edit("retrieval/recall.py", "ranks <= k", "ranks < k")
-    assert changed(before) == {"evaluate", "bundle", "index"}
+    assert changed(before) == {*ALL_EVALUATED, "bundle", "index"}
 
 
 def test_the_gallery_concerns_evaluation_figures_and_search_and_no_training(edit: Edit) -> None:
     before = digests()
     edit("retrieval/gallery.py", "return Gallery(rows, image_of)", "return Gallery(rows[::1], image_of)")
-    assert changed(before) == {"evaluate", "figure", "bundle", "index"}
+    assert changed(before) == {*ALL_EVALUATED, "figure", "bundle", "index"}
 
 
 def test_the_model_concerns_training_evaluation_figures_and_search(edit: Edit) -> None:
     before = digests()
     edit("models/branches.py", "nn.ReLU()", "nn.GELU()")
-    assert changed(before) == {"train", "evaluate", "figure", "parameters", "bundle", "index"}
+    made = {"assign", *ALL_TRAINED, *ALL_EVALUATED, "bundle", "index"}
+    assert changed(before) == {*made, "figure", "parameters"}
+
+
+def test_the_ranking_loss_concerns_those_who_use_it(edit: Edit) -> None:
+    before = digests()
+    edit("models/ranking.py", ".clamp(min=0)", ".clamp(min=1)")
+    assert changed(before) == {"train vse", "train liwe"}  # LIWE's hinges are the same
+
+
+def test_liwe_concerns_itself_alone(edit: Edit) -> None:
+    before = digests()
+    edit("models/liwe.py", "(forward + backward) / 2", "(forward + backward)")
+    edit("training/liwe.py", "share = 1 - base**step", "share = base**step")
+    assert changed(before) == {"train liwe", "evaluate liwe"}
+
+
+def test_the_hybrid_embedding_concerns_models_that_have_it(edit: Edit) -> None:
+    before = digests()
+    edit("models/hybrid.py", 'mode="sum"', 'mode="mean"')
+    found = {"train hem", "train smalr", "evaluate hem", "evaluate smalr"}
+    assert changed(before) == {*found, "assign"}
+
+
+def test_masking_concerns_smalr_alone(edit: Edit) -> None:
+    before = digests()
+    edit("models/masking.py", "min=1e-6", "min=1e-5")
+    assert changed(before) == {"train smalr"}
+
+
+def test_how_words_are_assigned_concerns_no_training_itself(edit: Edit) -> None:
+    before = digests()
+    edit("models/assignment.py", ".argmax(1)", ".argmin(1)")
+    assert changed(before) == {"assign"}
+
+
+def test_the_network_of_consistency_concerns_its_evaluation_alone(edit: Edit) -> None:
+    before = digests()
+    edit("models/consistency.py", ".relu()", ".tanh()")
+    assert changed(before) == {"evaluate-consistency"}
+
+
+def test_one_part_more_concerns_nobody(edit: Edit) -> None:
+    before = digests()
+    edit(
+        "parts.py", '"masking": "pipeline.models.masking",', '"masking": "pipeline.models.masking", "a": "b",'
+    )
+    assert changed(before) == set()
+
+
+def test_every_part_is_there() -> None:
+    for module in [
+        name for of in (parts.LOSSES, parts.EMBEDDINGS, parts.ENCODERS, parts.COURSES) for name in of.values()
+    ]:
+        assert code._path(module), module
+    for loss in parts.losses({key: {"weight": 1} for key in parts.LOSSES}).values():
+        assert callable(loss.terms)
+    for name in parts.EMBEDDINGS:
+        made = parts.embedding({"embedding": name})
+        assert made and callable(made.begun) and callable(made.empty)
 
 
 def test_comments_docstrings_and_layout_concern_nothing(edit: Edit) -> None:

@@ -56,7 +56,7 @@ def report(
     )
     claims = folder / "claims.csv", folder / "claim-comparisons.csv"
     of_claims = configuration.claim_settings(loaded)
-    judge_claims(of_claims, paths, None, ROOT / "config/claims/mule.yaml", *claims)
+    judge_claims(of_claims, paths, None, [ROOT / "config/claims/mule.yaml"], *claims)
     counted = {
         "table": 1,
         "dataset": "multi30k",

@@ -53,10 +53,11 @@ wildcard_constraints:
     source="[a-z]{2}",
     target="[a-z]{2}",
     seed=r"\d+",
-    captions="human|human[+]mt|mt",
+    captions="human|human[+]mt|mt|augmented",
     experiment="[a-z0-9+-]+",
     queries="own|translated",
     consistency="average|learned",
+    reduction=r"(frequency|pca|dictionary)-\d+",
 
 
 def refuse(message):

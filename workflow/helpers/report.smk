@@ -61,7 +61,8 @@ FIGURES = {"3": "multi30k", "4": "mscoco"}
 
 def reported_figures(wildcards=None):
     """Figures whose model the report's tables evaluate; a report trains nothing for a figure alone."""
-    return [
+    drawn = "lessons/figure3" in SETTINGS["report"]
+    return given(f"{FINISHED}/lessons/figure3.svg" if drawn else None) + [
         f"{FINISHED}/figure{number}.html"
         for number, named in FIGURES.items()
         if any(

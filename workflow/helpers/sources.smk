@@ -157,7 +157,11 @@ def needs_dictionaries():
 def public_files():
     """Every public file that the configured data sets need."""
     languages = sorted(
-        {code for data in DATASETS.values() for code in data["languages"]}
+        {
+            code
+            for name in DATASETS
+            for code in configuration.every_language(SETTINGS, name)
+        }
     )
     files = []
     for name, data in DATASETS.items():
@@ -182,3 +186,5 @@ def public_files():
 DEMO_CONCEPTS = "pipeline/sources/demo/data/concepts.yaml"
 DEMO_DATASETS = "pipeline/sources/demo/data/datasets.yaml"
 DEMO_GRAMMAR = "pipeline/sources/demo/data/languages/{language}.yaml"
+# Word lists of languages that the demo has no grammar of: its captions in them are translations.
+DEMO_WORDS = "pipeline/sources/demo/data/dictionaries/en-{language}.txt"

@@ -13,7 +13,13 @@ OTHER_RESULTS = [
         for folder in ("", "comparison/")
     ),
     *("claims.csv", "comparison/claims.csv", "counts.csv", "translation-quality.csv"),
-    *("figure3.html", "figure4.html", "report.html"),
+    *("figure3.html", "figure4.html", "report.html", "lessons/figure3.svg"),
+    *(
+        "smalr/figure1b.csv",
+        "smalr/figure1b.svg",
+        "smalr/figure3.csv",
+        "smalr/figure3.svg",
+    ),
 ]
 
 

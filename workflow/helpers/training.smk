@@ -36,10 +36,11 @@ def features_of(wildcards):
 
 
 def training_translations(wildcards):
-    """Translations that an experiment trains on."""
-    return translation_tables(
+    """Translations that an experiment trains on besides a language's own captions."""
+    return added_tables(
         wildcards.dataset,
         configuration.training_pairs(SETTINGS, wildcards.dataset, wildcards.experiment),
+        experiment(wildcards)["captions"],
     )
 
 
@@ -74,29 +75,25 @@ def trained_with(wildcards):
 
 def translated_beside(wildcards):
     """Own queries translated into the model's other languages: tables, and reports on what was left out."""
-    folder = f"work/{SCALE}/{wildcards.dataset}/translations"
-    pairs = configuration.consistency_pairs(
-        SETTINGS, wildcards.dataset, wildcards.experiment
+    dataset = wildcards.dataset
+    pairs = configuration.consistency_pairs(SETTINGS, dataset, wildcards.experiment)
+    demand_providers(
+        [
+            (dataset, pair)
+            for pair in pairs
+            if not configuration.via_english(SETTINGS, dataset, pair)
+        ]
     )
-    direct = [
-        pair
-        for pair in pairs
-        if not configuration.via_english(SETTINGS, wildcards.dataset, pair)
-    ]
-    demand_providers([(wildcards.dataset, pair) for pair in direct])
-    names = [
-        f"{folder}/{pair}" if "en" in pair.split("-") else f"{folder}/queries/{pair}"
-        for pair in pairs
-    ]
+    tables = query_tables(dataset, pairs)
     return {
-        "translations": [f"{name}.csv" for name in names],
-        "reports": [f"{name}.json" for name in names],
+        "translations": tables,
+        "reports": [path.replace(".csv", ".json") for path in tables],
     }
 
 
 def translated_queries(wildcards):
     """Test captions of the other languages, translated into a model's only language."""
-    if wildcards.queries == "own":
+    if wildcards.queries != "translated":
         return []
     return translation_tables(
         wildcards.dataset,
@@ -106,6 +103,6 @@ def translated_queries(wildcards):
 
 def evaluated_sentences(wildcards):
     """Tokenised captions of an experiment's languages, or of all where queries are translated."""
-    if wildcards.queries == "own":
+    if wildcards.queries != "translated":
         return own_sentences(wildcards)
     return tokenised(wildcards, DATASETS[wildcards.dataset]["languages"])

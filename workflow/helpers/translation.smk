@@ -21,15 +21,42 @@ def translation_tables(dataset, pairs):
     return [f"work/{SCALE}/{dataset}/translations/{pair}.csv" for pair in pairs]
 
 
+def added_tables(dataset, pairs, captions):
+    """Translations between some pairs as an experiment trains on them: all, or those that `augment` chose."""
+    paths = translation_tables(dataset, pairs)
+    return [
+        (
+            path.replace("/translations/", "/augmented/")
+            if captions == "augmented"
+            else path
+        )
+        for path in paths
+    ]
+
+
+def borrowed(wildcards):
+    """Where the translations of a pair lie in another data set's captions: `dataset` and `origin`, or None."""
+    named = DATASETS[wildcards.dataset]["borrowed_translations"]
+    own = wildcards.source == "en" and not hasattr(wildcards, "before")
+    return named.get(wildcards.target) if own else None
+
+
 def provider(wildcards):
     """Settings of the provider that translates a pair of languages."""
     pair = f"{wildcards.source}-{wildcards.target}"
+    if found := borrowed(wildcards):
+        return {"provider": "files", "origin": found["origin"]}
     demand_providers([(wildcards.dataset, pair)])
     found = configuration.provider_of(SETTINGS, pair)
-    if found["provider"] == "files" and getattr(wildcards, "before", None):
-        # What is published is of a data set's own captions, not of translations into English.
-        return SETTINGS["translation"]["default"]
-    return found
+    if found["provider"] != "files" or not hasattr(wildcards, "before"):
+        return found
+    # Of what is published nobody knows which query it is of.
+    default = SETTINGS["translation"]["default"] or {"provider": "files"}
+    if default["provider"] == "files":
+        refuse(
+            f"translation.default: queries from {pair} are translated anew; name a provider"
+        )
+    return default
 
 
 def translated_by(wildcards):
@@ -55,6 +82,8 @@ def dictionary(wildcards):
             )
         return path
     if SCALE == "demo":
+        if Path(DEMO_WORDS.format(language=other)).exists():
+            return DEMO_WORDS.format(language=other)
         if not Path(DEMO_GRAMMAR.format(language=other)).exists():
             refuse(
                 f"translation: the demo has no dictionary of English and {other!r}. Set translation.dictionaries "
@@ -68,7 +97,8 @@ def translator_inputs(wildcards):
     """Files that a pair's translator itself reads, by name."""
     kind = translated_by(wildcards)
     if kind == "dictionary":
-        target = f"work/{SCALE}/{wildcards.dataset}/tokens/{wildcards.target}.csv"
+        own = wildcards.target in DATASETS[wildcards.dataset]["languages"]
+        target = tokenised(wildcards, [wildcards.target]) if own else []
         return {"target": target, "dictionary": dictionary(wildcards)}
     if kind == "marian":
         folder = Path(
@@ -92,6 +122,7 @@ def translator_settings(wildcards):
 
 INPUT_OPTIONS = {
     "captions": "--captions",
+    "images": "--images",
     "sentences": "--sentences",
     "target": "--target-sentences",
     "dictionary": "--dictionaries",
@@ -114,6 +145,12 @@ def input_options(wildcards, input):
 def translation_inputs(wildcards):
     """Files that the translation of a data set's captions reads, by name."""
     folder = f"work/{wildcards.scale}/{wildcards.dataset}"
+    if found := borrowed(wildcards):
+        lender = f"work/{wildcards.scale}/{found['dataset']}"
+        return {
+            "captions": f"{lender}/captions/{wildcards.target}.csv",
+            "images": f"{folder}/split.csv",
+        }
     if translated_by(wildcards) == "files":
         return {"captions": f"{folder}/captions/{wildcards.target}.csv"}
     sentences = f"{folder}/tokens/{wildcards.source}.csv"
@@ -133,6 +170,8 @@ def translation_options(wildcards):
 def translation_code(wildcards):
     """Digest of the code that translates a pair."""
     kind = translated_by(wildcards)
+    if borrowed(wildcards):
+        return code.digest("translate-borrowed")
     stages = {"marian": "translate-marian", "web": "translate-web"}
     return code.digest(stages.get(kind, "translate"))
 
@@ -228,6 +267,19 @@ def measured_pairs(wildcards):
 # Queries of one language in another, neither English (CLC).
 
 
+def query_tables(dataset, pairs):
+    """Queries of a data set translated between some pairs, each known by the caption that it is of."""
+    folder = f"work/{SCALE}/{dataset}/translations"
+    return [
+        (
+            f"{folder}/queries/{pair}.csv"
+            if configuration.anew(SETTINGS, dataset, pair)
+            else f"{folder}/{pair}.csv"
+        )
+        for pair in pairs
+    ]
+
+
 def query_step(wildcards):
     """What a translator of queries is asked for: their pair, or from English where they get there first.
 
@@ -249,7 +301,7 @@ def query_inputs(wildcards):
     step = query_step(wildcards)
     if not step.before:
         return translation_inputs(step)
-    (sentences,) = translation_tables(step.dataset, [step.before])
+    (sentences,) = query_tables(step.dataset, [step.before])
     return {"sentences": sentences, **translator_inputs(step)}
 
 
@@ -259,10 +311,10 @@ def query_options(wildcards):
     if not step.before:
         splits = [] if translated_by(step) == "files" else ["--splits", "val", "test"]
         return [*translation_options(step), *splits]
-    first = configuration.provider_of(SETTINGS, step.before)
-    origin = first.get("origin", first["provider"])
+    source, target = step.before.split("-")
+    first = SimpleNamespace(**{**vars(step), "source": source, "target": target})
     return [
-        f"--source-origin={origin}",
+        f"--source-origin={provider(first)['provider']}",
         "--splits",
         "val",
         "test",

@@ -2,10 +2,10 @@
 
 
 def caption_origin(wildcards):
-    """Who wrote a language's own captions of a data set."""
-    return DATASETS[wildcards.dataset]["caption_origins"].get(
-        wildcards.language, "human"
-    )
+    """Who wrote a language's own captions of a data set, or who translated all that it has."""
+    translated = configuration.translated_origins(SETTINGS, wildcards.dataset)
+    own = DATASETS[wildcards.dataset]["caption_origins"]
+    return {**own, **translated}.get(wildcards.language, "human")
 
 
 def word_settings(wildcards):
@@ -44,27 +44,43 @@ def published_vectors(name, otherwise):
 
 def translations_into(wildcards):
     """Translation tables that a language's training captions take in."""
+    own = DATASETS[wildcards.dataset]["languages"]
+    if wildcards.language not in own:
+        return []
     sources = configuration.translation_sources(
-        DATASETS[wildcards.dataset]["languages"], wildcards.language, wildcards.captions
+        own, wildcards.language, wildcards.captions
     )
     pairs = [f"{source}-{wildcards.language}" for source in sources]
-    return translation_tables(wildcards.dataset, pairs)
+    return added_tables(wildcards.dataset, pairs, wildcards.captions)
 
 
 def tokenised(wildcards, languages):
-    """Tokenised captions of some languages of a data set."""
-    return expand(
-        "work/{scale}/{dataset}/tokens/{language}.csv",
-        scale=wildcards.scale,
-        dataset=wildcards.dataset,
-        language=languages,
-    )
+    """Tokenised captions of some languages of a data set; a translated language's are its translations."""
+    folder = f"work/{wildcards.scale}/{wildcards.dataset}"
+    own = DATASETS[wildcards.dataset]["languages"]
+    return [
+        f"{folder}/{f'tokens/{code}' if code in own else f'translations/en-{code}'}.csv"
+        for code in languages
+    ]
+
+
+# Files of a smaller vocabulary.
+REDUCED = "work/{scale}/{dataset}/words/{captions}/{reduction}/{language}.h5"
+
+
+def to_english(wildcards):
+    """What maps a language's words to English ones, by name; nothing for English and other reductions."""
+    if wildcards.language == "en" or not wildcards.reduction.startswith("dictionary"):
+        return {}
+    english = VECTORS["fasttext"].format(**{**wildcards, "language": "en"})
+    return {"english": english, "dictionary": english_dictionary(wildcards)}
 
 
 # Files of word or sentence vectors, by the kind that an experiment names.
 VECTORS = {
     "fasttext": "work/{scale}/{dataset}/words/{captions}/{language}.h5",
     "muse": "work/{scale}/{dataset}/words/{captions}/muse/{language}.h5",
+    "characters": "work/{scale}/{dataset}/spelled/{captions}/{language}.h5",
     "bert": "work/{scale}/{dataset}/bert/{language}.h5",
 }
 
@@ -74,6 +90,18 @@ def vocabularies(wildcards):
     chosen = experiment(wildcards)
     kind = chosen.get("vectors", "fasttext")
     aligned = kind == "muse" and SETTINGS["muse"] == "align"
+    if reduction := chosen.get("reduction"):
+        whole = ["en"] if reduction.startswith("dictionary") else []
+        return [
+            (VECTORS["fasttext"] if language in whole else REDUCED).format(
+                scale=wildcards.scale,
+                dataset=wildcards.dataset,
+                captions=chosen["captions"],
+                reduction=reduction,
+                language=language,
+            )
+            for language in chosen["languages"]
+        ]
     return [
         VECTORS["fasttext" if aligned and language == "en" else kind].format(
             scale=wildcards.scale,

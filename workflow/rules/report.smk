@@ -6,7 +6,7 @@ rule judge_claims:
         evaluations=judged_evaluations,
         ranks=ranks_beside(reported_evaluations()),
         counts=reported_counts(),
-        claims="config/claims/mule.yaml",
+        claims=["config/claims/mule.yaml", "config/claims/lessons.yaml"],
     output:
         claims=report(
             f"{FINISHED}/claims.csv",
@@ -28,7 +28,7 @@ rule judge_claims:
         counts=[f"--counts={path}" for path in reported_counts()],
         code=code.digest("judge-claims"),
     message:
-        "Judging the paper's claims"
+        "Judging the papers' claims"
     shell:
         "python -m pipeline judge-claims --settings {params.settings:q} --evaluations {input.evaluations:q} "
         "{params.counts:q} --claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} > {log:q} 2>&1"

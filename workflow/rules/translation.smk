@@ -68,6 +68,36 @@ rule translate_queries:
         "--limits {resources.limits:q} --gpus {resources.gpu} --report {output.report:q} --output {output.table:q} > {log:q} 2>&1"
 
 
+# Of a language's translations from English those that give each training image five sentences (SMALR).
+rule augment:
+    input:
+        sentences="work/{scale}/{dataset}/tokens/{target}.csv",
+        translations="work/{scale}/{dataset}/translations/en-{target}.csv",
+    output:
+        "work/{scale}/{dataset}/augmented/en-{target}.csv",
+    log:
+        "work/logs/{scale}/{dataset}/augment-{target}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/augment-{target}.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=10,
+        disk_mb=1000,
+        gpu=0,
+    params:
+        origin=lambda wildcards: DATASETS[wildcards.dataset]["caption_origins"].get(
+            wildcards.target, "human"
+        ),
+        code=code.digest("augment"),
+    message:
+        "Choosing translations that augment the captions of {wildcards.dataset} in {wildcards.target}"
+    shell:
+        "python -m pipeline augment --sentences {input.sentences:q} --caption-origin {params.origin:q} "
+        "--translations {input.translations:q} --output {output:q} > {log:q} 2>&1"
+
+
 rule translation_quality:
     input:
         unpack(quality_inputs),

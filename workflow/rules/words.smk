@@ -26,7 +26,7 @@ rule word_vectors:
 
 rule words:
     input:
-        sentences="work/{scale}/{dataset}/tokens/{language}.csv",
+        sentences=lambda wildcards: tokenised(wildcards, [wildcards.language]),
         translations=translations_into,
         vectors=fasttext_vectors,
     output:
@@ -55,6 +55,76 @@ rule words:
         "python -m pipeline words --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
         "--settings {params.settings:q} {params.vectors:q} --output {output:q} > {log:q} 2>&1"
+
+
+# Smaller vocabularies: words that are rare left out or read as English ones, or vectors of fewer numbers.
+rule reduce_words:
+    input:
+        unpack(to_english),
+        words="work/{scale}/{dataset}/words/{captions}/{language}.h5",
+        sentences=lambda wildcards: tokenised(wildcards, [wildcards.language]),
+        translations=translations_into,
+    output:
+        "work/{scale}/{dataset}/words/{captions}/{reduction}/{language}.h5",
+    log:
+        "work/logs/{scale}/{dataset}/words-{captions}-{reduction}-{language}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/words-{captions}-{reduction}-{language}.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=10,
+        disk_mb=1000,
+        gpu=0,
+    params:
+        origin=caption_origin,
+        english=lambda wildcards, input: [
+            f"--{option}={input[name]}"
+            for name, option in (
+                ("english", "english"),
+                ("dictionary", "dictionaries"),
+            )
+            if name in input.keys()
+        ],
+        code=code.digest("reduce-words"),
+    message:
+        "Vocabulary of {wildcards.dataset} in {wildcards.language} ({wildcards.captions}, {wildcards.reduction})"
+    shell:
+        "python -m pipeline reduce-words --language {wildcards.language} --captions {wildcards.captions} "
+        "--reduction {wildcards.reduction} --words {input.words:q} --sentences {input.sentences:q} "
+        "--caption-origin {params.origin:q} --translations {input.translations:q} {params.english:q} "
+        "--output {output:q} > {log:q} 2>&1"
+
+
+# The characters of a language's words, which LIWE reads in the place of word vectors.
+rule spell:
+    input:
+        sentences=lambda wildcards: tokenised(wildcards, [wildcards.language]),
+        translations=translations_into,
+    output:
+        "work/{scale}/{dataset}/spelled/{captions}/{language}.h5",
+    log:
+        "work/logs/{scale}/{dataset}/spell-{captions}-{language}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/spell-{captions}-{language}.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=10,
+        disk_mb=1000,
+        gpu=0,
+    params:
+        longest=SETTINGS["liwe"]["longest_word"],
+        origin=caption_origin,
+        code=code.digest("spell"),
+    message:
+        "Spelling the words of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
+    shell:
+        "python -m pipeline spell --language {wildcards.language} --captions {wildcards.captions} "
+        "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
+        "--longest {params.longest} --output {output:q} > {log:q} 2>&1"
 
 
 # Word vectors that are aligned across languages: turned to English here, or published.

@@ -1,0 +1,216 @@
+"""SMALR at the paper's size: a step over a plain loop's, and the pretraining's memory and last assignment.
+
+    python -m benchmarks.smalr [--part step memory assignment] [--rounds 3] [--threads 1]
+
+`step`: in every round one after the other, a step of `pipeline.training` and one of the plain loop
+(benchmarks/plain_smalr.py) on the same batch, ten languages, captions as long as Multi30K's; seconds are
+processor time. `memory`: peak of a process that takes two steps of the pretraining with 200,000 words and
+40,000 entries. `assignment`: time to assign all these words, and that of its products alone.
+"""
+
+import argparse
+import multiprocessing
+import statistics
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmarks.plain_smalr import plain_smalr_terms
+from benchmarks.plain_training import Batch
+from benchmarks.training import LONGEST, MULTI30K, _peak_resident, median_ratio
+from pipeline.models.assignment import Assignment
+from pipeline.models.hybrid import HybridEmbedding, Places
+from pipeline.models.masking import layers
+from pipeline.models.products import product
+from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.training.assign import assignment_terms
+from pipeline.training.batches import Drawn, Sampler
+from pipeline.training.objective import reversal_strength, training_terms
+from pipeline.training.train import adam
+from pipeline.words.corpus import Corpus, LanguageCorpus
+
+TEN = ("en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru")
+WORDS, ENTRIES, OWN = 20_000, 40_000, 5_000
+TAKEN = 12_500  # entries that words take in the end, about as many as the paper's sum leaves room for
+
+Settings = dict[str, Any]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parts = {"step": step, "memory": memory, "assignment": assignment}
+    parser.add_argument("--part", nargs="+", choices=[*parts], default=[*parts])
+    parser.add_argument("--images", type=int, default=450, help="in a batch")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    for name in arguments.part:
+        parts[name](arguments)
+
+
+def settings_of(images: int) -> Settings:
+    """The paper's settings."""
+    return {
+        "branches": "shared",
+        "embedding": "hybrid",
+        "model": {
+            "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "universal": 512,
+            "multimodal": 512, "recurrent": "gru", "recurrent_init": "pytorch", "hidden": 512,
+            "image_hidden": 2048, "dropout": 0.5, "batch_norm_momentum": 0.1, "universal_mean": "words",
+            "universal_layers": "separate",
+        },
+        "triplets": {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"},
+        "ranking": None,
+        "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.0},
+        "neighborhood": {"weight": 5e-2},
+        "classifier": {"weight": 1e-6, "weight_applied": "once"},
+        "masking": {"share": 0.2, "weight": 1e-4, "matching": 1.0},
+        "words": {"regularization": 5e-7, "regularize_toward": "initial"},
+        "assignment": {"exploration": 0.2, "best": 20, "gradient": "straight_through", "pairs": "all"},
+        "training": {
+            "epoch_unit": "images", "batch_images": images, "sentences_per_image": 2,
+            "repeat_captions": False, "images_in_batch": "distinct", "precision": "float32",
+        },
+    }  # fmt: skip
+
+
+def captions(images: int) -> Corpus:
+    """Five captions an image in ten languages, as long and as varied as Multi30K's."""
+    draw, languages = np.random.default_rng(0), {}
+    for language in TEN:
+        of = MULTI30K.get(language, MULTI30K["en"])
+        count = images * 5
+        lengths = np.exp(draw.normal(of.mean, of.spread, count)).round().clip(1, LONGEST).astype(np.int64)
+        chance = (np.arange(WORDS) + 2.7) ** -of.exponent
+        ids = 1 + draw.choice(WORDS, (count, LONGEST), p=chance / chance.sum())
+        ids[np.arange(LONGEST) >= lengths[:, None]] = 0
+        image = np.repeat(np.arange(images), 5)
+        languages[language] = LanguageCorpus(torch.from_numpy(ids), torch.from_numpy(lengths), image)
+    features = torch.from_numpy(draw.random((images, 2048), dtype=np.float32))
+    return Corpus([str(number) for number in range(images)], features, languages)
+
+
+def smalr(settings: Settings) -> RetrievalModel:
+    """SMALR with ten languages; a word's number is its rank, and rarer ones take any entry."""
+    torch.manual_seed(0)
+    rank = torch.arange(WORDS + 1)
+    own = torch.where(rank <= OWN, rank, 0)
+    places = Places(own, torch.where(rank > OWN, torch.randint(1, TAKEN + 1, (WORDS + 1,)), 0))
+    embedding = HybridEmbedding(
+        {language: torch.randn(OWN, 50) for language in TEN},
+        dict.fromkeys(TEN, places),
+        torch.randn(TAKEN, settings["model"]["universal"]) * 0.1,
+        masks=True,
+    )
+    vectors = {language: torch.zeros(1, 300) for language in TEN}
+    model = RetrievalModel(vectors, 2048, "shared", settings["model"], embedding)
+    model.losses["masking"] = layers(settings)
+    return model
+
+
+def step(arguments: argparse.Namespace) -> None:
+    """Seconds of a step, of either loop."""
+    settings, corpus = settings_of(arguments.images), captions(arguments.images)
+    model = smalr(settings)
+    optimizer = adam(model.parameters(), 1e-3)
+    sampler = Sampler(corpus, [np.arange(len(corpus.images))], settings["training"], 0)
+    seconds: dict[str, list[float]] = {"fast": [], "plain": []}
+    for number in range(arguments.rounds + 1):
+        drawn = next(sampler.epoch(number))
+        batch = plain_batch(corpus, drawn)
+        for name in seconds:
+            torch.manual_seed(number)
+            begun = time.process_time()
+            if name == "fast":
+                terms = training_terms(model, corpus, drawn, settings, 0.5)
+            else:
+                terms = plain_smalr_terms(model, batch, settings, reversal_strength(0.5))
+            optimizer.zero_grad()
+            torch.stack(list(terms.values())).sum().backward()
+            optimizer.step()
+            if number:  # the first warms up
+                seconds[name].append(time.process_time() - begun)
+    fast, plain = (statistics.median(of) for of in seconds.values())
+    print(f"step, {arguments.images} images, {len(TEN)} languages: fast {fast:.1f} s, plain {plain:.1f} s; "
+          f"plain over fast {median_ratio(seconds['plain'], seconds['fast'])}", flush=True)  # fmt: skip
+
+
+def plain_batch(corpus: Corpus, drawn: Drawn) -> Batch:
+    """The same batch, as the plain loop takes it."""
+    taken = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}
+    return Batch(
+        corpus.features[torch.from_numpy(drawn.images)],
+        {language: part.ids for language, part in taken.items()},
+        {language: part.lengths for language, part in taken.items()},
+        {language: torch.from_numpy(slots) for language, slots in drawn.slots.items()},
+    )
+
+
+def memory(arguments: argparse.Namespace) -> None:
+    """Peak memory of the pretraining, in a process of its own."""
+    context = multiprocessing.get_context("spawn")
+    answer = context.SimpleQueue()
+    process = context.Process(target=_two_steps, args=(arguments, answer))
+    process.start()
+    process.join()
+    peak, words, seconds = answer.get()
+    print(f"memory, {len(TEN) * WORDS:,} words, {ENTRIES:,} entries, {arguments.images} images:")
+    print(
+        f"  peak {peak / 2**30:.2f} GiB; {words:,} different words in a step of {seconds:.1f} s", flush=True
+    )
+
+
+def _two_steps(arguments: argparse.Namespace, answer: Any) -> None:
+    torch.set_num_threads(arguments.threads)
+    settings, corpus = settings_of(arguments.images), captions(arguments.images)
+    model, features = pretraining()
+    optimizer = adam(model.parameters(), 1e-3)
+    sampler = Sampler(corpus, [np.arange(len(corpus.images))], settings["training"], 0)
+    for number in range(2):
+        drawn = next(sampler.epoch(number))
+        begun = time.process_time()
+        terms = assignment_terms(model, features, corpus, drawn, settings)
+        optimizer.zero_grad()
+        torch.stack(list(terms.values())).sum().backward()
+        optimizer.step()
+        seconds = time.process_time() - begun
+    words = sum(len(corpus.languages[key].take(rows).ids.unique()) for key, rows in drawn.rows.items())
+    answer.put((_peak_resident(), words, seconds))
+
+
+def pretraining() -> tuple[Assignment, dict[str, Tensor]]:
+    """Entries and scores, and vectors of all words of ten languages."""
+    torch.manual_seed(0)
+    features = {language: torch.randn(WORDS + 1, 300) for language in TEN}
+    return Assignment(300, ENTRIES, 512), features
+
+
+def assignment(arguments: argparse.Namespace) -> None:
+    """Seconds in which all words are assigned."""
+    model, features = pretraining()
+    words = torch.cat(list(features.values()))
+    left, right = torch.randn(1024, 300), torch.randn(ENTRIES, 300)
+    product(left, right)
+    spent, floor = [], []
+    for _ in range(arguments.rounds):
+        begun, wall = time.process_time(), time.perf_counter()
+        for _ in range(10):
+            product(left, right)
+        floor.append((time.process_time() - begun) / 10 * len(words) / len(left))
+        begun, wall = time.process_time(), time.perf_counter()
+        model.chosen(words)
+        spent.append(time.process_time() - begun)
+        waited = time.perf_counter() - wall
+    print(f"assignment of {len(words):,} words to {ENTRIES:,} entries, {arguments.threads} threads:")
+    print(
+        f"  {statistics.median(spent):.1f} s of processor time, {waited:.1f} s by the wall in the last round"
+    )
+    print(f"  over its products alone {median_ratio(spent, floor)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""LIWE, sentences from characters (Wehrmann et al. 2019), as SMALR's Tables 1 and 2 compare with it.
+
+Sizes in comments: N words of B sentences, c characters of a word, e embedding size, n images.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.parametrizations import weight_norm
+from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
+
+from pipeline.models.branches import packing, unit
+from pipeline.models.retrieval_model import Embedded, RetrievalModel
+from pipeline.words.corpus import Sentences, uploaded
+
+
+class SpelledWords(nn.Module):
+    """Words of every language from their characters, which all languages share.
+
+    A word's character vectors side by side go through layers that are 1x1 convolutions over the words of a
+    sentence: weight-normalised, batch norm, LeakyReLU 0.1.
+
+    Args:
+        codes: for each language the code points of its words, (V + 1, c); 0 is no character.
+        sizes: settings `liwe`: `characters`, size of a character's vector; `layers`, sizes of the layers.
+    """
+
+    alphabet: Tensor
+
+    def __init__(self, codes: Mapping[str, Tensor], sizes: Mapping[str, Any]):
+        super().__init__()
+        self.languages = list(codes)
+        points = torch.cat([table.flatten() for table in codes.values()]).long().unique()
+        self.register_buffer("alphabet", torch.cat([points.new_zeros(1), points[points != 0]]))
+        for language, table in codes.items():
+            self.register_buffer(f"spelling_{language}", torch.searchsorted(self.alphabet, table.long()))
+        self.characters = nn.Embedding(len(self.alphabet), sizes["characters"], padding_idx=0)
+        size = sizes["characters"] * next(iter(codes.values())).shape[1]
+        layers: list[nn.Module] = []
+        for out in sizes["layers"]:
+            layers += [weight_norm(nn.Linear(size, out)), nn.BatchNorm1d(out), nn.LeakyReLU(0.1)]
+            size = out
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor]:
+        """Vectors (N, d) of the words of all languages' sentences one after another, and word counts (B,)."""
+        spelled = []
+        for language, batch in sentences.items():
+            real = torch.arange(batch.ids.shape[1]) < batch.lengths[:, None]
+            ids = batch.ids[uploaded(real, batch.ids.device)]
+            spelled.append(self.characters(self.get_buffer(f"spelling_{language}")[ids]).flatten(1))
+        vectors: Tensor = self.layers(torch.cat(spelled))  # one batch norm over the words of all languages
+        return vectors, torch.cat([batch.lengths for batch in sentences.values()])
+
+
+class BothWays(nn.Module):
+    """Sentence branch: a bidirectional GRU whose two states at the last word are averaged, L2."""
+
+    def __init__(self, size: int, hidden: int):
+        super().__init__()
+        self.recurrent = nn.GRU(size, hidden, bidirectional=True)
+
+    def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """Vectors (N, d) of the words of B sentences, one after another, to unit vectors (B, hidden)."""
+        order, places, sizes = packing(lengths)
+        packed = PackedSequence(words.index_select(0, uploaded(places, words.device)), sizes)
+        states, _ = pad_packed_sequence(self.recurrent(packed)[0])  # (W, B, 2 hidden)
+        last = states[lengths[order] - 1, torch.arange(len(order))]
+        forward, backward = last.chunk(2, 1)
+        both = (forward + backward) / 2
+        return unit(both.index_select(0, uploaded(order.argsort(), words.device)))
+
+
+class LinearImages(nn.Module):
+    """Image branch: one linear layer, L2."""
+
+    def __init__(self, size: int, hidden: int):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(size, hidden))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """CNN features (n, size) to unit vectors (n, hidden)."""
+        return unit(self.layers(features))
+
+
+class LiweModel(RetrievalModel):
+    """Image-sentence retrieval in one or more languages, from characters.
+
+    Args:
+        codes: as `SpelledWords` takes them. feature_size: of the image features.
+        model: settings `hidden`, e. sizes: settings `liwe`.
+    """
+
+    def __init__(
+        self,
+        codes: Mapping[str, Tensor],
+        feature_size: int,
+        model: Mapping[str, Any],
+        sizes: Mapping[str, Any],
+    ):
+        nn.Module.__init__(self)
+        self.spelled = SpelledWords(codes, sizes)
+        self.similarity = "cosine"
+        self.branches = nn.ModuleDict({"shared": BothWays(sizes["layers"][-1], model["hidden"])})
+        self.image_branch = LinearImages(feature_size, model["hidden"])
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages, in the order of the experiment."""
+        return self.spelled.languages
+
+    def embed_sentences(self, sentences: Mapping[str, Sentences]) -> dict[str, Embedded]:
+        """Sentences of each language to their embeddings; there is no universal one besides."""
+        rows = self.branches["shared"](*self.spelled(sentences))
+        parts = rows.split([len(batch.lengths) for batch in sentences.values()])
+        return {language: Embedded(part, part) for language, part in zip(sentences, parts, strict=True)}
+
+
+def begun(codes: Mapping[str, Tensor], features: int, settings: Mapping[str, Any]) -> LiweModel:
+    """The model before its first step."""
+    return LiweModel(codes, features, settings["model"], settings["liwe"])
+
+
+def empty(weights: Mapping[str, Tensor], features: int, settings: Mapping[str, Any]) -> LiweModel:
+    """A model that the weights of a saved one fit, numbers still to be filled in."""
+    return begun(codes_of(weights, settings["languages"]), features, settings)
+
+
+def codes_of(weights: Mapping[str, Tensor], languages: list[str]) -> dict[str, Tensor]:
+    """The code points that a saved model's words were made of."""
+    alphabet = weights["spelled.alphabet"]
+    return {language: alphabet[weights[f"spelled.spelling_{language}"]] for language in languages}

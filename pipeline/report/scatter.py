@@ -1,0 +1,118 @@
+"""Points of recall against size as one SVG file, a panel a data set (SMALR, Figures 1b and 3)."""
+
+import math
+from collections.abc import Iterator, Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pipeline.files import existing, written_beside
+from pipeline.report.charts import axis, ticks
+
+WIDTH, HEIGHT = 380, 300  # of a panel, in SVG units
+LEFT, RIGHT, TOP, BOTTOM = 44, 16, 30, 44
+KEY = 22  # height of a line of the key
+COLOURS = ["#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#ff8ab7", "#a463f2", "#97bbf5", "#9c6b4e"]
+STYLE = (
+    "text{font:11px sans-serif;fill:#333}.title{font-weight:bold}.grid{stroke:#ddd}.bar{stroke-width:1}"
+    ".path{fill:none;stroke-width:1;opacity:.5}circle{fill-opacity:.6}"
+)
+ACROSS = {"parameters": "trainable parameters, millions", "languages": "languages that it was trained on"}
+
+
+def write_scatter(settings: Mapping[str, Any], points: Path, output: Path) -> None:
+    """Draw the points of a figure.
+
+    Args:
+        settings: `figure`; `across`, parameters or languages; `area`, `parameters` where a point's area is
+            (parameters / 10^6)^1.5. points: CSV as `write_points` made it.
+    """
+    table = pd.read_csv(
+        existing(points, "the points", "Run `python -m pipeline scaling`."), dtype={"label": str}
+    )
+    table["label"] = table["label"].fillna("")
+    series = list(dict.fromkeys(table["series"]))
+    colours = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(series)}
+    panels = [_panel(part, settings, colours) for _, part in table.groupby("dataset", sort=False)]
+    height = HEIGHT + KEY * math.ceil(len(series) / 4)
+    drawn = [f'<g transform="translate({WIDTH * place},0)">{panel}</g>' for place, panel in enumerate(panels)]
+    text = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH * len(panels)} {height}" role="img" '
+        f'aria-label="SMALR, Figure {escape(str(settings["figure"]))}"><style>{STYLE}</style>'
+        f"{''.join(drawn)}{''.join(_key(colours))}</svg>\n"
+    )
+    with written_beside(output) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _panel(table: pd.DataFrame, settings: Mapping[str, Any], colours: Mapping[str, str]) -> str:
+    """One data set's points, those of a series joined in their order."""
+    by_size = settings["across"] == "parameters"
+    places = table["parameters"] / 1e6 if by_size else table["languages"].astype(float)
+    x_low, x_high = axis(0.0, float(places.max()))
+    y_low, y_high = axis(float(table["low"].min()), float(table["high"].max()))
+    across, up = (WIDTH - LEFT - RIGHT) / (x_high - x_low), (HEIGHT - TOP - BOTTOM) / (y_high - y_low)
+    table = table.assign(
+        x=[LEFT + (value - x_low) * across for value in places],
+        y=HEIGHT - BOTTOM - (table["mR"] - y_low) * up,
+        top=HEIGHT - BOTTOM - (table["high"] - y_low) * up,
+        bottom=HEIGHT - BOTTOM - (table["low"] - y_low) * up,
+        radius=[radius(count, settings["area"]) for count in table["parameters"]],
+    )
+    grid = [
+        f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>'
+        for value in ticks(y_low, y_high, 6)
+        for y in [HEIGHT - BOTTOM - (value - y_low) * up]
+    ]
+    below = [
+        _text(LEFT + (value - x_low) * across, HEIGHT - BOTTOM + 16, f"{value:g}")
+        for value in ticks(x_low, x_high, 6)
+    ]
+    words = [
+        f'<text class="title" x="{LEFT}" y="16">{escape(str(table["dataset"].iloc[0]))}: mR, mean over '
+        f"{len(table['averaged'].iloc[0].split())} languages</text>",
+        _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, ACROSS[settings["across"]]),
+    ]
+    drawn = [
+        piece
+        for name, part in table.groupby("series", sort=False)
+        for piece in _series(part, colours[str(name)])
+    ]
+    return "".join([*grid, *below, *words, *drawn])
+
+
+def _series(part: pd.DataFrame, colour: str) -> Iterator[str]:
+    ordered = part.sort_values("x")
+    line = " ".join(f"{row.x:.1f},{row.y:.1f}" for row in ordered.itertuples())
+    yield f'<polyline class="path" stroke="{colour}" points="{line}"/>'
+    for row in ordered.itertuples():
+        said = f"{row.series} {row.label}".strip()
+        said += f": mR {row.mR:.1f} ({row.low:.1f} to {row.high:.1f}), {row.parameters:,} parameters"
+        ends = f'x1="{row.x:.1f}" x2="{row.x:.1f}" y1="{row.top:.1f}" y2="{row.bottom:.1f}"'
+        yield f'<line class="bar" stroke="{colour}" {ends}/>'
+        yield (
+            f'<circle fill="{colour}" cx="{row.x:.1f}" cy="{row.y:.1f}" r="{row.radius:.2f}">'
+            f"<title>{escape(said)}</title></circle>"
+        )
+        if row.label:
+            yield f'<text x="{row.x + 6:.1f}" y="{row.y - 6:.1f}">{escape(row.label)}</text>'
+
+
+def _text(x: float, y: float, said: str) -> str:
+    """A text with its middle at x."""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{escape(said)}</text>'
+
+
+def radius(parameters: int, area: str) -> float:
+    """Radius of a point in SVG units: 4, or so that its area is (parameters / 10^6)^1.5."""
+    return math.sqrt((parameters / 1e6) ** 1.5 / math.pi) if area == "parameters" else 4.0
+
+
+def _key(colours: Mapping[str, str]) -> Iterator[str]:
+    for number, (name, colour) in enumerate(colours.items()):
+        x, y = LEFT + 170 * (number % 4), HEIGHT + KEY * (number // 4) + 8
+        yield f'<circle fill="{colour}" cx="{x}" cy="{y}" r="4"/>'
+        yield f'<text x="{x + 8}" y="{y + 4}">{escape(name)}</text>'

@@ -1,0 +1,37 @@
+"""Columns of means over languages: HA, of those with human captions, and A, of all (SMALR, "Metrics")."""
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from pipeline.tables.cells import Cell, cells
+
+HUMAN, ALL = "HA", "A"
+
+
+def columns_of_rows(settings: Mapping[str, Any]) -> Iterator[tuple[str, list[Cell]]]:
+    """What stands in each place of a table: its column's name and the cells that it is the mean of.
+
+    A place of one language has one cell. After a row's languages of a data set come its averages, where the
+    table has such: HA where the row has every language with human captions, A where it has every column.
+
+    Args:
+        settings: as `cells` takes them; `human`, the languages of each data set with human captions, where
+            the table asks for averages.
+    """
+    of_row = groupby(cells(settings), key=lambda cell: (cell.row["row"], cell.dataset))
+    for (_, dataset), grouped in of_row:
+        found = {cell.language: cell for cell in grouped}
+        yield from ((language, [cell]) for language, cell in found.items())
+        for name, languages in _averaged(settings, dataset, next(iter(found.values()))).items():
+            if languages and all(language in found for language in languages):
+                yield name, [found[language] for language in languages]
+
+
+def _averaged(settings: Mapping[str, Any], dataset: str, cell: Cell) -> dict[str, list[str]]:
+    """The languages of each average."""
+    if not settings["table"].get("averages") or "columns" in cell.row:
+        return {}
+    every = settings["table"]["columns"][cell.paper_dataset]
+    human = [language for language in every if language in settings["human"][dataset]]
+    return {HUMAN: human, ALL: every}

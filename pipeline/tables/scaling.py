@@ -1,0 +1,92 @@
+"""Recall against size: the points of SMALR's Figures 1b and 3, counted on the trained models."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pipeline.errors import raise_together
+from pipeline.files import written_beside
+from pipeline.models.retrieval_model import RetrievalModel, count_parameters
+from pipeline.models.saved import Saved, load_model
+from pipeline.tables.evaluations import Evaluations
+from pipeline.tables.statistics import mean_intervals
+
+COLUMNS = [
+    "figure", "scale", "dataset", "series", "label", "languages", "averaged", "parameters",
+    "parameters_at_test", "mR", "low", "high", "seeds", "experiment",
+]  # fmt: skip
+
+Sizes = Mapping[tuple[str, str], tuple[int, int]]  # data set, experiment -> parameters, those at test time
+
+
+def write_points(
+    settings: Mapping[str, Any], evaluations: Sequence[Path], models: Sequence[Path], output: Path
+) -> None:
+    """Write a line for each point: mR as the mean over languages with its 95% interval, and parameters.
+
+    Args:
+        settings: as `figure_settings` gives them. evaluations: JSON files with the ranks beside them.
+        models: the trained models of one seed.
+        output: CSV. `parameters` are trainable ones, word tables included; where a model is one of several
+            of one language each, the mean of theirs. `parameters_at_test`: those left when the word vectors
+            of the vocabulary are computed beforehand (SMALR, Section 5).
+    """
+    evaluated = Evaluations(evaluations, settings["seeds"])
+    sizes = {}
+    for path in models:
+        model, saved = load_model(path)
+        sizes[saved.settings["dataset"], saved.settings["experiment"]] = (
+            trained(model, saved),
+            at_test(model),
+        )
+    lines = list(_lines(settings, evaluated, sizes))
+    raise_together(
+        sorted({line["missing"] for line in lines if line["missing"]}), f"{output}: files are missing:"
+    )
+    with written_beside(output) as temporary:
+        pd.DataFrame(lines, columns=COLUMNS).to_csv(temporary, index=False, float_format="%.4f")
+
+
+def trained(model: RetrievalModel, saved: Saved) -> int:
+    """Parameters that training changed: all but the language classifier's where no loss had one."""
+    unused = getattr(model, "classifier", None) if not saved.settings["classifier"] else None
+    return count_parameters(model) - (count_parameters(unused) if unused else 0)
+
+
+def at_test(model: RetrievalModel) -> int:
+    """Parameters of the sentence and image branches; of LIWE, which reads any word, all."""
+    left = count_parameters(model.branches) + count_parameters(model.image_branch)
+    return left if hasattr(model, "universal") else count_parameters(model)
+
+
+def _lines(settings: Mapping[str, Any], evaluated: Evaluations, sizes: Sizes) -> Iterator[dict[str, Any]]:
+    for point in settings["points"]:
+        dataset, experiments, languages = point["dataset"], point["experiments"], point["languages"]
+        answering = experiments * len(languages) if len(experiments) == 1 else experiments
+        keys = [((dataset, name, "own"), code) for name, code in zip(answering, languages, strict=True)]
+        missing = [name for key, code in keys for name in evaluated.missing(key, code)]
+        missing += [f"{dataset} {name}: no model" for name in experiments if (dataset, name) not in sizes]
+        if missing:
+            yield {"missing": "; ".join(dict.fromkeys(missing))}
+            continue
+        low, high = mean_intervals([evaluated.hits(key, code) for key, code in keys])["mR"]
+        counted = [sizes[dataset, name] for name in experiments]
+        yield {
+            "figure": settings["figure"],
+            "scale": settings["scale"],
+            "dataset": dataset,
+            "series": point["series"],
+            "label": point["label"],
+            "languages": point["trained"],
+            "averaged": " ".join(languages),
+            "parameters": round(sum(all_ for all_, _ in counted) / len(counted)),
+            "parameters_at_test": round(sum(test for _, test in counted) / len(counted)),
+            "mR": sum(evaluated.values(key, code, "mR").mean() for key, code in keys) / len(keys),
+            "low": low,
+            "high": high,
+            "seeds": len(settings["seeds"]),
+            "experiment": " ".join(experiments),
+            "missing": "",
+        }

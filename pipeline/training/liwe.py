@@ -1,0 +1,118 @@
+"""How LIWE is trained (Wehrmann et al. 2019): its loss, its rate, and validation after some steps.
+
+k = 1 - b^step moves from all hinges to the worst one: b is 0.991 between captions and images, 0.91 between
+the captions of two languages.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pipeline.models.liwe import LiweModel
+from pipeline.models.losses import Anchored
+from pipeline.models.ranking import Ranking, ranking_loss
+from pipeline.training.batches import Drawn, Sampler
+from pipeline.training.loop import Course
+from pipeline.words.corpus import Corpus, uploaded
+
+
+class PacedSampler:
+    """The batches of a sampler in stretches of some steps, each of which ends with validation.
+
+    Args:
+        sampler: its epochs follow one another. every: steps of a stretch.
+    """
+
+    def __init__(self, sampler: Sampler, every: int):
+        self.sampler, self.steps, self.seed = sampler, every, sampler.seed
+
+    def stretches(self, epochs: int) -> int:
+        """How many stretches make the steps of so many epochs of the sampler, rounded up."""
+        return -(-epochs * self.sampler.steps // self.steps)
+
+    def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Drawn]:
+        """The batches of a stretch, from `first_step` on."""
+        step, end = epoch * self.steps + first_step, (epoch + 1) * self.steps
+        while step < end:
+            of_sampler, skipped = divmod(step, self.sampler.steps)
+            for drawn in self.sampler.epoch(of_sampler, skipped):
+                if step == end:
+                    return
+                yield drawn
+                step += 1
+
+
+def course(
+    model: LiweModel,
+    corpus: Corpus,
+    optimizer: torch.optim.Optimizer,
+    sampler: Sampler,
+    settings: Mapping[str, Any],
+) -> Course:
+    """The steps of all epochs in stretches that end with validation; each step sets its learning rate."""
+    own, paced = settings["liwe"], PacedSampler(sampler, settings["liwe"]["validate_every"])
+    stretches = paced.stretches(settings["training"]["epochs"])
+
+    def terms(drawn: Drawn, done: float) -> dict[str, Tensor]:
+        step = round(done * stretches * paced.steps)
+        set_rate(optimizer, own, settings["training"]["learning_rate"], step)
+        return liwe_terms(model, corpus, drawn, own, step)
+
+    return Course(paced, stretches, terms)
+
+
+def liwe_terms(
+    model: LiweModel, corpus: Corpus, drawn: Drawn, settings: Mapping[str, Any], step: int
+) -> dict[str, Tensor]:
+    """The terms whose sum is minimised, by name: captions against images, and captions of two languages.
+
+    Each is the mean, over languages or pairs of languages, of what a batch's hinges come to.
+
+    Args:
+        settings: `liwe`: margin, image_base, caption_base. step: of the whole training, from 0.
+    """
+    device = corpus.features.device
+    sentences = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}
+    images = model.embed_images(corpus.features[uploaded(torch.from_numpy(drawn.images), device)])
+    shown = Anchored(images, torch.arange(len(images)), 1)
+    languages = [
+        Anchored(part.multimodal, torch.from_numpy(drawn.slots[language]), drawn.each[language])
+        for language, part in model.embed_sentences(sentences).items()
+    ]
+    margin = settings["margin"]
+    of_images = [_annealed(one, shown, margin, settings["image_base"], step) for one in languages]
+    terms = {"caption_image": torch.stack(of_images).mean()}
+    if len(languages) > 1:
+        of_pairs = [
+            _annealed(first, second, margin, settings["caption_base"], step)
+            for first, second in combinations(languages, 2)
+        ]
+        terms["caption_caption"] = torch.stack(of_pairs).mean()
+    return terms
+
+
+def _annealed(captions: Anchored, others: Anchored, margin: float, base: float, step: int) -> Tensor:
+    similarity, own = captions.vectors @ others.vectors.T, captions.slots[:, None] == others.slots
+    return annealed_loss(similarity, own, margin, base, step)
+
+
+def annealed_loss(similarity: Tensor, own: Tensor, margin: float, base: float, step: int) -> Tensor:
+    """(1 - k) times the sum of all hinges, and k times the sum of each pair's worst, k = 1 - base^step.
+
+    Args:
+        similarity: (B, n). own: (B, n), what belongs together.
+    """
+    share = 1 - base**step
+    every, worst = (
+        ranking_loss(similarity, own, Ranking(margin, hinge, 0.0, "cosine")) for hinge in ("sum", "max")
+    )
+    return (1 - share) * every + share * worst
+
+
+def set_rate(optimizer: torch.optim.Optimizer, settings: Mapping[str, Any], rate: float, step: int) -> None:
+    """The learning rate of a step: the first one, and after `drop_after` steps `drop` times that."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate * (settings["drop"] if step >= settings["drop_after"] else 1.0)

@@ -1,0 +1,121 @@
+"""Smaller vocabularies: the baselines of SMALR's Figure 3 (Burns et al. 2020, "Comparative Evaluation").
+
+frequency-T    words seen fewer than T times in the training captions are dropped
+pca-D          word vectors reduced to D numbers by a PCA of the language's vocabulary
+dictionary-T   words of other languages than English seen fewer than T times become English words
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.errors import InputError
+from pipeline.translation.dictionary import read_dictionaries
+from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
+
+log = logging.getLogger("pipeline")
+
+KINDS = ("frequency", "pca", "dictionary")
+
+
+def reduce_words(
+    reduction: str,
+    words: Path,
+    sentences: Sequence[str],
+    english: Path | None,
+    dictionaries: Sequence[Path],
+    output: Path,
+) -> None:
+    """Write a smaller vocabulary of a language.
+
+    Args:
+        reduction: as above, such as frequency-5. words: the language's whole vocabulary.
+        sentences: tokens of the captions that are trained on. english, dictionaries: of dictionary-T alone.
+
+    Raises:
+        InputError: nothing is left, or the vocabulary is too small for so many numbers.
+    """
+    kind, _, amount = reduction.partition("-")
+    whole, count = read_vocabulary(words), Counter(word for tokens in sentences for word in tokens.split())
+    if kind == "pca":
+        found = with_smaller_vectors(whole, int(amount))
+    elif kind == "frequency":
+        found = frequent(whole, count, int(amount))
+    else:
+        if english is None:
+            raise InputError(f"{reduction}: the English vocabulary is missing; give --english.")
+        candidates = read_dictionaries(dictionaries, whole.language, "en")
+        found = mapped_to_english(whole, count, int(amount), read_vocabulary(english), candidates)
+    log.info("%s: %d of %d words, %s", whole.language, len(found.words) - 1, len(whole.words) - 1, reduction)
+    write_vocabulary(found, {"vectors": f"{words.name}, {reduction}"}, output)
+
+
+def frequent(whole: Vocabulary, count: Counter[str], least: int) -> Vocabulary:
+    """The words that are seen at least so many times."""
+    rows = [0, *(row for word, row in whole.index.items() if count[word] >= least)]
+    if len(rows) == 1:
+        raise InputError(
+            f"{whole.language}: no word is seen {least} times in the training captions; take a lower "
+            "threshold, or more captions."
+        )
+    return Vocabulary(whole.language, [whole.words[row] for row in rows], whole.vectors[rows])
+
+
+def with_smaller_vectors(whole: Vocabulary, size: int) -> Vocabulary:
+    """The same words, their vectors projected on the `size` directions of most variance around their mean.
+
+    The mean is taken off, as in any PCA; padding stays zeros.
+    """
+    vectors = whole.vectors[1:].astype(np.float64)
+    if size > min(len(vectors) - 1, vectors.shape[1]):
+        raise InputError(
+            f"{whole.language}: {len(vectors)} words with vectors of {vectors.shape[1]} have no {size} "
+            "principal components; take fewer, or more captions."
+        )
+    rows = np.vstack([np.zeros((1, size)), _projected(vectors, size)]).astype(np.float32)
+    return Vocabulary(whole.language, whole.words, rows)
+
+
+def _projected(vectors: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    centred = vectors - vectors.mean(0)
+    _, _, directions = np.linalg.svd(centred, full_matrices=False)
+    directions = directions[:size]
+    # The sign of a direction is free: its largest number is positive, on every machine.
+    largest = np.abs(directions).argmax(1)
+    signs = np.sign(directions[np.arange(size), largest])
+    return np.asarray(centred @ (directions * signs[:, None]).T)
+
+
+def mapped_to_english(
+    whole: Vocabulary,
+    count: Counter[str],
+    least: int,
+    english: Vocabulary,
+    candidates: dict[str, list[str]],
+) -> Vocabulary:
+    """The same words, the rare ones as English words: they stand last and have no vectors of their own.
+
+    A rare word becomes the first of its translations that the English vocabulary has; one without any keeps
+    its own vector.
+
+    Args:
+        candidates: English translations of each word, the best first.
+    """
+    targets = {
+        word: english.index[found[0]]
+        for word in whole.index
+        if count[word] < least
+        and (found := [other for other in candidates.get(word, []) if other in english.index])
+    }
+    own = [row for row, word in enumerate(whole.words) if word not in targets]
+    vectors = whole.vectors[own]
+    return Vocabulary(
+        whole.language,
+        [*(whole.words[row] for row in own), *targets],
+        np.vstack([vectors, np.zeros((len(targets), vectors.shape[1]))]).astype(np.float32),
+        english=np.array(list(targets.values()), dtype=np.int64),
+    )

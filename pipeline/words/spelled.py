@@ -1,0 +1,60 @@
+"""The spelling of a language's words, for models that read characters (LIWE, Wehrmann et al. 2019).
+
+A vocabulary file as of word vectors, so that sentences are read the same way: the numbers of a word are the
+code points of its characters, 0 after its end. A word that no training caption has is there as well: such a
+model can read it.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.captions.table import read_sentences
+from pipeline.words.make import training_sentences
+from pipeline.words.vocabulary import training_words, vocabulary, write_vocabulary
+
+
+def spell(
+    language: str,
+    sentences: Path,
+    caption_origin: str,
+    translations: Sequence[Path],
+    captions: str,
+    longest: int,
+    output: Path,
+) -> None:
+    """Write the words of all captions of a language, spelled in the characters of its training captions.
+
+    Args:
+        sentences, caption_origin, translations, captions: as `make_words` has them.
+        longest: characters of a word that are kept.
+    """
+    chosen = training_sentences(language, sentences, caption_origin, translations, captions)
+    table = read_sentences(sentences)
+    own = table[(table["language"] == language) & (table["origin"] == caption_origin)]
+    words = training_words([*chosen, *own["tokens"]])
+    known = set().union(*training_words(chosen))
+    spelled = vocabulary(language, words, spellings(words, known, longest))
+    attributes: dict[str, str | int] = {
+        "vectors": "code points",
+        "training_captions": len(chosen),
+        "training_words": len(training_words(chosen)),
+        "characters": len(known),
+    }
+    write_vocabulary(spelled, attributes, output)
+
+
+def spellings(words: Iterable[str], known: set[str], longest: int) -> dict[str, np.ndarray]:
+    """Code points of each word, (longest,); 0 where it has ended, and for characters that are not known.
+
+    A word without any known character is not among them.
+    """
+    found = {}
+    for word in words:
+        row = np.zeros(longest, dtype=np.float32)
+        codes = [ord(letter) if letter in known else 0 for letter in word[:longest]]
+        row[: len(codes)] = codes
+        if row.any():
+            found[word] = row
+    return found

@@ -1,0 +1,215 @@
+"""Words and their entries: choices, exploration and gradients by hand."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from pipeline.models import assignment
+from pipeline.models.assignment import Assignment, Exploration, choice_weights, explored, sentence_means
+from pipeline.models.hybrid import Places
+from pipeline.training.assign import assigned, own_places, without_empty
+from pipeline.words.corpus import LanguageCorpus, Sentences
+from pipeline.words.vocabulary import Vocabulary
+
+WORDS = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.5]]).double()
+
+
+def scored() -> Assignment:
+    """Three entries, whose scores are x, y + 0.25 and -x."""
+    made = Assignment(2, 3, 2).double()
+    with torch.no_grad():
+        made.scores.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]))
+        made.scores.bias.copy_(torch.tensor([0.0, 0.25, 0.0]))
+        made.entries.weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 1.0], [5.0, 5.0]]))
+    return made
+
+
+def test_a_word_takes_the_entry_with_the_largest_score() -> None:
+    assert scored().chosen(WORDS).tolist() == [0, 1, 2]
+    assert scored().best(WORDS, 2).tolist() == [[0, 1], [1, 0], [2, 1]]
+
+
+def test_of_equal_scores_the_first_entry_is_taken() -> None:
+    made = scored()
+    torch.nn.init.zeros_(made.scores.weight)
+    torch.nn.init.zeros_(made.scores.bias)
+    assert made.chosen(WORDS).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("gradient", ["straight_through", "gated", "none"])
+def test_without_exploration_a_word_is_its_best_entry(gradient: str) -> None:
+    found = scored().vectors(WORDS, Exploration(0.0, 2, gradient))
+    assert torch.allclose(found, torch.tensor([[1.0, 0.0], [0.0, 1.0], [5.0, 5.0]]).double())
+
+
+def test_softmax_mixes_the_best_entries() -> None:
+    found = scored().vectors(WORDS[:1], Exploration(0.0, 2, "softmax"))
+    share = math.exp(1) / (math.exp(1) + math.exp(0.25))
+    assert found.tolist()[0] == pytest.approx([share, 1 - share])
+
+
+def test_exploration_takes_each_of_the_best_alike_often() -> None:
+    torch.manual_seed(0)
+    none, every = explored(1000, 20, 0.0), explored(100_000, 20, 1.0)
+    assert not none.any()
+    counts = torch.bincount(every, minlength=20)
+    assert len(counts) == 20
+    # 5,000 each; five standard deviations of a binomial are 345.
+    assert (counts - 5000).abs().max() < 345
+
+
+def test_a_fifth_explores_and_some_of_it_meets_the_best() -> None:
+    torch.manual_seed(0)
+    other = explored(100_000, 20, 0.2).gt(0).double().mean().item()
+    assert other == pytest.approx(0.2 * 19 / 20, abs=0.006)  # five standard deviations
+
+
+def test_shares_by_hand() -> None:
+    scores = torch.tensor([[math.log(3), 0.0]]).double()
+    assert choice_weights(scores, torch.tensor([1]), "softmax").tolist()[0] == pytest.approx([0.75, 0.25])
+    for gradient in ("straight_through", "gated"):
+        assert choice_weights(scores, torch.tensor([1]), gradient).tolist()[0] == pytest.approx([0.0, 1.0])
+
+
+def test_what_a_score_learns_by_each_gradient() -> None:
+    """Entries 4 and 8, the second taken, shares 3/4 and 1/4: their mean is 5."""
+    for gradient, expected in {
+        "softmax": [0.75 * (4 - 5), 0.25 * (8 - 5)],
+        "straight_through": [0.75 * (4 - 5), 0.25 * (8 - 5)],
+        "gated": [-8 * 0.75, 8 * (1 - 0.25)],
+    }.items():
+        scores = torch.tensor([[math.log(3), 0.0]]).double().requires_grad_()
+        (choice_weights(scores, torch.tensor([1]), gradient) @ torch.tensor([4.0, 8.0]).double()).backward()
+        assert scores.grad is not None
+        assert scores.grad.tolist()[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("gradient", ["softmax", "straight_through", "gated", "none"])
+def test_gradients_of_entries_are_those_of_finite_differences(gradient: str) -> None:
+    made = scored()
+
+    def vectors(entries: torch.Tensor) -> torch.Tensor:
+        how = Exploration(0.0, 2, gradient)
+        found: torch.Tensor = torch.func.functional_call(
+            _Vectors(made), {"of.entries.weight": entries}, (WORDS, how)
+        )
+        return found
+
+    assert torch.autograd.gradcheck(vectors, made.entries.weight.detach().clone().requires_grad_())
+
+
+def test_gradients_of_the_scores_are_those_of_finite_differences() -> None:
+    made = scored()
+
+    def vectors(weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        weights = {"of.scores.weight": weight, "of.scores.bias": bias}
+        found: torch.Tensor = torch.func.functional_call(
+            _Vectors(made), weights, (WORDS, Exploration(0.0, 2, "softmax"))
+        )
+        return found
+
+    with torch.no_grad():
+        made.scores.bias.copy_(torch.tensor([0.1, 0.25, 0.0]))  # no two scores alike
+    begin = made.scores.weight.detach().clone(), made.scores.bias.detach().clone()
+    assert torch.autograd.gradcheck(vectors, [value.requires_grad_() for value in begin])
+
+
+class _Vectors(torch.nn.Module):
+    def __init__(self, of: Assignment):
+        super().__init__()
+        self.of = of
+
+    def forward(self, words: torch.Tensor, how: Exploration) -> torch.Tensor:
+        return self.of.vectors(words, how)
+
+
+def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    made, words = Assignment(4, 30, 5).double(), torch.randn(17, 4).double()
+    found = []
+    for chunk in (1024, 3):
+        monkeypatch.setattr(assignment, "CHUNK", chunk)
+        made.zero_grad()
+        torch.manual_seed(1)
+        vectors = made.vectors(words, Exploration(0.5, 6, "straight_through"))
+        vectors.square().sum().backward()
+        assert made.scores.weight.grad is not None
+        found.append((vectors.detach(), made.scores.weight.grad.clone(), made.chosen(words)))
+    for one, other in zip(*found, strict=True):
+        assert torch.allclose(one, other)
+
+
+def test_a_sentence_is_the_mean_of_its_words_entries() -> None:
+    features = {"en": F.pad(WORDS, (0, 0, 1, 0)), "de": F.pad(WORDS.flip(0), (0, 0, 1, 0))}
+    sentences = {
+        "en": Sentences(torch.tensor([[1, 3], [2, 0]]), torch.tensor([2, 1])),
+        "de": Sentences(torch.tensor([[1, 1]]), torch.tensor([2])),
+    }
+    found = sentence_means(scored(), features, sentences, Exploration(0.0, 2, "none"))
+    assert found["en"].tolist() == [[3.0, 2.5], [0.0, 1.0]]
+    assert found["de"].tolist() == [[5.0, 5.0]]
+
+
+def corpus(ids: list[list[int]]) -> LanguageCorpus:
+    lengths = torch.tensor([sum(map(bool, row)) for row in ids])
+    return LanguageCorpus(torch.tensor(ids), lengths, np.arange(len(ids)))
+
+
+def test_the_most_frequent_words_have_own_vectors() -> None:
+    part = corpus([[2, 1, 2], [3, 3, 0], [4, 2, 0]])  # 2 three times, 3 twice, 1 and 4 once, 5 never
+    assert own_places(part, 6, 3).tolist() == [0, 3, 1, 2, 0, 0]
+    assert own_places(part, 6, 0).tolist() == [0] * 6
+    assert own_places(part, 6, 100).tolist() == [0, 3, 1, 2, 4, 5]
+
+
+def test_entries_that_nobody_takes_are_dropped_and_own_words_take_none() -> None:
+    entries = torch.arange(10.0).reshape(5, 2)
+    places = {
+        "en": Places(torch.tensor([0, 1, 0, 0]), torch.tensor([3, 3, 5, 2])),  # word 1 has its own vector
+        "de": Places(torch.tensor([0, 0]), torch.tensor([1, 5])),
+    }
+    kept, found = without_empty(entries, places)
+    assert kept.tolist() == [[2.0, 3.0], [8.0, 9.0]]  # the second and the fifth
+    assert found["en"].entry.tolist() == [0, 0, 2, 1]
+    assert found["de"].entry.tolist() == [0, 2]
+
+
+def test_the_table_says_who_shares_an_entry() -> None:
+    vocabularies = {
+        "en": Vocabulary("en", ["", "a", "dog", "hut"], np.zeros((4, 2), np.float32)),
+        "de": Vocabulary("de", ["", "Hund"], np.zeros((2, 2), np.float32)),
+    }
+    places = {
+        "en": Places(torch.tensor([0, 1, 0, 0]), torch.tensor([0, 0, 2, 1])),
+        "de": Places(torch.tensor([0, 0]), torch.tensor([0, 2])),
+    }
+    expected = pd.DataFrame(
+        {"word": ["hut", "dog", "Hund"], "language": ["en", "en", "de"], "entry": [1, 2, 2]}
+    )
+    assert assigned(places, vocabularies).reset_index(drop=True).equals(expected)
+
+
+@given(
+    st.lists(st.integers(0, 7), min_size=2, max_size=30),
+    st.lists(st.booleans(), min_size=30, max_size=30),
+)
+def test_every_word_has_one_place_and_every_entry_a_word(entry: list[int], owns: list[bool]) -> None:
+    count = len(entry)
+    own = torch.zeros(count, dtype=torch.long)
+    owners = [row for row in range(1, count) if owns[row]]
+    own[owners] = torch.arange(1, len(owners) + 1)
+    kept, found = without_empty(torch.randn(8, 2), {"en": Places(own, torch.tensor(entry) + 1)})
+    places = found["en"]
+    assert ((places.own[1:] > 0) ^ (places.entry[1:] > 0)).all()
+    assert places.entry[0] == 0
+    assert set(places.entry[places.entry > 0].tolist()) == set(range(1, len(kept) + 1))
+    together = Counter(zip(entry, places.entry.tolist(), strict=True))
+    shared = {pair for pair in together if pair[1]}
+    assert len({old for old, _ in shared}) == len(shared)  # who shared an entry still does

@@ -1,0 +1,119 @@
+"""Translations added until every image has five sentences: worked out by hand."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.captions.augment import added_translations, read_added, write_added
+from pipeline.captions.select import training_captions
+from pipeline.captions.table import SENTENCE_COLUMNS, write_sentences
+from pipeline.errors import InputError
+from pipeline.translation.borrowed import borrowed
+from pipeline.translation.translate import LEFT_OUT, Translations
+
+
+def sentences(rows: list[tuple[str, str, str]], language: str, origin: str, source: str = "") -> pd.DataFrame:
+    """A sentence table of (image, split, caption)."""
+    made = [(image, split, language, text, origin, source, text) for image, split, text in rows]
+    return pd.DataFrame(made, columns=SENTENCE_COLUMNS)
+
+
+def english(language: str = "fr", images: str = "abc", each: int = 5) -> pd.DataFrame:
+    """Translations 1, 2, ... of each image's English captions; image c is for testing."""
+    rows = [
+        (image, "test" if image == "c" else "train", f"{image}{number}")
+        for image in images
+        for number in range(1, each + 1)
+    ]
+    return sentences(rows, language, "google", "en")
+
+
+def test_an_image_gets_translations_of_its_first_english_captions_until_it_has_five() -> None:
+    own = sentences([("a", "train", "un"), ("b", "train", "x"), ("b", "train", "y")], "fr", "human", "en")
+    added = added_translations(own, english())
+    assert list(added["caption"]) == [
+        "a1",
+        "a2",
+        "a3",
+        "a4",
+        "b1",
+        "b2",
+        "b3",
+    ]  # none of c: it is for testing
+
+
+def test_a_translation_that_was_left_out_is_passed_over() -> None:
+    own = sentences([("a", "train", "un")], "fr", "human", "en")
+    translations = english()
+    translations = translations[translations["caption"] != "a2"]
+    assert list(added_translations(own, translations)["caption"])[:4] == ["a1", "a3", "a4", "a5"]
+
+
+def test_an_image_without_captions_of_its_own_gets_five_and_one_with_six_none() -> None:
+    own = sentences([("b", "train", str(number)) for number in range(6)], "ja", "human")
+    added = added_translations(own, english("ja"))
+    assert list(added["caption"]) == ["a1", "a2", "a3", "a4", "a5"]
+
+
+@given(st.lists(st.integers(0, 7), min_size=1, max_size=6), st.integers(0, 6))
+def test_every_image_has_as_many_as_there_are_up_to_five(own: list[int], each: int) -> None:
+    rows = [(f"i{n}", "train", f"{n} {k}") for n, count in enumerate(own) for k in range(count)]
+    translated = [(f"i{n}", "train", f"{n} {k}") for n in range(len(own)) for k in range(each)]
+    mine = sentences(rows, "fr", "human")
+    added = added_translations(mine, sentences(translated, "fr", "google", "en"))
+    counts = pd.concat([mine, added]).groupby("image").size()
+    for number, count in enumerate(own):
+        assert counts.get(f"i{number}", 0) == max(count, min(5, count + each))
+
+
+def test_a_language_that_lacks_nothing_has_a_table_without_rows(tmp_path: Path) -> None:
+    own = sentences([("a", "train", str(number)) for number in range(5)], "de", "human")
+    write_sentences(own, tmp_path / "de.csv")
+    write_sentences(english("de", images="a"), tmp_path / "en-de.csv")
+    write_added(tmp_path / "de.csv", "human", tmp_path / "en-de.csv", tmp_path / "added.csv")
+    added = read_added(tmp_path / "added.csv")
+    assert added.empty and list(added.columns) == SENTENCE_COLUMNS
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    write_sentences(sentences([("a", "train", "un")], "fr", "human", "en"), tmp_path / "fr.csv")
+    write_sentences(english(images="a"), tmp_path / "en-fr.csv")
+    write_added(tmp_path / "fr.csv", "human", tmp_path / "en-fr.csv", tmp_path / "added.csv")
+    added = read_added(tmp_path / "added.csv")
+    assert list(added["caption"]) == ["a1", "a2", "a3", "a4"]
+    assert set(added["origin"]) == {"google"} and set(added["source_language"]) == {"en"}
+
+
+def test_own_captions_stand_before_added_ones() -> None:
+    own = sentences([("a", "train", "un")], "fr", "human", "en")
+    chosen = training_captions(own, [added_translations(own, english(images="a"))], "augmented")
+    assert list(chosen["caption"]) == ["un", "a1", "a2", "a3", "a4"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("", "not a CSV"), ("image,split\n", "found columns image, split")]
+)
+def test_another_table_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "added.csv").write_text(text)
+    with pytest.raises(InputError, match=said):
+        read_added(tmp_path / "added.csv")
+
+
+def test_borrowed_translations_are_of_the_split_that_borrows() -> None:
+    table = sentences([("a", "train", "1"), ("b", "train", "2"), ("d", "test", "3")], "zh", "google", "en")
+    found = borrowed(
+        Translations(table, pd.DataFrame(columns=LEFT_OUT)), {"a": "val", "b": "train", "c": "test"}
+    )
+    assert list(zip(found.table["image"], found.table["split"], strict=True)) == [
+        ("a", "val"),
+        ("b", "train"),
+    ]
+
+
+def test_a_data_set_of_other_images_lends_nothing() -> None:
+    table = sentences([("a", "train", "1")], "zh", "google", "en")
+    with pytest.raises(InputError, match="same images"):
+        borrowed(Translations(table, pd.DataFrame(columns=LEFT_OUT)), {"z": "train"})

@@ -1,0 +1,276 @@
+"""LIWE: its words, its branch, its loss and its course, against plain readings of their definitions."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import Tensor
+
+from pipeline import configuration
+from pipeline.captions.table import SENTENCE_COLUMNS, write_sentences
+from pipeline.errors import InputError
+from pipeline.models.liwe import BothWays, LiweModel, SpelledWords
+from pipeline.models.retrieval_model import count_parameters
+from pipeline.models.saved import Saved, load_model, save_model
+from pipeline.training.batches import Sampler
+from pipeline.training.liwe import PacedSampler, annealed_loss, liwe_terms, set_rate
+from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
+from pipeline.words.spelled import spell, spellings
+from pipeline.words.vocabulary import read_vocabulary
+
+CONFIG = Path(__file__).parents[2] / "config"
+SIZES: dict[str, Any] = {
+    "characters": 3,
+    "layers": [5, 4],
+    "margin": 0.2,
+    "image_base": 0.991,
+    "caption_base": 0.91,
+}
+WORDS = {"en": ["", "ab", "c", "abc"], "ru": ["", "да", "a"]}
+
+
+def codes(words: list[str], longest: int = 4) -> Tensor:
+    """Code points of some words."""
+    return torch.tensor(
+        [[ord(letter) for letter in word] + [0] * (longest - len(word)) for word in words]
+    ).float()
+
+
+def model(hidden: int = 6) -> LiweModel:
+    torch.manual_seed(0)
+    made = LiweModel({code: codes(words) for code, words in WORDS.items()}, 7, {"hidden": hidden}, SIZES)
+    return made.double()
+
+
+def sentences(rows: list[list[int]]) -> Sentences:
+    lengths = torch.tensor([len(row) for row in rows])
+    ids = torch.zeros(len(rows), int(lengths.max()), dtype=torch.long)
+    for row, words in enumerate(rows):
+        ids[row, : len(words)] = torch.tensor(words)
+    return Sentences(ids, lengths)
+
+
+def test_a_word_is_the_vectors_of_its_characters_side_by_side_through_the_layers() -> None:
+    words = model().spelled.eval()
+    found, lengths = words({"en": sentences([[1, 2], [3]])})
+    assert lengths.tolist() == [2, 1]
+    letters = {
+        letter: words.characters.weight[1 + n] for n, letter in enumerate("abcад"[:5]) if letter in "abc"
+    }
+    end = torch.zeros(3, dtype=torch.float64)
+    rows = [[letters["a"], letters["b"], end, end], [letters["c"], end, end, end]]
+    rows.append([letters["a"], letters["b"], letters["c"], end])
+    hidden = torch.stack([torch.cat(row) for row in rows])
+    layers: Any = words.layers
+    for place in (0, 3):
+        layer, norm = layers[place], layers[place + 1]
+        direction, length = layer.parametrizations.weight.original1, layer.parametrizations.weight.original0
+        weight = length * direction / direction.norm(dim=1, keepdim=True)
+        hidden = hidden @ weight.T + layer.bias
+        hidden = (hidden - norm.running_mean) / (norm.running_var + norm.eps).sqrt() * norm.weight + norm.bias
+        hidden = torch.where(hidden > 0, hidden, 0.1 * hidden)
+    torch.testing.assert_close(found, hidden)
+
+
+def test_languages_share_the_characters_that_they_have_in_common() -> None:
+    words = model().spelled.eval()
+    english, _ = words({"en": sentences([[1]])})
+    shared = SpelledWords({"en": codes(["", "a"]), "ru": codes(["", "a"])}, SIZES)
+    assert words.alphabet.tolist() == [0, *map(ord, "abcад")]
+    assert torch.equal(shared.get_buffer("spelling_en"), shared.get_buffer("spelling_ru"))
+    assert english.shape == (1, 4)
+
+
+def test_a_sentence_is_the_mean_of_both_states_at_its_last_word() -> None:
+    """Forwards the state after all words, backwards the one after the last word alone."""
+    torch.manual_seed(0)
+    branch = BothWays(4, 3).double()
+    words, lengths = torch.randn(7, 4, dtype=torch.float64), torch.tensor([2, 4, 1])
+    found = branch(words, lengths)
+    for row, part in enumerate(words.split(lengths.tolist())):
+        forward, backward = branch.recurrent(part[:, None])[0][-1, 0].chunk(2)
+        alone = branch.recurrent(part[-1:, None])[0][0, 0].chunk(2)[1]
+        torch.testing.assert_close(backward, alone)
+        both = (forward + backward) / 2
+        torch.testing.assert_close(found[row], both / both.norm())
+
+
+def hinges(similarity: Tensor, margin: float) -> tuple[float, float]:
+    """Sum of all hinges, and of each pair's worst, read off the definition; item i belongs to item i."""
+    every, worst = 0.0, 0.0
+    for i in range(len(similarity)):
+        for others in (similarity[i], similarity[:, i]):
+            costs = [max(0.0, margin - float(similarity[i, i]) + float(others[j]))
+                     for j in range(len(similarity)) if j != i]  # fmt: skip
+            every, worst = every + sum(costs), worst + max(costs)
+    return every, worst
+
+
+@pytest.mark.parametrize("step", [0, 1, 10, 500])
+def test_the_loss_moves_from_all_hinges_to_the_worst(step: int) -> None:
+    torch.manual_seed(1)
+    similarity = torch.rand(4, 4, dtype=torch.float64)
+    every, worst = hinges(similarity, 0.2)
+    k = 1 - 0.991**step
+    found = annealed_loss(similarity, torch.eye(4, dtype=torch.bool), 0.2, 0.991, step)
+    assert float(found) == pytest.approx((1 - k) * every + k * worst)
+    assert step or float(found) == pytest.approx(every)
+
+
+def corpus() -> Corpus:
+    """Two languages with one caption of each of five images."""
+    generator = np.random.default_rng(0)
+    languages = {}
+    for code, words in WORDS.items():
+        ids = torch.from_numpy(generator.integers(1, len(words), (5, 3)))
+        languages[code] = LanguageCorpus(ids, torch.full((5,), 3), np.arange(5))
+    return Corpus([str(n) for n in range(5)], torch.from_numpy(generator.normal(size=(5, 7))), languages)
+
+
+TRAINING = {
+    "sentences_per_image": 1,
+    "repeat_captions": False,
+    "images_in_batch": "distinct",
+    "epoch_unit": "images",
+}
+
+
+def sampler(of: Corpus, batch: int = 3) -> Sampler:
+    return Sampler(of, [np.arange(5)], {**TRAINING, "batch_images": batch}, 0)
+
+
+def test_terms_are_means_over_languages_and_over_pairs_of_languages() -> None:
+    of, made = corpus(), model().eval()
+    drawn = next(iter(sampler(of).epoch(0)))
+    terms = liwe_terms(made, of, drawn, SIZES, 3)
+    images = made.embed_images(of.features[torch.from_numpy(drawn.images)])
+    embedded = {
+        code: made.embed_sentences({code: of.languages[code].take(rows)})[code].multimodal
+        for code, rows in drawn.rows.items()
+    }
+    expected = 0.0
+    for part in embedded.values():
+        every, worst = hinges((part @ images.T).detach(), 0.2)
+        expected += 0.991**3 * every + (1 - 0.991**3) * worst
+    every, worst = hinges((embedded["en"] @ embedded["ru"].T).detach(), 0.2)
+    assert float(terms["caption_image"].detach()) == pytest.approx(expected / 2)
+    assert float(terms["caption_caption"].detach()) == pytest.approx(0.91**3 * every + (1 - 0.91**3) * worst)
+
+
+def test_gradients_are_those_of_finite_differences() -> None:
+    of, made = corpus(), model().eval()
+    drawn = next(iter(sampler(of).epoch(0)))
+
+    def loss() -> Tensor:
+        return torch.stack(list(liwe_terms(made, of, drawn, SIZES, 3).values())).sum()
+
+    loss().backward()
+    for name, weight in made.named_parameters():
+        assert weight.grad is not None, name
+        place = int(weight.grad.abs().flatten().argmax())
+        flat, slope, small = weight.data.view(-1), float(weight.grad.view(-1)[place]), 1e-6
+        ends = []
+        for sign in (1, -1):
+            flat[place] += sign * small
+            ends.append(float(loss()))
+            flat[place] -= sign * small
+        assert slope == pytest.approx((ends[0] - ends[1]) / (2 * small), rel=1e-4, abs=1e-8), name
+
+
+def test_stretches_hold_the_batches_of_the_epochs_in_their_order() -> None:
+    of = corpus()
+    plain = sampler(of, batch=2)  # 2 steps an epoch
+    paced = PacedSampler(plain, every=3)
+    assert paced.stretches(4) == 3  # 8 steps, rounded up to 9
+    expected = [batch.images.tolist() for epoch in range(5) for batch in plain.epoch(epoch)]
+    found = [batch.images.tolist() for epoch in range(3) for batch in paced.epoch(epoch)]
+    assert found == expected[:9]
+    assert [batch.images.tolist() for batch in paced.epoch(1, 2)] == expected[5:6]
+
+
+def test_the_rate_drops_once() -> None:
+    optimizer = torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    for step, rate in ((0, 6e-4), (9999, 6e-4), (10000, 6e-5), (30000, 6e-5)):
+        set_rate(optimizer, {"drop": 0.1, "drop_after": 10000}, 6e-4, step)
+        assert optimizer.param_groups[0]["lr"] == pytest.approx(rate)
+
+
+def test_a_saved_model_answers_as_before(tmp_path: Path) -> None:
+    made = model().float().eval()
+    settings = {"languages": ["en", "ru"], "branches": "shared", "model": {"encoder": "liwe", "hidden": 6}}
+    saved = Saved({**settings, "liwe": SIZES}, {}, 1, {}, {}, {})
+    save_model(tmp_path / "model.pt", made, saved)
+    again, _ = load_model(tmp_path / "model.pt")
+    again.eval()
+    asked = {"en": sentences([[1, 3], [2]]), "ru": sentences([[2, 1]])}
+    for code in asked:
+        assert torch.equal(
+            again.embed_sentences(asked)[code].multimodal, made.embed_sentences(asked)[code].multimodal
+        )
+
+
+def test_words_are_spelled_in_the_characters_that_training_knows() -> None:
+    found = spellings(["abxd", "xx", "abcdef"], set("abcd"), 4)
+    assert {word: row.tolist() for word, row in found.items()} == {
+        "abxd": [97, 98, 0, 100], "abcdef": [97, 98, 99, 100],
+    }  # fmt: skip
+
+
+def test_a_word_of_the_test_captions_alone_is_spelled_too(tmp_path: Path) -> None:
+    rows = [
+        ("1", "train", "en", "A cab", "human", "", "a cab"),
+        ("2", "test", "en", "Bac!", "human", "", "bac"),
+    ]
+    write_sentences(pd.DataFrame(rows, columns=SENTENCE_COLUMNS), tmp_path / "en.csv")
+    spell("en", tmp_path / "en.csv", "human", [], "human", 3, tmp_path / "en.h5")
+    vocabulary = read_vocabulary(tmp_path / "en.h5")
+    assert vocabulary.words == ["", "a", "bac", "cab"]
+    assert vocabulary.vectors[2].tolist() == [98, 97, 99]
+
+
+def test_sizes_and_course_are_as_published() -> None:
+    """Wehrmann et al. 2019 by its code, at scale paper; L-LIWE's characters have five times the numbers."""
+    paper = configuration.load({"scale": "paper"}, CONFIG)
+    for name, characters in (("liwe-s-ten", 24), ("liwe-l-ten", 120), ("liwe-s-two", 24), ("liwe-s-en", 24)):
+        made = configuration.experiment_settings(paper, "multi30k", name, 0)
+        assert made["liwe"] == {
+            "characters": characters, "longest_word": 26, "layers": [384, 448, 300], "margin": 0.2,
+            "image_base": 0.991, "caption_base": 0.91, "drop_after": 10000, "drop": 0.1,
+            "validate_every": 500,
+        }  # fmt: skip
+        assert made["model"]["encoder"] == "liwe" and made["model"]["hidden"] == 1024
+        training = made["training"]
+        assert (training["epochs"], training["learning_rate"], training["max_grad_norm"]) == (30, 6e-4, 2.0)
+        assert (training["batch_images"], training["learning_rate_decay"]) == (128, 1.0)
+        assert made["matching"] is None
+        assert made["triplets"] is None and made["neighborhood"] is None and made["classifier"] is None
+    expanded = configuration.expanded(paper, "multi30k")
+    assert expanded["liwe-s-two"]["languages"] == ["en", "de"]
+    assert configuration.expanded(paper, "mscoco")["liwe-s-two"]["languages"] == ["en", "ja"]
+
+
+def test_parameters_at_the_papers_size() -> None:
+    """26 characters of 24 into 384, 448 and 300, both GRUs of 1,024, and the image's layer."""
+    alphabet = [chr(97 + n) for n in range(26)]
+    made = LiweModel({"en": codes(["", *alphabet], 26)}, 2048, {"hidden": 1024},
+                     {"characters": 24, "layers": [384, 448, 300]})  # fmt: skip
+    layers = sum(size * out + out + out + 2 * out for size, out in ((624, 384), (384, 448), (448, 300)))
+    recurrent = 2 * 3 * (300 * 1024 + 1024 * 1024 + 2 * 1024)
+    assert count_parameters(made) == 27 * 24 + layers + recurrent + 2048 * 1024 + 1024
+
+
+@pytest.mark.parametrize(
+    ("experiment", "said"),
+    [
+        ({"vectors": "fasttext"}, "encoder liwe and vectors characters go together"),
+        ({"branches": "separate"}, "encoder liwe has one for all languages"),
+        ({"classifier": True}, "experiments.liwe-s-ten.classifier: encoder liwe has a loss of its own"),
+        ({"ranking": True}, "experiments.liwe-s-ten.ranking: encoder liwe has a loss of its own"),
+    ],
+)
+def test_what_does_not_fit_liwe_is_refused(experiment: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        configuration.load({"scale": "demo", "experiments": {"liwe-s-ten": experiment}}, CONFIG)

@@ -1,0 +1,220 @@
+"""Masked cross-language modelling: masks, Equation 2 beside a plain reading, and its terms in a step."""
+
+import math
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from small import IMAGES, WORDS, corpus
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from pipeline.models.hybrid import HybridEmbedding, Places
+from pipeline.models.losses import Anchored
+from pipeline.models.masking import layers, masked_sentences, reconstruction_loss
+from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.training.batches import Sampler
+from pipeline.training.objective import training_terms
+from pipeline.words.corpus import Sentences
+
+
+def test_all_or_no_words_are_masked_and_padding_never() -> None:
+    sentences = Sentences(torch.tensor([[3, 4, 5], [6, 0, 0]]), torch.tensor([3, 1]))
+    assert masked_sentences(sentences, 9, 1.0).ids.tolist() == [[9, 9, 9], [9, 0, 0]]
+    assert masked_sentences(sentences, 9, 0.0).ids.tolist() == [[3, 4, 5], [6, 0, 0]]
+    assert sentences.ids.tolist() == [[3, 4, 5], [6, 0, 0]]
+
+
+def test_a_fifth_of_the_words_is_masked() -> None:
+    torch.manual_seed(0)
+    sentences = Sentences(torch.full((10_000, 10), 3), torch.full((10_000,), 10))
+    found = masked_sentences(sentences, 9, 0.2).ids
+    assert (found == 9).double().mean().item() == pytest.approx(0.2, abs=0.0064)  # five standard deviations
+    assert set(found.unique().tolist()) == {3, 9}
+
+
+def plain_loss(predictor: nn.Linear, masked: Mapping[str, Anchored], whole: Mapping[str, Anchored]) -> Tensor:
+    """Equation 2 as it is written, pair by pair of languages and of sentences."""
+    pairs = []
+    for first, second in combinations(masked, 2):
+        losses = []
+        each = max(part.each for part in masked.values())
+        for image in sorted(set(masked[first].slots.tolist()) & set(masked[second].slots.tolist())):
+            for number in range(each):
+                rows = []
+                for part in (masked[first], masked[second]):
+                    of_image = (part.slots == image).nonzero()[:, 0].tolist()
+                    rows.append(of_image[number % len(of_image)])
+                before = masked[first].vectors[rows[0]], masked[second].vectors[rows[1]]
+                lacking = predictor(torch.cat(before)).chunk(2)
+                after = whole[first].vectors[rows[0]], whole[second].vectors[rows[1]]
+                losses.append(
+                    sum(
+                        (F.normalize(m + s, dim=0) - F.normalize(w, dim=0)).norm()
+                        for m, s, w in zip(before, lacking, after, strict=True)
+                    )
+                )
+        if losses:
+            pairs.append(torch.stack([torch.as_tensor(loss) for loss in losses]).mean())
+    return torch.stack(pairs).mean()
+
+
+def embeddings(seed: int = 0) -> tuple[dict[str, Anchored], dict[str, Anchored]]:
+    """Three languages: two sentences an image, one, two; the second and third lack some images."""
+    torch.manual_seed(seed)
+    slots = {"en": [0, 0, 1, 1, 2, 2, 3, 3], "de": [0, 1, 3], "cs": [1, 1, 2, 2]}
+    each = {"en": 2, "de": 1, "cs": 2}
+    masked, whole = (
+        {
+            key: Anchored(torch.randn(len(rows), 4).double(), torch.tensor(rows), each[key])
+            for key, rows in slots.items()
+        }
+        for _ in range(2)
+    )
+    return masked, whole
+
+
+def test_equation_2_by_hand() -> None:
+    """Unit vectors e1 and e2; a predictor of zeros leaves S^m, which is e1 of both, where S is e1 and e2."""
+    predictor = nn.Linear(4, 4).double()
+    nn.init.zeros_(predictor.weight)
+    nn.init.zeros_(predictor.bias)
+    e1, e2 = torch.tensor([[1.0, 0.0]]).double(), torch.tensor([[0.0, 1.0]]).double()
+    slot = torch.tensor([0])
+    masked = {"en": Anchored(2 * e1, slot, 1), "de": Anchored(e1, slot, 1)}
+    whole = {"en": Anchored(e1, slot, 1), "de": Anchored(3 * e2, slot, 1)}
+    # 0 for English, but for what float32 cannot tell from it, and the square root of 2 for German.
+    assert reconstruction_loss(predictor, masked, whole).item() == pytest.approx(0.001 + math.sqrt(2))
+    with torch.no_grad():
+        predictor.bias[3] = 1.0  # S' of German is e2: e1 + e2 is 45 degrees from e2
+    expected = 0.001 + math.sqrt(2 - math.sqrt(2))
+    assert reconstruction_loss(predictor, masked, whole).item() == pytest.approx(expected)
+
+
+def test_who_is_predicted_from_whom() -> None:
+    """Weights that copy the second sentence to what the first lacks, and nothing else."""
+    predictor = nn.Linear(4, 4).double()
+    nn.init.zeros_(predictor.weight)
+    nn.init.zeros_(predictor.bias)
+    with torch.no_grad():
+        predictor.weight[:2, 2:] = 100 * torch.eye(2)
+    slot, zero = torch.tensor([0]), torch.zeros(1, 2).double()
+    e1, e2 = torch.tensor([[1.0, 0.0]]).double(), torch.tensor([[0.0, 1.0]]).double()
+    masked = {"en": Anchored(zero, slot, 1), "de": Anchored(e2, slot, 1)}
+    whole = {"en": Anchored(e2, slot, 1), "de": Anchored(e2, slot, 1)}
+    assert reconstruction_loss(predictor, masked, whole).item() == pytest.approx(0.002)
+    turned = {"en": Anchored(e1, slot, 1), "de": Anchored(e2, slot, 1)}
+    assert reconstruction_loss(predictor, masked, turned).item() == pytest.approx(0.001 + math.sqrt(2))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_loss_is_that_of_a_plain_reading(seed: int) -> None:
+    masked, whole = embeddings(seed)
+    predictor = nn.Linear(8, 8).double()
+    found = reconstruction_loss(predictor, masked, whole)
+    assert found.item() == pytest.approx(plain_loss(predictor, masked, whole).item(), rel=1e-12)
+
+
+@given(st.permutations(["en", "de", "cs"]), st.integers(0, 5))
+def test_so_it_is_in_any_order_of_the_languages(order: list[str], seed: int) -> None:
+    masked, whole = ({key: part[key] for key in order} for part in embeddings(seed))
+    predictor = nn.Linear(8, 8).double()
+    found = reconstruction_loss(predictor, masked, whole)
+    assert found.item() == pytest.approx(plain_loss(predictor, masked, whole).item(), rel=1e-12)
+
+
+def test_gradients_are_those_of_finite_differences() -> None:
+    masked, whole = embeddings()
+    predictor = nn.Linear(8, 8).double()
+
+    def loss(weight: Tensor, bias: Tensor, english: Tensor, german: Tensor, target: Tensor) -> Tensor:
+        state = {"weight": weight, "bias": bias}
+        given = {**masked, "en": _with(masked["en"], english), "de": _with(masked["de"], german)}
+        with torch.nn.utils.stateless._reparametrize_module(predictor, state):
+            return reconstruction_loss(predictor, given, {**whole, "de": _with(whole["de"], target)})
+
+    values = [predictor.weight, predictor.bias]
+    values += [masked["en"].vectors, masked["de"].vectors, whole["de"].vectors]
+    assert torch.autograd.gradcheck(loss, [value.detach().clone().requires_grad_() for value in values])
+
+
+def _with(part: Anchored, vectors: Tensor) -> Anchored:
+    return Anchored(vectors, part.slots, part.each)
+
+
+def test_languages_without_a_common_image_cost_nothing() -> None:
+    predictor = nn.Linear(8, 8).double()
+    apart = {
+        key: Anchored(torch.randn(1, 4).double(), torch.tensor([slot]), 1)
+        for slot, key in enumerate(("en", "de"))
+    }
+    assert reconstruction_loss(predictor, apart, apart).item() == 0
+
+
+def smalr(experiment: dict[str, Any]) -> RetrievalModel:
+    """A hybrid model of the small corpus, half of each language's words with vectors of their own."""
+    torch.manual_seed(0)
+    half = WORDS // 2
+    places = Places(
+        torch.cat(
+            [torch.zeros(1, dtype=torch.long), torch.arange(1, half + 1), torch.zeros(WORDS - half).long()]
+        ),
+        torch.cat([torch.zeros(half + 1).long(), torch.arange(WORDS - half) % 3 + 1]),
+    )
+    languages = ["en", "de", "fr"]
+    embedding = HybridEmbedding(
+        {key: torch.randn(half, 4) for key in languages},
+        dict.fromkeys(languages, places),
+        torch.randn(3, experiment["model"]["universal"]),
+        masks=True,
+    )
+    vectors = {key: torch.zeros(WORDS + 1, 5) for key in languages}
+    made = RetrievalModel(vectors, 9, "shared", experiment["model"], embedding)
+    made.losses["masking"] = layers(experiment)
+    return made.double()
+
+
+@pytest.fixture
+def masking(experiment: dict[str, Any]) -> dict[str, Any]:
+    """Settings of a small SMALR."""
+    experiment["model"] |= {"recurrent": "gru"}
+    experiment["triplets"] = {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
+    return experiment | {"embedding": "hybrid", "masking": {"share": 0.2, "weight": 1e-4, "matching": 1.0}}
+
+
+def test_a_step_matches_masked_sentences_with_images_too(masking: dict[str, Any]) -> None:
+    made = smalr(masking)
+    drawn = next(Sampler(corpus(), [np.arange(IMAGES)], masking["training"], 0).epoch(0))
+    terms = training_terms(made, corpus(), drawn, masking, 0.1)
+    named = ["matching", "masked_matching", "masking", "neighborhood", "classifier", "words"]
+    assert list(terms) == named
+    for weight, changed in (("weight", "masking"), ("matching", "masked_matching")):
+        other = {**masking, "masking": {**masking["masking"], weight: 3 * masking["masking"][weight]}}
+        torch.manual_seed(0)
+        before = training_terms(made.eval(), corpus(), drawn, masking, 0.1)
+        torch.manual_seed(0)
+        after = training_terms(made.eval(), corpus(), drawn, other, 0.1)
+        assert {name: (after[name] / before[name]).item() for name in (changed,)} == {
+            changed: pytest.approx(3)
+        }
+        assert all(torch.equal(after[name], before[name]) for name in set(named) - {changed})
+
+
+def test_nothing_masked_is_the_matching_twice(masking: dict[str, Any]) -> None:
+    masking["masking"]["share"] = 0.0
+    drawn = next(Sampler(corpus(), [np.arange(IMAGES)], masking["training"], 0).epoch(0))
+    terms = training_terms(smalr(masking).eval(), corpus(), drawn, masking, 0.1)
+    assert terms["masked_matching"].item() == pytest.approx(terms["matching"].item(), rel=1e-12)
+
+
+def test_all_weights_are_learned(masking: dict[str, Any]) -> None:
+    made = smalr(masking)
+    drawn = next(Sampler(corpus(), [np.arange(IMAGES)], masking["training"], 0).epoch(0))
+    torch.stack(list(training_terms(made, corpus(), drawn, masking, 0.1).values())).sum().backward()
+    without = [name for name, weight in made.named_parameters() if weight.grad is None]
+    assert without == []

@@ -1,0 +1,206 @@
+"""SMALR's Figures 1b and 3: points counted on small trained models, and the drawing of them."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+import torch
+
+from pipeline import configuration
+from pipeline.errors import InputError
+from pipeline.models.liwe import LiweModel
+from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.saved import Saved, save_model
+from pipeline.report.scatter import radius, write_scatter
+from pipeline.tables.scaling import write_points
+
+CONFIG = Path(__file__).parents[2] / "config"
+MODEL: dict[str, Any] = {
+    "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "universal": 5,
+    "universal_layers": "separate", "multimodal": 4, "recurrent": "gru", "recurrent_init": "pytorch",
+    "hidden": 3, "image_hidden": 6, "dropout": 0.0, "batch_norm_momentum": 0.1, "universal_mean": "words",
+}  # fmt: skip
+FEATURES = 7
+
+# EmbN of one language, 10 words and padding, vectors of 2: table, linear layer, GRU and its layer, images.
+TABLE = 11 * 2
+UNIVERSAL = 2 * 5 + 5
+BRANCH = 3 * (5 * 3 + 3 * 3 + 2 * 3) + 3 * 4 + 4
+IMAGES = (7 * 6 + 6) + 2 * 6 + (6 * 4 + 4)
+
+
+def saved(folder: Path, name: str, languages: list[str], classifier: bool = False) -> Path:
+    """A trained model and its evaluation: in each language half of four images are found first."""
+    folder = folder / name
+    folder.mkdir()
+    settings: dict[str, Any] = {"dataset": "multi30k", "experiment": name, "languages": languages}
+    settings |= {"branches": "shared", "model": MODEL, "classifier": {"weight": 1} if classifier else None}
+    model: RetrievalModel
+    if name.startswith("liwe"):
+        settings |= {"model": {"encoder": "liwe", "hidden": 3}, "liwe": {"characters": 2, "layers": [5]}}
+        spelled = {code: torch.tensor([[0.0, 0.0], [97.0, 98.0]]) for code in languages}
+        model = LiweModel(spelled, FEATURES, settings["model"], settings["liwe"])
+    else:
+        tables = {code: torch.cat([torch.zeros(1, 2), torch.randn(10, 2)]) for code in languages}
+        model = RetrievalModel(tables, FEATURES, "shared", MODEL)
+    save_model(folder / "model.pt", model, Saved(settings, {}, 1, {}, {}, {}))
+    recall = dict.fromkeys([f"{way}_R@{k}" for way in ("i2s", "s2i") for k in (1, 5, 10)], 50.0)
+    test = {code: {**recall, "mR": 50.0, "images": 4, "sentences": 4} for code in languages}
+    told = {
+        "dataset": "multi30k",
+        "experiment": name,
+        "queries": "own",
+        "seed": 0,
+        "ranks": "ranks.csv.gz",
+        "test": test,
+    }
+    (folder / "test-own.json").write_text(json.dumps(told))
+    rows = [
+        (code, way, str(image), 1 if image % 2 else 99)
+        for code in languages for way in ("i2s", "s2i") for image in range(4)
+    ]  # fmt: skip
+    pd.DataFrame(rows, columns=["language", "direction", "image", "rank"]).to_csv(
+        folder / "ranks.csv.gz", index=False
+    )
+    return folder
+
+
+def point(series: str, experiments: list[str], trained: int, label: str = "") -> dict[str, Any]:
+    return {"dataset": "multi30k", "series": series, "label": label, "languages": ["en", "de"],
+            "experiments": experiments, "trained": trained}  # fmt: skip
+
+
+def settings(*points: dict[str, Any], across: str = "parameters", area: str = "") -> dict[str, Any]:
+    return {
+        "scale": "demo",
+        "seeds": [0],
+        "figure": "3",
+        "across": across,
+        "area": area,
+        "points": list(points),
+    }
+
+
+def made(
+    folder: Path, chosen: dict[str, Any], names: dict[str, list[str]], classifier: bool = False
+) -> pd.DataFrame:
+    folders = [saved(folder, name, languages, classifier) for name, languages in names.items()]
+    evaluations, models = ([one / file for one in folders] for file in ("test-own.json", "model.pt"))
+    write_points(chosen, evaluations, models, folder / "points.csv")
+    return pd.read_csv(folder / "points.csv", keep_default_na=False)
+
+
+def test_parameters_are_those_of_the_trained_models(tmp_path: Path) -> None:
+    chosen = settings(point("MULE", ["embn-en", "embn-de"], 1), point("MULE", ["mule"], 2))
+    found = made(tmp_path, chosen, {"embn-en": ["en"], "embn-de": ["de"], "mule": ["en", "de"]})
+    assert list(found["parameters"]) == [
+        TABLE + UNIVERSAL + BRANCH + IMAGES, 2 * (TABLE + UNIVERSAL) + BRANCH + IMAGES,
+    ]  # fmt: skip
+    assert list(found["parameters_at_test"]) == [BRANCH + IMAGES] * 2
+    assert list(found["mR"]) == [50.0, 50.0] and list(found["languages"]) == [1, 2]
+    assert (found["low"] < 50).all() and (found["high"] > 50).all()
+
+
+def test_a_classifier_counts_where_a_loss_trained_it(tmp_path: Path) -> None:
+    found = made(tmp_path, settings(point("MULE", ["mule"], 2)), {"mule": ["en", "de"]}, classifier=True)
+    assert found["parameters"][0] == 2 * (TABLE + UNIVERSAL) + BRANCH + IMAGES + (5 * 2 + 2)
+
+
+def test_a_model_that_reads_characters_needs_all_of_itself_at_test_time(tmp_path: Path) -> None:
+    found = made(tmp_path, settings(point("S-LIWE", ["liwe"], 2)), {"liwe": ["en", "de"]})
+    words = 3 * 2 + (4 * 5 + 5 + 5) + 2 * 5  # three characters; a layer with its lengths; batch norm
+    recurrent = 2 * 3 * (5 * 3 + 3 * 3 + 2 * 3)
+    assert found["parameters"][0] == found["parameters_at_test"][0] == words + recurrent + 7 * 3 + 3
+
+
+def test_what_is_missing_is_told_together(tmp_path: Path) -> None:
+    chosen = settings(point("MULE", ["mule"], 2), point("PCA", ["pca"], 2))
+    with pytest.raises(InputError) as error:
+        made(tmp_path, chosen, {"other": ["en", "de"]})
+    assert "multi30k mule 0 own" in str(error.value) and "multi30k pca: no model" in str(error.value)
+
+
+def drawn(
+    folder: Path, rows: list[dict[str, Any]], across: str = "parameters", area: str = ""
+) -> ElementTree.Element:
+    whole = {
+        "dataset": "multi30k",
+        "label": "",
+        "languages": 10,
+        "averaged": "en de",
+        "low": 40.0,
+        "high": 60.0,
+        "mR": 50.0,
+    }
+    pd.DataFrame([{**whole, **row} for row in rows]).to_csv(folder / "points.csv", index=False)
+    write_scatter(settings(across=across, area=area), folder / "points.csv", folder / "figure.svg")
+    return ElementTree.parse(folder / "figure.svg").getroot()
+
+
+def circles(svg: ElementTree.Element) -> list[ElementTree.Element]:
+    """The points' circles: those with a title; the key's have none."""
+    return [one for one in svg.iter("{http://www.w3.org/2000/svg}circle") if len(one)]
+
+
+def test_a_point_stands_at_its_parameters_and_recall(tmp_path: Path) -> None:
+    """On an axis from 0 to 20 million, 5 and 20 million are a quarter and the whole of it from its start."""
+    rows = [
+        {"series": "A", "parameters": 5_000_000, "mR": 45.0, "label": "5<"},
+        {"series": "B", "parameters": 20_000_000},
+    ]
+    first, second = circles(drawn(tmp_path, rows))
+    start = (4 * float(first.get("cx", 0)) - float(second.get("cx", 0))) / 3
+    assert start == pytest.approx(44, abs=0.2)
+    assert float(first.get("cy", 0)) > float(second.get("cy", 0))  # lower recall, lower on the page
+    assert "A 5<: mR 45.0 (40.0 to 60.0), 5,000,000 parameters" in str(first[0].text)
+
+
+def test_a_points_area_is_its_parameters_in_millions_to_the_power_of_one_and_a_half(tmp_path: Path) -> None:
+    rows = [
+        {"series": "A", "parameters": 4_000_000, "languages": 1},
+        {"series": "A", "parameters": 100_000_000},
+    ]
+    small, large = (
+        float(one.get("r", 0)) for one in circles(drawn(tmp_path, rows, "languages", "parameters"))
+    )
+    assert math.pi * small**2 == pytest.approx(8, abs=0.1)
+    assert math.pi * large**2 == pytest.approx(1000, rel=0.01)
+    assert radius(10**9, "") == 4.0
+
+
+def test_a_panel_a_data_set_and_a_key_a_series(tmp_path: Path) -> None:
+    rows = [
+        {"series": name, "dataset": data, "parameters": 10**6}
+        for data in ("mscoco", "multi30k")
+        for name in "AB"
+    ]
+    svg = drawn(tmp_path, rows)
+    assert len(circles(svg)) == 4
+    assert svg.get("viewBox", "").split()[2] == str(2 * 380)
+    texts = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts.count("A") == texts.count("B") == 1
+    assert "mscoco: mR, mean over 2 languages" in texts
+
+
+def test_points_are_of_the_experiments_that_the_captions_name() -> None:
+    """Figure 1b: MULE and S-LIWE against languages, L-LIWE and SMALR with ten; Figure 3: on all ten."""
+    loaded = configuration.load({"scale": "demo"}, CONFIG)
+    figure = configuration.figure_settings(loaded, CONFIG, "1b")
+    of_multi30k = [p for p in figure["points"] if p["dataset"] == "multi30k"]
+    trained = {
+        name: [p["trained"] for p in of_multi30k if p["series"] == name]
+        for name in ("MULE", "S-LIWE", "L-LIWE")
+    }
+    assert trained == {"MULE": [1, 4, 10], "S-LIWE": [1, 2, 10], "L-LIWE": [10]}
+    assert all(p["languages"] == ["en", "de"] for p in of_multi30k)
+    assert [p["trained"] for p in figure["points"] if p["dataset"] == "mscoco" and p["series"] == "MULE"] == [
+        1,
+        3,
+        10,
+    ]
+    third = configuration.figure_settings(loaded, CONFIG, "3")["points"]
+    assert all(p["trained"] == 10 and len(p["languages"]) == 10 for p in third)

@@ -1,0 +1,47 @@
+"""Parameters at the paper's size, by hand."""
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.configuration import experiment_settings, load
+from pipeline.models.sizes import at_test_time, trainable
+
+CONFIG = Path(__file__).parents[2] / "config"
+TEN = ("en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru")
+WORDS = {language: 20_000 + 100 * number for number, language in enumerate(TEN)}
+
+
+def of(name: str) -> dict[str, Any]:
+    return experiment_settings(load({"scale": "paper"}, CONFIG), "multi30k", name, 0)
+
+
+def test_mule_is_mostly_word_vectors() -> None:
+    found = trainable(of("mule-ten"), WORDS)
+    assert found["words"] == 204_500 * 300
+    assert found["entries"] == found["losses"] == 0
+    assert found["layers"] == 10 * (300 * 512 + 512)
+    assert found["sentences"] == 4 * (512 * 1024 + 1024 * 1024 + 2 * 1024) + 1024 * 512 + 512
+    assert found["images"] == 2048 * 2048 + 2048 + 2 * 2048 + 2048 * 512 + 512
+    assert found["classifier"] == 512 * 10 + 10
+
+
+def test_smalr_has_own_vectors_entries_and_what_masking_learns() -> None:
+    found = trainable(of("smalr"), WORDS, entries=12_000)
+    assert found["words"] == 10 * 5000 * 50
+    assert found["entries"] == (12_000 + 1) * 512  # and MASK
+    assert found["layers"] == 10 * (50 * 512 + 512)
+    assert found["sentences"] == 3 * (2 * 512 * 512 + 2 * 512) + 512 * 512 + 512
+    assert found["losses"] == 2 * (1024 * 1024 + 1024)
+    assert sum(found.values()) < 20_000_000
+
+
+def test_a_language_agnostic_model_has_entries_alone() -> None:
+    found = trainable(of("smalr-la"), WORDS, entries=12_000)
+    assert (found["words"], found["layers"], found["losses"]) == (0, 0, 0)
+    assert found["entries"] == 12_000 * 512
+
+
+def test_at_test_time_there_are_7_1_million() -> None:
+    found = at_test_time(of("smalr"), WORDS, hidden=32)
+    assert found == {"sentences": 1_838_592, "images": 5_249_536, "consistency": 352}
+    assert round(sum(found.values()) / 1e6, 1) == 7.1

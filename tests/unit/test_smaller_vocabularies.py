@@ -1,0 +1,187 @@
+"""The smaller vocabularies of SMALR's Figure 3, on few words worked out by hand."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from pipeline import configuration
+from pipeline.errors import InputError
+from pipeline.models.mapped import MappedEmbedding, universal_embedding
+from pipeline.models.retrieval_model import RetrievalModel, count_parameters
+from pipeline.models.saved import Saved, load_model, save_model
+from pipeline.models.universal import UniversalEmbedding
+from pipeline.training.train import _english, vectors_of
+from pipeline.words.corpus import Sentences
+from pipeline.words.reduce import frequent, mapped_to_english, reduce_words, with_smaller_vectors
+from pipeline.words.vocabulary import Vocabulary, read_vocabulary, vocabulary, write_vocabulary
+
+CONFIG = Path(__file__).parents[2] / "config"
+MODEL: dict[str, Any] = {
+    "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "universal": 5,
+    "universal_layers": "separate", "multimodal": 4, "recurrent": "lstm", "recurrent_init": "pytorch",
+    "hidden": 3, "image_hidden": 6, "dropout": 0.0, "batch_norm_momentum": 0.1, "universal_mean": "words",
+}  # fmt: skip
+
+
+def made(language: str, words: list[str], size: int = 3) -> Vocabulary:
+    generator = np.random.default_rng(len(words))
+    return vocabulary(language, words, {word: generator.normal(size=size) for word in words})
+
+
+FRENCH = made("fr", ["chien", "impériale", "rare", "rouge"])
+ENGLISH = made("en", ["bus", "dog", "red"])
+COUNT = Counter({"chien": 9, "rouge": 5, "impériale": 4, "rare": 1})
+
+
+def test_words_seen_fewer_times_are_dropped() -> None:
+    found = frequent(FRENCH, COUNT, 5)
+    assert found.words == ["", "chien", "rouge"]
+    assert np.array_equal(found.vectors, FRENCH.vectors[[0, 1, 4]])
+    assert found.encode("rouge impériale chien", 9) == [2, 1]
+    with pytest.raises(InputError, match="fr: no word is seen 10 times"):
+        frequent(FRENCH, COUNT, 10)
+
+
+def test_vectors_are_their_coordinates_along_the_directions_of_most_variance() -> None:
+    """Points on a line through (1, 2, 0): one number each, their place along (3, 4, 0) / 5."""
+    places = np.array([-5.0, 0.0, 10.0])
+    vectors = np.array([1.0, 2.0, 0.0]) + places[:, None] * np.array([0.6, 0.8, 0.0])
+    whole = vocabulary("fr", ["a", "b", "c"], dict(zip("abc", vectors, strict=True)))
+    found = with_smaller_vectors(whole, 1)
+    np.testing.assert_allclose(found.vectors[:, 0], [0, *(places - places.mean())], atol=1e-5)
+    assert found.vectors.dtype == np.float32 and found.words == whole.words
+
+
+def test_distances_are_kept_where_all_directions_are() -> None:
+    whole = made("fr", list("abcdefgh"), size=4)
+    found = with_smaller_vectors(whole, 4)
+    for one in range(1, 9):
+        apart = np.linalg.norm(whole.vectors[1:] - whole.vectors[one], axis=1)
+        np.testing.assert_allclose(
+            np.linalg.norm(found.vectors[1:] - found.vectors[one], axis=1), apart, atol=1e-5
+        )
+
+
+def test_a_vocabulary_too_small_for_so_many_numbers_is_refused() -> None:
+    with pytest.raises(InputError, match="4 words with vectors of 3 have no 4 principal components"):
+        with_smaller_vectors(FRENCH, 4)
+
+
+def mapped() -> Vocabulary:
+    candidates = {"impériale": ["double-decker", "bus"], "chien": ["dog"], "rouge": ["red"]}
+    return mapped_to_english(FRENCH, COUNT, 5, ENGLISH, candidates)
+
+
+def test_rare_words_become_the_first_english_word_that_there_is() -> None:
+    """impériale (4 times) is bus; rare has no translation and keeps its vector; chien (9) stays French."""
+    found = mapped()
+    assert found.words == ["", "chien", "rare", "rouge", "impériale"]
+    assert found.english is not None and found.english.tolist() == [ENGLISH.index["bus"]]
+    assert np.array_equal(found.vectors[:4], FRENCH.vectors[[0, 1, 3, 4]]) and not found.vectors[4].any()
+
+
+def test_a_mapping_outlasts_its_file(tmp_path: Path) -> None:
+    for part, name in ((FRENCH, "fr"), (ENGLISH, "en")):
+        write_vocabulary(part, {}, tmp_path / f"{name}.h5")
+    (tmp_path / "en-fr.txt").write_text("bus impériale\ndog chien\n", encoding="utf-8")
+    seen = ["chien rouge"] * 5 + ["impériale"] * 4
+    reduce_words(
+        "dictionary-5",
+        tmp_path / "fr.h5",
+        seen,
+        tmp_path / "en.h5",
+        [tmp_path / "en-fr.txt"],
+        tmp_path / "new.h5",
+    )
+    found = read_vocabulary(tmp_path / "new.h5")
+    assert found.words == ["", "chien", "rare", "rouge", "impériale"]
+    assert found.english is not None and found.english.tolist() == [1]
+    assert read_vocabulary(tmp_path / "en.h5").english is None
+
+
+def universal() -> MappedEmbedding:
+    torch.manual_seed(0)
+    vocabularies = {"en": ENGLISH, "fr": mapped()}
+    return MappedEmbedding(vectors_of(vocabularies), _english(vocabularies), MODEL)
+
+
+def test_a_mapped_word_is_read_with_the_english_words_vector_and_layer() -> None:
+    embedding = universal()
+    found = embedding.words("fr", torch.tensor([4, 1]))
+    assert torch.equal(found[0], embedding["en"](torch.tensor([1]))[0])
+    assert torch.equal(found[1], embedding["fr"](torch.tensor([1]))[0])
+    assert embedding["fr"].table.weight.shape == (4, 3)  # no row for it
+
+
+def test_means_are_of_universal_word_vectors() -> None:
+    embedding = universal()
+    sentences = Sentences(torch.tensor([[4, 1, 2], [3, 0, 0], [0, 0, 0]]), torch.tensor([3, 1, 1]))
+    found = embedding.means("fr", sentences)
+    for row, ids in enumerate([[4, 1, 2], [3], [0]]):
+        torch.testing.assert_close(found[row], embedding.words("fr", torch.tensor(ids)).mean(0))
+    plain = Sentences(torch.tensor([[1, 3]]), torch.tensor([2]))
+    torch.testing.assert_close(embedding.means("en", plain), UniversalEmbedding.means(embedding, "en", plain))
+
+
+def test_gradients_of_a_mapped_word_reach_english() -> None:
+    embedding = universal()
+    embedding.words("fr", torch.tensor([4])).sum().backward()
+    layer: Any = embedding["en"].projection
+    for weight in (embedding["en"].table.weight, layer.weight):
+        assert weight.grad is not None and weight.grad.any()
+
+
+def test_a_saved_model_reads_mapped_words_as_before(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    vocabularies = {"en": ENGLISH, "fr": mapped()}
+    vectors = vectors_of(vocabularies)
+    embedding = universal_embedding(vectors, _english(vocabularies), MODEL)
+    model = RetrievalModel(vectors, 7, "shared", MODEL, embedding).eval()
+    save_model(tmp_path / "m.pt", model, Saved(
+        {"languages": ["en", "fr"], "branches": "shared", "model": MODEL}, {}, 1, {}, {}, {}))  # fmt: skip
+    again = load_model(tmp_path / "m.pt")[0].eval()
+    asked = {"fr": Sentences(torch.tensor([[4, 3]]), torch.tensor([2]))}
+    assert torch.equal(
+        again.embed_sentences(asked)["fr"].multimodal, model.embed_sentences(asked)["fr"].multimodal
+    )
+    plain = RetrievalModel(
+        {"en": torch.from_numpy(ENGLISH.vectors), "fr": torch.from_numpy(FRENCH.vectors)}, 7, "shared", MODEL
+    )
+    assert count_parameters(plain) - count_parameters(model) == 3  # one word vector
+
+
+def test_a_sentence_of_mapped_words_alone_has_no_gradient_on_french() -> None:
+    embedding = universal()
+    means = embedding.means("fr", Sentences(torch.tensor([[4, 4]]), torch.tensor([2])))
+    F.normalize(means, dim=-1).sum().backward()
+    gradient = embedding["fr"].table.weight.grad
+    assert gradient is None or not gradient.any()
+
+
+def test_figure_3_has_the_texts_reductions() -> None:
+    """PCA to 50, 100 and 200; 50 is a threshold of the text, 5, 10 and 25 are ours."""
+    settings = configuration.load({"scale": "paper"}, CONFIG)
+    found = {made["reduction"]: made for made in settings["experiments"].values() if "reduction" in made}
+    assert set(found) == {f"{kind}-{n}" for kind in ("frequency", "dictionary") for n in (5, 10, 25, 50)} | {
+        f"pca-{n}" for n in (50, 100, 200)
+    }
+    whole = settings["experiments"]["mule-ten"]
+    assert all(made == {**whole, "reduction": name} for name, made in found.items())
+
+
+@pytest.mark.parametrize(
+    ("experiment", "said"),
+    [
+        ({"reduction": "pca-50", "vectors": "muse"}, "found 'pca-50' with vectors muse, not fasttext"),
+        ({"reduction": "dictionary-5", "languages": ["de"]}, "dictionary-5 reads words as English"),
+        ({"reduction": "halved-2"}, "frequency-5 .words seen 5 times or more."),
+    ],
+)
+def test_a_reduction_that_cannot_be_is_refused(experiment: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        configuration.load({"scale": "demo", "experiments": {"mule-ten": experiment}}, CONFIG)

@@ -1,0 +1,44 @@
+# SMALR's Figures 1b and 3: recall against languages and parameters, as numbers and drawn.
+rule scaling:
+    input:
+        evaluations=scaling_evaluations,
+        ranks=lambda wildcards: ranks_beside(scaling_evaluations(wildcards)),
+        models=scaling_models,
+    output:
+        report(f"{FINISHED}/smalr/figure{{number}}.csv", category="Figures"),
+    log:
+        "work/logs/figures/smalr-figure{number}-points.log",
+    wildcard_constraints:
+        number="|".join(SCALING_FIGURES),
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    params:
+        settings=lambda wildcards: as_json(scaling_settings(wildcards)),
+        code=code.digest("scaling"),
+    message:
+        "Counting the points of SMALR's Figure {wildcards.number}"
+    shell:
+        "python -m pipeline scaling --settings {params.settings:q} --evaluations {input.evaluations:q} "
+        "--models {input.models:q} --output {output:q} > {log:q} 2>&1"
+
+
+rule scatter:
+    input:
+        f"{FINISHED}/smalr/figure{{number}}.csv",
+    output:
+        report(f"{FINISHED}/smalr/figure{{number}}.svg", category="Figures"),
+    log:
+        "work/logs/figures/smalr-figure{number}.log",
+    wildcard_constraints:
+        number="|".join(SCALING_FIGURES),
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    params:
+        settings=scaling_look,
+        code=code.digest("scatter"),
+    message:
+        "Drawing SMALR's Figure {wildcards.number}"
+    shell:
+        "python -m pipeline scatter --settings {params.settings:q} --points {input:q} --output {output:q} > {log:q} 2>&1"
