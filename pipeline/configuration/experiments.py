@@ -66,7 +66,7 @@ def stand_ins(settings: Settings) -> dict[str, str]:
 def feature_sets(settings: Settings) -> dict[str | None, Settings]:
     """Settings of every feature set at hand: `None` the main one, others by name, laid over it.
 
-    Ready-made features are of the set that names them alone.
+    Precomputed features belong only to the set that names them.
     """
     main = {key: value for key, value in settings["images"].items() if key != "sets"}
     named = {name: own for name, own in settings["images"]["sets"].items() if own is not None}

@@ -101,7 +101,7 @@ def sentence_vector_settings(settings: Settings) -> Settings:
 
 
 def feature_settings(settings: Settings, name: str | None = None) -> Settings:
-    """What the features of an image depend on, in a feature set: little is known of ready-made ones."""
+    """What the features of an image depend on, in a feature set: little is known of precomputed ones."""
     images = feature_sets(settings)[name]
     made = ("backbone", "weights", "dimension", "resize", "crop", "crops", "precision", "crop_evaluation")
     keys = ("backbone", "dimension") if images["features"] else made

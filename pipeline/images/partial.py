@@ -255,12 +255,12 @@ def _finished(path: Path | None, attributes: Mapping[str, Any]) -> Iterator[h5py
     try:
         file = h5py.File(path)
     except OSError as error:
-        log.warning("%s: not used, it is no feature store: %s", path, error)
+        log.warning("%s: not used, it is not a feature store: %s", path, error)
         yield None
         return
     with file:
         if differences := attribute_differences(dict(file.attrs), attributes):
-            log.info("%s: not used, it was made differently: %s", path, "; ".join(differences))
+            log.info("%s: not used, it was made with other settings: %s", path, "; ".join(differences))
         yield None if differences else file
 
 

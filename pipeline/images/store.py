@@ -52,7 +52,7 @@ def read_features(path: Path, images: list[str], expected: Mapping[str, Any]) ->
         if key not in attributes or not np.array_equal(attributes[key], value)
     ]
     raise_together(
-        mistakes, f"{path}: features were made otherwise; extract them anew or correct the settings:"
+        mistakes, f"{path}: features were made with other settings; extract again or correct the settings:"
     )
     return selected(path, stored, features, images)
 

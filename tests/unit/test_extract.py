@@ -104,7 +104,7 @@ def test_broken_images_are_all_named_and_the_others_kept(
     partial, output = tmp_path / "partial", tmp_path / "out.h5"
     with pytest.raises(InputError) as caught:
         extract(paths(folder), backbone, chosen, partial, output, tmp_path / "failed.csv")
-    assert "2 of 7 images do not decode" in str(caught.value)
+    assert "2 of 7 images cannot be decoded" in str(caught.value)
     assert "photo1.png: " in str(caught.value) and "photo5.png: " in str(caught.value)
     assert partial.exists() and not output.exists()
     listed = pd.read_csv(tmp_path / "partial.failed.csv")
@@ -176,13 +176,13 @@ def test_a_longer_list_of_images_keeps_what_is_done(
 ) -> None:
     caplog.set_level(logging.INFO)
     (folder / "photo6.png").rename(tmp_path / "kept.png")
-    with pytest.raises(InputError, match="1 of 7 images do not decode"):
+    with pytest.raises(InputError, match="1 of 7 images cannot be decoded"):
         extract(paths(folder), backbone, chosen, tmp_path / "p", tmp_path / "out.h5", tmp_path / "failed.csv")
     (tmp_path / "kept.png").rename(folder / "photo6.png")
     (folder / "new.png").write_bytes((folder / "photo2.png").read_bytes())
     longer = {"new": folder / "new.png", **paths(folder)}
     extract(longer, backbone, chosen, tmp_path / "p", tmp_path / "out.h5", tmp_path / "failed.csv")
-    assert "going on after 6 images" in caplog.text
+    assert "resuming after 6 images" in caplog.text
     found = read_features(tmp_path / "out.h5", ["new", *IMAGES], {})
     assert np.allclose(found[0], found[3], rtol=1e-4, atol=1e-6)
 
@@ -280,7 +280,7 @@ def test_shards_merge_into_the_undivided_store(
         read_features(output, sound, {}), read_features(whole, sound, {}), rtol=1e-4, atol=1e-6
     )
 
-    with pytest.raises(InputError, match="1 of 7 images do not decode, 0 may"):
+    with pytest.raises(InputError, match="1 of 7 images cannot be decoded, 0 may"):
         merge(shards, IMAGES, failed, 0, output, listed)
     with pytest.raises(InputError, match="photo0: in no shard"):
         merge(shards[1:], IMAGES, failed, 1, output, listed)
