@@ -6,19 +6,20 @@ READY := .venv/.ready
 RUN := . .venv/bin/activate &&
 SEARCHED := work/demo/multi30k/experiments/mule-full/seed0
 
-.PHONY: demo search test check mutants lock clean help
+.PHONY: demo search test test-all check mutants lock clean help
 
 help:
-	@echo "make demo   results/table4.csv on embedded data: a quarter of an hour on 2 cores after installation, 7 GB disk"
+	@echo "make demo   results/table4.csv on synthetic data: a quarter of an hour on 2 cores after installation, 7 GB disk"
 	@echo "make search a page to search the demo's test scenes with its model, at http://127.0.0.1:8000"
-	@echo "make test   the tests: about half an hour on 2 cores after installation"
+	@echo "make test   the tests, but for those of test-all: minutes on 2 cores after installation"
+	@echo "make test-all  all tests, with power cuts, queues and the walk over a server: about half an hour on 2 cores"
 	@echo "make check  lint, format and types"
 	@echo "make mutants  mutation testing of what makes a number: many hours; make mutants ONLY='pipeline.models.losses*' for some"
 	@echo "make lock   resolve requirements*.in into requirements.lock"
 	@echo "make clean  delete .venv, work/ and what is under results/"
 
 demo: $(READY)
-	@echo "Table 4 of the MULE paper on embedded data: a quarter of an hour on 2 cores, 200 MB under work/."
+	@echo "Table 4 of the MULE paper on synthetic data: a quarter of an hour on 2 cores, 200 MB under work/."
 	$(RUN) snakemake results/table4.csv --cores all
 
 search: $(READY)
@@ -26,7 +27,11 @@ search: $(READY)
 	$(RUN) python -m pipeline serve $(SEARCHED)/index
 
 test: $(READY)
-	@echo "Unit and integration tests: about half an hour on 2 cores."
+	@echo "Unit and integration tests, but for power cuts, queues and the walk over a server."
+	$(RUN) python -m pytest --numprocesses 2 --dist loadfile -m 'not slow and not machine'
+
+test-all: $(READY)
+	@echo "All unit and integration tests: about half an hour on 2 cores."
 	$(RUN) python -m pytest --numprocesses 2 --dist loadfile
 
 check: $(READY)

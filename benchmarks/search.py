@@ -6,7 +6,8 @@
     python benchmarks/search.py kills --bundle BUNDLE [--count 10000] [--kills 20] [--folder FOLDER]
 
 `vectors` and `libraries` generate vectors around the index's image vectors: each is one of them with normal
-noise of the given length, at length 1 again; queries are made around its sentence vectors. `libraries` asks
+noise of the given length, at length 1 again; queries are made around its sentence vectors. Vectors that lie
+in the folder already are taken again. `libraries` asks
 those that are installed of faiss, usearch and hnswlib. `clients` asks a page that is served for sentences.
 `kills` indexes drawn pictures, kills that with SIGKILL at random moments, and compares with an index that was
 never killed.
@@ -32,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-QUERIES, K = 50, 10
+K = 10
 
 
 def around(base: np.ndarray, count: int, noise: float, draw: np.random.Generator) -> np.ndarray:
@@ -47,13 +48,16 @@ def around(base: np.ndarray, count: int, noise: float, draw: np.random.Generator
     return made
 
 
-def generated(index: Path, count: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
-    """Vectors (count, e) and queries (QUERIES, e)."""
-    draw = np.random.default_rng(0)
-    images, sentences = (
-        np.load(next(index.glob(f"{name}-*.npy"))).astype(np.float32) for name in ("images", "sentences")
-    )
-    return around(images, count, noise, draw), around(sentences, QUERIES, 0.3, draw)
+def generated(arguments: argparse.Namespace) -> np.ndarray:
+    """Vectors (count, e)."""
+    images = np.load(next(arguments.index.glob("images-*.npy"))).astype(np.float32)
+    return around(images, arguments.count, arguments.noise, np.random.default_rng(0))
+
+
+def asked(arguments: argparse.Namespace) -> np.ndarray:
+    """Queries (Q, e)."""
+    sentences = np.load(next(arguments.index.glob("sentences-*.npy"))).astype(np.float32)
+    return around(sentences, arguments.queries, 0.3, np.random.default_rng(1))
 
 
 def timed(
@@ -113,9 +117,10 @@ def build_approximate(folder: Path, queries: np.ndarray) -> Any:
 def vectors(arguments: argparse.Namespace) -> None:
     folder: Path = arguments.folder
     folder.mkdir(parents=True, exist_ok=True)
-    made, queries = generated(arguments.index, arguments.count, arguments.noise)
-    np.save(folder / "vectors.npy", made.astype(np.float16))
-    del made
+    made = folder / "vectors.npy"
+    if not made.exists() or len(np.load(made, mmap_mode="r")) != arguments.count:
+        np.save(made, generated(arguments).astype(np.float16))
+    queries = asked(arguments)
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
         (truth, speed), memory = pool.apply(numpy_plain, (folder, queries))
         report("plain NumPy, float32 in memory", truth, truth, speed, memory)
@@ -135,7 +140,7 @@ def report(name: str, found: np.ndarray, truth: np.ndarray, *values: dict[str, f
 
 
 def libraries(arguments: argparse.Namespace) -> None:
-    made, queries = generated(arguments.index, arguments.count, arguments.noise)
+    made, queries = generated(arguments), asked(arguments)
     truth = np.argsort(-(queries @ made.T), axis=1)[:, :K]
     for library in (with_faiss_lists, with_faiss_graph, with_usearch, with_hnswlib):
         try:
@@ -156,7 +161,9 @@ Settings = list[tuple[str, Callable[[np.ndarray], np.ndarray]]]
 def with_faiss_lists(made: np.ndarray) -> Settings:
     import faiss
 
-    lists = int(4 * len(made) ** 0.5)
+    from pipeline.search.nearest import LISTS
+
+    lists = int(LISTS * len(made) ** 0.5)
     index = faiss.index_factory(made.shape[1], f"IVF{lists},SQfp16", faiss.METRIC_INNER_PRODUCT)
     index.train(made[np.random.default_rng(0).choice(len(made), min(len(made), 40 * lists), replace=False)])
     index.add(made)
@@ -334,6 +341,7 @@ def main() -> None:
         one.add_argument("--index", type=Path, required=True)
         one.add_argument("--count", type=int, default=count)
         one.add_argument("--noise", type=float, default=1.0)
+        one.add_argument("--queries", type=int, default=100)
         one.add_argument("--folder", type=Path, default=Path("/tmp/search-vectors"))
         one.set_defaults(run=mode)
     one = modes.add_parser("clients")

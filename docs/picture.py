@@ -22,9 +22,9 @@ from pipeline.retrieval.similarity import similarity
 WORK = Path("work/demo/multi30k")
 NAMES = {"en": "English", "de": "German", "fr": "French", "cs": "Czech", "zh": "Chinese", "ja": "Japanese"}
 SHOWN = 5  # scenes retrieved by each sentence
-SIDE = 104  # pixels of a scene's longer side
-GAP, TEXT, WIDTH = 8, 34, 980  # pixels
-RIGHT, INK, GREY, PAPER = "#1a7f37", "#1f2328", "#656d76", "#ffffff"
+SIDE = 92  # pixels of a scene's shorter side
+GAP, TEXT, WIDTH = 8, 32, 640  # pixels
+RIGHT, INK, PAPER = "#0969da", "#1f2328", "#ffffff"
 LATIN, CJK = "DejaVuSans.ttf", "NotoSansCJK-Regular.ttc"
 
 

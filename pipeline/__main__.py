@@ -6,6 +6,7 @@ import sys
 
 import pipeline.captions.commands
 import pipeline.images.commands
+import pipeline.prefetch.commands
 import pipeline.report.commands
 import pipeline.retrieval.commands
 import pipeline.search.commands
@@ -19,7 +20,7 @@ from pipeline.errors import InputError, disk_trouble
 from pipeline.gpus import gpu_trouble
 from pipeline.interruption import Interrupted, ended_at_once
 
-ROOMS = (
+PACKAGES = (
     pipeline.sources.demo.commands,
     pipeline.sources.commands,
     pipeline.captions.commands,
@@ -31,6 +32,7 @@ ROOMS = (
     pipeline.tables.commands,
     pipeline.report.commands,
     pipeline.search.commands,
+    pipeline.prefetch.commands,
 )
 
 
@@ -42,8 +44,8 @@ def main() -> int:
     """
     parser = argparse.ArgumentParser(prog="python -m pipeline", description=__doc__)
     subparsers = parser.add_subparsers(required=True, metavar="STAGE")
-    for room in ROOMS:
-        room.add_commands(subparsers)
+    for package in PACKAGES:
+        package.add_commands(subparsers)
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:

@@ -67,6 +67,7 @@ STAGES = {
     "scaling": ["pipeline.tables.scaling"],
     "scatter": ["pipeline.report.scatter"],
     "parameters": ["pipeline.tables.parameters"],
+    "compare": ["pipeline.tables.compare"],
     "judge-claims": ["pipeline.tables.claims"],
     "figure": ["pipeline.report.figures"],
     "languages-figure": ["pipeline.report.languages_figure"],

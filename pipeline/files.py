@@ -1,8 +1,7 @@
 """Files that are either whole or not there, and whose damage is noticed.
 
-A file is sealed when it is written: its SHA-256 stands in an extended attribute of it, with its size and time
-of change. Whoever changes it on purpose changes its time too, and the seal says nothing any more; a disk that
-loses a bit does not.
+A file is sealed when it is written: its SHA-256 stands in an extended attribute of it. Not its time, which
+Snakemake changes when a job ends. A file that replaces it has no seal, or its own.
 """
 
 import contextlib
@@ -111,30 +110,25 @@ def sha256(path: Path) -> str:
 def seal(path: Path) -> None:
     """Note a file's digest in an attribute of it, where its disk and the system have such attributes."""
     with contextlib.suppress(OSError, AttributeError):
-        os.setxattr(path, _SEAL, _sealed(path, sha256(path)))
+        os.setxattr(path, _SEAL, sha256(path).encode())
 
 
 def undamaged(path: Path) -> Path:
     """Return `path`, or raise an `InputError` where its bytes are not those that were written.
 
-    A file without a seal, or changed since at another time, is believed.
+    A file without a seal is believed.
     """
     try:
-        found = os.getxattr(path, _SEAL)
+        expected = os.getxattr(path, _SEAL).decode("ascii", "replace")
     except (OSError, AttributeError):
         return path
-    digest, _, _ = found.decode("ascii", "replace").partition(" ")
-    if _sealed(path, digest) != found or (now := sha256(path)) == digest:
+    if (found := sha256(path)) == expected:
         return path
     raise InputError(
-        f"{path}: damaged since it was written, for its time is the same: found sha256 {now}, expected "
-        f"{digest}. Delete it and run the same snakemake command again; see what the system says of the disk."
+        f"{path}: changed since it was written, by its disk, a copy or by hand: found sha256 {found}, "
+        f"expected {expected}. Delete it and run the same snakemake command again, which makes it anew; or, "
+        f"if it is meant, take the digest from it: setfattr --remove {_SEAL} {path}"
     )
-
-
-def _sealed(path: Path, digest: str) -> bytes:
-    status = path.stat()
-    return f"{digest} {status.st_size} {status.st_mtime_ns}".encode()
 
 
 def existing(path: Path, what: str, mend: str) -> Path:

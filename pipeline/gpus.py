@@ -38,7 +38,7 @@ def take_gpu(count: int) -> None:
     """
     if count == 0:
         if devices():
-            log.info("no GPU was asked for: this job computes on the CPU and leaves those that are here")
+            log.info("no GPU was requested: this job runs on the CPU")
         os.environ[VISIBLE] = ""
         return
     take_slot()
@@ -46,7 +46,7 @@ def take_gpu(count: int) -> None:
 
     if not torch.cuda.is_available():
         log.warning(
-            "A GPU WAS ASKED FOR, BUT NONE IS THERE: this run is on the CPU and may be 100 times slower"
+            "A GPU WAS REQUESTED, BUT NONE IS AVAILABLE: this run uses the CPU and may be 100 times slower"
         )
 
 
@@ -73,7 +73,7 @@ def take_slot() -> None:
     if not found or (VISIBLE in os.environ and len(found) == 1):
         return
     os.environ[VISIBLE] = _first_free(found)
-    log.info("takes GPU %s of %s", os.environ[VISIBLE], ", ".join(found))
+    log.info("using GPU %s of %s", os.environ[VISIBLE], ", ".join(found))
 
 
 def devices() -> list[str]:
@@ -104,7 +104,7 @@ def _first_free(found: list[str]) -> str:
             if _hold(name):
                 return name
         if time.monotonic() - said >= SAID:
-            log.info("waits for a GPU: other jobs have %s", ", ".join(found))
+            log.info("waiting for a GPU: other jobs hold %s", ", ".join(found))
             said = time.monotonic()
         time.sleep(PAUSE)
 

@@ -19,7 +19,7 @@ class Interrupted(BaseException):
 
     def __init__(self, number: int, kept: str = "What was finished is kept."):
         super().__init__(
-            f"ended by {signal.Signals(number).name}. {kept} Run the same command again to go on."
+            f"ended by {signal.Signals(number).name}. {kept} Run the same command again to resume."
         )
         self.number = number
 

@@ -31,8 +31,8 @@ _CAPTIONS_TAKE: _Options = {"multi30k": (), "flickr8kcn": (), "mscoco": ("coco_c
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the sub-commands of this room."""
-    split = subparsers.add_parser("split", help="say which image of a data set is for what")
+    """Add the sub-commands of this package."""
+    split = subparsers.add_parser("split", help="assign the images of a data set to train, val and test")
     add = split.add_argument
     add(
         "--lists",
@@ -53,7 +53,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
     captions = subparsers.add_parser("captions", help="read a data set's text in one language")
     captions.add_argument("--language", required=True, help="ISO 639-1 code")
-    captions.add_argument("--split", type=Path, required=True, help="CSV of images that `split` made")
+    captions.add_argument("--split", type=Path, required=True, help="output of `split`")
     captions.set_defaults(run=_captions)
 
     for parser in (split, captions):
@@ -81,7 +81,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser = subparsers.add_parser("text", help="Multi30K's captions of images that are not held out")
     parser.add_argument("--language", required=True, help="ISO 639-1 code")
     parser.add_argument("--sources", type=Path, required=True, help="folder laid out as HOST/PATH")
-    parser.add_argument("--splits", type=Path, nargs="+", required=True, help="CSV files that `split` made")
+    parser.add_argument("--splits", type=Path, nargs="+", required=True, help="outputs of `split`")
     parser.add_argument("--output", type=Path, required=True, help="sentence table")
     parser.set_defaults(run=_text)
     add_part_commands(subparsers)
@@ -139,10 +139,10 @@ def _mscoco_split(arguments: argparse.Namespace) -> "Split":
 
 
 def _own_split(arguments: argparse.Namespace) -> "Split":
-    from pipeline.captions.own import own_given, own_split
+    from pipeline.captions.own import own_predefined, own_split
 
     if arguments.predefined is not None:
-        return own_given(arguments.predefined, arguments.image_list)
+        return own_predefined(arguments.predefined, arguments.image_list)
     return own_split(arguments.table, arguments.seed or 0, arguments.image_list)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.captions.own import own_given, own_split, read_own
+from pipeline.captions.own import own_predefined, own_split, read_own
 from pipeline.captions.split import Split
 from pipeline.captions.table import SPLITS
 
@@ -69,7 +69,7 @@ def few_tested(dataset: str, counts: Counts) -> Iterator[str]:
 
 def _split(data: Mapping[str, Any], image_list: Path | None) -> Split:
     if "split" in data:
-        return own_given(Path(data["split"]), image_list)
+        return own_predefined(Path(data["split"]), image_list)
     return own_split(Path(data["captions"]), data.get("split_seed", 0), image_list)
 
 

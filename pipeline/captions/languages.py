@@ -1,3 +1,3 @@
-"""Languages that the captions room can do nothing with."""
+"""Languages that the captions package cannot handle."""
 
 UNSPACED = frozenset(("bo", "dz", "km", "lo", "my", "th"))  # written without spaces, and no tokeniser here

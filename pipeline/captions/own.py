@@ -57,12 +57,13 @@ def read_own(path: Path) -> tuple[pd.DataFrame, bool]:
     read = 0  # the line that the last whole row ends in
     try:
         columns = list(reader.fieldnames or [])
+        read = reader.line_num
         raise_together(_column_mistakes(columns), f"{path}: not a table of captions:")
         for row in _rows(reader, mistakes):
             rows.append(row)
             read = reader.line_num
     except csv.Error as error:
-        raise InputError(not_csv(path, max(read, 1) + 1 if reader.line_num > 1 else 1, error)) from None
+        raise InputError(not_csv(path, read + 1, error)) from None
     if not rows and not any(mistakes.values()):
         mistakes["it has a header but no captions; expected at least one row"] = []
     raise_together(map(_said, mistakes.items()), f"{path}: not a table of captions:")
@@ -72,7 +73,7 @@ def read_own(path: Path) -> tuple[pd.DataFrame, bool]:
 
 
 def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
-    """The split of a table's images: as its column `split` says, else a tenth each is drawn.
+    """The split of a table's images: as its column `split` says, else a tenth each is sampled.
 
     Raises:
         InputError: as `read_own`, `restricted` and `tenths`.
@@ -83,7 +84,7 @@ def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
     return whole_split(images, given if has_split else tenths(set(images), seed))
 
 
-def own_given(path: Path, image_list: Path | None = None) -> Split:
+def own_predefined(path: Path, image_list: Path | None = None) -> Split:
     """The split of a user's file, whose images are named as in a table of captions: `a.jpg` is the image a.
 
     Raises:
@@ -117,7 +118,7 @@ def tenths(images: set[str], seed: int) -> Split:
         )
     tenth = max(1, round(len(images) / 10))
     log.info(
-        "no column `split`: %d test and %d validation images of %d are drawn with seed %d",
+        "no column `split`: %d test and %d validation images of %d are sampled with seed %d",
         tenth, tenth, len(images), seed,
     )  # fmt: skip
     return sampled_split(images, tenth, tenth, seed)

@@ -11,7 +11,7 @@ def add_part_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentP
     add("--part", choices=["translation", "comparable"], required=True)
     add("--language", required=True, help="ISO 639-1 code")
     add("--sources", type=Path, help="of Multi30K: folder laid out as HOST/PATH")
-    add("--split", type=Path, help="of Multi30K: CSV of images that `split` made")
+    add("--split", type=Path, help="of Multi30K: output of `split`")
     add("--demo", help="of the demo's translations: data set, seed and scenes, such as multi30k/0/900")
     add("--sentences", type=Path, help="of any other data set: its sentence table")
     add("--output", type=Path, required=True, help="sentence table")
@@ -25,7 +25,7 @@ def add_part_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentP
     parser.set_defaults(run=_draw_captions)
 
     parser = subparsers.add_parser("draw-halves", help="draw halves of the training images")
-    parser.add_argument("--split", type=Path, required=True, help="CSV of images that `split` made")
+    parser.add_argument("--split", type=Path, required=True, help="output of `split`")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--language", help="halves of this language alone, as in the public code")
     parser.add_argument("--output", type=Path, required=True, help="CSV: columns image and half")

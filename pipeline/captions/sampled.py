@@ -1,4 +1,4 @@
-"""Test and validation images: drawn by a seed, or given as lists."""
+"""Test and validation images: sampled with a seed, or predefined by lists."""
 
 import csv
 from collections.abc import Collection, Iterator, Mapping
@@ -15,22 +15,20 @@ def sampled_split(images: Collection[str], test: int, val: int, seed: int) -> Sp
     """Draw test and validation images without replacement; the order of `images` does not matter.
 
     Returns:
-        The images that were drawn, and no others.
+        The sampled images, and no others.
 
     Raises:
-        InputError: fewer images than are to be drawn, or a negative seed.
+        InputError: fewer images than requested, or a negative seed.
     """
     mistakes = [f"seed: found {seed}; expected 0 or more"] if seed < 0 else []
     if min(test, val) < 1:
-        mistakes.append(
-            f"{test} test and {val} validation images are to be drawn; expected 1 or more of each"
-        )
+        mistakes.append(f"{test} test and {val} validation images are requested; expected 1 or more of each")
     if len(images) < test + val:
         mistakes.append(
-            f"{test} test and {val} validation images are to be drawn, but there are only {len(images)} to "
-            "draw from; draw fewer, or give more captions"
+            f"{test} test and {val} validation images are requested, but there are only {len(images)} to "
+            "sample from; request fewer, or give more captions"
         )
-    raise_together(mistakes, "The split cannot be drawn:")
+    raise_together(mistakes, "The split cannot be sampled:")
     order = np.random.default_rng(seed).permutation(sorted(images))
     return {str(image): "test" if place < test else "val" for place, image in enumerate(order[: test + val])}
 
@@ -59,7 +57,7 @@ def predefined_split(lists: Mapping[str, Path], images: Collection[str]) -> Spli
         if unknown:
             mistakes.append(
                 f"{path}: {len(unknown)} of its {len(listed)} {name} images are not among the {len(images)} "
-                f"that can be drawn (captioned in every language): {some(unknown)}"
+                f"that can be sampled (captioned in every language): {some(unknown)}"
             )
         again = []
         for image in [known[image] for image in listed if image in known]:

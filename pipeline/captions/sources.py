@@ -6,13 +6,18 @@ import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from pipeline.captions.table import COLUMNS
 from pipeline.errors import InputError, raise_together
-from pipeline.files import existing
+from pipeline.files import existing, undamaged
 
+if TYPE_CHECKING:
+    from _typeshed import SupportsRead
+
+_MOST = 1 << 30  # bytes of a file of captions
 _UNREADABLE = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, RuntimeError)
 
 
@@ -30,8 +35,11 @@ class Sources:
         """Lines of a text file (UTF-8, gzip if its name ends so) without outer white space or empty end."""
         path = self.folder / name
         try:
-            content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-            return split_lines(content)
+            undamaged(path)
+            with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
+                return split_lines(bounded(file))
+        except InputError as error:
+            self.mistakes.append(str(error))
         except FileNotFoundError:
             self.mistakes.append(f"{path}: not there; download it (workflow/sources.csv has its URL)")
         except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
@@ -66,6 +74,14 @@ class Sources:
         raise_together(self.mistakes, f"{self.folder}: the sources cannot be used:")
 
 
+def bounded(file: "SupportsRead[bytes]") -> bytes:
+    """All of a file, unless it is more than captions ever are; a small archive can hold any amount."""
+    content = file.read(_MOST + 1)
+    if len(content) > _MOST:
+        raise EOFError(f"it holds more than {_MOST >> 20} MB, which published captions never do")
+    return content
+
+
 def split_lines(content: bytes) -> list[str]:
     """Lines of a text in UTF-8, without outer white space or an empty end.
 
@@ -81,15 +97,16 @@ def _members(container: Path, names: Collection[str]) -> Iterator[tuple[str, byt
         yield from ((path.relative_to(container).as_posix(), path.read_bytes()) for path in paths)
     elif zipfile.is_zipfile(container):
         with zipfile.ZipFile(container) as file:
-            yield from (
-                (name, file.read(name)) for name in file.namelist() if PurePosixPath(name).name in names
-            )
+            for name in file.namelist():
+                if PurePosixPath(name).name in names:
+                    with file.open(name) as content:
+                        yield name, bounded(content)
     else:
         with tarfile.open(container) as archive:
             for member in archive:
                 if member.isfile() and PurePosixPath(member.name).name in names:
-                    content = archive.extractfile(member)
-                    yield member.name, content.read() if content else b""
+                    extracted = archive.extractfile(member)
+                    yield member.name, bounded(extracted) if extracted else b""
 
 
 def known_language(language: str, known: Collection[str], data: str) -> str:

@@ -12,6 +12,7 @@ from pipeline.configuration.experiments import (
     stand_ins,
 )
 from pipeline.configuration.figures import figure_settings
+from pipeline.configuration.hub import hub_models
 from pipeline.configuration.lessons import selecting, selection_of, selection_tasks
 from pipeline.configuration.paths import check_paths
 from pipeline.configuration.reading import check_keys, load, read
@@ -64,6 +65,7 @@ __all__ = [
     "feature_sets",
     "feature_settings",
     "figure_settings",
+    "hub_models",
     "left_out",
     "load",
     "makeable_tables",

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pipeline.errors import raise_together
+
 Settings = dict[str, Any]
 
 # Tables beside those of config/tables; each is a file of results/ with a comparison.
@@ -64,7 +66,7 @@ def stand_ins(settings: Settings) -> dict[str, str]:
 def feature_sets(settings: Settings) -> dict[str | None, Settings]:
     """Settings of every feature set at hand: `None` the main one, others by name, laid over it.
 
-    Ready-made features are of the set that names them alone.
+    Precomputed features belong only to the set that names them.
     """
     main = {key: value for key, value in settings["images"].items() if key != "sets"}
     named = {name: own for name, own in settings["images"]["sets"].items() if own is not None}
@@ -81,6 +83,25 @@ def left_out(settings: Settings) -> dict[str, str]:
         for name, experiment in every.items()
         if experiment.get("features") not in feature_sets(settings)
     }
+
+
+def table_named(settings: Settings, name: str) -> Settings:
+    """A table by its name; `table2-row7+11` is table2 with rows 7 and 11 alone.
+
+    Raises:
+        InputError: the table has no such row.
+    """
+    base, _, numbers = name.partition("-row")
+    if name in settings["tables"] or not numbers:
+        found: Settings = settings["tables"][name]
+        return found
+    table, wanted = settings["tables"][base], [int(number) for number in numbers.split("+")]
+    known = [row["row"] for row in table["rows"]]
+    raise_together(
+        (f"{base} has no row {number}" for number in wanted if number not in known),
+        f"results/{name}.csv: its rows are {', '.join(map(str, known))}:",
+    )
+    return {**table, "rows": [row for row in table["rows"] if row["row"] in wanted]}
 
 
 def makeable_tables(settings: Settings) -> list[str]:

@@ -5,6 +5,7 @@ import difflib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pipeline.configuration.experiments import Settings
 from pipeline.errors import raise_together
@@ -25,6 +26,7 @@ _KINDS = {
         "val_images": FILE,
     },
 }
+_NETRC = "write them into ~/.netrc (machine HOST login NAME password PASSWORD) and take them out of it"
 _WRITTEN = {"translation": ["cache"]}  # paths that the workflow writes
 
 # Values of these keys that are names, not paths.
@@ -52,8 +54,13 @@ def with_paths_expanded(settings: Settings) -> Settings:
             value = os.path.expanduser(os.path.expandvars(block.get(key) or ""))
             if "$" in value:
                 mistakes.append(f"{where}.{key}: {value}: the environment variable is not set")
+            if "@" in urlsplit(value).netloc:
+                mistakes.append(f"{where}.{key}: has a name or password in its address; {_NETRC}")
             if key in block:
                 block[key] = value or None
+    for where, provider in _providers(found["translation"]):
+        if "@" in urlsplit(provider.get("url") or "").netloc:
+            mistakes.append(f"{where}.url: has a name or password in its address; {_NETRC}")
     raise_together(mistakes, "The configuration has mistakes:")
     return found
 
@@ -111,6 +118,12 @@ def _configured(settings: Settings, usual: Settings) -> Iterator[tuple[str, str,
     for where, model in _marian_models(settings["translation"]):
         if not _elsewhere("model", model):
             yield where, model, FOLDER
+
+
+def _providers(translation: Settings) -> Iterator[tuple[str, Settings]]:
+    """Each configured provider and where it stands."""
+    yield "translation.default", translation["default"] or {}
+    yield from ((f"translation.pairs.{pair}", provider) for pair, provider in translation["pairs"].items())
 
 
 def _marian_models(translation: Settings) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ from pipeline.configuration.experiments import (
     one_for_each,
     overlaid,
     stand_ins,
+    table_named,
 )
 from pipeline.configuration.lessons import multitask_settings
 from pipeline.configuration.reading import load, read
@@ -100,7 +101,7 @@ def sentence_vector_settings(settings: Settings) -> Settings:
 
 
 def feature_settings(settings: Settings, name: str | None = None) -> Settings:
-    """What the features of an image depend on, in a feature set: little is known of ready-made ones."""
+    """What the features of an image depend on, in a feature set: little is known of precomputed ones."""
     images = feature_sets(settings)[name]
     made = ("backbone", "weights", "dimension", "resize", "crop", "crops", "precision", "crop_evaluation")
     keys = ("backbone", "dimension") if images["features"] else made
@@ -123,8 +124,8 @@ def extraction_options(settings: Settings) -> str:
 
 def table_settings(settings: Settings, name: str) -> Settings:
     """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
-    lacking = left_out(settings)
-    named = tuple(row["experiment"] for row in settings["tables"][name]["rows"])
+    lacking, table = left_out(settings), table_named(settings, name)
+    named = tuple(row["experiment"] for row in table["rows"])
     trained = {
         dataset: {
             key: experiment["languages"]
@@ -141,13 +142,13 @@ def table_settings(settings: Settings, name: str) -> Settings:
         **({"human": human} if settings["tables"][name].get("averages") else {}),
         "scale": settings["scale"],
         "seeds": settings["seeds"],
-        "table": settings["tables"][name],
+        "table": table,
         "datasets": stand_ins(settings),
         "languages": {dataset: data["languages"] for dataset, data in settings["datasets"].items()},
         "trained": trained,
         "left_out": [
             f"row {row['row']}, {row['method']}: {lacking[row['experiment']]}"
-            for row in settings["tables"][name]["rows"]
+            for row in table["rows"]
             if row["experiment"] in lacking
         ],
         "caption_origins": {

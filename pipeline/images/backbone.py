@@ -289,7 +289,7 @@ def _folded(model: nn.Module, sample: Tensor) -> nn.Module:
 def _pretrained(settings: ExtractionSettings) -> Any:  # any timm model; they share no base class
     _check_name(settings)
     if settings.weights == "timm":
-        return _downloaded(settings.backbone)
+        return downloaded(settings.backbone)
     path = weights_file(settings.weights)
     model: Any = timm.create_model(settings.backbone, pretrained=False)
     state = _matched(_read_weights(path), model, f"{path}: weights do not fit {settings.backbone!r}:")
@@ -309,7 +309,8 @@ def _check_name(settings: ExtractionSettings) -> None:
         raise InputError(f"backbone {backbone!r}: timm has no such tag. It has {', '.join(tags)}.")
 
 
-def _downloaded(backbone: str) -> Any:
+def downloaded(backbone: str) -> Any:
+    """A network with timm's weights, from the hub or its cache on this machine."""
     try:
         return timm.create_model(backbone, pretrained=True, num_classes=0)
     except Exception as error:  # the hub's client raises errors of several libraries

@@ -12,10 +12,10 @@ log = logging.getLogger("pipeline")
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the room's commands to the command line."""
+    """Add the package's commands to the command line."""
     find = subparsers.add_parser("find-images", help="find the file of every image of a data set")
     find.add_argument("--images", type=Path, nargs="+", required=True, help="folders of photographs")
-    find.add_argument("--ask", default="", help="how to come by the images, said where some are missing")
+    find.add_argument("--ask", default="", help="how to obtain the images, said if some are missing")
     find.add_argument(
         "--flickr-names",
         action="store_true",
@@ -28,7 +28,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     features.add_argument(
         "--earlier",
         type=Path,
-        help="finished store (`merge-features --keep`) whose rows need not be made again",
+        help="finished store (`merge-features --keep`) whose rows are reused",
     )
     features.add_argument(
         "--batch-size", type=int, default=8, help="images in one pass, each with all its crops"
@@ -41,7 +41,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     features.add_argument("--failed", type=Path, required=True, help="list to write of images that failed")
     features.set_defaults(run=_features)
 
-    merge = subparsers.add_parser("merge-features", help="put the stores of all shards together")
+    merge = subparsers.add_parser("merge-features", help="merge the feature stores of all shards")
     merge.add_argument("--shards", type=Path, nargs="+", required=True, help="feature stores of the shards")
     merge.add_argument("--failed", type=Path, nargs="+", required=True, help="their lists of failed images")
     merge.add_argument("--failed-output", type=Path, required=True, help="list of all failed images")
@@ -59,7 +59,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     importing.set_defaults(run=_import_features)
 
     for parser in (features, merge):
-        parser.add_argument("--images", type=Path, required=True, help="list that find-images made")
+        parser.add_argument("--images", type=Path, required=True, help="output of `find-images`")
         parser.add_argument(
             "--max-failed-fraction",
             type=float,
@@ -67,7 +67,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
             help="fraction of the images that may fail; default: 0",
         )
     for parser in (find, importing):
-        parser.add_argument("--split", type=Path, required=True, help="CSV of images that `split` made")
+        parser.add_argument("--split", type=Path, required=True, help="output of `split`")
     for parser in (features, importing):
         parser.add_argument("--settings", required=True, help="JSON object, see pipeline/images/settings.py")
     find.add_argument("--output", type=Path, required=True, help="list to write: columns image and path")
@@ -116,7 +116,7 @@ def _features(arguments: argparse.Namespace) -> None:
     )
     batch = min(arguments.batch_size, len(paths))
     backbone = load_backbone(settings, device, batch, arguments.compile)
-    log.info("extracting on %s in %s, %d images a batch", name, backbone.precision, batch)
+    log.info("extracting on %s in %s, %d images per batch", name, backbone.precision, batch)
     partial = arguments.partial or arguments.output.with_name(f"{arguments.output.name}.partial")
     extract(
         paths,

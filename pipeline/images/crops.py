@@ -12,8 +12,9 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
 
 # What is looked for in a file; others, such as PostScript, would start programs.
-FORMATS = ("BMP", "GIF", "JPEG", "MPO", "PNG", "PPM", "TIFF", "WEBP")
-LONGEST, MOST = 30_000, 200_000_000  # pixels of a side, and in all: a small file may declare any number
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+# Pixels of a side, and in all (Pillow's own bound): a small file may declare any number.
+LONGEST, MOST = 30_000, 178_956_970
 
 
 class UnreadableImage(Exception):
@@ -35,6 +36,8 @@ def read_image(path: Path) -> Image.Image:
     except UnidentifiedImageError:
         kinds = ", ".join(FORMATS)
         raise UnreadableImage(f"no image of a kind that is read ({kinds}), or damaged") from None
+    except Image.DecompressionBombError:
+        raise UnreadableImage(f"its header declares more than {MOST:,} pixels") from None
     except MemoryError:
         raise UnreadableImage("decoding it takes more memory than there is") from None
     except Exception as error:  # decoders raise whatever a broken file leads them into

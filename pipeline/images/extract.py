@@ -96,7 +96,7 @@ def extract(
         finish(store, partial, output)
     beside.unlink(missing_ok=True)
     log.info(
-        "%s: features of %d images, %d numbers each, %d images failed, in %s",
+        "%s: features of %d images, %d dimensions, %d images failed, in %s",
         output,
         len(paths) - len(rows),
         backbone.dimension,
@@ -227,7 +227,7 @@ class _Extraction:
                 images[row] = future.result()
             except UnreadableImage as error:
                 self.reasons[row] = str(error)
-                log.warning("%s does not decode: %s", self.paths[row], error)
+                log.warning("%s cannot be decoded: %s", self.paths[row], error)
                 self.progress.advance()
         return images
 

@@ -46,7 +46,7 @@ def find_images(
         shown = f"first {SHOWN}, " if len(mistakes) > SHOWN else ""
         raise_together(
             [f"{image}: {found}" for image, found in list(mistakes.items())[:SHOWN]],
-            f"{', '.join(map(str, folders))}: {len(mistakes)} of {len(found)} images have not exactly one "
+            f"{', '.join(map(str, folders))}: {len(mistakes)} of {len(found)} images do not have exactly one "
             f"file ({shown}all in {listed}). {ask}".strip(),
         )
     write_table(output, COLUMNS, ((image, paths[0]) for image, paths in found.items()))

@@ -23,7 +23,7 @@ def read_image_list(path: Path) -> dict[str, Path]:
         raise InputError(f"{path}: lists no image. Check the split that it was made from.")
     listed = {image: Path(name) for image, name in rows[1:]}
     if len(listed) < len(rows) - 1:
-        raise InputError(f"{path}: lists images more than once. Make it anew with find-images.")
+        raise InputError(f"{path}: lists images more than once. Recreate it with find-images.")
     return listed
 
 
@@ -48,6 +48,6 @@ def check_failures(rows: Sequence[tuple[str, str, str]], allowed: int, count: in
     lines = "".join(f"\n  - {path}: {reason}" for _, path, reason in rows[:SHOWN])
     first = f"first {SHOWN}, " if len(rows) > SHOWN else ""
     raise InputError(
-        f"{len(rows)} of {count} images do not decode, {allowed} may; replace the files and run again (the "
-        f"other images are kept), or raise images.max_failed_fraction ({first}all in {listed}):{lines}"
+        f"{len(rows)} of {count} images cannot be decoded, {allowed} may; replace the files and run again "
+        f"(the other images are kept), or raise images.max_failed_fraction ({first}all in {listed}):{lines}"
     )

@@ -6,6 +6,7 @@ so a row that was cut short damages no other. Rows are written before the mask s
 """
 
 import errno
+import hashlib
 import logging
 import os
 import shutil
@@ -18,8 +19,9 @@ import h5py
 import numpy as np
 
 from pipeline.errors import InputError, disk_trouble
-from pipeline.files import check_room, naming, written_beside
+from pipeline.files import check_room, naming, seal, written_beside
 from pipeline.images.store import DONE, FAILED, PENDING
+from pipeline.sources.locked import locked
 
 log = logging.getLogger("pipeline")
 
@@ -89,6 +91,8 @@ def open_partial(
 ) -> Iterator[PartialStore]:
     """Open the store of an unfinished extraction: go on where its attributes are these, else start anew.
 
+    A store of other attributes is moved aside, and gone on from when the settings are set back.
+
     Args:
         files: (len(images), 2) int64 that change when an image's file does (size and time of its change).
         earlier: a finished store, perhaps not there; a new one begins with its rows of these images, if its
@@ -97,23 +101,44 @@ def open_partial(
     Raises:
         InputError: another process is writing it, or its disk has too little room.
     """
+    # A lock of the file alone would come too late for two that both find none.
+    with locked(path.with_name(f".{path.name}.lock")):
+        found = _fitting(path, attributes)
+        if not found or image_ids(found) != list(images):
+            with _finished(earlier, attributes) as finished:
+                known = [store for store in (finished, found) if store]
+                create(path, images, files, attributes, dimension, known)
+            if found:
+                found.close()
+            found = _locked(path)
+        with found, naming(path):
+            store = PartialStore(found)
+            _forget_damaged(store, files)
+            if count := int((store.done == DONE).sum()):
+                log.info("%s: going on after %d images", path, count)
+            yield store
+
+
+def _fitting(path: Path, attributes: Mapping[str, Any]) -> h5py.File | None:
+    """The unfinished store of these attributes, at `path` or aside; another at `path` goes aside."""
     found = _opened(path)
     if found and (differences := attribute_differences(dict(found.attrs), attributes)):
-        log.warning("%s: starting anew, it was made differently: %s", path, "; ".join(differences))
+        aside = _aside(path, found.attrs)
+        log.warning("%s: moved to %s, it was made differently: %s", path, aside.name, "; ".join(differences))
         found.close()
-    if not found or image_ids(found) != list(images):
-        with _finished(earlier, attributes) as finished:
-            known = [store for store in (finished, found) if store]
-            create(path, images, files, attributes, dimension, known)
-        if found:
-            found.close()
-        found = _locked(path)
-    with found, naming(path):
-        store = PartialStore(found)
-        _forget_damaged(store, files)
-        if count := int((store.done == DONE).sum()):
-            log.info("%s: going on after %d images", path, count)
-        yield store
+        os.replace(path, aside)
+        found = None
+    if not found and (aside := _aside(path, attributes)).exists():
+        log.info("%s: going on from %s", path, aside.name)
+        os.replace(aside, path)
+        found = _opened(path)
+    return found
+
+
+def _aside(path: Path, attributes: Mapping[str, Any]) -> Path:
+    """Where an unfinished store of these attributes is kept while another is being made."""
+    told = repr(sorted((key, _plain(value)) for key, value in attributes.items()))
+    return path.with_name(f"{path.name}.{hashlib.sha256(told.encode()).hexdigest()[:12]}")
 
 
 def create(
@@ -171,6 +196,7 @@ def finish(store: PartialStore, path: Path, output: Path) -> None:
     store.file.close()
     with open(path, "rb") as file:
         os.fsync(file.fileno())
+    seal(path)
     output.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.replace(path, output)
@@ -204,13 +230,20 @@ def _opened(path: Path) -> h5py.File | None:
     except OSError as error:
         if disk_trouble(error):
             raise
-        log.warning("%s: starting anew, it is no feature store: %s", path, error)
+        _put_away(path, str(error))
         return None
     if {"image", "file", "done", "features"} <= file.keys():
         return file
     file.close()
-    log.warning("%s: starting anew, it is no feature store", path)
+    _put_away(path, "it lacks datasets")
     return None
+
+
+def _put_away(path: Path, why: str) -> None:
+    """Keep what cannot be read: after an error of the disk it may be whole."""
+    damaged = path.with_name(f"{path.name}.unreadable")
+    log.warning("%s: starting anew, it is no feature store (%s); it is kept as %s", path, why, damaged.name)
+    os.replace(path, damaged)
 
 
 @contextmanager
@@ -222,12 +255,12 @@ def _finished(path: Path | None, attributes: Mapping[str, Any]) -> Iterator[h5py
     try:
         file = h5py.File(path)
     except OSError as error:
-        log.warning("%s: not used, it is no feature store: %s", path, error)
+        log.warning("%s: not used, it is not a feature store: %s", path, error)
         yield None
         return
     with file:
         if differences := attribute_differences(dict(file.attrs), attributes):
-            log.info("%s: not used, it was made differently: %s", path, "; ".join(differences))
+            log.info("%s: not used, it was made with other settings: %s", path, "; ".join(differences))
         yield None if differences else file
 
 

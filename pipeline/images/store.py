@@ -52,7 +52,7 @@ def read_features(path: Path, images: list[str], expected: Mapping[str, Any]) ->
         if key not in attributes or not np.array_equal(attributes[key], value)
     ]
     raise_together(
-        mistakes, f"{path}: features were made otherwise; extract them anew or correct the settings:"
+        mistakes, f"{path}: features were made with other settings; extract again or correct the settings:"
     )
     return selected(path, stored, features, images)
 
@@ -108,7 +108,8 @@ def _opened(path: Path) -> Iterator[h5py.File]:
 
 def _reason(error: Exception) -> str:
     """What HDF5 says, without the addresses in memory that it adds."""
-    text = str(error).partition("\n")[0]
+    # h5py's own words: pipeline.files.naming gives the error the file's name, and with it another text.
+    text = (str(error.args[0]) if error.args else str(error)).partition("\n")[0]
     return re.sub(r"\(?\b(?:0x[0-9a-f]+|[a-z ]+ = 0x[0-9a-f]+)\b\)?", "", text)[:200] or type(error).__name__
 
 

@@ -45,6 +45,13 @@ def trainable(settings: Mapping[str, Any], words: Mapping[str, int], entries: in
     }
 
 
+def of_losses(settings: Mapping[str, Any]) -> int:
+    """Weights of an experiment's losses, which are trained with the model and not saved with it."""
+    with torch.device("meta"):
+        made = [loss.layers(settings) for loss in parts.losses(settings).values() if hasattr(loss, "layers")]
+    return sum(map(count_parameters, made))
+
+
 def at_test_time(settings: Mapping[str, Any], words: Mapping[str, int], hidden: int = 0) -> Sizes:
     """Parameters that a query needs when the universal vectors of all words are there already.
 

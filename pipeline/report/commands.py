@@ -1,4 +1,4 @@
-"""Commands of the report room."""
+"""Commands of the report package."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     figure.add_argument("--features", type=Path, required=True)
     figure.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")
     figure.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
-    figure.add_argument("--images", type=Path, help="list that find-images made; left out: no pictures")
+    figure.add_argument("--images", type=Path, help="output of `find-images`; left out: no pictures")
     figure.add_argument("--output", type=Path, required=True, help="HTML to write")
     figure.set_defaults(run=_figure)
 
@@ -29,7 +29,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     languages.add_argument("--output", type=Path, required=True, help="SVG to write")
     languages.set_defaults(run=_languages_figure)
 
-    report = subparsers.add_parser("report", help="all that was measured on one self-contained page")
+    report = subparsers.add_parser("report", help="all results on one self-contained page")
     report.add_argument("--settings", type=json.loads, required=True, help="JSON")
     report.add_argument(
         "--comparisons", nargs="+", required=True, metavar="TABLE=CSV", help="what `tabulate` made"

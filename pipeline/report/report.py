@@ -34,8 +34,8 @@ READ_AGAIN = 64 << 20  # bytes
 
 # A benchmark's name tells its job: {experiment}-{seed}-train.tsv, or the stage and then its wildcards.
 STAGES = re.compile(
-    r"(?:.+-\d+-)(?P<of_experiment>train|pretrain|evaluate)(?:-.+)?"
-    r"|(?P<stage>find-images|pretrain-bert|sentence-vectors|translation-quality|[a-z]+)(?:-.+)?"
+    r"(?:.+-\d+-)(?P<of_experiment>train|pretrain|assign|evaluate)(?:-.+)?"
+    r"|(?P<stage>find-images|pretrain-bert|sentence-vectors|translation-quality|translate-queries|word-vectors|[a-z]+)(?:-.+)?"
 )
 
 

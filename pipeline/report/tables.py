@@ -68,6 +68,7 @@ def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[
     shown = numbers[numbers["metric"].isin(printed_metrics(table))]
     shown = shown.assign(paper=pd.to_numeric(shown["paper"], errors="coerce"))
     columns = list(dict.fromkeys(zip(shown["dataset"], shown["language"], shown["metric"], strict=True)))
+    columns.sort(key=lambda column: _place(column[0], column[1], settings, table))
     rows = [_row(of_row, columns) for _, of_row in shown.groupby("row", sort=False)]
     for column in range(len(columns)):
         cells = [row["cells"][column] for row in rows if row["cells"][column]]
@@ -97,12 +98,24 @@ def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[
     }
 
 
+def _place(
+    dataset: str, language: str, settings: Mapping[str, Any], table: Mapping[str, Any]
+) -> tuple[int, int]:
+    """Where a column stands: as the table lists data sets and languages, means over languages behind."""
+    named = settings["stands_for"].get(dataset, dataset)
+    named = named if named in table["columns"] else dataset
+    languages = list(table["columns"].get(named, []))
+    behind = len(languages)
+    return list(table["columns"]).index(named), languages.index(language) if language in languages else behind
+
+
 def _candidates(columns: Sequence[Mapping[str, Any]]) -> str:
     """How many images and sentences are retrieved from, languages with as many of both together."""
     alike: dict[tuple[str, int, int], list[str]] = {}
     for column in columns:
         key = column["dataset"], int(column["images"]), int(column["sentences"])
-        alike.setdefault(key, []).append(LANGUAGES.get(column["language"], column["language"]))
+        if column["language"] in LANGUAGES or column["language"].islower():  # no mean over languages
+            alike.setdefault(key, []).append(LANGUAGES.get(column["language"], column["language"]))
     return "; ".join(
         f"{dataset} {', '.join(languages)}: {images:,} images and {sentences:,} sentences"
         for (dataset, images, sentences), languages in alike.items()

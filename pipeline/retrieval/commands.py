@@ -1,4 +1,4 @@
-"""Commands of the retrieval room."""
+"""Commands of the retrieval package."""
 
 import argparse
 import json

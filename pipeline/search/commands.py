@@ -20,7 +20,7 @@ HERE = ("127.0.0.1", "localhost")
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the room's commands to the command line."""
+    """Add the package's commands to the command line."""
     bundle = subparsers.add_parser("bundle", help="write a trained model as one folder that stands alone")
     bundle.add_argument("--model", type=Path, required=True)
     bundle.add_argument("--features", type=Path, required=True, help="that it was evaluated with")
@@ -35,7 +35,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     index.add_argument("--bundle", type=Path, required=True)
     index.add_argument("--photographs", type=Path, help="folder of photographs")
     index.add_argument("--features", type=Path, help="store of features, instead of extracting them")
-    index.add_argument("--list", type=Path, help="with --features: list that find-images made")
+    index.add_argument("--list", type=Path, help="with --features: output of `find-images`")
     index.add_argument(
         "--split", help="only a split's images and sentences: FILE:NAME, such as split.csv:test"
     )
@@ -98,7 +98,7 @@ def _add_context(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         "--settings", type=json.loads, required=True, help="JSON: dataset, languages, caption_origins"
     )
     context.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
-    context.add_argument("--images", type=Path, required=True, help="list that find-images made")
+    context.add_argument("--images", type=Path, required=True, help="output of `find-images`")
     context.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     context.add_argument("--output", type=Path, required=True, help="CSV to write")
     context.set_defaults(run=_context)
@@ -127,7 +127,7 @@ def _bundle(arguments: argparse.Namespace) -> None:
 def _index(arguments: argparse.Namespace) -> None:
     from pipeline.search.index import build_index
 
-    if (arguments.photographs is None) == (arguments.features is None) and arguments.photographs is None:
+    if arguments.photographs is None and arguments.features is None:
         raise InputError("index: give --photographs, --features or both.")
     chosen = _of_split(arguments.split)
     model = _model(arguments.bundle, arguments)

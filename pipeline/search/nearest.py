@@ -25,9 +25,9 @@ log = logging.getLogger("pipeline")
 EXACT_UP_TO = 1_000_000  # vectors; beyond, the approximate index is made and asked
 BLOCK = 4096  # vectors that are compared at a time: 8 MB of float32 at 512 numbers
 
-# faiss' inverted lists: of the libraries that docs/search.md compares the fastest to build, and the only one
-# whose index is the same after every build. Its guidelines advise 4 to 16 sqrt(N) lists; sqrt(N) are built in
-# a small part of the time, and a query still compares 3% of a million vectors.
+# faiss' inverted lists: of what docs/search.md compares the fastest to build, and the same vectors give the
+# same index. Its guidelines advise 4 to 16 sqrt(N) lists; sqrt(N) are built in a small part of the time, and
+# a query still compares 3% of a million vectors alone.
 LISTS, TRAINED_ON, PROBES = 1, 40, 32  # lists a sqrt(N), vectors a list to find them by, lists searched
 
 # Queries (Q, e) and vectors (n, e), float32, to similarities (Q, n).

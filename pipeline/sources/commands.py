@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the sub-commands of this room."""
+    """Add the sub-commands of this package."""
     parser = subparsers.add_parser("download", help="fetch one published file and check it")
     parser.add_argument("--url", nargs="+", required=True, help="http, https or file URLs, tried in order")
     parser.add_argument("--file", required=True, help="HOST/PATH, its place in a mirror and in the lock file")

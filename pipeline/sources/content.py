@@ -1,6 +1,14 @@
 """What a file's first bytes and a server's words tell of its kind."""
 
+import bz2
+import gzip
+import lzma
 import re
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 _MAGIC = {
     ".zip": (b"PK\x03\x04", b"PK\x05\x06"),
@@ -27,6 +35,24 @@ def wrong_kind(name: str, head: bytes, content_type: str = "") -> str:
     for suffix, starts in _MAGIC.items():
         if name.lower().endswith(suffix) and not head.startswith(starts):
             return f"not a {suffix} file: it begins with {head[:8]!r}"
+    return ""
+
+
+def broken_off(name: str, path: Path) -> str:
+    """Say that a compressed file or a ZIP archive is cut short; empty for whole and for other files."""
+    kinds: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".xz": lzma.open}
+    opened = kinds | {".gz": gzip.open, ".tgz": gzip.open}
+    try:
+        if (suffix := Path(name).suffix) in opened:
+            with opened[suffix](path, "rb") as file:
+                while file.read(1 << 20):
+                    pass
+        elif name.endswith(".zip"):
+            zipfile.ZipFile(path).close()
+    except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        return f"it is cut short or damaged: {error}"
     return ""
 
 

@@ -9,13 +9,14 @@ from urllib.parse import quote, urlsplit
 from pipeline.errors import InputError, disk_trouble, raise_together
 from pipeline.files import sha256
 from pipeline.sources import first_use
-from pipeline.sources.content import HEAD, wrong_kind
+from pipeline.sources.content import HEAD, broken_off, wrong_kind
 from pipeline.sources.part import Part, part_of
 from pipeline.sources.transfer import USUAL, Final, Patience, fetch
 
 log = logging.getLogger("pipeline")
 
 FIRST_USE = "first use"
+NETRC = "write them into ~/.netrc (machine HOST login NAME password PASSWORD) and take them out of it"
 
 
 def download(
@@ -64,6 +65,12 @@ def download(
 
 
 def _check_arguments(urls: Sequence[str], file: str, digest: str, mirror: str) -> None:
+    mistakes = [
+        f"{name}: has a name or password in its address ({urlsplit(url).hostname}); {NETRC}"
+        for name, url in (*(("url", url) for url in urls), ("mirror", mirror))
+        if "@" in urlsplit(url).netloc
+    ]
+    raise_together(mistakes, "The download cannot start:")  # before anything names them
     mistakes = [
         f"url: found {url!r}; expected http://, https:// or file://"
         for url in urls
@@ -128,6 +135,9 @@ def _checked(part: Part, file: str, expected: str, size: int | None, lock: Path 
             mistakes.append(wrong)
     if size is not None and found_size != size:
         mistakes.append(f"size: found {found_size} bytes; expected {size}")
+    # A digest of first use is expected from then on: it must not be that of half a file.
+    if not expected and not mistakes and (broken := broken_off(PurePosixPath(file).name, part.path)):
+        mistakes.append(broken)
     if expected and found != expected:
         mistakes.append(
             first_use.changed(lock, expected, found)

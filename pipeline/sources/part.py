@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from pipeline.files import written_beside
+from pipeline.files import seal, written_beside
 from pipeline.sources.locked import locked
 
 
@@ -60,6 +60,7 @@ class Part:
     def finish(self, output: Path) -> None:
         """Move it onto `output`."""
         os.fsync(self.file.fileno())
+        seal(self.path)
         os.replace(self.path, output)
         self.note.unlink(missing_ok=True)
         self.moved = True

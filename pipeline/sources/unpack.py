@@ -168,7 +168,7 @@ def _wrong_name(name: str, names: dict[str, str]) -> str:
 
 def _keep(member: Member, path: Path) -> None:
     """Write one photograph, unless an earlier call did."""
-    if path.exists() and path.stat().st_size == member.size:
+    if path.exists() and path.stat().st_size == member.size and _same(member, path):
         return
     _check_free(path.parent, member.size)
     temporary = path.with_name(_UNPACKING)
@@ -178,6 +178,16 @@ def _keep(member: Member, path: Path) -> None:
     if found != member.size:
         raise EOFError(f"{member.path} has {found} bytes, not {member.size}")
     os.replace(temporary, path)
+
+
+def _same(member: Member, path: Path) -> bool:
+    """Whether a file has the bytes of the archive: a power cut can leave zeros in their place."""
+    with member.open() as source, open(path, "rb") as found:
+        while piece := source.read(_CHUNK):
+            if piece != found.read(len(piece)):
+                log.warning("%s: not as in the archive, unpacked anew", path)
+                return False
+    return True
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Commands of the tables room."""
+"""Commands of the tables package."""
 
 import argparse
 import json
@@ -11,22 +11,22 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         "tabulate", help="one table of a paper, and its numbers beside the paper's"
     )
     parser.add_argument("--settings", type=json.loads, required=True, help="JSON: scale, table, datasets")
-    parser.add_argument("--evaluations", type=Path, nargs="+", required=True, help="what `evaluate` made")
+    parser.add_argument("--evaluations", type=Path, nargs="+", required=True, help="outputs of `evaluate`")
     _add_tables(parser)
     parser.set_defaults(run=_tabulate)
 
     parser = subparsers.add_parser("compare", help="two systems on the same images, over all seeds")
     for name in ("--first", "--second"):
-        parser.add_argument(name, type=Path, nargs="+", required=True, help="what `evaluate` made of it")
+        parser.add_argument(name, type=Path, nargs="+", required=True, help="its outputs of `evaluate`")
     parser.add_argument("--metric", default="mR", help="mR (the default), i2s_R@1, ..., s2i_R@10")
     parser.add_argument("--output", type=Path, required=True, help="CSV to write, one language a line")
     parser.set_defaults(run=_compare)
 
-    parser = subparsers.add_parser("judge-claims", help="what a paper claims, judged on our numbers")
+    parser = subparsers.add_parser("judge-claims", help="judge a paper's claims on our numbers")
     parser.add_argument(
         "--settings", type=json.loads, required=True, help="JSON: scale, seeds, datasets, ..."
     )
-    parser.add_argument("--evaluations", type=Path, nargs="*", default=[], help="what `evaluate` made")
+    parser.add_argument("--evaluations", type=Path, nargs="*", default=[], help="outputs of `evaluate`")
     parser.add_argument("--counts", type=Path, help="what `count-captions` counted; left out: no such claims")
     parser.add_argument("--claims", type=Path, nargs="+", required=True, help="YAML: config/claims/*.yaml")
     parser.add_argument("--output", type=Path, required=True, help="CSV to write, one claim a line")
@@ -72,7 +72,7 @@ def _add_smalr(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
     parser = subparsers.add_parser("scaling", help="recall against size (SMALR, Figures 1b and 3)")
     parser.add_argument("--settings", type=json.loads, required=True, help="JSON: figure, points, seeds, ...")
-    parser.add_argument("--evaluations", type=Path, nargs="+", required=True, help="what `evaluate` made")
+    parser.add_argument("--evaluations", type=Path, nargs="+", required=True, help="outputs of `evaluate`")
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="trained models, of one seed")
     parser.add_argument("--output", type=Path, required=True, help="CSV to write, one point a line")
     parser.set_defaults(run=_scaling)

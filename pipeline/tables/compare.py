@@ -72,7 +72,7 @@ def _languages(models: dict[tuple[Key, str], list[int]]) -> dict[str, Key]:
     for key, language in models:
         if language in found:
             two = f"{found[language][1]} and {key[1]} of {key[0]}"
-            raise InputError(f"{language!r}: {two} are given for one system; leave one out")
+            raise InputError(f"{language!r}: {two} are both given for one system; leave one out")
         found[language] = key
     return found
 

@@ -10,6 +10,7 @@ from pipeline.errors import raise_together
 from pipeline.files import written_beside
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, load_model
+from pipeline.models.sizes import of_losses
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import mean_intervals
 
@@ -50,9 +51,13 @@ def write_points(
 
 
 def trained(model: RetrievalModel, saved: Saved) -> int:
-    """Parameters that training changed: all but the language classifier's where no loss had one."""
+    """Parameters that training changed: all but the language classifier's where no loss had one.
+
+    And those of losses, which no saved model has.
+    """
     unused = getattr(model, "classifier", None) if not saved.settings["classifier"] else None
-    return count_parameters(model) - (count_parameters(unused) if unused else 0)
+    left = count_parameters(model) - (count_parameters(unused) if unused else 0)
+    return left + of_losses(saved.settings)
 
 
 def at_test(model: RetrievalModel) -> int:

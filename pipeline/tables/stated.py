@@ -118,7 +118,7 @@ def _statement_mistakes(where: str, stated: Row) -> Iterator[str]:
         try:
             bare = any(not term["language"] for _, term in terms(text))
         except ValueError as error:
-            yield f"{where}: {error.args[0]!r} is no term such as embn, embn-en/translated or 0.5 * embn@en"
+            yield f"{where}: {error.args[0]!r} is not a term like embn, embn-en/translated or 0.5 * embn@en"
             continue
         if bare and isinstance(stated["in"], str):
             yield f"{where}: {text!r} needs a language, such as {text}@en, or `in` needs languages"

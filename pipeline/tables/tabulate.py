@@ -19,7 +19,7 @@ from pipeline.tables.cells import Cell
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.evaluations import Key as EvaluationKey
 from pipeline.tables.statistics import METRICS, intervals, mean_intervals
-from pipeline.tables.translations import told
+from pipeline.tables.translations import translation_columns
 
 log = logging.getLogger("pipeline")
 
@@ -43,7 +43,7 @@ def tabulate(
     The comparison has of each number its 95% interval (`statistics.intervals`), how many images and sentences
     it is among and what chance gives there, its place in its column from the highest, the paper's place among
     the same rows, and at scale paper the difference: elsewhere the data are others, and only the order can be
-    compared. Where a row has translations, both say by whom they were made (`translations.told`).
+    compared. Where a row has translations, both say by whom they were made (`translation_columns`).
 
     Args:
         settings: `scale`; `seeds`; `table`, as in config/tables; `datasets`, for each data set of the paper
@@ -56,13 +56,13 @@ def tabulate(
         InputError: evaluations are missing, or those of one column are not among the same candidates.
     """
     for row in settings["left_out"]:
-        log.warning("%s: left out is %s", table, row)
+        log.warning("%s: omitted: %s", table, row)
     evaluated = Evaluations(evaluations, settings["seeds"])
     lines = list(_lines(settings, evaluated, _of_paper(papers, settings["table"])))
     missing = {line["missing"] for line in lines if line["missing"]}
     raise_together(sorted(missing), f"{table}: evaluations are missing:")
     numbers = _compared(pd.DataFrame(lines), settings["scale"])
-    translated = pd.DataFrame(told(lines))
+    translated = pd.DataFrame(translation_columns(lines))
     if (translated["translations"] != "").any():
         numbers = numbers.join(translated)
     columns = [*COMPARISON_COLUMNS, *(name for name in translated if name in numbers)]

@@ -29,7 +29,7 @@ def word_by_word(origins: Origins) -> bool:
     return any(DICTIONARY in made_by for made_by in origins.values())
 
 
-def told(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+def translation_columns(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
     """What a table says of each of its lines, in their order.
 
     `translations`: by whom those of the line's row were made, empty where the line has none. `word_by_word`:

@@ -32,7 +32,7 @@ def assign(
     """Learn entries and who takes them; write both, without entries that nobody takes.
 
     Args:
-        settings: `hybrid`: own_words, own_size, entries; `assignment`: exploration, best, gradient, pairs;
+        settings: `hybrid`: own_words, entries; `assignment`: exploration, best, features, gradient, pairs;
             universal, the size of an entry; triplets, training.
         output: the entries and the places of all words, which training begins with.
         table: CSV with columns word, language, entry, of the words that have no vector of their own.
@@ -43,7 +43,8 @@ def assign(
     device = prepare(settings)
     vocabularies, corpus, sampler = pretraining_data(inputs, settings)
     corpus = corpus.to(device)
-    features = {language: part.to(device) for language, part in vectors_of(vocabularies).items()}
+    how = settings["assignment"]["features"]
+    features = {key: read_from(part, how).to(device) for key, part in vectors_of(vocabularies).items()}
     width = next(iter(features.values())).shape[1]
     model = Assignment(width, settings["hybrid"]["entries"], settings["universal"]).to(device)
     run = Run(
@@ -72,6 +73,14 @@ def assign(
     with written_beside(table) as temporary:
         assigned(places, vocabularies).to_csv(temporary, index=False, lineterminator="\n")
     keep_finished(checkpoint, fingerprint, [output, table])
+
+
+def read_from(vectors: Tensor, how: str) -> Tensor:
+    """What scores are made of, (V + 1, 300): a language's vectors as `given`, or `centred` about their mean.
+
+    What all words of a language have in common makes them choose the same few entries.
+    """
+    return vectors if how == "given" else F.pad(vectors[1:] - vectors[1:].mean(0), (0, 0, 1, 0))
 
 
 def assignment_terms(

@@ -1,4 +1,4 @@
-"""Commands of the training room."""
+"""Commands of the training package."""
 
 import argparse
 import json
@@ -20,7 +20,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     _add_inputs(training)
     training.add_argument("--features", type=Path, required=True, help="image features")
     training.add_argument(
-        "--pretrained", type=Path, nargs="*", default=[], help="what `pretrain` or `assign` made"
+        "--pretrained", type=Path, nargs="*", default=[], help="output of `pretrain` or `assign`"
     )
     training.add_argument("--curves", type=Path, required=True, help="CSV to write, one row an epoch")
     training.add_argument("--events", type=Path, nargs="?", help="folder for TensorBoard's event files")
@@ -31,7 +31,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     multitask.add_argument("--pairs", type=Path, nargs="*", default=[], help="captions to pair instead")
     multitask.add_argument("--words", type=Path, nargs="+", required=True, help="what `select` wrote")
     multitask.add_argument("--features", type=Path, required=True, help="image features")
-    multitask.add_argument("--checkpoint", type=Path, required=True, help="where a killed run goes on from")
+    multitask.add_argument("--checkpoint", type=Path, required=True, help="where a killed run resumes from")
     multitask.add_argument("--curves", type=Path, required=True, help="CSV to write, one row a validation")
     multitask.add_argument("--output", type=Path, required=True)
     add_gpus(multitask)
@@ -43,7 +43,7 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
     parser.add_argument("--translations", type=Path, nargs="*", default=[], help="translated captions")
     parser.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")
-    parser.add_argument("--checkpoint", type=Path, required=True, help="where a killed run goes on from")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="where a killed run resumes from")
     parser.add_argument("--output", type=Path, required=True)
     add_gpus(parser)
 

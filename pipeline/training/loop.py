@@ -167,7 +167,7 @@ class Run:
         self.optimizer.load_state_dict(state["optimizer"])
         self.curves.extend(state["curves"])
         self.kept.update(state["kept"])
-        log.info("continues after epoch %d, step %d", state["epoch"], state["step"])
+        log.info("resuming after epoch %d, step %d", state["epoch"], state["step"])
         return state["epoch"], state["step"], state["sums"]
 
 

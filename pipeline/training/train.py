@@ -339,7 +339,7 @@ def _sampler(corpus: Corpus, own: Mapping[str, pd.DataFrame], settings: Mapping[
     captioned = {language: set(table["image"]) for language, table in own.items()}
     groups = language_groups(corpus.images, captioned, settings["groups"])
     if len(groups) > 1:
-        log.info("images are drawn equally from groups of %s", ", ".join(str(len(rows)) for rows in groups))
+        log.info("images are sampled equally from groups of %s", ", ".join(str(len(rows)) for rows in groups))
     return Sampler(corpus, groups, settings["training"], settings["seed"])
 
 

@@ -28,7 +28,9 @@ CREATE TABLE IF NOT EXISTS requests (
     service TEXT NOT NULL, day TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (service, day)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS pauses (service TEXT PRIMARY KEY, next REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS seals (seal TEXT PRIMARY KEY) WITHOUT ROWID;
 """
+_INSERT_SEAL = "INSERT OR IGNORE INTO seals VALUES (?)"
 _BUSY = 60.0  # seconds to wait for another job's transaction
 
 
@@ -63,6 +65,7 @@ class Cache:
             )
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.executescript(_SCHEMA)
+            self._seal_older()
         except sqlite3.OperationalError as error:
             raise self._trouble(error) from None
         except sqlite3.Error as error:
@@ -77,13 +80,30 @@ class Cache:
     def answers(self, model: Model, texts: Iterable[str]) -> dict[str, str]:
         """The known answers to some captions."""
         where = " AND ".join(f"{column} = ?" for column in KEY)
-        query = f"SELECT answer FROM translations WHERE {where}"
+        query = f"SELECT {', '.join(COLUMNS)} FROM translations WHERE {where}"
         found = {}
-        with self._lock, closing(self._connection.cursor()) as cursor:
+        with self._lock, self._sound(), closing(self._connection.cursor()) as cursor:
             for text in texts:
                 if row := cursor.execute(query, (*model, digest(text))).fetchone():
-                    found[text] = row[0]
+                    self._check(cursor, row)
+                    found[text] = row[COLUMNS.index("answer")]
         return found
+
+    def _check(self, cursor: sqlite3.Cursor, row: tuple[str, ...]) -> None:
+        """Raise an `InputError` where a row is not one that was kept: SQLite itself has no checksums."""
+        if not cursor.execute("SELECT 1 FROM seals WHERE seal = ?", (_seal(row),)).fetchone():
+            raise InputError(
+                f"{self.path}: damaged: the answer to {row[COLUMNS.index('text')][:60]!r} is not the one "
+                "that was kept. Remove it (`python -m pipeline translations find --remove`), to ask anew."
+            )
+
+    def _seal_older(self) -> None:
+        """Seal the rows of a file from before there were seals."""
+        if self._value("SELECT COUNT(*) FROM seals") or not self.count():
+            return
+        rows = list(self.rows())
+        with self._transaction():
+            self._connection.executemany(_INSERT_SEAL, [(_seal(row),) for row in rows])
 
     def add(self, model: Model, answers: Mapping[str, str]) -> None:
         """Keep the answers of one request; captions that have one already keep it."""
@@ -97,12 +117,14 @@ class Cache:
         """Insert rows in the order of `COLUMNS`, all or none."""
         verb = "REPLACE" if replace else "INSERT OR IGNORE"
         command = f"{verb} INTO translations VALUES ({', '.join('?' * len(COLUMNS))})"
+        listed = list(rows)
         with self._lock, self._transaction():
-            self._connection.executemany(command, rows)
+            self._connection.executemany(command, listed)
+            self._connection.executemany(_INSERT_SEAL, [(_seal(row),) for row in listed])
 
     def rows(self) -> Iterable[tuple[str, ...]]:
         """All rows, ordered by their key."""
-        with closing(self._connection.cursor()) as cursor:
+        with self._sound(), closing(self._connection.cursor()) as cursor:
             yield from cursor.execute(
                 f"SELECT {', '.join(COLUMNS)} FROM translations ORDER BY {', '.join(KEY)}"
             )
@@ -149,8 +171,19 @@ class Cache:
             self._connection.execute("REPLACE INTO pauses VALUES (?, ?)", (service, until))
 
     def _value(self, query: str, *parameters: str) -> float:
-        row = self._connection.execute(query, parameters).fetchone()
+        with self._sound():
+            row = self._connection.execute(query, parameters).fetchone()
         return row[0] if row else 0
+
+    @contextmanager
+    def _sound(self) -> Iterator[None]:
+        """Say of pages that cannot be read that the file is damaged."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise self._trouble(error) from None
+        except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
+            raise self._damaged(error) from None
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -164,13 +197,25 @@ class Cache:
                 self._connection.execute("ROLLBACK")
             if isinstance(error, sqlite3.OperationalError):
                 raise self._trouble(error) from None
+            if isinstance(error, sqlite3.Error):
+                raise self._damaged(error) from None
             raise
+
+    def _damaged(self, error: Exception) -> InputError:
+        return InputError(
+            f"{self.path}: damaged, or not a cache of translations: {error}. Put a copy in its place, "
+            "if there is one, or give another file (translation.cache)."
+        )
 
     def _trouble(self, error: sqlite3.OperationalError) -> InputError:
         return InputError(
             f"{self.path}: {error}. Make room on its disk, make it writable, or end what has it locked, and "
             "run the same command again: its answers are kept. Or give another file (translation.cache)."
         )
+
+
+def _seal(row: tuple[str, ...]) -> str:
+    return digest("\0".join(map(str, row)))
 
 
 def digest(text: str) -> str:

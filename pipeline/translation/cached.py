@@ -48,7 +48,7 @@ class CachedTranslator:
         known = self.cache.answers(self.engine.model, texts)
         missing = [text for text in texts if text not in known]
         log.info(
-            "%s: %d captions, %d different, %d answered before, %d to ask for",
+            "%s: %d captions, %d different, %d cached, %d to request",
             self._name, len(sentences), len(texts), len(known), len(missing),
         )  # fmt: skip
         if missing:
@@ -75,5 +75,5 @@ class CachedTranslator:
         except Stopped as stop:
             raise InputError(
                 f"{self._name}: {stop} {progress.done:,} of {total:,} captions are translated and kept in "
-                f"{self.cache.path}, {total - progress.done:,} are left. Run the same command again to go on."
+                f"{self.cache.path}, {total - progress.done:,} remain. Run the same command again to resume."
             ) from None

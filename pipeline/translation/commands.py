@@ -30,7 +30,7 @@ _ALLOWED = {
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the sub-commands of this room."""
+    """Add the sub-commands of this package."""
     parser = subparsers.add_parser("translate", help="translate the captions of one language into another")
     _add_pair(parser)
     parser.add_argument("--provider", choices=_PROVIDERS, required=True)
@@ -75,13 +75,13 @@ def _add_exchange(subparsers: "argparse._SubParsersAction[argparse.ArgumentParse
     parser = actions.add_parser("find", help="list answers, and remove them if wanted")
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--text", required=True, help="what the caption or its answer holds")
-    parser.add_argument("--remove", action="store_true", help="so that the captions are asked for anew")
+    parser.add_argument("--remove", action="store_true", help="so that the captions are requested again")
     parser.set_defaults(run=_find)
     parser = actions.add_parser("export", help="write all answers as one compressed file")
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True, help="such as translations.csv.gz")
     parser.set_defaults(run=_export)
-    parser = actions.add_parser("import", help="take in the answers of such a file")
+    parser = actions.add_parser("import", help="import the answers of such a file")
     parser.add_argument("--input", type=Path, required=True)
     parser.add_argument("--cache", type=Path, required=True, help="made if it is not there")
     parser.add_argument(
@@ -111,7 +111,7 @@ def _add_quality(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument("--dataset", required=True, help="its name in the table")
     parser.add_argument("--output", type=Path, required=True, help="CSV")
     parser.set_defaults(run=_quality)
-    parser = subparsers.add_parser("translation-quality-table", help="gather what translation-quality wrote")
+    parser = subparsers.add_parser("translation-quality-table", help="collect outputs of translation-quality")
     parser.add_argument("--parts", type=Path, nargs="+", required=True)
     parser.add_argument("--output", type=Path, required=True, help="CSV")
     parser.set_defaults(run=_quality_table)
@@ -185,7 +185,7 @@ def _check(arguments: argparse.Namespace, apart: Collection[str] = ()) -> None:
     mistakes += [f"{_flag(name)} belongs to another provider" for name in sorted(given - set(allowed))]
     if arguments.source == arguments.target:
         mistakes.append(f"--source and --target are both {arguments.source!r}")
-    raise_together(mistakes, f"--provider {provider}: it cannot start:")
+    raise_together(mistakes, f"--provider {provider}: cannot start:")
 
 
 def _flag(name: str) -> str:

@@ -84,7 +84,7 @@ def _check(provider: str, settings: Mapping[str, Any], limits: Mapping[str, Any]
         mistakes.append("`model` is missing: a folder or a name, such as Helsinki-NLP/opus-mt-en-de")
     if provider == "libre" and not settings.get("url"):
         mistakes.append("`url` is missing: the address of your server, such as http://localhost:5000")
-    raise_together(mistakes, f"provider {provider}: it cannot start:")
+    raise_together(mistakes, f"provider {provider}: cannot start:")
 
 
 def _unknown(what: str, given: Mapping[str, Any], known: Collection[str]) -> list[str]:

@@ -51,7 +51,7 @@ class MarianEngine:
         device: str = "auto",
     ):
         transformers = _transformers()
-        folder = _folder(name, revision)
+        folder = model_folder(name, revision)
         self.prefix, self.beams, self.batch_size = prefix, beams, batch_size
         self.model = Model("marian", _version(folder, prefix, beams), source, target)
         self.device = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
@@ -96,7 +96,8 @@ def _transformers() -> Any:
     return transformers
 
 
-def _folder(name: str, revision: str | None) -> Path:
+def model_folder(name: str, revision: str | None) -> Path:
+    """The folder of a model, fetched from the hub where the name is no folder of this machine."""
     folder = Path(name)
     if not folder.is_dir():
         folder = _fetched(name, revision)

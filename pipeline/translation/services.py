@@ -125,7 +125,7 @@ class Asker:
         if not isinstance(answer, str):
             raise Refused("an answer without a translation")
         if answer.upper().startswith(_NOTICES):
-            raise Stopped(f"The service answered with a notice in the place of a translation: {answer}")
+            raise Stopped(f"The service answered with a notice instead of a translation: {answer}")
         return answer
 
     def _translator(self) -> Any:
@@ -189,7 +189,7 @@ class _Session(requests.Session):
         if status in _TOO_LONG:
             raise Refused(f"status {status}")
         if status >= 400:
-            raise Stopped(f"The service answered {status} {response.reason}: see to its key and its quota.")
+            raise Stopped(f"The service answered {status} {response.reason}: check its key and quota.")
         return response
 
 

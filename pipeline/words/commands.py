@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the sub-commands of this room."""
+    """Add the sub-commands of this package."""
     parser = subparsers.add_parser("words", help="vocabulary and word vectors of one language")
     _add_captions(parser)
     parser.add_argument(
@@ -31,9 +31,9 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.set_defaults(run=_spell)
     parser = subparsers.add_parser("reduce-words", help="a smaller vocabulary (SMALR, Figure 3)")
     _add_captions(parser)
-    parser.add_argument("--words", type=Path, required=True, help="what `words` made of the language")
+    parser.add_argument("--words", type=Path, required=True, help="output of `words` for the language")
     parser.add_argument("--reduction", required=True, help="frequency-5, pca-50, dictionary-5, ...")
-    parser.add_argument("--english", type=Path, help="dictionary: what `words` made of English")
+    parser.add_argument("--english", type=Path, help="dictionary: output of `words` for English")
     parser.add_argument("--dictionaries", type=Path, nargs="*", default=[], help="dictionary: en-de.txt")
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
     parser.set_defaults(run=_reduce_words)
@@ -61,9 +61,9 @@ def _add_word_vectors(subparsers: "argparse._SubParsersAction[argparse.ArgumentP
 
 
 def _add_align(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = subparsers.add_parser("align", help="word vectors turned into the space of English ones (MUSE)")
-    parser.add_argument("--words", type=Path, required=True, help="what `words` made of the language")
-    parser.add_argument("--english", type=Path, required=True, help="what `words` made of English")
+    parser = subparsers.add_parser("align", help="align word vectors to the English space (MUSE)")
+    parser.add_argument("--words", type=Path, required=True, help="output of `words` for the language")
+    parser.add_argument("--english", type=Path, required=True, help="output of `words` for English")
     parser.add_argument("--dictionaries", type=Path, nargs="+", required=True, help="en-de.txt or de-en.txt")
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
     parser.set_defaults(run=_align)
@@ -88,7 +88,7 @@ def _add_sentence_vectors(subparsers: "argparse._SubParsersAction[argparse.Argum
     parser.add_argument("--sentences", type=Path, required=True, help="sentence table")
     parser.add_argument("--model", required=True, help="folder of a BERT, or a name on the Hugging Face hub")
     parser.add_argument("--settings", type=json.loads, required=True, help="JSON: layer, max_tokens, threads")
-    parser.add_argument("--partial", type=Path, required=True, help="folder where a killed run goes on from")
+    parser.add_argument("--partial", type=Path, required=True, help="folder from which a killed run resumes")
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
     add_gpus(parser)
     parser.set_defaults(run=_sentence_vectors)

@@ -40,7 +40,7 @@ def sentence_vectors(
     Args:
         sentences: sentence table. model: folder or name on the Hugging Face hub.
         settings: layer, max_tokens, threads.
-        partial: folder where a killed run goes on from.
+        partial: folder from which a killed run resumes.
 
     Raises:
         InputError: there is no such model, or it has fewer layers.

@@ -3,7 +3,9 @@
 import contextlib
 import csv
 import hashlib
+import importlib
 import io
+import logging
 import os
 import sys
 import tempfile
@@ -22,6 +24,22 @@ from pipeline.configuration import overlaid
 
 WORDS = {"en": ["red", "green", "blue", "square", "bar"], "de": ["rot", "grün", "blau", "Quadrat", "Balken"]}
 SPLITS = ["train"] * 20 + ["val"] * 5 + ["test"] * 5
+PRELOADED = [
+    "snakemake.cli",
+    "snakemake.workflow",
+    "snakemake.dag",
+    "pipeline.captions.own",
+    "pipeline.captions.tokenize",
+    "pipeline.images.backbone",
+    "pipeline.images.extract",
+    "pipeline.images.find",
+    "pipeline.images.imported",
+    "pipeline.retrieval.evaluate",
+    "pipeline.sources.download",
+    "pipeline.sources.unpack",
+    "pipeline.translation.translate",
+    "pipeline.words.make",
+]
 TARGET = "results/own.csv"
 CONFIG: dict[str, Any] = overlaid(
     SMALL,
@@ -96,6 +114,12 @@ def kept(folder: Path) -> dict[str, str]:
     }
 
 
+def preload() -> None:
+    """Import what the stages import, once for all forks."""
+    for name in PRELOADED:
+        importlib.import_module(name)
+
+
 def ended(run: Callable[[], object], folder: Path, arguments: Sequence[str]) -> Ended:
     """What a command says on both streams and ends with: in a fork, so that its imports are made already."""
     with tempfile.TemporaryFile() as said:
@@ -109,6 +133,7 @@ def ended(run: Callable[[], object], folder: Path, arguments: Sequence[str]) -> 
                 sys.stdout = io.TextIOWrapper(os.fdopen(1, "wb", 0, closefd=False), write_through=True)
                 sys.stderr = io.TextIOWrapper(os.fdopen(2, "wb", 0, closefd=False), write_through=True)
                 sys.argv = list(arguments)
+                logging.getLogger().handlers.clear()  # pytest's
                 status = _status(run)
             finally:
                 with contextlib.suppress(Exception):

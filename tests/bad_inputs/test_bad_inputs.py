@@ -121,6 +121,7 @@ def test_the_table_is_sound() -> None:
 
 
 def test_every_bad_input_ends_in_one_message_and_costs_nothing(finished: Path, tmp_path: Path) -> None:
+    base.preload()
     wrong = []
     for number, batch in enumerate(batches()):
         folder = tmp_path / str(number)

@@ -34,7 +34,7 @@ from pipeline.training import loop
 from pipeline.training.train import Inputs
 from pipeline.translation.cache import Cache, Model
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.machine]
 mounts = pytest.mark.skipif(bool(disk.missing()), reason=disk.missing())
 
 SIZE = 1 << 20
@@ -134,7 +134,7 @@ def test_features_begun_on_a_disk_that_is_full_in_between(tmp_path: Path, small:
     """All space is taken at the beginning: a disk that fills up afterwards stops nothing."""
     arguments = extraction(tmp_path, small.folder / "partial.h5")
     (tmp_path / "image11.png").rename(tmp_path / "away.png")
-    assert "images do not decode" in stage_of_many_lines(stage, arguments)
+    assert "images cannot be decoded" in stage_of_many_lines(stage, arguments)
     (tmp_path / "away.png").rename(tmp_path / "image11.png")
     small.fill()
     assert stage(*arguments) == ""

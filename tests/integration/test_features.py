@@ -47,7 +47,7 @@ def test_killed_runs_end_in_the_undisturbed_result(tmp_path: Path) -> None:
     last = _start(options, output)
     _, log = last.communicate()
     assert last.returncode == 0, log
-    assert "going on after" in log
+    assert "resuming after" in log
     assert output.read_bytes() == (tmp_path / "whole.h5").read_bytes()
     assert not partial.exists()
 
@@ -68,7 +68,7 @@ def test_sigterm_ends_the_run_in_order_with_what_was_done(tmp_path: Path) -> Non
     last = _start(options, output)
     _, log = last.communicate()
     assert last.returncode == 0, log
-    assert f"going on after {done} images" in log
+    assert f"resuming after {done} images" in log
     assert read_features(output, IMAGES, {"crops": 10}).shape == (60, 512)
 
 
@@ -97,7 +97,7 @@ def test_a_run_that_misses_its_gpu_says_so_and_how_long_it_takes(tmp_path: Path)
     given = [part for option in options.items() for part in option]
     done = _stage("features", *given, "--gpus", "1", "--output", tmp_path / "out.h5", env=environment)
     assert done.returncode == 0, done.stderr
-    assert "A GPU WAS ASKED FOR, BUT NONE IS THERE" in done.stderr
+    assert "A GPU WAS REQUESTED, BUT NONE IS AVAILABLE" in done.stderr
     assert re.search(r"about .* for 60 images", done.stderr)
 
 

@@ -64,7 +64,7 @@ def test_only_what_changes_features_extracts_them_again(tmp_path: Path) -> None:
     assert np.array_equal(fewer, three[:-2])
     logs = tmp_path / "work" / "logs" / "demo" / "multi30k"
     told = "".join(path.read_text() for path in logs.glob("features-*-of-3.log"))
-    assert sum(map(int, re.findall(r"going on after (\d+) images", told))) == len(images) - 2
+    assert sum(map(int, re.findall(r"resuming after (\d+) images", told))) == len(images) - 2
 
 
 ON_VGG = {
@@ -105,7 +105,7 @@ def test_an_experiment_is_trained_on_a_second_feature_set(tmp_path: Path) -> Non
     project.make("results/mine.csv")
     assert list(pd.read_csv(tmp_path / "results" / "mine.csv")["method"]) == ["MULE EmbN"]
     said = (tmp_path / "work" / "logs" / "tables" / "mine.log").read_text()
-    assert "left out is row 2, on VGG: the configuration has no features vgg (images.sets)" in said
+    assert "omitted: row 2, on VGG: the configuration has no features vgg (images.sets)" in said
     model = "work/demo/multi30k/experiments/on-vgg/seed0/model.pt"
     done = project.snakemake("-n", "--forcerun", "train", "--", model)
     assert done.returncode != 0

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from project import Project, copied
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.machine]
 
 HERE = ["--workflow-profile", "profiles/generic", "--jobs", "2", "--max-status-checks-per-second", "10"]
 DEMO = {
@@ -70,7 +70,7 @@ def test_a_killed_training_is_submitted_again_with_more_memory_and_goes_on(
         said = running.communicate(timeout=600)[0]
     assert running.returncode == 0, said
     log = (project.folder / "work/logs/demo/multi30k/embn-en-0-train.log").read_text()
-    assert "continues after epoch" in log
+    assert "resuming after epoch" in log
     trainings = [job for job in asked.read_text().splitlines() if "-N train " in job]
     assert [re.findall(r"mem=(\d+)mb", job) for job in trainings] == [["8000"], ["16000"]]
 

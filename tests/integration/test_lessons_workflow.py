@@ -1,4 +1,4 @@
-"""Experiments of *Lessons* through Snakemake, on a few scenes: parts, samples, training, one table."""
+"""Experiments of *Lessons* through Snakemake, on a few scenes: parts, draws, selections, training."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from project import Project, copied
 
 pytestmark = pytest.mark.integration
 
-# One experiment of each kind: halves as in text and code, a sample, both parts, a stop on one language.
+# Halves as in the text and in the code, a draw, both parts, a stop on one language.
 ROWS = [
     "bi-disjoint",
     "bi-overlap-c2c-as-code",
@@ -109,7 +109,7 @@ def test_another_way_of_the_code_trains_what_uses_it_alone(made: Project) -> Non
 
 
 COMPARABLE = {"parts": ["comparable"], "tested_on": "comparable"}
-WRONG = {
+WRONG: dict[str, dict[str, Any]] = {
     "comparable part has no captions in 'fr'": {"fr": COMPARABLE},
     "6 captions of each image are to be drawn, but": {"en": {**COMPARABLE, "captions_per_image": 6}},
 }
@@ -117,7 +117,7 @@ WRONG = {
 
 @pytest.mark.parametrize("said", WRONG)
 def test_captions_that_there_are_not_are_told_before_training(made: Project, said: str) -> None:
-    (language,) = WRONG[said]
+    language = next(iter(WRONG[said]))
     wrong = {"one_per_language": True, "branches": "shared", "captions": "human", "features": "resnet50"}
     wrong |= {"selection": WRONG[said]}
     wrong |= {"settings": {"model": {"encoder": "vse", "word_vectors": "scratch", "recurrent": "gru"}}}

@@ -18,7 +18,7 @@ from serving import serving
 
 from benchmarks.stand_in_service import running
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.machine]
 
 ON_REQUEST = {"flickr30k": "on-request/flickr30k", "coco_cn": "on-request/coco-cn"}
 
@@ -134,3 +134,39 @@ def test_a_missing_photograph_is_named_with_how_to_ask(project: Project, setting
     assert done.returncode == 1
     assert "60 of 60 images" in said
     assert "how to ask" in said
+
+
+LESSONS = [
+    "bi-translation-c2c",
+    "bi-overlap-c2c-as-code",
+    "multilingual-comparable-c2c",
+    "monolingual-translation",
+]
+
+
+def test_rows_of_lessons_from_published_files(project: Project, settings: dict[str, Any]) -> None:
+    """Of 40 training images: translations, halves, both parts with their pairs, a stop on one language."""
+    rows = [{"row": number, "method": name, "experiment": name} for number, name in enumerate(LESSONS, 1)]
+    small = {"backbone": "resnet152.tv_in1k", "crops": 1, "resize": 72, "crop": 64}
+    images = {**settings["images"], "sets": {"resnet50": small}}
+    few = {"metrics": ["s2i_R@10"], "columns": {"multi30k": ["de", "fr"]}, "rows": rows}
+    tasks = {"most_steps": 4, "validate_after": 2, "batch": 8}
+    project.configure(**{**settings, "images": images, "tasks": tasks, "tables": {"few": few}})
+    project.make("results/few.csv")
+    found = pd.read_csv(project.folder / "results/few.csv")
+    assert found["multi30k de s2i_R@10"].notna().all()
+    assert found["multi30k fr s2i_R@10"].notna().to_list() == [False, False, True, True]
+    selected = project.folder / "work/paper/multi30k/selected"
+    captions = {
+        (name, language): pd.read_csv(selected / name / f"{language}.csv").query("split == 'train'")
+        for name, language in [
+            ("bi-translation-c2c", "de"),
+            ("bi-overlap-c2c-as-code", "de"),
+            ("multilingual-comparable-c2c-fr", "de"),
+            ("multilingual-comparable-c2c-fr", "fr"),
+        ]
+    }
+    assert [len(table) for table in captions.values()] == [40, 100, 240, 40]
+    # Punctuation is a word of the published tokens: every caption has a colon or ends with a full stop.
+    assert captions["bi-translation-c2c", "de"]["tokens"].str.contains(r" [.:] ").all()
+    project.configure(**settings)

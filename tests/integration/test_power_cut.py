@@ -12,18 +12,28 @@ import h5py
 import pytest
 from project import Project, copied
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.machine]
 
 LANGUAGES = ["en", "de"]
 FULL = {"branches": "shared", "captions": "human", "neighborhood": True, "pretraining": True}
+SMALR = {
+    "branches": "shared",
+    "captions": "human",
+    "embedding": "hybrid",
+    "masking": True,
+    "settings": {"model": {"recurrent": "gru"}},
+}
 CUT = {
     "scale": "demo",
     "sources": {"scenes": 36},
     "training": {"epochs": 60},
     "pretraining": {"epochs": 60},
+    "hybrid": {"own_words": 5, "own_size": 4, "entries": 30},
+    "assignment": {"epochs": 60},
     "experiments": {
         "parallel-cut": {"branches": "separate", "captions": "human", "languages": LANGUAGES},
         "full-cut": {**FULL, "languages": LANGUAGES},
+        "smalr-cut": {**SMALR, "languages": LANGUAGES},
     },
     "tables": {
         "small": {
@@ -31,6 +41,7 @@ CUT = {
             "rows": [
                 {"row": 1, "method": "PARALLEL-EmbN", "experiment": "parallel-cut"},
                 {"row": 2, "method": "MULE full", "experiment": "full-cut"},
+                {"row": 3, "method": "CLC-C", "experiment": "smalr-cut", "consistency": "learned"},
             ],
         }
     },

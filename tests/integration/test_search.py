@@ -272,7 +272,7 @@ def test_more_photographs_extract_only_the_new_ones(
     assert len(second.images) == 10
     kept = [second.rows[image] for image in first.images]
     assert np.array_equal(np.array(second.image_vectors)[kept], before)
-    assert "going on after 6 images" in caplog.text
+    assert "resuming after 6 images" in caplog.text
     assert len(list((tmp_path / "index").glob("images-*.npy"))) == 1
     build_index(model, tmp_path / "again", photographs_in(folder))
     assert (tmp_path / "again/index.json").read_bytes() == (tmp_path / "index/index.json").read_bytes()

@@ -11,7 +11,11 @@ import torch
 from project import Project, copied
 from slurm import missing, slurm
 
-pytestmark = [pytest.mark.integration, pytest.mark.skipif(bool(missing()), reason=missing())]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.machine,
+    pytest.mark.skipif(bool(missing()), reason=missing()),
+]
 
 # A Slurm without accounting, and no need to spare its controller.
 HERE = ["--workflow-profile", "profiles/slurm", "--slurm-no-account", "--slurm-status-command", "squeue"]
@@ -57,7 +61,7 @@ def test_a_cancelled_training_goes_on_from_its_checkpoint(project: Project) -> N
     assert running.returncode == 0, said
     assert "Trying to restart job" in said
     log = (project.folder / "work/logs/demo/multi30k/embn-en-0-train.log").read_text()
-    assert "continues after epoch" in log
+    assert "resuming after epoch" in log
 
 
 def test_a_cancelled_training_saves_its_step_before_slurm_kills_it(project: Project) -> None:
@@ -77,7 +81,7 @@ def test_a_cancelled_training_saves_its_step_before_slurm_kills_it(project: Proj
     assert (saved["epoch"] + 1, saved["step"]) == (int(ended[1]), int(ended[2]))
     done = project.snakemake(*HERE, target)
     assert done.returncode == 0, done.stdout
-    assert f"continues after epoch {saved['epoch']}, step {saved['step']}" in log.read_text()
+    assert f"resuming after epoch {saved['epoch']}, step {saved['step']}" in log.read_text()
 
 
 def test_a_job_over_its_time_is_reported_with_its_log(project: Project) -> None:

@@ -54,7 +54,7 @@ def assignment_of(smalr: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "seed",
     )
     drawing = {key: smalr["training"][key] for key in (*KEPT, "threads", "deterministic")}
-    how = {"exploration": 0.2, "best": 4, "gradient": "straight_through", "pairs": "all"}
+    how = {"exploration": 0.2, "best": 4, "features": "given", "gradient": "straight_through", "pairs": "all"}
     return {
         **{key: smalr[key] for key in data},
         "universal": smalr["model"]["universal"],
@@ -97,11 +97,12 @@ def queries(inputs: Inputs, things: dict[str, list[str]], tmp_path: Path) -> lis
     return files
 
 
+@pytest.mark.parametrize("features", ["given", "centred"])
 @pytest.mark.parametrize("gradient", ["straight_through", "gated", "softmax", "none"])
 def test_each_word_gets_one_entry_or_a_vector_of_its_own(
-    inputs: Inputs, smalr: dict[str, Any], tmp_path: Path, gradient: str
+    inputs: Inputs, smalr: dict[str, Any], tmp_path: Path, gradient: str, features: str
 ) -> None:
-    settings = assignment_of(smalr, gradient=gradient)
+    settings = assignment_of(smalr, gradient=gradient, features=features)
     settings["training"]["epochs"] = 3
     entries = torch.load(run_assign(inputs, settings, tmp_path), weights_only=True)
     table = pd.read_csv(tmp_path / "assignment.csv")

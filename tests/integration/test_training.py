@@ -378,7 +378,7 @@ def test_sigkill_at_any_moment_changes_nothing(
     for _ in range(3):
         kill_once_it_has_a_checkpoint(killed, tmp_path / "killed" / "checkpoint.pt", moments.uniform(0, 0.4))
     done = subprocess.run(killed, check=True, capture_output=True, text=True)
-    assert "continues after epoch" in done.stderr
+    assert "resuming after epoch" in done.stderr
     subprocess.run(whole, check=True, capture_output=True)
     assert same_weights(tmp_path / "whole" / "model.pt", tmp_path / "killed" / "model.pt")
 

@@ -72,7 +72,7 @@ def test_the_days_requests_stop_the_run_with_their_message(made: Project, servic
     made.configure(**DEMO, translation=_translation(service, {"requests_per_day": 1}, version="2028"))
     done = made.snakemake("--cores", "2", TABLE)
     assert done.returncode == 1
-    assert "Run the same command again to go on" in (done.stdout + done.stderr)
+    assert "Run the same command again to resume" in (done.stdout + done.stderr)
 
 
 def test_a_pair_without_english_has_no_dictionary(made: Project) -> None:

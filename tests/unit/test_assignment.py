@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from pipeline.models import assignment
 from pipeline.models.assignment import Assignment, Exploration, choice_weights, explored, sentence_means
 from pipeline.models.hybrid import Places
-from pipeline.training.assign import assigned, own_places, without_empty
+from pipeline.training.assign import assigned, own_places, read_from, without_empty
 from pipeline.words.corpus import LanguageCorpus, Sentences
 from pipeline.words.vocabulary import Vocabulary
 
@@ -155,6 +155,12 @@ def test_a_sentence_is_the_mean_of_its_words_entries() -> None:
     found = sentence_means(scored(), features, sentences, Exploration(0.0, 2, "none"))
     assert found["en"].tolist() == [[3.0, 2.5], [0.0, 1.0]]
     assert found["de"].tolist() == [[5.0, 5.0]]
+
+
+def test_scores_may_be_made_without_what_all_words_have_in_common() -> None:
+    vectors = torch.tensor([[0.0, 0.0], [1.0, 5.0], [3.0, 5.0]])
+    assert read_from(vectors, "given") is vectors
+    assert read_from(vectors, "centred").tolist() == [[0, 0], [-1, 0], [1, 0]]
 
 
 def corpus(ids: list[list[int]]) -> LanguageCorpus:

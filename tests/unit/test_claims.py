@@ -390,5 +390,5 @@ def test_mistakes_in_claims_are_told_together(tmp_path: Path) -> None:
     assert "X.counts.0.count: found 'imags', expected one of images" in str(error.value)
     assert "X.counts.1: expected about and within, above, or below" in str(error.value)
     assert "X.counts.2: keys unknown or missing: in" in str(error.value)
-    for mistake in ("'significnt'", "'mule full' is no term", "'embn' needs a language", "found 'R@1'"):
+    for mistake in ("'significnt'", "'mule full' is not a term", "'embn' needs a language", "found 'R@1'"):
         assert mistake in str(error.value)

@@ -38,7 +38,7 @@ def test_missing_and_ambiguous_files_are_listed_together(tmp_path: Path) -> None
     with pytest.raises(InputError) as caught:
         find_images([folder], images, "Ask the university.", output, flickr_names=True)
     message = str(caught.value)
-    assert "31 of 32 images have not exactly one file (first 8, all in" in message
+    assert "31 of 32 images do not have exactly one file (first 8, all in" in message
     assert "Ask the university." in message
     assert "1: 2 files" in message and "x06: no file" in message and "x07" not in message
     assert not output.exists()

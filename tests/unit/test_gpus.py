@@ -78,7 +78,7 @@ def test_a_killed_job_frees_its_gpu_for_one_that_waits(jobs: ExitStack, names: l
     assert set(held) == set(names[:2])
     third = start(jobs, names[:2])
     assert third.stderr is not None
-    assert "waits for a GPU: other jobs have" in third.stderr.readline()
+    assert "waiting for a GPU: other jobs hold" in third.stderr.readline()
     time.sleep(0.2)
     assert third.poll() is None
     held[names[1]].kill()
@@ -97,7 +97,7 @@ def test_a_job_without_a_gpu_sees_none(
     with caplog.at_level("INFO"):
         take_gpu(0)
     assert os.environ[VISIBLE] == ""
-    assert "computes on the CPU" in caplog.text
+    assert "runs on the CPU" in caplog.text
 
 
 @pytest.mark.parametrize(

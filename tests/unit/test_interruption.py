@@ -73,5 +73,5 @@ def test_a_stage_that_is_ended_says_so_and_leaves_no_temporary_file(tmp_path: Pa
     stage.send_signal(signal.SIGTERM)
     _, said = stage.communicate(timeout=60)
     assert stage.returncode == 128 + signal.SIGTERM
-    assert said == "ended by SIGTERM. What was finished is kept. Run the same command again to go on.\n"
+    assert said == "ended by SIGTERM. What was finished is kept. Run the same command again to resume.\n"
     assert list(tmp_path.iterdir()) == []

@@ -247,7 +247,7 @@ def test_another_seed_draws_others() -> None:
 
 
 def test_too_few_images_to_draw_from_are_counted() -> None:
-    with pytest.raises(InputError, match=r"3 test and 3 validation images .* only 5 to draw from"):
+    with pytest.raises(InputError, match=r"3 test and 3 validation images .* only 5 to sample from"):
         sampled_split(["1", "2", "3", "4", "5"], 3, 3, 0)
     with pytest.raises(InputError, match=r"(?s)seed: found -1.*expected 1 or more"):
         sampled_split(["1", "2"], 0, 1, -1)
@@ -340,7 +340,7 @@ def test_a_list_of_images_restricts_before_the_draw(tmp_path: Path) -> None:
     assert list(split) == listed
     assert pd.Series(split).value_counts().to_dict() == {"train": 4, "test": 3, "val": 3}
     failed = run("split", *asked)
-    assert failed.returncode == 1 and "there are only 10 to draw from" in failed.stderr
+    assert failed.returncode == 1 and "there are only 10 to sample from" in failed.stderr
 
 
 def test_options_that_do_not_fit_are_told_together(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.captions.own import own_given, own_in, own_split, read_own, tenths
+from pipeline.captions.own import own_in, own_predefined, own_split, read_own, tenths
 from pipeline.captions.split import read_split
 from pipeline.captions.table import COLUMNS, read_captions
 from pipeline.errors import InputError
@@ -179,7 +179,7 @@ def test_the_stage_draws_a_split_and_says_so(tmp_path: Path) -> None:
     )
     made = run("split", "--table", path, "--seed", 1, "--output", split)
     assert made.returncode == 0, made.stderr
-    assert "2 test and 2 validation images of 20 are drawn with seed 1" in made.stderr
+    assert "2 test and 2 validation images of 20 are sampled with seed 1" in made.stderr
     assert pd.Series(read_split(split)).value_counts().to_dict() == {"train": 16, "test": 2, "val": 2}
     made = run("captions", "--table", path, "--language", "tr", "--split", split, "--output", output)
     assert made.returncode == 0, made.stderr
@@ -218,13 +218,13 @@ def test_a_split_of_the_table_is_kept_and_a_list_restricts_it(tmp_path: Path) ->
 def test_images_of_a_given_split_are_named_as_in_the_captions(tmp_path: Path) -> None:
     split = tmp_path / "split.csv"
     split.write_text("image,split\nred1.png,train\nred2,val\nred3.jpg,test\n")
-    assert own_given(split) == {"red1": "train", "red2": "val", "red3": "test"}
+    assert own_predefined(split) == {"red1": "train", "red2": "val", "red3": "test"}
 
 
 def test_a_given_split_has_every_part_and_an_image_once(tmp_path: Path) -> None:
     split = tmp_path / "split.csv"
     split.write_text("image,split\nred1.png,train\nred1.jpg,val\n")
     with pytest.raises(InputError) as mistakes:
-        own_given(split)
+        own_predefined(split)
     assert "no image is in the split test" in str(mistakes.value)
     assert "1 images stand in it under more than one name" in str(mistakes.value)

@@ -24,6 +24,7 @@ def test_every_key_of_a_profile_is_an_option_of_snakemake(name: str, known: set[
     assert "max-checksum-file-size" in keys  # docs/architecture.md: what is newer but the same reruns nothing
     if not KUBERNETES:
         keys = {key for key in keys if not key.startswith("kubernetes-")}
+    keys -= {"__use_yte__", "__definitions__"}  # Python that is run as the profile is read
     assert keys <= known
 
 

@@ -34,8 +34,12 @@ def test_of_equals_the_first_and_the_others_are_told() -> None:
 
 
 def test_the_share_decides_and_not_the_number() -> None:
-    # en knows 2 of 5, de 3 of 5.
-    assert recognised("a dog ein hund im", vocabularies()).read.language == "de"
+    """Of the same text two tokenisers make four words and three; each language knows three of its own."""
+    words = {"en": ["狗", "雪", "地"], "zh": ["狗", "雪地", "里"]}
+    few = {code: Vocabulary(code, [PADDING, *known], np.zeros((4, 0))) for code, known in words.items()}
+    found = recognised("狗雪地里", few)
+    assert (found.read.language, found.read.known, found.also) == ("zh", 3, [])
+    assert recognised("狗雪地里", {"en": few["en"]}).read.known == 3
 
 
 def test_nothing_known_is_told() -> None:

@@ -258,7 +258,7 @@ def test_a_mistyped_table_in_report_is_one_clear_message() -> None:
 
 def test_a_report_is_made_of_the_tables_that_there_are_data_for() -> None:
     every = configuration.load({"scale": "demo"}, ROOT / "config")["report"]
-    lessons = {f"lessons/table{number}" for number in range(1, 4)}
+    lessons = {f"lessons/table{number}" for number in range(1, 8)} | {"lessons/figure3"}
     smalr = {"smalr/table1", "smalr/table2"}
     assert set(every) == {*(f"table{number}" for number in range(1, 12)), "parameters", *lessons, *smalr}
     loaded = configuration.load({"scale": "demo"}, ROOT / "config")

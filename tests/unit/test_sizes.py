@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.configuration import experiment_settings, load
-from pipeline.models.sizes import at_test_time, trainable
+from pipeline.models.sizes import at_test_time, of_losses, trainable
 
 CONFIG = Path(__file__).parents[2] / "config"
 TEN = ("en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru")
@@ -33,6 +33,11 @@ def test_smalr_has_own_vectors_entries_and_what_masking_learns() -> None:
     assert found["sentences"] == 3 * (2 * 512 * 512 + 2 * 512) + 512 * 512 + 512
     assert found["losses"] == 2 * (1024 * 1024 + 1024)
     assert sum(found.values()) < 20_000_000
+
+
+def test_losses_have_weights_that_no_saved_model_has() -> None:
+    assert of_losses(of("smalr")) == trainable(of("smalr"), WORDS, entries=1)["losses"] == 2_099_200
+    assert of_losses(of("smalr-hem")) == of_losses(of("mule-ten")) == 0
 
 
 def test_a_language_agnostic_model_has_entries_alone() -> None:

@@ -154,7 +154,7 @@ def test_a_longer_pause_than_patience_stops_cleanly_and_the_next_run_waits_for_i
 
 def test_patience_ends_when_no_answer_comes(service: Service, translate: Translate) -> None:
     service.behaviour = lambda number, lines: "503"
-    with pytest.raises(InputError, match=r"0 of 400 captions .* 400 are left. Run the same command again"):
+    with pytest.raises(InputError, match=r"0 of 400 captions .* 400 remain. Run the same command again"):
         translate(CAPTIONS, max_wait=0.2)
 
 
@@ -193,7 +193,7 @@ def test_no_server_is_waited_for_and_then_said(tmp_path: Path) -> None:
 
 
 def test_the_days_requests_are_counted_over_runs(service: Service, translate: Translate) -> None:
-    with pytest.raises(InputError, match=r"The 2 requests of this day \(UTC\) are used up .* \d+ are left"):
+    with pytest.raises(InputError, match=r"The 2 requests of this day \(UTC\) are used up .* \d+ remain"):
         translate(CAPTIONS, requests_per_day=2, max_connections=1)
     with pytest.raises(InputError, match=r"used up"):
         translate(CAPTIONS, requests_per_day=2)
@@ -316,7 +316,7 @@ def test_a_killed_job_goes_on_and_asks_for_nothing_twice_but_the_request_under_w
     first = len(service.requests)
     done = _run(tmp_path, "google", service.url, captions)
     assert done.stdout.splitlines() == list(map(translated, captions))
-    assert f"{sum(map(len, service.requests[: first - 1]))} answered before" in done.stderr
+    assert f"{sum(map(len, service.requests[: first - 1]))} cached" in done.stderr
     under_way = service.requests[first - 1]
     assert sorted(service.asked) == sorted([" ".join(caption.split()) for caption in captions] + under_way)
 

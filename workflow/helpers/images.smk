@@ -46,7 +46,7 @@ def feature_shards(wildcards):
 
 
 def needs_photographs(dataset):
-    """Whether the features of a data set that its tables need are made of photographs, not ready-made."""
+    """Whether the features of a data set that its tables need are extracted from photographs, not imported."""
     needed = {
         configuration.expanded(SETTINGS, dataset)[cell.experiment].get("features")
         for table in TABLES

@@ -131,13 +131,25 @@ JOBS_OF = (
     (r"translations/([a-z]{2}-[a-z]{2})[.]csv", ["translate-{0}"]),
     (r"(features.*)[.]h5", ["{0}"]),
     (r"tokens/([a-z]{2})[.]csv", ["tokenize-{0}", "captions-{0}"]),
+    (r"augmented/en-([a-z]{2})[.]csv", ["augment-{0}", "translate-en-{0}"]),
+    (r"spelled/([^/]+)/([a-z]{2})[.]h5", ["spell-{0}-{1}"]),
     (
-        r"experiments/([^/]+)/seed(\d+)/pretrained[.]pt",
-        ["{0}-{1}-pretrain"],
+        r"words/([^/]+)/([^/]+)/([a-z]{2})[.]h5",
+        ["words-{0}-{1}-{2}", "words-{0}-{2}", "../word-vectors-{2}"],
+    ),
+    (
+        r"translations/queries/([a-z]{2}-[a-z]{2})[.]csv",
+        ["translate-queries-{0}"],
     ),
     (
         r"experiments/([^/]+)/seed(\d+)/test-([a-z]+)[.]json",
-        ["{0}-{1}-train", "{0}-{1}-evaluate-{2}"],
+        [
+            "{0}-{1}-pretrain",
+            "{0}-{1}-assign",
+            "{0}-{1}-train",
+            "{0}-{1}-evaluate-own",
+            "{0}-{1}-evaluate-{2}",
+        ],
     ),
 )
 
@@ -176,7 +188,7 @@ def reported_jobs():
                 "queries": queries,
             }
         )
-        read = [*vocabularies(made), *pretrained(made), *evaluated_sentences(made)]
+        read = [*vocabularies(made), *evaluated_sentences(made)]
         read += [*training_translations(made), *translated_queries(made)]
         for one in [path, features_of(made), *read]:
             jobs |= jobs_of(one)

@@ -182,6 +182,17 @@ def public_files():
     return sorted(set(files))
 
 
+def fetched_models():
+    """Models of the Hugging Face hub that some table of this configuration uses."""
+    translated = translations_of([name for name in makeable() if name in TABLES])
+    return configuration.hub_models(SETTINGS, sorted({pair for _, pair in translated}))
+
+
+def makeable():
+    """Tables that this configuration has data for."""
+    return configuration.makeable_tables(SETTINGS)
+
+
 # What the demo's pictures, its captions and its dictionaries are made of, beside the grammars of its languages.
 DEMO_CONCEPTS = "pipeline/sources/demo/data/concepts.yaml"
 DEMO_DATASETS = "pipeline/sources/demo/data/datasets.yaml"

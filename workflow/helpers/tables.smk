@@ -15,17 +15,28 @@ OTHER_RESULTS = [
     *("claims.csv", "comparison/claims.csv", "counts.csv", "translation-quality.csv"),
     *("figure3.html", "figure4.html", "report.html", "lessons/figure3.svg"),
     *(
-        "smalr/figure1b.csv",
-        "smalr/figure1b.svg",
-        "smalr/figure3.csv",
-        "smalr/figure3.svg",
+        f"smalr/figure{number}.{kind}"
+        for number in ("1b", "3")
+        for kind in ("csv", "svg")
+    ),
+    *(
+        f"{folder}smalr/{name}.csv"
+        for name in ("parameters", "claims")
+        for folder in ("", "comparison/")
     ),
 ]
 
 
+# Names of tables of evaluations, whole (table2) or some rows of them (table2-row7+11).
+TABLE_NAMES = rf"(?:{'|'.join(TABLES)})(?:-row\d+(?:[+]\d+)*)?"
+
+
 def table_settings(wildcards):
     """What a table depends on."""
-    return configuration.table_settings(SETTINGS, wildcards.table)
+    try:
+        return configuration.table_settings(SETTINGS, wildcards.table)
+    except InputError as error:
+        refuse(error)
 
 
 def cells_of(tables):
@@ -89,15 +100,15 @@ def check_targets():
 def asked_tables():
     """Tables that the command names as targets."""
     targets = getattr(workflow.dag_settings, "targets", ())
+    asked = rf"results/(?:{SCALE}/)?({TABLE_NAMES})[.]csv"
     return [
-        name
-        for name in TABLES
-        if {f"results/{name}.csv", f"{KEPT}/{name}.csv"} & set(targets)
+        match[1] for target in targets if (match := re.fullmatch(asked, str(target)))
     ]
 
 
 def evaluations(wildcards):
     """Evaluations that a table's cells need."""
+    table_settings(wildcards)
     demand_providers(translations_of([wildcards.table]))
     found = evaluations_of([wildcards.table])
     if not found:
@@ -114,6 +125,31 @@ def every_table(wildcards):
     named = configuration.makeable_tables(SETTINGS)
     demand_providers(translations_of([name for name in named if name in TABLES]))
     return expand("results/{table}.csv", table=named)
+
+
+def compared_evaluations(wildcards):
+    """Evaluations of two experiments with every seed, in all languages of each."""
+    every = configuration.expanded(SETTINGS, wildcards.dataset)
+    return {
+        side: [
+            f"work/{SCALE}/{wildcards.dataset}/experiments/{name}/seed{seed}/test-own.json"
+            for name in models_of(getattr(wildcards, side), every)
+            for seed in SETTINGS["seeds"]
+        ]
+        for side in ("first", "second")
+    }
+
+
+def models_of(named, every):
+    """The models of an experiment: itself, or one for each language."""
+    if named in every:
+        return [named]
+    if named not in SETTINGS["experiments"]:
+        close = configuration.meant(named, [*every, *SETTINGS["experiments"]])
+        refuse(f"results/compare: no experiment {named!r}{close}")
+    return [
+        name for name in every if re.fullmatch(rf"{re.escape(named)}-[a-z]{{2}}", name)
+    ]
 
 
 def counted_captions():

@@ -25,7 +25,7 @@ rule split:
         coco_cn=coco_cn_option,
         code=lambda wildcards: reading_code("split", wildcards),
     message:
-        "Saying which images of {wildcards.dataset} are for training, validation and testing"
+        "Splitting the images of {wildcards.dataset}"
     shell:
         "python -m pipeline split --dataset {params.source} {params.options:q} {params.coco_cn:q} "
         "--output {output:q} > {log:q} 2>&1"

@@ -24,7 +24,7 @@ rule find_images:
         names=flickr_names,
         code=code.digest("find-images"),
     message:
-        "Finding the images of {wildcards.dataset}"
+        "Locating the images of {wildcards.dataset}"
     shell:
         "python -m pipeline find-images --images {input.images:q} --split {input.split:q} {params.ask:q} {params.names} "
         "--output {output:q} > {log:q} 2>&1"
@@ -97,7 +97,7 @@ rule features:
         extraction=code.digest("features"),
         code=code.digest("merge-features"),
     message:
-        "Checking that features{wildcards.set} of {wildcards.dataset} are whole"
+        "Merging the features{wildcards.set} of {wildcards.dataset}"
     shell:
         "python -m pipeline merge-features --shards {input.shards:q} --failed {input.failed:q} "
         "--images {input.images:q} {resources.options} --output {output.store:q} "
@@ -128,7 +128,7 @@ rule import_features:
         settings=feature_set_settings,
         code=code.digest("import-features"),
     message:
-        "Checking the ready-made features{wildcards.set} of {wildcards.dataset}"
+        "Importing the precomputed features{wildcards.set} of {wildcards.dataset}"
     shell:
         "python -m pipeline import-features --features {input.features:q} --split {input.split:q} "
         "--settings {params.settings:q} --output {output:q} > {log:q} 2>&1"

@@ -29,6 +29,29 @@ rule downloads:
         public_files(),
 
 
+rule prefetch_models:
+    output:
+        "work/{scale}/prefetched-models.txt",
+    log:
+        "work/logs/{scale}/prefetch-models.log",
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    params:
+        models=lambda wildcards: as_json(fetched_models()),
+    message:
+        "Fetching weights into the Hugging Face cache"
+    shell:
+        "python -m pipeline prefetch-models --models {params.models:q} --output {output:q} > {log:q} 2>&1"
+
+
+# All that jobs would fetch, for compute nodes without network: published files, and weights of the hub.
+rule prefetch:
+    input:
+        public_files(),
+        f"work/{SCALE}/prefetched-models.txt",
+
+
 rule unpack:
     input:
         archives,

@@ -12,7 +12,7 @@ rule tabulate:
     log:
         "work/logs/tables/{table}.log",
     wildcard_constraints:
-        table="|".join(TABLES),
+        table=TABLE_NAMES,
     localrule: True
     conda:
         "../../envs/pipeline.yaml"
@@ -44,7 +44,7 @@ rule publish:
     log:
         "work/logs/tables/{table}-publish.log",
     wildcard_constraints:
-        table="|".join(TABLES),
+        table=TABLE_NAMES,
     localrule: True
     conda:
         "../../envs/pipeline.yaml"
@@ -73,6 +73,34 @@ rule publish_file:
         "Writing {output.shown}"
     shell:
         "python -m pipeline publish --files {input:q} {input:q} --outputs {output:q} > {log:q} 2>&1"
+
+
+# Two experiments over all configured seeds: results/compare/multi30k/mule-full-vs-parallel-embn.csv.
+rule compare:
+    input:
+        unpack(compared_evaluations),
+        ranks=lambda wildcards: ranks_beside(
+            sum(compared_evaluations(wildcards).values(), [])
+        ),
+    output:
+        table="results/compare/{dataset}/{first}-vs-{second}.csv",
+        of_scale=f"{KEPT}/compare/{{dataset}}/{{first}}-vs-{{second}}.csv",
+    log:
+        "work/logs/tables/compare-{dataset}-{first}-vs-{second}.log",
+    wildcard_constraints:
+        first="[a-z0-9+-]+?",
+        second="[a-z0-9+-]+",
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    params:
+        scale=SCALE,
+        code=code.digest("compare"),
+    message:
+        "Comparing {wildcards.first} with {wildcards.second} on {wildcards.dataset}"
+    shell:
+        "python -m pipeline compare --first {input.first:q} --second {input.second:q} --output {output.table:q} "
+        "--also {output.table:q}={output.of_scale:q} > {log:q} 2>&1"
 
 
 rule count_captions:

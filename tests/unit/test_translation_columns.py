@@ -1,6 +1,6 @@
 """Who made the translations of a row, in the words of a table."""
 
-from pipeline.tables.translations import by_whom, told, word_by_word
+from pipeline.tables.translations import by_whom, translation_columns, word_by_word
 
 
 def test_one_provider_is_named_alone() -> None:
@@ -41,7 +41,7 @@ def test_a_row_is_told_of_all_its_lines_but_marked_where_its_own_are_word_by_wor
         {"row": 3, "origins": {"de-en": {"google"}}},
     ]
     row = "de-en: google; fr-en: dictionary (word by word)"
-    assert [tuple(line.values()) for line in told(lines)] == [
+    assert [tuple(line.values()) for line in translation_columns(lines)] == [
         ("", ""),
         ("", ""),
         (row, ""),

@@ -1,0 +1,21 @@
+"""The command of the prefetch package."""
+
+import argparse
+import json
+from pathlib import Path
+
+
+def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `prefetch-models`."""
+    parser = subparsers.add_parser(
+        "prefetch-models", help="fetch weights into the Hugging Face cache, for nodes without network"
+    )
+    parser.add_argument("--models", type=json.loads, required=True, help="JSON: backbones, bert, marian")
+    parser.add_argument("--output", type=Path, required=True, help="list of them to write")
+    parser.set_defaults(run=_prefetch)
+
+
+def _prefetch(arguments: argparse.Namespace) -> None:
+    from pipeline.prefetch.models import prefetch_models
+
+    prefetch_models(arguments.models, arguments.output)

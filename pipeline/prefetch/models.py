@@ -1,0 +1,54 @@
+"""Weights of CNNs, BERT and Marian, fetched as the jobs that use them would."""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import InputError, raise_together
+from pipeline.files import written_beside
+
+log = logging.getLogger("pipeline")
+
+Fetch = tuple[str, Callable[[], object]]
+
+
+def prefetch_models(models: Mapping[str, Any], output: Path) -> None:
+    """Fetch models into the Hugging Face cache ($HF_HOME), which later jobs read without a network.
+
+    Args:
+        models: `backbones`, names of timm; `bert`, a name on the hub or None; `marian`, pairs of a name and a
+            revision or None.
+        output: list of what was fetched, one a line.
+
+    Raises:
+        InputError: some could not be fetched; every one is listed.
+    """
+    fetched, mistakes = [], []
+    for name, fetch in _fetches(models):
+        try:
+            fetch()
+            log.info("%s: in the cache", name)
+            fetched.append(name)
+        except InputError as error:
+            mistakes.append(str(error))
+    raise_together(mistakes, "Models could not be fetched:")
+    with written_beside(output) as temporary:
+        temporary.write_text("".join(f"{name}\n" for name in fetched), encoding="utf-8")
+
+
+def _fetches(models: Mapping[str, Any]) -> Iterator[Fetch]:
+    """What is fetched, and by which function: that of the stage that uses it."""
+    for name in models["backbones"]:
+        from pipeline.images.backbone import downloaded
+
+        yield f"timm {name}", partial(downloaded, name)
+    if models["bert"]:
+        from pipeline.words.sentence_vectors import load_bert
+
+        yield f"bert {models['bert']}", partial(load_bert, models["bert"], -1)
+    for name, revision in models["marian"]:
+        from pipeline.translation.marian import model_folder
+
+        yield f"marian {name}", partial(model_folder, name, revision)

@@ -1,0 +1,104 @@
+"""A bit that a disk loses never changes a table in silence: 200 places of every file kept between jobs."""
+
+import os
+import shutil
+from pathlib import Path
+
+import base
+import numpy as np
+import pytest
+from changes import EXPERIMENT, flip
+
+from pipeline.errors import InputError
+from pipeline.files import existing
+from pipeline.images.store import read_features
+from pipeline.models.saved import load_model
+from pipeline.training.checkpoint import load_checkpoint
+
+pytestmark = pytest.mark.integration
+
+PLACES = 200
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if given := os.environ.get("BAD_INPUTS_BASE"):  # made before
+        return Path(given)
+    return base.made(tmp_path_factory.mktemp("finished"))
+
+
+def kept(folder: Path) -> list[Path]:
+    """Files that jobs wrote and others read, by their path in the project."""
+    found = (path for part in ("work/demo", "work/results") for path in (folder / part).rglob("*"))
+    return sorted(path.relative_to(folder) for path in found if path.is_file() and path.suffix != ".lock")
+
+
+def test_a_flipped_bit_of_any_file_is_noticed(finished: Path, tmp_path: Path) -> None:
+    paths = kept(finished)
+    kinds = {path.name.partition("-ranks")[2] or path.suffix for path in paths}
+    assert {".csv", ".h5", ".pt", ".json", ".csv.gz"} <= kinds
+    draw = np.random.default_rng(0)
+    for path in paths:
+        file = tmp_path / path.name
+        shutil.copy2(finished / path, file)
+        existing(file, "", "")
+        for bit in draw.integers(0, 8 * file.stat().st_size, PLACES):
+            flip(file, int(bit))
+            with pytest.raises(InputError, match="changed since it was written"):
+                existing(file, "", "")
+            flip(file, int(bit))
+        existing(file, "", "")
+        file.unlink()
+
+
+def test_a_file_changed_on_purpose_is_believed_without_its_seal(finished: Path, tmp_path: Path) -> None:
+    file = tmp_path / "split.csv"
+    shutil.copy2(finished / "work/demo/shapes/split.csv", file)
+    file.write_bytes(file.read_bytes().replace(b"val", b"tst"))
+    with pytest.raises(InputError, match=r"setfattr --remove user\.sha256"):
+        existing(file, "", "")
+    os.removexattr(file, "user.sha256")
+    existing(file, "", "")
+
+
+def test_without_a_seal_models_and_features_are_refused_or_the_same(finished: Path, tmp_path: Path) -> None:
+    """On a disk without extended attributes: the checksums inside."""
+    draw = np.random.default_rng(1)
+    model, store = tmp_path / "model.pt", tmp_path / "features.h5"
+    shutil.copyfile(finished / EXPERIMENT / "model.pt", model)
+    shutil.copyfile(finished / "work/demo/shapes/features.h5", store)
+    weights = load_model(model)[0].state_dict()
+    images = [f"image{number:02d}" for number in range(30)]
+    features = read_features(store, images, {})
+    refused = 0
+    for file in (model, store):
+        for bit in draw.integers(0, 8 * file.stat().st_size, PLACES):
+            flip(file, int(bit))
+            try:
+                if file == model:
+                    read = load_model(file)[0].state_dict()
+                    assert all((read[name] == value).all() for name, value in weights.items())
+                else:
+                    assert (read_features(file, images, {}) == features).all()
+            except InputError:
+                refused += 1
+            flip(file, int(bit))
+    assert refused > PLACES / 2
+
+
+def test_a_checkpoint_without_a_seal_is_refused_or_the_same(finished: Path, tmp_path: Path) -> None:
+    draw = np.random.default_rng(2)
+    (found,) = (finished / "work/demo/checkpoints").glob("*-0.pt")
+    file = tmp_path / "checkpoint.pt"
+    shutil.copyfile(found, file)
+    state = load_checkpoint(file, "another")
+    assert state is None
+    refused = 0
+    for bit in draw.integers(0, 8 * file.stat().st_size, PLACES):
+        flip(file, int(bit))
+        try:
+            assert load_checkpoint(file, "another") is None
+        except InputError:
+            refused += 1
+        flip(file, int(bit))
+    assert refused

@@ -1,0 +1,74 @@
+"""What docs say a user may type besides whole tables, on evaluations written by hand."""
+
+import json
+import shutil
+from typing import Any
+
+import pandas as pd
+import pytest
+from evaluated import Key, write_evaluations
+from project import Project, copied
+
+pytestmark = pytest.mark.integration
+
+RECALLS = {"mule-full": {"en": 60.0, "de": 45.0}, "parallel-embn": {"en": 40.0, "de": 44.0}}
+SEEDS = [0, 1, 2]
+COLUMNS = {"multi30k": ["en", "de"]}
+ROWS = [
+    {"row": 1, "method": "PARALLEL-EmbN", "experiment": "parallel-embn"},
+    {"row": 2, "method": "MULE full", "experiment": "mule-full"},
+]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project with evaluations of two experiments; seed 1 finds five more images in a hundred."""
+    project = copied(tmp_path_factory.mktemp("recipes"))
+    for name, recalls in RECALLS.items():
+        for seed in SEEDS:
+            folder = project.folder / f"work/demo/multi30k/experiments/{name}/seed{seed}"
+            folder.mkdir(parents=True)
+            of_seed = {language: value + 5 * (seed == 1) for language, value in recalls.items()}
+            key: Key = ("multi30k", name, "own", seed)
+            (written,) = write_evaluations(folder, {key: of_seed}, images=100)
+            content = {**json.loads(written.read_text()), "ranks": "test-own-ranks.csv.gz"}
+            shutil.move(folder / "0-ranks.csv.gz", folder / "test-own-ranks.csv.gz")
+            (folder / "test-own.json").write_text(json.dumps(content))
+            written.unlink()
+    return project
+
+
+def made(project: Project, target: str, **settings: Any) -> str:
+    project.configure(**{"scale": "demo", "seeds": SEEDS, **settings})
+    allowed = ["--allowed-rules", "tabulate", "publish", "compare"]
+    done = project.snakemake("--cores", "1", target, *allowed)
+    return "" if done.returncode == 0 else done.stdout
+
+
+def test_two_experiments_are_compared_over_three_seeds(project: Project) -> None:
+    target = "results/compare/multi30k/mule-full-vs-parallel-embn.csv"
+    assert made(project, target) == ""
+    table = pd.read_csv(project.folder / target).set_index("language")
+    assert list(table.index) == ["en", "de"]
+    assert list(table["seeds"]) == ["0 1 2"] * 2
+    assert table.loc["en", "difference"] == pytest.approx(20.0)
+    assert table.loc["de", "difference"] == pytest.approx(1.0)
+    assert table.loc["en", "p_holm"] < 0.05 < table.loc["de", "p_holm"]
+    kept = project.folder / "results/demo/compare/multi30k/mule-full-vs-parallel-embn.csv"
+    assert kept.read_bytes() == (project.folder / target).read_bytes()
+
+
+def test_an_experiment_that_is_mistyped_is_named(project: Project) -> None:
+    said = made(project, "results/compare/multi30k/mule-ful-vs-parallel-embn.csv")
+    assert "no experiment 'mule-ful', did you mean 'mule-full'" in said
+
+
+def test_some_rows_of_a_table_alone(project: Project) -> None:
+    tables = {"mine": {"columns": COLUMNS, "rows": ROWS}}
+    assert made(project, "results/mine-row2.csv", tables=tables) == ""
+    table = pd.read_csv(project.folder / "results/mine-row2.csv")
+    assert list(table["method"]) == ["MULE full"]
+    assert list(table["multi30k en"]) == [61.7]  # the mean of 60, 65 and 60
+    assert not (project.folder / "results/mine.csv").exists()
+    said = made(project, "results/mine-row2+7.csv", tables=tables)
+    assert "mine has no row 7" in said and "its rows are 1, 2" in said

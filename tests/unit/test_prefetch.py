@@ -1,0 +1,70 @@
+"""What compute nodes without network need of the Hugging Face hub, and that all of it is asked for."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import configuration
+from pipeline.errors import InputError
+from pipeline.prefetch.models import prefetch_models
+
+CONFIG = Path(__file__).parents[2] / "config"
+
+
+def models(pairs: list[str], **user: Any) -> dict[str, Any]:
+    return configuration.hub_models(configuration.load(user, CONFIG), pairs)
+
+
+def test_the_demo_needs_nothing() -> None:
+    assert models(["en-de"], scale="demo") == {"backbones": [], "bert": None, "marian": []}
+
+
+def test_the_paper_scale_needs_its_three_networks_and_bert() -> None:
+    found = models([], scale="paper")
+    assert [name.partition(".")[0] for name in found["backbones"]] == ["resnet152", "resnet50", "vgg19"]
+    assert found["bert"]
+
+
+def test_features_and_folders_that_are_at_hand_are_not_fetched(tmp_path: Path) -> None:
+    for name in ("f.h5", "model"):
+        (tmp_path / name).mkdir()
+    sets = {"vgg": {"features": str(tmp_path / "f.h5")}, "resnet50": None}
+    images = {"features": str(tmp_path / "f.h5"), "sets": sets}
+    bert = {"model": str(tmp_path / "model")}
+    found = models([], scale="paper", images=images, bert=bert)
+    assert found == {"backbones": [], "bert": None, "marian": []}
+
+
+def test_marian_models_of_each_pair_once() -> None:
+    model = "Helsinki-NLP/opus-mt-{source}-{target}"
+    translation = {
+        "default": {"provider": "marian", "model": model},
+        "pairs": {"en-ja": {"provider": "marian", "model": "a/b", "revision": "v1"}},
+    }
+    found = models(["en-de", "de-en", "en-ja"], scale="demo", translation=translation)
+    opus = [(f"Helsinki-NLP/opus-mt-{pair}", None) for pair in ("de-en", "en-de")]
+    assert found["marian"] == [*opus, ("a/b", "v1")]
+
+
+def test_all_that_cannot_be_fetched_is_said_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(name: str, *_: Any) -> None:
+        raise InputError(f"{name}: no network")
+
+    monkeypatch.setattr("pipeline.images.backbone.downloaded", refused)
+    monkeypatch.setattr("pipeline.translation.marian.model_folder", refused)
+    wanted = {"backbones": ["one", "two"], "bert": None, "marian": [("three", None)]}
+    with pytest.raises(InputError) as caught:
+        prefetch_models(wanted, tmp_path / "list.txt")
+    assert all(f"{name}: no network" in str(caught.value) for name in ("one", "two", "three"))
+    assert not (tmp_path / "list.txt").exists()
+
+
+def test_what_was_fetched_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[Any] = []
+    monkeypatch.setattr("pipeline.images.backbone.downloaded", fetched.append)
+    monkeypatch.setattr("pipeline.translation.marian.model_folder", lambda *given: fetched.append(given))
+    wanted = {"backbones": ["one", "two"], "bert": None, "marian": [("three", "main")]}
+    prefetch_models(wanted, tmp_path / "list.txt")
+    assert fetched == ["one", "two", ("three", "main")]
+    assert (tmp_path / "list.txt").read_text() == "timm one\ntimm two\nmarian three\n"
