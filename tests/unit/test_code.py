@@ -95,7 +95,7 @@ def test_liwe_concerns_itself_alone(edit: Edit) -> None:
     before = digests()
     edit("models/liwe.py", "(forward + backward) / 2", "(forward + backward)")
     edit("training/liwe.py", "share = 1 - base**step", "share = base**step")
-    assert changed(before) == {"train liwe", "evaluate liwe"}
+    assert changed(before) == {"train liwe", "evaluate liwe", "smalr-parameters"}
 
 
 def test_the_hybrid_embedding_concerns_models_that_have_it(edit: Edit) -> None:
