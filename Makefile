@@ -1,21 +1,29 @@
-# Two commands: `make demo` for Table 4 from nothing, `make test` for the tests. Both set up .venv first.
+# `make demo` for Table 4 from nothing, `make search` to search with its model, `make test` for the tests. Each sets up
+# .venv first.
 
 PYTHON ?= python3
 READY := .venv/.ready
 RUN := . .venv/bin/activate &&
+SEARCHED := work/demo/multi30k/experiments/mule-full/seed0
 
-.PHONY: demo test check lock clean help
+.PHONY: demo search test check mutants lock clean help
 
 help:
 	@echo "make demo   results/table4.csv on embedded data: a quarter of an hour on 2 cores after installation, 7 GB disk"
+	@echo "make search a page to search the demo's test scenes with its model, at http://127.0.0.1:8000"
 	@echo "make test   the tests: about half an hour on 2 cores after installation"
 	@echo "make check  lint, format and types"
+	@echo "make mutants  mutation testing of what makes a number: many hours; make mutants ONLY='pipeline.models.losses*' for some"
 	@echo "make lock   resolve requirements*.in into requirements.lock"
 	@echo "make clean  delete .venv, work/ and what is under results/"
 
 demo: $(READY)
 	@echo "Table 4 of the MULE paper on embedded data: a quarter of an hour on 2 cores, 200 MB under work/."
 	$(RUN) snakemake results/table4.csv --cores all
+
+search: $(READY)
+	$(RUN) snakemake $(SEARCHED)/index --cores all
+	$(RUN) python -m pipeline serve $(SEARCHED)/index
 
 test: $(READY)
 	@echo "Unit and integration tests: about half an hour on 2 cores."
@@ -28,16 +36,21 @@ check: $(READY)
 	$(RUN) snakefmt --check Snakefile workflow
 	$(RUN) snakemake --lint
 
+mutants: $(READY)
+	$(RUN) OMP_NUM_THREADS=1 mutmut run $(ONLY)
+	$(RUN) mutmut results
+
 $(READY): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, found " + sys.version + "; give another with make PYTHON=...")'
 	@echo "Installing the locked packages into .venv: a few minutes, 6 GB disk."
 	$(PYTHON) -m venv .venv
-	$(RUN) python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(RUN) python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	touch $@
 
 lock:
-	uv pip compile --universal --python-version 3.11 --no-annotate --no-header --quiet \
+	uv pip compile --universal --python-version 3.11 --no-annotate --no-header --generate-hashes --quiet \
 	  requirements.in requirements-dev.in --output-file requirements.lock
 
 clean:
-	rm -rf .venv work .snakemake results/*.csv results/*.html results/comparison results/lessons
+	rm -rf .venv work .snakemake results/*.csv results/*.html results/comparison results/lessons \
+	  results/demo results/pilot results/paper

@@ -17,8 +17,10 @@ include: "workflow/helpers/images.smk"
 include: "workflow/helpers/translation.smk"
 include: "workflow/helpers/words.smk"
 include: "workflow/helpers/training.smk"
+include: "workflow/helpers/lessons.smk"
 include: "workflow/helpers/tables.smk"
 include: "workflow/helpers/report.smk"
+include: "workflow/helpers/search.smk"
 include: "workflow/helpers/smalr.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/captions.smk"
@@ -27,7 +29,9 @@ include: "workflow/rules/translation.smk"
 include: "workflow/rules/words.smk"
 include: "workflow/rules/training.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/lessons.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/search.smk"
 include: "workflow/rules/smalr.smk"
 
 
@@ -36,3 +40,19 @@ rule all:
     input:
         every_table,
         "results/report.html",
+
+
+if workflow.is_main_process:
+    check_targets()
+
+
+onstart:
+    keep_earlier(workflow.persistence)
+
+
+onsuccess:
+    shutil.rmtree(EARLIER, ignore_errors=True)
+
+
+onerror:
+    restore_earlier(workflow.persistence)

@@ -43,7 +43,7 @@ def main() -> None:
         folder = Path(name)
         reference = generate(folder, arguments.share)
         each = max(1, round(1000 * arguments.share))
-        measure_reading(folder, reference, "split", "--drawn", f"{each}", output="split.csv")
+        measure_reading(folder, reference, "split", "--sample-size", f"{each}", output="split.csv")
         for language in LANGUAGES:
             asked = ["--language", language, "--split", f"{folder}/split.csv"]
             measure_reading(folder, reference, "captions", *asked, output=f"captions-{language}.csv")

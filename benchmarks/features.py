@@ -5,7 +5,7 @@
 Timed, one after the other in every round: the network alone on ready tensors of the same shape, the whole
 extraction from files to a finished store, decoding and resizing alone, writing alone, a plain script of
 torchvision's DataLoader and TenCrop at PyTorch's own settings, the same in bfloat16 where extraction is, and
-with --convolutional the approximate windows, whose cosine to the exact features is printed. With --busy N, N
+with --dense the approximate dense evaluation, whose cosine to the exact features is printed. With --busy N, N
 processes that only count run beside it. Weights are random unless --weights names some.
 """
 
@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--crops", type=int, default=10)
     parser.add_argument("--precision", default="float32", help="float32, bfloat16 or auto")
     parser.add_argument("--compile", action="store_true")
-    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--batch-size", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--threads", type=int, default=1, help="CPU threads of the network")
     parser.add_argument("--images", type=int, default=16)
@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--repeat", type=int, default=3, help="rounds; 0: no timing, only the cosine")
     parser.add_argument("--busy", type=int, default=0, help="processes beside it that only count")
-    parser.add_argument("--convolutional", action="store_true", help="time the approximate windows, too")
+    parser.add_argument("--dense", action="store_true", help="time the approximate dense evaluation, too")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(arguments.busy)]
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     )
     paths = photographs(arguments, folder)
     device = torch.device(arguments.device)
-    backbone = load_backbone(settings, device, arguments.batch, arguments.compile)
+    backbone = load_backbone(settings, device, arguments.batch_size, arguments.compile)
 
     def whole(chosen: Backbone, how: ExtractionSettings, name: str) -> None:
         output = folder / f"{name}.h5"
@@ -93,22 +93,20 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     }
     if backbone.precision == "bfloat16":
         timed["plain, bfloat16"] = plain(list(paths.values()), settings, device, arguments, "bfloat16")
-    if arguments.convolutional:
-        approximate = replace(settings, windows="convolutional")
-        other = load_backbone(approximate, device, arguments.batch)
-        timed["convolutional"] = lambda: whole(other, approximate, "convolutional")
+    if arguments.dense:
+        approximate = replace(settings, crop_evaluation="dense")
+        other = load_backbone(approximate, device, arguments.batch_size)
+        timed["dense"] = lambda: whole(other, approximate, "dense")
     if arguments.repeat:
         report(timed, arguments.repeat, len(paths), device.type == "cpu")
     else:
-        for name in {"end to end", "convolutional"} & timed.keys():
+        for name in {"end to end", "dense"} & timed.keys():
             timed[name]()
-    if arguments.convolutional:
-        stores = (
-            read_features(folder / f"{name}.h5", list(paths), {}) for name in ("exact", "convolutional")
-        )
+    if arguments.dense:
+        stores = (read_features(folder / f"{name}.h5", list(paths), {}) for name in ("exact", "dense"))
         exact, found = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in stores)
         cosine = (exact * found).sum(1)
-        print(f"cosine of convolutional to exact: mean {cosine.mean():.4f}, least {cosine.min():.4f}")
+        print(f"cosine of dense to exact: mean {cosine.mean():.4f}, least {cosine.min():.4f}")
 
 
 def report(timed: dict[str, Callable[[], None]], repeat: int, images: int, on_cpu: bool) -> None:
@@ -231,13 +229,17 @@ def plain(
     dataset = Plain(paths, settings, timm.data.resolve_model_data_config(model))
     image = 4 * 3 * settings.crops * settings.crop**2  # bytes of its crops, which workers share
     room = shutil.disk_usage("/dev/shm").free if Path("/dev/shm").exists() else sys.maxsize
-    workers = min(arguments.workers, max(1, room // (3 * arguments.batch * image)))  # each has two and one
+    workers = min(
+        arguments.workers, max(1, room // (3 * arguments.batch_size * image))
+    )  # each has two and one
     if workers < arguments.workers:
         print(f"plain script: {workers} workers, for more shared memory is too small", flush=True)
 
     @torch.inference_mode()
     def script() -> None:
-        loader = DataLoader(dataset, arguments.batch, num_workers=workers, pin_memory=device.type == "cuda")
+        loader = DataLoader(
+            dataset, arguments.batch_size, num_workers=workers, pin_memory=device.type == "cuda"
+        )
         with usual_switches(), torch.autocast(device.type, torch.bfloat16, precision == "bfloat16"):
             for crops in loader:
                 images, views = crops.shape[:2]

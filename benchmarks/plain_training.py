@@ -142,7 +142,7 @@ def distance(left: Tensor, right: Tensor, settings: Mapping[str, Any]) -> Tensor
 def hardest(violation: Tensor, own: Tensor, settings: Mapping[str, Any]) -> Tensor:
     """Mean over rows of the mean of the largest violations by others, of which there must be enough."""
     others = violation.masked_fill(own, -torch.inf)
-    return others.topk(settings["triplets"]["hardest"], dim=1).values.clamp(min=0).mean()
+    return others.topk(settings["triplets"]["num_hard_negatives"], dim=1).values.clamp(min=0).mean()
 
 
 def match(

@@ -58,12 +58,12 @@ def settings_of(images: int) -> Settings:
         "branches": "shared",
         "embedding": "hybrid",
         "model": {
-            "encoder": "embn", "word_vectors": "given", "similarity": "cosine", "universal": 512,
+            "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "universal": 512,
             "multimodal": 512, "recurrent": "gru", "recurrent_init": "pytorch", "hidden": 512,
             "image_hidden": 2048, "dropout": 0.5, "batch_norm_momentum": 0.1, "universal_mean": "words",
             "universal_layers": "separate",
         },
-        "triplets": {"margin": 0.05, "hardest": 10, "distance": "cosine"},
+        "triplets": {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"},
         "ranking": None,
         "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.0},
         "neighborhood": {"weight": 5e-2},
@@ -73,7 +73,7 @@ def settings_of(images: int) -> Settings:
         "assignment": {"exploration": 0.2, "best": 20, "gradient": "straight_through", "pairs": "all"},
         "training": {
             "epoch_unit": "images", "batch_images": images, "sentences_per_image": 2,
-            "repeat_captions": False, "images_in_batch": "different", "precision": "float32",
+            "repeat_captions": False, "images_in_batch": "distinct", "precision": "float32",
         },
     }  # fmt: skip
 

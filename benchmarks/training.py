@@ -158,19 +158,19 @@ def settings_of(name: str, arguments: argparse.Namespace) -> Settings:
     return {
         **MODELS[name],
         "model": {
-            "encoder": "embn", "word_vectors": "given", "similarity": "cosine",
+            "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine",
             "universal": arguments.universal, "multimodal": 512, "recurrent": "lstm",
             "recurrent_init": "pytorch",
             "hidden": arguments.hidden, "image_hidden": 2048, "dropout": 0.5, "batch_norm_momentum": 0.1,
             "universal_mean": "words", "universal_layers": "separate",
         },
-        "triplets": {"margin": 0.05, "hardest": 10, "distance": "euclidean"},
+        "triplets": {"margin": 0.05, "num_hard_negatives": 10, "distance": "euclidean"},
         "ranking": None,
         "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.05},
         "words": {"regularization": 5e-7, "regularize_toward": "initial"},
         "training": {
             "epoch_unit": "images", "batch_images": arguments.images, "sentences_per_image": 2,
-            "repeat_captions": False, "images_in_batch": "different", "precision": arguments.precision,
+            "repeat_captions": False, "images_in_batch": "distinct", "precision": arguments.precision,
         },
     }  # fmt: skip
 

@@ -8,6 +8,7 @@ import pipeline.captions.commands
 import pipeline.images.commands
 import pipeline.report.commands
 import pipeline.retrieval.commands
+import pipeline.search.commands
 import pipeline.sources.commands
 import pipeline.sources.demo.commands
 import pipeline.tables.commands
@@ -29,6 +30,7 @@ ROOMS = (
     pipeline.retrieval.commands,
     pipeline.tables.commands,
     pipeline.report.commands,
+    pipeline.search.commands,
 )
 
 

@@ -16,6 +16,7 @@ WITHOUT_EFFECT = {
     "pipeline.files",
     "pipeline.interruption",
     "pipeline.progress",
+    "pipeline.training.watching",
     "pipeline.code",
     "pipeline.parts",  # names modules, which count where they are used: `digest(uses=...)`
 }
@@ -36,10 +37,14 @@ STAGES = {
     "tokenize": ["pipeline.captions.tokenize"],
     "augment": ["pipeline.captions.augment"],
     "text": ["pipeline.captions.text"],
+    "caption-part": ["pipeline.captions.parts", "pipeline.captions.split"],
+    "caption-part-demo": ["pipeline.sources.demo.translated", "pipeline.captions.tokenize"],
+    "draw": ["pipeline.captions.draws", "pipeline.captions.split"],
+    "select": ["pipeline.words.selection"],
     "find-images": ["pipeline.images.find", "pipeline.captions.split"],
     "features": ["pipeline.images.extract"],
     "merge-features": ["pipeline.images.merge"],
-    "bring-features": ["pipeline.images.brought", "pipeline.captions.split"],
+    "import-features": ["pipeline.images.imported", "pipeline.captions.split"],
     "translate": ["pipeline.translation.translate", "pipeline.translation.dictionary"],
     "translate-borrowed": ["pipeline.translation.translate", "pipeline.translation.borrowed"],
     "translate-marian": ["pipeline.translation.translate", "pipeline.translation.marian"],
@@ -54,6 +59,7 @@ STAGES = {
     "sentence-vectors": ["pipeline.words.sentence_vectors"],
     "train": ["pipeline.training.train"],
     "assign": ["pipeline.training.assign"],
+    "train-multitask": ["pipeline.training.multitask"],
     "evaluate": ["pipeline.retrieval.evaluate"],
     "evaluate-consistency": ["pipeline.retrieval.consistency"],
     "tabulate": ["pipeline.tables.tabulate"],
@@ -63,7 +69,10 @@ STAGES = {
     "parameters": ["pipeline.tables.parameters"],
     "judge-claims": ["pipeline.tables.claims"],
     "figure": ["pipeline.report.figures"],
+    "languages-figure": ["pipeline.report.languages_figure"],
     "report": ["pipeline.report.report"],
+    "bundle": ["pipeline.search.bundle"],
+    "index": ["pipeline.search.index"],
     "count-captions": ["pipeline.tables.data"],
     "vocabulary-overlap": ["pipeline.tables.overlap"],
 }
@@ -71,7 +80,7 @@ STAGES = {
 # Training asks the recall code only which epoch to keep. Evaluation asks again and refuses a model whose
 # choice was made by other recall code, so an edit there reruns evaluation alone.
 CHOICE_OF_EPOCH = {"pipeline.retrieval.ranks", "pipeline.retrieval.recall", "pipeline.retrieval.evaluate"}
-WITHOUT = {"train": CHOICE_OF_EPOCH, "assign": CHOICE_OF_EPOCH}
+WITHOUT = {"train": CHOICE_OF_EPOCH, "assign": CHOICE_OF_EPOCH, "train-multitask": CHOICE_OF_EPOCH}
 
 
 @cache

@@ -15,6 +15,8 @@ _DISK = {
     errno.ESTALE: "its network disk has lost it (stale file handle). Mount the disk again",
 }
 
+MOST = 9  # lines after the heading of a message
+
 
 class InputError(Exception):
     """Bad input. The command line prints the message and exits with status 1.
@@ -24,8 +26,10 @@ class InputError(Exception):
 
 
 def raise_together(mistakes: Iterable[str], heading: str) -> None:
-    """Raise one `InputError` that lists every mistake; nothing where there is none."""
+    """Raise one `InputError` that lists the mistakes, at most `MOST` of them; nothing where there is none."""
     lines = list(mistakes)
+    if len(lines) > MOST:
+        lines[MOST - 1 :] = [f"and {len(lines) - MOST + 1} more"]
     if lines:
         raise InputError("\n  - ".join([heading, *lines]))
 

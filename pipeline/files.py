@@ -1,5 +1,11 @@
-"""Files that are either whole or not there."""
+"""Files that are either whole or not there, and whose damage is noticed.
 
+A file is sealed when it is written: its SHA-256 stands in an extended attribute of it, with its size and time
+of change. Whoever changes it on purpose changes its time too, and the seal says nothing any more; a disk that
+loses a bit does not.
+"""
+
+import contextlib
 import errno
 import glob
 import hashlib
@@ -7,12 +13,13 @@ import itertools
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.errors import InputError, disk_trouble
+from pipeline.errors import InputError, disk_trouble, raise_together
 
+_SEAL = "user.sha256"
 _writers = itertools.count()  # threads of one process may write the same file one after another
 LEFT_BEHIND = 3600.0  # seconds without a change after which a temporary file is of a writer that was killed
 
@@ -33,6 +40,7 @@ def written_beside(path: Path) -> Iterator[Path]:
             yield temporary
             with open(temporary, "rb") as file:
                 os.fsync(file.fileno())
+            seal(temporary)
             os.replace(temporary, path)
             temporary.unlink(missing_ok=True)  # it stays where both were links to one file already
     except BaseException:
@@ -87,20 +95,57 @@ def linked(path: Path, other: Path) -> None:
             shutil.copyfile(path, temporary)
 
 
+def named_files(given: Iterable[str]) -> dict[str, Path]:
+    """Files by the name before their `=`, as the command line gives them."""
+    pairs = [item.partition("=") for item in given]
+    raise_together((f"found {''.join(pair)!r}" for pair in pairs if not all(pair)), "Expected NAME=FILE:")
+    return {name: Path(path) for name, _, path in pairs}
+
+
 def sha256(path: Path) -> str:
     """Hexadecimal SHA-256 digest of a file's bytes."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def seal(path: Path) -> None:
+    """Note a file's digest in an attribute of it, where its disk and the system have such attributes."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.setxattr(path, _SEAL, _sealed(path, sha256(path)))
+
+
+def undamaged(path: Path) -> Path:
+    """Return `path`, or raise an `InputError` where its bytes are not those that were written.
+
+    A file without a seal, or changed since at another time, is believed.
+    """
+    try:
+        found = os.getxattr(path, _SEAL)
+    except (OSError, AttributeError):
+        return path
+    digest, _, _ = found.decode("ascii", "replace").partition(" ")
+    if _sealed(path, digest) != found or (now := sha256(path)) == digest:
+        return path
+    raise InputError(
+        f"{path}: damaged since it was written, for its time is the same: found sha256 {now}, expected "
+        f"{digest}. Delete it and run the same snakemake command again; see what the system says of the disk."
+    )
+
+
+def _sealed(path: Path, digest: str) -> bytes:
+    status = path.stat()
+    return f"{digest} {status.st_size} {status.st_mtime_ns}".encode()
+
+
 def existing(path: Path, what: str, mend: str) -> Path:
     """Return `path`, or raise an `InputError` that names `what` is missing and how to `mend` it.
 
     Raises:
+        InputError: it is not there, or is damaged (`undamaged`).
         PermissionError: it is there, but may not be read. Many a reader would take that for a damaged file.
     """
     if not path.exists():
         raise InputError(f"{path}: {what} is not there. {mend}")
     if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    return path
+    return undamaged(path) if path.is_file() else path

@@ -57,9 +57,9 @@ def gpu_trouble(error: BaseException) -> str:
         return ""
     return (
         "the GPU's memory is used up. See with nvidia-smi whether other programs hold some. Otherwise, for "
-        "`features` lower images.batch, which changes no feature beyond rounding; for `train` and `pretrain` "
-        "training.batch_images, which changes results and begins them anew; other stages need a larger GPU, "
-        f"or none (gpu: 0). Then run the same command again. PyTorch says: {error}"
+        "`features` lower images.batch_size, which changes no feature beyond rounding; for `train` and "
+        "`pretrain` training.batch_images, which changes results and restarts training; other stages need a "
+        f"larger GPU, or none (gpu: 0). Then run the same command again. PyTorch says: {error}"
     )
 
 

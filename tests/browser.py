@@ -19,7 +19,9 @@ frame.onload = async () => {{
   const page = frame.contentDocument;
   await page.fonts.ready;
   const across = page.documentElement.clientWidth;
+  for (const part of page.querySelectorAll("details")) part.open = true;
   const boxed = element => element.closest(".box");
+  const cut = [...page.querySelectorAll(".box")].filter(box => box.scrollWidth > box.clientWidth + 1);
   const outside = [...page.querySelectorAll("body *")].filter(
     element => !boxed(element) && element.getBoundingClientRect().right > across + 1);
   const pictures = [...page.images];
@@ -28,6 +30,7 @@ frame.onload = async () => {{
     page_width: page.documentElement.scrollWidth,
     page_height: page.documentElement.scrollHeight,
     outside: outside.slice(0, 5).map(element => element.outerHTML.slice(0, 120)),
+    cut: cut.map(box => `${{box.scrollWidth}} of ${{box.clientWidth}}: ${{box.innerText.slice(0, 60)}}`),
     pictures: pictures.length,
     broken: pictures.filter(image => !(image.complete && image.naturalWidth)).length,
     fonts: page.fonts.status,
@@ -40,7 +43,7 @@ frame.onload = async () => {{
 
 
 def measured(page: Path, width: int, folder: Path) -> dict[str, Any]:
-    """What a browser makes of a page: widths, what stands outside, pictures, fonts, and what it fetched."""
+    """What a browser makes of a page: widths, what is outside or cut off, pictures, fonts, fetches."""
     frame = _framed(page, width, 900, folder)
     done = _chromium(frame, f"--window-size={max(width, 500)},900", "--dump-dom")
     found = re.search(r"<title>(.*?)</title>", done, re.DOTALL)

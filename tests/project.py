@@ -23,7 +23,14 @@ SMALL: dict[str, Any] = {
     "training": {"epochs": 1, "batch_images": 8},
     "pretraining": {"epochs": 1},
     "bert": {
-        "pretraining": {"layers": 2, "hidden": 16, "heads": 2, "vocabulary": 200, "steps": 5, "batch": 8}
+        "pretraining": {
+            "layers": 2,
+            "hidden_size": 16,
+            "heads": 2,
+            "vocabulary_size": 200,
+            "steps": 5,
+            "batch_size": 8,
+        }
     },
 }
 

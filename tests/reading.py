@@ -144,12 +144,12 @@ def check_epoch(batches: Sequence[Batch], split: Split, training: Settings) -> N
     assert len(batches) == steps_of(split, training)
     for step, batch in enumerate(batches):
         check_sentences(batch, split, training)
-        if training["images_in_batch"] == "different":
+        if training["images_in_batch"] == "distinct":
             first, last = step * size, (step + 1) * size - 1
             assert len(set(batch.images)) == len(batch.images) <= size
             assert len(batch.images) == size or first // total < last // total
     shown = np.bincount([image for batch in batches for image in batch.images], minlength=total)
-    if training["images_in_batch"] == "different":
+    if training["images_in_batch"] == "distinct":
         assert (
             len(batches) * size // total - 1 <= shown.min() <= shown.max() <= -(-len(batches) * size // total)
         )
@@ -332,7 +332,7 @@ def aligned(
     found = distance(first, second, triplets["distance"])
     own = first_slots[:, None] == second_slots
     farthest = found.masked_fill(~own, -torch.inf).amax(1, keepdim=True)
-    return hardest(triplets["margin"] + farthest - found, ~own, triplets["hardest"])
+    return hardest(triplets["margin"] + farthest - found, ~own, triplets["num_hard_negatives"])
 
 
 def matching(images: Tensor, sentences: Tensor, slots: Tensor, settings: Settings) -> Tensor:
@@ -341,10 +341,12 @@ def matching(images: Tensor, sentences: Tensor, slots: Tensor, settings: Setting
     found = distance(sentences, images, triplets["distance"])  # (B, n)
     positive = found.gather(1, slots[:, None])  # (B, 1)
     other_image = slots[:, None] != torch.arange(len(images))
-    image_term = hardest(triplets["margin"] + positive - found, other_image, triplets["hardest"])
+    image_term = hardest(triplets["margin"] + positive - found, other_image, triplets["num_hard_negatives"])
     from_image = found[:, slots].T  # (B, B): of each sentence's image to every sentence
     other_sentence = slots[:, None] != slots
-    sentence_term = hardest(triplets["margin"] + positive - from_image, other_sentence, triplets["hardest"])
+    sentence_term = hardest(
+        triplets["margin"] + positive - from_image, other_sentence, triplets["num_hard_negatives"]
+    )
     sentence_only = aligned(sentences, slots, sentences, slots, triplets)
     return (
         weights["image"] * image_term
@@ -560,8 +562,8 @@ def trained(
             for name, term in terms.items():
                 sums[name] = sums.get(name, 0.0) + float(term.detach())
             gradients = gradients_of(minimised, weights, names, padding_learns)
-            adam.step(weights, cut(gradients, training["clip_gradient"]), rate)
-        rate *= training["decay"]  # "a learning rate of 1e-4 that we decay exponentially"
+            adam.step(weights, cut(gradients, training["max_grad_norm"]), rate)
+        rate *= training["learning_rate_decay"]  # "a learning rate of 1e-4 that we decay exponentially"
         if settings["words"]["regularize_toward"] == "previous_epoch":
             first = {code: weights[f"universal.{code}.table.weight"].detach() for code in first}
         recalls = {code: recalls_of(*ranks_of(weights, settings, validation, code))["mR"] for code in first}

@@ -30,16 +30,16 @@ def added_translations(own: pd.DataFrame, translations: pd.DataFrame, wanted: in
     return training[training.groupby("image").cumcount().to_numpy() < lacking]
 
 
-def write_added(own: Path, own_origin: str, translations: Path, output: Path) -> None:
+def write_added(own: Path, caption_origin: str, translations: Path, output: Path) -> None:
     """Write the sentence table of `added_translations`; it has no rows where every image has enough.
 
     Args:
-        own: sentence table of the language. own_origin: origin of its own captions.
+        own: sentence table of the language. caption_origin: origin of its own captions.
     """
     translated = read_sentences(translations)
     (language,) = translated["language"].unique()
     table = read_sentences(own)
-    mine = own_captions(table[table["language"] == language], own_origin)
+    mine = own_captions(table[table["language"] == language], caption_origin)
     added = added_translations(mine, translated)
     counts = pd.concat([mine[mine["split"] == "train"], added]).groupby("image").size()
     log.info(

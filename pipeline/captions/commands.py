@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.captions.part_commands import add_part_commands
 from pipeline.errors import raise_together
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ _SPLIT_NEEDS: _Options = {
 _SPLIT_TAKES: _Options = {
     "multi30k": ("lists",),
     "flickr8kcn": (),
-    "mscoco": ("drawn", "seed", "test_images", "val_images"),
-    "own": ("table", "seed", "given"),
+    "mscoco": ("sample_size", "seed", "test_images", "val_images"),
+    "own": ("table", "seed", "predefined"),
 }
 _CAPTIONS_NEED: _Options = {**_SPLIT_NEEDS, "mscoco": ("sources",), "own": ("table",)}
 _CAPTIONS_TAKE: _Options = {"multi30k": (), "flickr8kcn": (), "mscoco": ("coco_cn",), "own": ()}
@@ -38,15 +39,15 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         choices=["flickr8k", "multi30k"],
         help="multi30k: official lists to follow; flickr8k keeps only its images (default)",
     )
-    add("--drawn", type=int, help="mscoco: images to draw for testing, and for validation (default 1000)")
-    add("--seed", type=int, help="mscoco, own: seed of the draw (default 0)")
-    add("--test-images", type=Path, help="mscoco: list of the test images, instead of a draw")
-    add("--val-images", type=Path, help="mscoco: list of the validation images, instead of a draw")
-    add("--given", type=Path, help="own: CSV with columns image, split, instead of a table")
+    add("--sample-size", type=int, help="mscoco: number of test, and of validation, images (default 1000)")
+    add("--seed", type=int, help="mscoco, own: seed of the sampled split (default 0)")
+    add("--test-images", type=Path, help="mscoco: list of the test images, instead of sampling")
+    add("--val-images", type=Path, help="mscoco: list of the validation images, instead of sampling")
+    add("--predefined", type=Path, help="own: CSV with columns image, split, instead of a table")
     add(
         "--image-list",
         type=Path,
-        help="CSV file with a column `image`: keep only these, before a split is drawn",
+        help="CSV file with a column `image`: keep only these, before a split is sampled",
     )
     split.set_defaults(run=_split)
 
@@ -72,7 +73,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
     parser = subparsers.add_parser("augment", help="the translations that give each image five sentences")
     parser.add_argument("--sentences", type=Path, required=True, help="sentence table of the language")
-    parser.add_argument("--own-origin", default="human", help="origin of the data set's own captions")
+    parser.add_argument("--caption-origin", default="human", help="origin of the data set's own captions")
     parser.add_argument("--translations", type=Path, required=True, help="its translations from English")
     parser.add_argument("--output", type=Path, required=True, help="sentence table of those that are added")
     parser.set_defaults(run=_augment)
@@ -83,6 +84,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument("--splits", type=Path, nargs="+", required=True, help="CSV files that `split` made")
     parser.add_argument("--output", type=Path, required=True, help="sentence table")
     parser.set_defaults(run=_text)
+    add_part_commands(subparsers)
 
 
 def _split(arguments: argparse.Namespace) -> None:
@@ -91,10 +93,10 @@ def _split(arguments: argparse.Namespace) -> None:
     mistakes = _option_mistakes(arguments, _SPLIT_NEEDS, _SPLIT_TAKES)
     if (arguments.test_images is None) != (arguments.val_images is None):
         mistakes.append("--test-images and --val-images go together; give both or neither")
-    if arguments.drawn is not None and arguments.test_images is not None:
-        mistakes.append("--drawn: with lists of images nothing is drawn; leave it out")
-    if arguments.dataset == "own" and (arguments.table is None) == (arguments.given is None):
-        mistakes.append("--table or --given is needed, one of them")
+    if arguments.sample_size is not None and arguments.test_images is not None:
+        mistakes.append("--sample-size: nothing is sampled when lists of images are given; leave it out")
+    if arguments.dataset == "own" and (arguments.table is None) == (arguments.predefined is None):
+        mistakes.append("exactly one of --table and --predefined is needed")
     raise_together(mistakes, f"split --dataset {arguments.dataset}:")
     read = {"multi30k": _lists, "flickr8kcn": _lists, "mscoco": _mscoco_split, "own": _own_split}
     write_split(read[arguments.dataset](arguments), arguments.output)
@@ -130,7 +132,7 @@ def _lists(arguments: argparse.Namespace) -> "Split":
 def _mscoco_split(arguments: argparse.Namespace) -> "Split":
     from pipeline.captions.mscoco_split import mscoco_split
 
-    draw = 1000 if arguments.drawn is None else arguments.drawn, arguments.seed or 0
+    draw = 1000 if arguments.sample_size is None else arguments.sample_size, arguments.seed or 0
     given = {"test": arguments.test_images, "val": arguments.val_images}
     lists = {name: path for name, path in given.items() if path is not None}
     return mscoco_split(arguments.sources, arguments.coco_cn, draw, lists, arguments.image_list)
@@ -139,8 +141,8 @@ def _mscoco_split(arguments: argparse.Namespace) -> "Split":
 def _own_split(arguments: argparse.Namespace) -> "Split":
     from pipeline.captions.own import own_given, own_split
 
-    if arguments.given is not None:
-        return own_given(arguments.given, arguments.image_list)
+    if arguments.predefined is not None:
+        return own_given(arguments.predefined, arguments.image_list)
     return own_split(arguments.table, arguments.seed or 0, arguments.image_list)
 
 
@@ -189,7 +191,7 @@ def _tokenize(arguments: argparse.Namespace) -> None:
 def _augment(arguments: argparse.Namespace) -> None:
     from pipeline.captions.augment import write_added
 
-    write_added(arguments.sentences, arguments.own_origin, arguments.translations, arguments.output)
+    write_added(arguments.sentences, arguments.caption_origin, arguments.translations, arguments.output)
 
 
 def _text(arguments: argparse.Namespace) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipeline.captions.drawn import drawn_split, given_split
 from pipeline.captions.mscoco import read_images
+from pipeline.captions.sampled import predefined_split, sampled_split
 from pipeline.captions.split import Split, restricted, whole_split
 
 
@@ -17,11 +17,11 @@ def mscoco_split(
         draw: images of test, and as many of val, and the seed; not looked at where `lists` gives both.
 
     Raises:
-        InputError: as `read_images`, `restricted`, `drawn_split` and `given_split`.
+        InputError: as `read_images`, `restricted`, `sampled_split` and `predefined_split`.
     """
     found = read_images(sources, coco_cn)
     images = restricted(found.captioned, image_list)
     drawable = found.in_all & set(images)
     each, seed = draw
-    chosen = given_split(lists, drawable) if lists else drawn_split(drawable, each, each, seed)
+    chosen = predefined_split(lists, drawable) if lists else sampled_split(drawable, each, each, seed)
     return whole_split(images, chosen)

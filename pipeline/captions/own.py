@@ -1,22 +1,30 @@
 """Captions of your own: one CSV file with a row for each caption."""
 
 import csv
+import io
 import logging
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pandas as pd
 
-from pipeline.captions.drawn import drawn_split
+from pipeline.captions.csv_text import csv_text, not_csv, other_separator
 from pipeline.captions.iso639 import unknown_code
 from pipeline.captions.languages import UNSPACED
+from pipeline.captions.sampled import sampled_split
 from pipeline.captions.sources import caption_table, known_language
-from pipeline.captions.split import Split, read_split, restricted, whole_split, with_split
+from pipeline.captions.split import (
+    Split,
+    read_split,
+    restricted,
+    whole_split,
+    with_split,
+    without_ending,
+)
 from pipeline.captions.table import COLUMNS, SPLITS
 from pipeline.errors import InputError, raise_together
-from pipeline.files import existing
 
 log = logging.getLogger("pipeline")
 
@@ -24,7 +32,6 @@ NEEDED = ("image", "language", "caption")
 OPTIONAL = ("split", "origin", "source_language")
 
 _CODE = re.compile(r"[a-z]{2}")
-_ENDING = re.compile(r"\.(?:jpe?g|png|gif|bmp|webp|tiff?)$", re.IGNORECASE)
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _SHOWN = 10  # line numbers of one kind of mistake
 
@@ -42,18 +49,20 @@ def read_own(path: Path) -> tuple[pd.DataFrame, bool]:
     Raises:
         InputError: lists every mistake with the numbers of its lines.
     """
-    existing(path, "the table of captions", f"Give a CSV file with columns {', '.join(NEEDED)}.")
+    mend = f"Give a CSV file with columns {', '.join(NEEDED)}."
+    text = csv_text(path, "the table of captions", mend, with_nul=True)
+    mistakes: dict[str, list[int]] = defaultdict(list)
+    rows: list[Row] = []
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    read = 0  # the line that the last whole row ends in
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            columns = list(reader.fieldnames or [])
-            raise_together(_column_mistakes(columns), f"{path}: not a table of captions:")
-            mistakes: dict[str, list[int]] = defaultdict(list)
-            rows = list(_rows(reader, mistakes))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8: {error}. Save it as CSV in UTF-8.") from None
+        columns = list(reader.fieldnames or [])
+        raise_together(_column_mistakes(columns), f"{path}: not a table of captions:")
+        for row in _rows(reader, mistakes):
+            rows.append(row)
+            read = reader.line_num
     except csv.Error as error:
-        raise InputError(f"{path}: line {reader.line_num}: not CSV: {error}.") from None
+        raise InputError(not_csv(path, max(read, 1) + 1 if reader.line_num > 1 else 1, error)) from None
     if not rows and not any(mistakes.values()):
         mistakes["it has a header but no captions; expected at least one row"] = []
     raise_together(map(_said, mistakes.items()), f"{path}: not a table of captions:")
@@ -81,7 +90,7 @@ def own_given(path: Path, image_list: Path | None = None) -> Split:
         InputError: as `read_split` and `restricted`; two names are one image's; a split has no image.
     """
     given = read_split(path)
-    split = {_image(image): name for image, name in given.items()}
+    split = {without_ending(image): name for image, name in given.items()}
     mistakes = [f"no image is in the split {name}" for name in SPLITS if name not in split.values()]
     if len(split) < len(given):
         mistakes.append(f"{len(given) - len(split)} images stand in it under more than one name")
@@ -111,11 +120,13 @@ def tenths(images: set[str], seed: int) -> Split:
         "no column `split`: %d test and %d validation images of %d are drawn with seed %d",
         tenth, tenth, len(images), seed,
     )  # fmt: skip
-    return drawn_split(images, tenth, tenth, seed)
+    return sampled_split(images, tenth, tenth, seed)
 
 
 def _column_mistakes(columns: list[str]) -> list[str]:
     known = (*NEEDED, *OPTIONAL)
+    if other := other_separator(columns):
+        return [other]
     return [
         *(
             f"column {name!r} is missing; found {', '.join(columns)}"
@@ -137,11 +148,13 @@ def _rows(reader: "csv.DictReader[str]", mistakes: dict[str, list[int]]) -> Iter
     split_of: dict[str, str] = {}
     for read in reader:
         if None in read or None in read.values():
-            mistakes[f"not the {len(reader.fieldnames or [])} fields of the header"].append(reader.line_num)
+            breaks = len(_LINE_BREAK.findall("".join(map(str, read.values()))))
+            what = f"not the {len(reader.fieldnames or [])} fields of the header"
+            mistakes[what].append(reader.line_num - breaks)
             continue
         given = {column: " ".join(value.split()) for column, value in read.items()}
         row = {"split": "train", "origin": "human", "source_language": "", **given}
-        row["image"] = _image(given["image"])
+        row["image"] = without_ending(given["image"])
         row["lines"] = str(len(_LINE_BREAK.split(read["caption"].strip())))
         found = [*_field_mistakes(row), *_raw_mistakes(read)]
         if file_of.setdefault(row["image"], given["image"]) != given["image"]:
@@ -181,11 +194,6 @@ def _raw_mistakes(read: Row) -> Iterator[str]:
         if any(len(row) >= len(read) and _CODE.fullmatch(row[place].strip()) for row in rows):
             yield "a quotation mark that is not closed: it takes in the next rows; double it or take it out"
             return
-
-
-def _image(written: str) -> str:
-    """Id of an image: its name without folder and without the ending of an image file."""
-    return _ENDING.sub("", PurePosixPath(written.replace("\\", "/")).name)
 
 
 def _said(mistake: tuple[str, list[int]]) -> str:

@@ -15,6 +15,7 @@ The MULE paper names no tokeniser and says nothing of punctuation. Ours:
 
 import functools
 import logging
+import tempfile
 import unicodedata
 from collections.abc import Callable
 
@@ -103,6 +104,11 @@ def _jieba(language: str) -> Tokenizer:
 
     jieba.setLogLevel(logging.WARNING)
     words = jieba.Tokenizer()
+    # It keeps its prefix dictionary in the temporary folder, under a name that anyone on the machine may have
+    # put a file to, and executes what it reads there (marshal): a folder of this process alone instead.
+    with tempfile.TemporaryDirectory() as folder:
+        words.tmp_dir = folder
+        words.initialize()
     return lambda caption: words.lcut(_folded(caption), HMM=True)
 
 

@@ -1,6 +1,8 @@
 """The configuration: read and checked as a whole, and cut to what each stage depends on."""
 
+from pipeline.configuration.contradictions import meant
 from pipeline.configuration.experiments import (
+    OTHER_TABLES,
     every_language,
     expanded,
     feature_sets,
@@ -10,6 +12,7 @@ from pipeline.configuration.experiments import (
     stand_ins,
 )
 from pipeline.configuration.figures import figure_settings
+from pipeline.configuration.lessons import selecting, selection_of, selection_tasks
 from pipeline.configuration.paths import check_paths
 from pipeline.configuration.reading import check_keys, load, read
 from pipeline.configuration.stages import (
@@ -43,6 +46,7 @@ from pipeline.configuration.translations import (
 )
 
 __all__ = [
+    "OTHER_TABLES",
     "anew",
     "assignment_settings",
     "bert_settings",
@@ -63,6 +67,7 @@ __all__ = [
     "left_out",
     "load",
     "makeable_tables",
+    "meant",
     "missing_providers",
     "overlaid",
     "own_pairs",
@@ -72,6 +77,9 @@ __all__ = [
     "query_pairs",
     "read",
     "report_settings",
+    "selecting",
+    "selection_of",
+    "selection_tasks",
     "sentence_vector_settings",
     "stand_ins",
     "table_settings",

@@ -13,16 +13,17 @@ from pipeline.configuration.experiments import (
     overlaid,
     stand_ins,
 )
+from pipeline.configuration.lessons import selection_contradictions
 
 # Keys that only some sources of captions have, and need.
 _OF_SOURCE = {
     "demo": (),
     "multi30k": ("images", "split"),
     "flickr8kcn": ("images",),
-    "mscoco": ("images", "drawn", "draw_seed", "test_images", "val_images"),
+    "mscoco": ("images", "sample_size", "split_seed", "test_images", "val_images"),
     "own": ("captions", "images"),
 }
-_OPTIONAL = {"own": ("draw_seed", "split")}
+_OPTIONAL = {"own": ("split_seed", "split")}
 
 
 def contradictions(settings: Settings) -> Iterator[str]:
@@ -47,6 +48,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
         yield from _vector_contradictions(f"experiments.{name}", model, experiment)
         yield from _encoder_contradictions(f"experiments.{name}", model, experiment)
         yield from _hybrid_contradictions(f"experiments.{name}", model, experiment)
+    yield from selection_contradictions(settings)
     for name in settings["report"]:
         if name not in (known := [*settings["tables"], *OTHER_TABLES]):
             yield f"report: no table {name!r}{meant(name, known)}"
@@ -99,7 +101,7 @@ def _hybrid_contradictions(where: str, model: Settings, experiment: Settings) ->
         yield f"{where}.pretraining: embedding hybrid has an assignment of words in its place; leave it out"
     if experiment.get("vectors") == "bert":
         yield f"{where}.vectors: found 'bert'; embedding hybrid reads vectors of words"
-    for key, value in (("encoder", "embn"), ("word_vectors", "given"), ("universal_mean", "words")):
+    for key, value in (("encoder", "embn"), ("word_vectors", "pretrained"), ("universal_mean", "words")):
         if model[key] != value:
             yield f"{where}: embedding hybrid needs model.{key}: {value}; found {model[key]!r}"
 
@@ -131,12 +133,12 @@ def _liwe_contradictions(where: str, model: Settings, experiment: Settings) -> I
 
 def _vector_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
     """Sentence vectors need a branch that reads them, and there are none of translations."""
-    if model["recurrent"] == "layers" and experiment.get("vectors") != "bert":
-        yield f"{where}: recurrent layers reads sentence vectors; set vectors: bert"
+    if model["recurrent"] == "mlp" and experiment.get("vectors") != "bert":
+        yield f"{where}: recurrent mlp reads sentence vectors; set vectors: bert"
     if experiment.get("vectors") != "bert":
         return
-    if model["recurrent"] not in ("layers", "mean"):
-        yield f"{where}: vectors bert has no words to read one by one; set settings.model.recurrent: layers"
+    if model["recurrent"] not in ("mlp", "mean"):
+        yield f"{where}: vectors bert has no words to read one by one; set settings.model.recurrent: mlp"
     if experiment["captions"] != "human":
         yield f"{where}.captions: found {experiment['captions']!r}; vectors bert are of human captions alone"
 
@@ -154,7 +156,7 @@ def _dataset_contradictions(where: str, data: Settings) -> Iterator[str]:
     for key in sorted(others & set(data)):
         yield f"{where}.{key}: source {source} has no such key"
     grouped = {code for group in data["groups"] for code in group}
-    for key, named in (("own_origins", data["own_origins"]), ("groups", grouped)):
+    for key, named in (("caption_origins", data["caption_origins"]), ("groups", grouped)):
         for code in sorted(set(named) - set(data["languages"])):
             yield f"{where}.{key}: {code!r} is not among its languages {data['languages']}"
     yield from _translated_contradictions(where, data)

@@ -22,8 +22,9 @@ def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> Settings:
 
 
 def expanded(settings: Settings, dataset: str) -> dict[str, Settings]:
-    """Every experiment of a data set by its name; one_per_language ones become one entry a language.
+    """Every experiment of a data set by its name; one for each language becomes as many entries.
 
+    Such an entry has that language alone (one_per_language), or all and stops on it (stop_on_each_language).
     An experiment has the data set's own languages, or those of them that it names; with `languages: all` the
     translated ones too.
     """
@@ -31,10 +32,13 @@ def expanded(settings: Settings, dataset: str) -> dict[str, Settings]:
     every = every_language(settings, dataset)
     found: dict[str, Settings] = {}
     for name, experiment in settings["experiments"].items():
-        asked = experiment.get("languages", languages)
+        asked = experiment.get("languages", experiment.get("selection", languages))
         chosen = every if asked == "all" else [code for code in languages if code in asked]
         if experiment.get("one_per_language"):
             found |= {f"{name}-{code}": {**experiment, "languages": [code]} for code in chosen}
+        elif experiment.get("stop_on_each_language"):
+            joint = {**experiment, "languages": chosen}
+            found |= {f"{name}-{code}": {**joint, "stop_on": [code]} for code in chosen}
         else:
             found[name] = {**experiment, "languages": chosen}
     return found
@@ -44,6 +48,12 @@ def every_language(settings: Settings, dataset: str) -> list[str]:
     """A data set's own languages, and then those all of whose captions are translations from English."""
     data = settings["datasets"][dataset]
     return [*data["languages"], *data["translated_languages"]]
+
+
+def one_for_each(settings: Settings) -> list[str]:
+    """Names of the experiments that are one model for each language."""
+    keys = ("one_per_language", "stop_on_each_language")
+    return [name for name, made in settings["experiments"].items() if any(map(made.get, keys))]
 
 
 def stand_ins(settings: Settings) -> dict[str, str]:
@@ -81,4 +91,6 @@ def makeable_tables(settings: Settings) -> list[str]:
         for name, table in settings["tables"].items()
         if named & set(table["columns"]) and any(row["experiment"] not in lacking for row in table["rows"])
     ]
-    return [*found, "table1", "parameters", *(["lessons/table1"] if "multi30k" in named else [])]
+    of_paper = any("paper" in settings["tables"][name] for name in found)
+    counted = ["table1", *(["parameters"] if of_paper else [])]
+    return [*found, *counted, *(["lessons/table1"] if "multi30k" in named else [])]

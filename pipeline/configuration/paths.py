@@ -70,7 +70,11 @@ def check_paths(settings: Settings, scale: Settings) -> None:
     Raises:
         InputError: paths are missing or name something else; every one is listed with its key.
     """
-    mistakes = []
+    mistakes = [
+        f"{where}: {path}: has braces, which Snakemake takes for a wildcard; rename it or link to it"
+        for where, path, _ in _configured(settings, scale["sources"])
+        if {"{", "}"} & set(path)
+    ]
     made = [name.format(scale=settings["scale"]) for name in _MADE]
     for where, path, kind in _configured(settings, scale["sources"]):
         if not os.path.exists(path) and not any(_inside(path, name) for name in made):

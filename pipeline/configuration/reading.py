@@ -17,6 +17,7 @@ from jsonschema.exceptions import ValidationError
 from pipeline.configuration.contradictions import contradictions, meant
 from pipeline.configuration.experiments import Settings, makeable_tables, overlaid
 from pipeline.configuration.paths import with_paths_expanded
+from pipeline.configuration.renamed import renamed_key, renamed_value
 from pipeline.errors import InputError, raise_together
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is several times as fast
@@ -26,11 +27,11 @@ _PLAIN = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false")
 
 # What a data set need not say.
 DATASET_DEFAULTS: Settings = {
-    "own_origins": {},
+    "caption_origins": {},
     "translated_languages": [],
     "borrowed_translations": {},
     "groups": [],
-    "longest_caption": 40,
+    "max_caption_length": 40,
 }
 
 
@@ -57,6 +58,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
     raise_together(mistakes, "The configuration has mistakes:")
     named = settings["datasets"].items()
     settings["datasets"] = {name: {"stands_for": name, **DATASET_DEFAULTS, **data} for name, data in named}
+    settings["tables"] = {name: _with_added_rows(table) for name, table in settings["tables"].items()}
     settings.setdefault("report", makeable_tables(settings))
     raise_together(contradictions(settings), "The configuration has mistakes:")
     return with_paths_expanded(settings)
@@ -77,6 +79,12 @@ def _tables(folder: Path) -> Settings:
     """Every table by its name: `table2` of MULE, `lessons/table2` of another paper's folder."""
     paths = sorted(folder.rglob("*.yaml"))
     return {path.relative_to(folder).with_suffix("").as_posix(): read(path) for path in paths}
+
+
+def _with_added_rows(table: Settings) -> Settings:
+    """The table with the rows of `add_rows` after its own."""
+    own = {key: value for key, value in table.items() if key != "add_rows"}
+    return {**own, "rows": [*table["rows"], *table.get("add_rows", [])]}
 
 
 def read(path: Path) -> Settings:
@@ -141,8 +149,16 @@ def _described(error: ValidationError) -> str:
     if error.validator == "additionalProperties":
         known = list(error.schema.get("properties", {}))
         unknown = [key for key in error.instance if key not in known]
-        return "; ".join(f"{where}: unknown key {key!r}{meant(key, known)}" for key in unknown)
+        return "; ".join(f"{where}: {_unknown(error.absolute_path, key, known)}" for key in unknown)
     if error.validator == "required":
         return f"{where}: {error.message}"
     expected = error.schema.get("description", error.message) if isinstance(error.schema, Mapping) else ""
-    return f"{where}: found {error.instance!r}, expected {expected}"
+    now = renamed_value(list(error.absolute_path), error.instance)
+    return f"{where}: found {error.instance!r}, " + (
+        f"which is now {now!r}" if now else f"expected {expected}"
+    )
+
+
+def _unknown(block: Iterable[str | int], key: str, known: list[str]) -> str:
+    now = renamed_key(list(block), key)
+    return f"key {key!r} is now {now}" if now else f"unknown key {key!r}{meant(key, known)}"

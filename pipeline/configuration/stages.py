@@ -8,9 +8,11 @@ from pipeline.configuration.experiments import (
     feature_sets,
     left_out,
     makeable_tables,
+    one_for_each,
     overlaid,
     stand_ins,
 )
+from pipeline.configuration.lessons import multitask_settings
 from pipeline.configuration.reading import load, read
 from pipeline.configuration.translations import translated_origins
 
@@ -28,6 +30,9 @@ _SWITCHED = ("ranking", "neighborhood", "classifier")
 def experiment_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
     """What the training of one experiment depends on, and nothing else."""
     experiment, own = _experiment(settings, dataset, name)
+    if "selection" in experiment:
+        features = feature_settings(settings, experiment.get("features"))
+        return multitask_settings(settings, dataset, name, seed, features)
     liwe = own["model"]["encoder"] == "liwe"
     matched = not (liwe or experiment.get("ranking"))  # which stand in the place of matching and its triplets
     own["classifier"] = _classifier_settings(own["classifier"], settings["datasets"][dataset]["stands_for"])
@@ -82,22 +87,22 @@ def bert_settings(settings: Settings, dataset: str) -> Settings:
     """What the pretraining of a small BERT depends on."""
     return {
         **settings["bert"]["pretraining"],
-        "own_origins": settings["datasets"][dataset]["own_origins"],
-        "longest": settings["bert"]["longest"],
+        "caption_origins": settings["datasets"][dataset]["caption_origins"],
+        "max_tokens": settings["bert"]["max_tokens"],
         "threads": settings["training"]["threads"],
     }
 
 
 def sentence_vector_settings(settings: Settings) -> Settings:
     """What frozen sentence vectors depend on besides their BERT."""
-    chosen = {key: settings["bert"][key] for key in ("layer", "longest")}
+    chosen = {key: settings["bert"][key] for key in ("layer", "max_tokens")}
     return {**chosen, "threads": settings["training"]["threads"]}
 
 
 def feature_settings(settings: Settings, name: str | None = None) -> Settings:
     """What the features of an image depend on, in a feature set: little is known of ready-made ones."""
     images = feature_sets(settings)[name]
-    made = ("backbone", "weights", "dimension", "resize", "crop", "crops", "precision", "windows")
+    made = ("backbone", "weights", "dimension", "resize", "crop", "crops", "precision", "crop_evaluation")
     keys = ("backbone", "dimension") if images["features"] else made
     return {key: images[key] for key in keys}
 
@@ -109,14 +114,16 @@ def extraction_options(settings: Settings) -> str:
     another number features differ in their last digits, and so do the weights trained on them.
     """
     images = settings["images"]
-    options = [f"--{key.replace('_', '-')} {images[key]}" for key in ("batch", "workers", "failed_share")]
+    options = [
+        f"--{key.replace('_', '-')} {images[key]}" for key in ("batch_size", "workers", "max_failed_fraction")
+    ]
     options.append(f"--threads {images['workers']}")
     return " ".join([*options, *(["--compile"] if images["compile"] else [])])
 
 
 def table_settings(settings: Settings, name: str) -> Settings:
     """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
-    made, lacking = settings["experiments"], left_out(settings)
+    lacking = left_out(settings)
     named = tuple(row["experiment"] for row in settings["tables"][name]["rows"])
     trained = {
         dataset: {
@@ -127,7 +134,7 @@ def table_settings(settings: Settings, name: str) -> Settings:
         for dataset in settings["datasets"]
     }
     human = {
-        dataset: [code for code in data["languages"] if code not in data["own_origins"]]
+        dataset: [code for code in data["languages"] if code not in data["caption_origins"]]
         for dataset, data in settings["datasets"].items()
     }
     return {
@@ -143,12 +150,12 @@ def table_settings(settings: Settings, name: str) -> Settings:
             for row in settings["tables"][name]["rows"]
             if row["experiment"] in lacking
         ],
-        "own_origins": {
-            dataset: data["own_origins"]
+        "caption_origins": {
+            dataset: data["caption_origins"]
             | (translated_origins(settings, dataset) if settings["tables"][name].get("averages") else {})
             for dataset, data in settings["datasets"].items()
         },
-        "one_per_language": [key for key in made if made[key].get("one_per_language")],
+        "one_per_language": one_for_each(settings),
     }
 
 
@@ -174,7 +181,7 @@ def claim_settings(settings: Settings) -> Settings:
         "datasets": stand_ins(settings),
         "experiments": sorted(made),
         "left_out": left_out(settings),
-        "one_per_language": [key for key in made if made[key].get("one_per_language")],
+        "one_per_language": one_for_each(settings),
     }
 
 
@@ -187,7 +194,10 @@ def report_settings(settings: Settings, folder: Path) -> Settings:
     chosen = ("scale", "seeds", "tables", "images", "model", "training")
     return {
         **{key: settings[key] for key in chosen},
-        "own_origins": {dataset: data["own_origins"] for dataset, data in settings["datasets"].items()},
+        "caption_origins": {
+            dataset: data["caption_origins"] for dataset, data in settings["datasets"].items()
+        },
+        "stands_for": {dataset: data["stands_for"] for dataset, data in settings["datasets"].items()},
         "left_out": {name: table_settings(settings, name)["left_out"] for name in settings["tables"]},
         "missing": [name for name in makeable_tables(settings) if name not in settings["report"]],
         "scales": {
@@ -200,7 +210,7 @@ def report_settings(settings: Settings, folder: Path) -> Settings:
 def count_settings(settings: Settings) -> Settings:
     """What counting the captions takes."""
     datasets = {
-        name: {"dataset": dataset, "own_origins": settings["datasets"][dataset]["own_origins"]}
+        name: {"dataset": dataset, "caption_origins": settings["datasets"][dataset]["caption_origins"]}
         for name, dataset in stand_ins(settings).items()
     }
     return {"scale": settings["scale"], "datasets": datasets}
@@ -240,7 +250,7 @@ def _data_settings(
         "seed": seed,
         "languages": experiment["languages"],
         "captions": experiment["captions"],
-        "own_origins": data["own_origins"] | translated,
+        "caption_origins": data["caption_origins"] | translated,
         "groups": data["groups"] if own["training"]["image_groups"] else [],
-        "longest_caption": data["longest_caption"],
+        "max_caption_length": data["max_caption_length"],
     }

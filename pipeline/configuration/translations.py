@@ -95,7 +95,7 @@ def consistency_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
     return [
         f"{source}-{target}"
         for source in languages
-        if source in data["languages"] and data["own_origins"].get(source, "human") == "human"
+        if source in data["languages"] and data["caption_origins"].get(source, "human") == "human"
         for target in languages
         if target != source
     ]

@@ -17,6 +17,7 @@ from pipeline.errors import InputError, raise_together
 from pipeline.files import existing
 from pipeline.images.crops import has_mirror, views, window_weights
 from pipeline.images.settings import ExtractionSettings
+from pipeline.torch_file import reason
 
 _ENDINGS = (".pth", ".pt", ".bin", ".safetensors")
 
@@ -29,7 +30,7 @@ class Backbone:
 
     Attributes:
         network: maps normalised (n, 3, height, width) float32 to pooled features (n, dimension), or to a
-            feature map (n, dimension, h, w) where windows are convolutional.
+            feature map (n, dimension, h, w) where crops are evaluated densely.
         mean, std: of red, green and blue, of pixels in 0..1.
         weights_sha256: digest of the weights in use, see `weights_digest`.
         precision: what the network multiplies in, "float32" or "bfloat16".
@@ -48,7 +49,7 @@ class Backbone:
     precision: str
     crop: int
     crops: int
-    windows: str
+    crop_evaluation: str
     shift: Tensor
     scale: Tensor
     pixels: Tensor
@@ -69,7 +70,7 @@ class Backbone:
             (images, dimension) float32 on the device, whose work may still be under way.
         """
         normalised = [self._normalised(image.to(self.device, non_blocking=True)) for image in images]
-        if self.windows == "convolutional":
+        if self.crop_evaluation == "dense":
             return torch.stack([self._from_map(image) for image in normalised])
         cut = [view for image in normalised for view in views(image, self.crop, self.crops)]
         for slot, view in zip(self.pixels, cut, strict=False):  # a last batch leaves slots as they were
@@ -127,12 +128,12 @@ def load_backbone(
     dimension = _dimension(model, pixels, settings)
     # One shape from here on, worth a search for its fastest algorithms. Not in float32, where the fastest of
     # the moment may be one that rounds more.
-    torch.backends.cudnn.benchmark = settings.windows == "exact" and precision == "bfloat16"
-    if settings.windows == "convolutional":
+    torch.backends.cudnn.benchmark = settings.crop_evaluation == "exact" and precision == "bfloat16"
+    if settings.crop_evaluation == "dense":
         _check_pools_last(model, settings.backbone, pixels[:1])
         model = _Map(model).eval()
     return Backbone(
-        network=_fast(model, pixels, precision, compiled and settings.windows == "exact"),
+        network=_fast(model, pixels, precision, compiled and settings.crop_evaluation == "exact"),
         mean=mean,
         std=std,
         interpolation=settings.interpolation or defaults["interpolation"],
@@ -142,7 +143,7 @@ def load_backbone(
         precision=precision,
         crop=settings.crop,
         crops=settings.crops,
-        windows=settings.windows,
+        crop_evaluation=settings.crop_evaluation,
         shift=shift,
         scale=scale,
         pixels=pixels,
@@ -188,8 +189,8 @@ def _check_pools_last(model: Any, backbone: str, sample: Tensor) -> None:
         same = torch.allclose(features.mean((2, 3)), pooled, rtol=1e-3, atol=1e-5)
     if not same:
         raise InputError(
-            f"windows: convolutional needs a network whose last step is the mean over its feature map, which "
-            f"{backbone!r} is not. Set windows to exact."
+            f"crop_evaluation: dense needs a network whose last step is the mean over its feature map, which "
+            f"{backbone!r} is not. Set crop_evaluation to exact."
         )
 
 
@@ -344,7 +345,8 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
         return {name: tensor for name, tensor in state.items() if isinstance(tensor, Tensor)}
     except Exception as error:  # torch, pickle and safetensors each raise their own
         raise InputError(
-            f"{path}: not a readable weights file: {error}. Expected a state dict (.pth, .safetensors)."
+            f"{path}: not a readable weights file: {reason(error)}. Expected a state dict, of numbers by "
+            "their names alone (.pth, .safetensors)."
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Commands of the images room: `find-images`, `features`, `merge-features` and `bring-features`."""
+"""Commands of the images package: `find-images`, `features`, `merge-features` and `import-features`."""
 
 import argparse
 import logging
@@ -16,6 +16,11 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     find = subparsers.add_parser("find-images", help="find the file of every image of a data set")
     find.add_argument("--images", type=Path, nargs="+", required=True, help="folders of photographs")
     find.add_argument("--ask", default="", help="how to come by the images, said where some are missing")
+    find.add_argument(
+        "--flickr-names",
+        action="store_true",
+        help="a file may also have its image's id before the first underscore of its name, as in Flickr8k",
+    )
     find.set_defaults(run=_find_images)
 
     features = subparsers.add_parser("features", help="extract image features with a frozen CNN")
@@ -25,7 +30,9 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         type=Path,
         help="finished store (`merge-features --keep`) whose rows need not be made again",
     )
-    features.add_argument("--batch", type=int, default=8, help="images in one pass, each with all its crops")
+    features.add_argument(
+        "--batch-size", type=int, default=8, help="images in one pass, each with all its crops"
+    )
     features.add_argument("--workers", type=int, default=4, help="threads that decode and resize")
     features.add_argument("--threads", type=int, help="threads of the network on a CPU; default: all")
     features.add_argument("--compile", action="store_true", help="torch.compile, on a GPU")
@@ -43,28 +50,36 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     )
     merge.set_defaults(run=_merge_features)
 
-    bring = subparsers.add_parser("bring-features", help="check ready-made image features and bring them in")
-    bring.add_argument("--features", type=Path, required=True, help="HDF5 file: features (N, D), image (N,)")
-    bring.set_defaults(run=_bring_features)
+    importing = subparsers.add_parser(
+        "import-features", help="check precomputed image features and import them"
+    )
+    importing.add_argument(
+        "--features", type=Path, required=True, help="HDF5 file: features (N, D), image (N,)"
+    )
+    importing.set_defaults(run=_import_features)
 
     for parser in (features, merge):
         parser.add_argument("--images", type=Path, required=True, help="list that find-images made")
         parser.add_argument(
-            "--failed-share", type=float, default=0.0, help="share of the images that may fail; default: 0"
+            "--max-failed-fraction",
+            type=float,
+            default=0.0,
+            help="fraction of the images that may fail; default: 0",
         )
-    for parser in (find, bring):
+    for parser in (find, importing):
         parser.add_argument("--split", type=Path, required=True, help="CSV of images that `split` made")
-    for parser in (features, bring):
+    for parser in (features, importing):
         parser.add_argument("--settings", required=True, help="JSON object, see pipeline/images/settings.py")
     find.add_argument("--output", type=Path, required=True, help="list to write: columns image and path")
-    for parser in (features, merge, bring):
+    for parser in (features, merge, importing):
         parser.add_argument("--output", type=Path, required=True, help="feature store to write (HDF5)")
 
 
 def _find_images(arguments: argparse.Namespace) -> None:
     from pipeline.images.find import find_images
 
-    find_images(arguments.images, _images(arguments.split), arguments.ask, arguments.output)
+    wanted = _images(arguments.split)
+    find_images(arguments.images, wanted, arguments.ask, arguments.output, arguments.flickr_names)
 
 
 def _features(arguments: argparse.Namespace) -> None:
@@ -84,7 +99,7 @@ def _features(arguments: argparse.Namespace) -> None:
     from pipeline.images.lists import read_image_list, shard_of
 
     paths = read_image_list(arguments.images)
-    allowed = _allowed(arguments.failed_share, len(paths))
+    allowed = _allowed(arguments.max_failed_fraction, len(paths))
     if arguments.shard:
         paths = {image: paths[image] for image in shard_of(list(paths), *arguments.shard)}
     if not paths:
@@ -99,7 +114,7 @@ def _features(arguments: argparse.Namespace) -> None:
         if device.type == "cuda"
         else f"the CPU, {torch.get_num_threads()} threads"
     )
-    batch = min(arguments.batch, len(paths))
+    batch = min(arguments.batch_size, len(paths))
     backbone = load_backbone(settings, device, batch, arguments.compile)
     log.info("extracting on %s in %s, %d images a batch", name, backbone.precision, batch)
     partial = arguments.partial or arguments.output.with_name(f"{arguments.output.name}.partial")
@@ -123,7 +138,7 @@ def _merge_features(arguments: argparse.Namespace) -> None:
     from pipeline.images.merge import merge
 
     images = list(read_image_list(arguments.images))
-    allowed = _allowed(arguments.failed_share, len(images))
+    allowed = _allowed(arguments.max_failed_fraction, len(images))
     merge(
         arguments.shards,
         images,
@@ -135,12 +150,12 @@ def _merge_features(arguments: argparse.Namespace) -> None:
     )
 
 
-def _bring_features(arguments: argparse.Namespace) -> None:
-    from pipeline.images.brought import bring_features
-    from pipeline.images.settings import brought_settings
+def _import_features(arguments: argparse.Namespace) -> None:
+    from pipeline.images.imported import import_features
+    from pipeline.images.settings import import_settings
 
-    settings = brought_settings(arguments.settings)
-    bring_features(arguments.features, _images(arguments.split), settings, arguments.output)
+    settings = import_settings(arguments.settings)
+    import_features(arguments.features, _images(arguments.split), settings, arguments.output)
 
 
 def _images(split: Path) -> list[str]:

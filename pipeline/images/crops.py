@@ -3,12 +3,17 @@
 Workers read and resize; crops are cut, mirrored and normalised where the network is, see `backbone`.
 """
 
+import warnings
 from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
+
+# What is looked for in a file; others, such as PostScript, would start programs.
+FORMATS = ("BMP", "GIF", "JPEG", "MPO", "PNG", "PPM", "TIFF", "WEBP")
+LONGEST, MOST = 30_000, 200_000_000  # pixels of a side, and in all: a small file may declare any number
 
 
 class UnreadableImage(Exception):
@@ -19,13 +24,29 @@ def read_image(path: Path) -> Image.Image:
     """Decode a file to an RGB image, turned upright as its EXIF orientation says.
 
     Raises:
-        UnreadableImage: the file is missing, truncated, or no image.
+        UnreadableImage: the file is missing, truncated, no image of `FORMATS`, or too large.
     """
     try:
-        with Image.open(path) as opened:
-            return _rgb(ImageOps.exif_transpose(opened))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the bounds are `_check_size`'s
+            with Image.open(path, formats=FORMATS) as opened:
+                _check_size(*opened.size)
+                return _rgb(ImageOps.exif_transpose(opened))
+    except UnidentifiedImageError:
+        kinds = ", ".join(FORMATS)
+        raise UnreadableImage(f"no image of a kind that is read ({kinds}), or damaged") from None
+    except MemoryError:
+        raise UnreadableImage("decoding it takes more memory than there is") from None
     except Exception as error:  # decoders raise whatever a broken file leads them into
         raise UnreadableImage(f"{type(error).__name__}: {error}") from error
+
+
+def _check_size(width: int, height: int) -> None:
+    """Before anything is decoded: what a header declares is what a decoder allocates."""
+    if max(width, height) > LONGEST or width * height > MOST:
+        raise ValueError(
+            f"found {width} x {height} pixels, expected at most {LONGEST:,} a side and {MOST:,} in all"
+        )
 
 
 def _rgb(image: Image.Image) -> Image.Image:
@@ -46,6 +67,8 @@ def resized(image: Image.Image, resize: int, interpolation: str) -> Tensor:
     from torchvision.transforms import InterpolationMode
     from torchvision.transforms import functional as transforms
 
+    if max(image.size) * resize > LONGEST * min(image.size):
+        raise UnreadableImage(f"found {image.width} x {image.height} pixels, too long for its width")
     small = transforms.resize(image, [resize], InterpolationMode(interpolation), antialias=True)
     return torch.from_numpy(np.array(small)).permute(2, 0, 1)
 

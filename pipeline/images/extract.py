@@ -109,7 +109,7 @@ def attributes_of(backbone: Backbone, settings: ExtractionSettings) -> dict[str,
     """How the features are made, as the store records it."""
     pooling = {
         "exact": "mean over crops of the backbone's pooled features, float32",
-        "convolutional": "mean over windows of the backbone's feature map of the whole image, float32",
+        "dense": "mean over the crops of the backbone's feature map of the whole image, float32",
     }
     return {
         "backbone": settings.backbone,
@@ -122,9 +122,9 @@ def attributes_of(backbone: Backbone, settings: ExtractionSettings) -> dict[str,
         "mean": backbone.mean,
         "std": backbone.std,
         "precision": backbone.precision,
-        "windows": settings.windows,
+        "crop_evaluation": settings.crop_evaluation,
         "dimension": backbone.dimension,
-        "pooling": pooling[settings.windows],
+        "pooling": pooling[settings.crop_evaluation],
         **{f"{library}_version": version(library) for library in ("torch", "torchvision", "timm", "pillow")},
     }
 

@@ -9,7 +9,7 @@ from pipeline.files import existing, written_beside
 
 COLUMNS = ["image", "path"]
 FAILED_COLUMNS = ["image", "path", "reason"]
-SHOWN = 20  # images named in one message
+SHOWN = 8  # images named in one message
 
 
 def read_image_list(path: Path) -> dict[str, Path]:
@@ -49,5 +49,5 @@ def check_failures(rows: Sequence[tuple[str, str, str]], allowed: int, count: in
     first = f"first {SHOWN}, " if len(rows) > SHOWN else ""
     raise InputError(
         f"{len(rows)} of {count} images do not decode, {allowed} may; replace the files and run again (the "
-        f"other images are kept), or raise images.failed_share ({first}all in {listed}):{lines}"
+        f"other images are kept), or raise images.max_failed_fraction ({first}all in {listed}):{lines}"
     )

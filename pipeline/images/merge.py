@@ -16,7 +16,7 @@ from pipeline.images.lists import FAILED_COLUMNS, check_failures, write_table
 from pipeline.images.partial import PartialStore, attribute_differences, copy_rows, create, image_ids
 from pipeline.images.store import FAILED, PENDING, failed_images
 
-SHOWN = 20  # images named in one message
+SHOWN = 8  # images named in one message
 
 
 def merge(

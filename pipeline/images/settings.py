@@ -11,7 +11,7 @@ from pipeline.errors import InputError, raise_together
 CROPS = (1, 2, 5, 10)
 INTERPOLATIONS = ("bilinear", "bicubic")
 PRECISIONS = ("float32", "bfloat16", "auto")
-WINDOWS = ("exact", "convolutional")
+CROP_EVALUATIONS = ("exact", "dense")
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,9 @@ class ExtractionSettings:
         crop: side of each square crop in pixels.
         crops: 1 (centre), 2 (centre and its mirror), 5 (corners and centre), 10 (those and their mirrors).
         precision: "float32", "bfloat16", or "auto": bfloat16 where the hardware has instructions for it.
-        windows: "exact" (each crop through the network), or "convolutional" (one pass over the whole image
-            and one over its mirror, pooled over the windows: faster, approximate, not in the papers).
+        crop_evaluation: "exact" (each crop through the network), or "dense" (one pass over the whole image
+            and one over its mirror, the feature map pooled over the crops: faster, approximate, not in the
+            papers).
         dimension: length the feature vectors must have; `None` takes what the backbone gives.
     """
 
@@ -40,13 +41,13 @@ class ExtractionSettings:
     mean: list[float] | None = None
     std: list[float] | None = None
     precision: str = "float32"
-    windows: str = "exact"
+    crop_evaluation: str = "exact"
     dimension: int | None = None
 
 
 @dataclass(frozen=True)
-class BroughtSettings:
-    """What ready-made features must be; `None` accepts what the file says."""
+class ImportSettings:
+    """What imported features must be; `None` accepts what the file says."""
 
     backbone: str | None = None
     dimension: int | None = None
@@ -64,10 +65,10 @@ def extraction_settings(text: str) -> ExtractionSettings:
     return settings
 
 
-def brought_settings(text: str) -> BroughtSettings:
-    """Parse the JSON settings of `bring-features`; raises `InputError` that lists every mistake."""
+def import_settings(text: str) -> ImportSettings:
+    """Parse the JSON settings of `import-features`; raises `InputError` that lists every mistake."""
     checks = {key: _CHECKS[key] for key in ("backbone", "dimension")}
-    return BroughtSettings(**_values(text, required=(), checks=checks))
+    return ImportSettings(**_values(text, required=(), checks=checks))
 
 
 def expected_attributes(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,6 +141,6 @@ _CHECKS = {
         "three numbers above 0 (red, green, blue, of pixels in 0..1) or null",
     ),
     "precision": _Check(lambda value: value in PRECISIONS, '"float32", "bfloat16" or "auto"'),
-    "windows": _Check(lambda value: value in WINDOWS, '"exact" or "convolutional"'),
+    "crop_evaluation": _Check(lambda value: value in CROP_EVALUATIONS, '"exact" or "dense"'),
     "dimension": _COUNT,
 }

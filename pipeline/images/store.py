@@ -4,6 +4,7 @@ The attributes say how the features were made; a reader refuses features that we
 A store that was extracted here also has the mask `done` (N,): images that failed have a row, but no features.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,7 +25,8 @@ def write_features(
 ) -> None:
     """Write features (len(images), D) with their attributes, whole or not at all."""
     with written_beside(path) as temporary, h5py.File(temporary, "w") as file:
-        file["features"] = features.astype(np.float32, copy=False)
+        rows = features.astype(np.float32, copy=False)
+        file.create_dataset("features", data=rows, chunks=(1, max(1, rows.shape[1])), fletcher32=True)
         file.create_dataset("image", data=images, dtype=h5py.string_dtype("utf-8"))
         file.attrs.update(attributes)
 
@@ -88,17 +90,30 @@ def _opened(path: Path) -> Iterator[h5py.File]:
                     f"{path}: dataset {' and '.join(sorted(missing))} is missing; found "
                     f"{', '.join(file) or 'nothing'}. Expected features (N, D) and image (N,)."
                 )
+            if not all(isinstance(file[name], h5py.Dataset) for name in ("features", "image")):
+                raise InputError(f"{path}: found a group, expected datasets features (N, D) and image (N,).")
+            if (found := file["image"].dtype).kind not in "OS":
+                raise InputError(
+                    f"{path}: image: found {found}, expected texts: the ids of images as captions have them "
+                    "(h5py: file['image'] = [str(id) for id in ids])."
+                )
             yield file
-    except (OSError, TypeError, UnicodeDecodeError) as error:
+    except (OSError, TypeError, ValueError, RuntimeError, KeyError, UnicodeDecodeError) as error:
         if disk_trouble(error):  # a file that is locked or on a failing disk is no damaged one
             raise
         raise InputError(
-            f"{path}: not a whole feature store (HDF5): {error}. Delete it and make or fetch it again."
+            f"{path}: not a whole HDF5 file: {_reason(error)}. Make or fetch it again."
         ) from error
 
 
+def _reason(error: Exception) -> str:
+    """What HDF5 says, without the addresses in memory that it adds."""
+    text = str(error).partition("\n")[0]
+    return re.sub(r"\(?\b(?:0x[0-9a-f]+|[a-z ]+ = 0x[0-9a-f]+)\b\)?", "", text)[:200] or type(error).__name__
+
+
 def _check_shape(path: Path, images: list[str], features: np.ndarray) -> None:
-    if features.ndim != 2 or len(features) != len(images) or features.dtype.kind != "f":
+    if features.ndim != 2 or not features.size or len(features) != len(images) or features.dtype.kind != "f":
         raise InputError(
             f"{path}: features are {features.dtype} {features.shape} for {len(images)} images; expected "
             "floating-point numbers, one row for each image."

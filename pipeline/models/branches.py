@@ -161,7 +161,7 @@ def image_branch(size: int, model: Mapping[str, Any]) -> nn.Module:
 
 
 def sentence_branch(words: int, model: Mapping[str, Any]) -> nn.Module:
-    """The sentence branch of the `model` settings' `recurrent`: a recurrent layer, mean or layers.
+    """The sentence branch of the `model` settings' `recurrent`: a recurrent layer, mean or mlp.
 
     Args:
         words: size of a word vector, which VSE reads in the universal one's place.
@@ -171,6 +171,6 @@ def sentence_branch(words: int, model: Mapping[str, Any]) -> nn.Module:
     size, multimodal, momentum = model["universal"], model["multimodal"], model["batch_norm_momentum"]
     if model["recurrent"] == "mean":
         return MeanBranch(size, multimodal, momentum)
-    if model["recurrent"] == "layers":
+    if model["recurrent"] == "mlp":
         return LayersBranch(size, multimodal, model["dropout"], momentum)
     return RecurrentBranch(recurrent_layer(size, model), multimodal)

@@ -97,7 +97,7 @@ def triplet_loss(combiner: Combiner, queries: Scored, how: dict[str, float]) -> 
 
 
 def _count(how: dict[str, float], others: int) -> int:
-    return min(int(how["hardest"]), others)
+    return min(int(how["num_hard_negatives"]), others)
 
 
 @torch.no_grad()

@@ -10,7 +10,6 @@ told apart from another on the device. Sizes in comments: B sentences, W words o
 universal size, K own words and V words of a language, E entries.
 """
 
-import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +19,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pipeline.errors import InputError, disk_trouble, raise_together
+from pipeline.errors import InputError, raise_together
 from pipeline.files import existing
 from pipeline.models.universal import UniversalEmbedding, linear
+from pipeline.torch_file import read_torch, reason
 from pipeline.words.corpus import Sentences, uploaded
 
 
@@ -208,12 +208,9 @@ def write_places(entries: Tensor, places: Mapping[str, Places]) -> dict[str, Any
 
 def _read(path: Path) -> tuple[Tensor, dict[str, Places]]:
     existing(path, "the assignment of words", "Run `python -m pipeline assign`.")
+    mend = "Delete it, then run `assign` again."
+    found = read_torch(path, "an assignment of words", mend)
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
         return found["entries"], {language: Places(**part) for language, part in found["places"].items()}
-    except (RuntimeError, pickle.UnpicklingError, LookupError, TypeError, EOFError, OSError) as error:
-        if disk_trouble(error):
-            raise
-        raise InputError(
-            f"{path}: not an assignment of words ({error}). Delete it and run `assign` again."
-        ) from None
+    except (LookupError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: not an assignment of words ({reason(error)}). {mend}") from None

@@ -34,12 +34,12 @@ class Anchored:
 class Triplets:
     """How distances become a loss.
 
-    margin: m. hardest: K, how many of the most violated constraints of an anchor count.
+    margin: m. num_hard_negatives: K, how many of the most violated constraints of an anchor count.
     distance: `euclidean`, sqrt(|a - b|^2 + 1e-4), or `cosine`, 1 - cos.
     """
 
     margin: float
-    hardest: int
+    num_hard_negatives: int
     distance: str
 
 
@@ -123,7 +123,7 @@ def _hinge(cosines: Tensor, own: Tensor, triplets: Triplets, every_positive: boo
         cosines: (R, C). own: (R, each) places of the anchors' positives among the candidates.
         every_positive: each positive makes triplets of its own; otherwise the farthest alone does.
     """
-    count = min(triplets.hardest, cosines.shape[1] - own.shape[1])
+    count = min(triplets.num_hard_negatives, cosines.shape[1] - own.shape[1])
     nearest = cosines.detach().scatter(1, own, -torch.inf).topk(count, sorted=False).indices
     chosen = distances(cosines.gather(1, torch.cat([own, nearest], 1)), triplets.distance)
     positives, negatives = chosen.split([own.shape[1], count], 1)  # (R, each), (R, k)

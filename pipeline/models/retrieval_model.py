@@ -57,7 +57,7 @@ class RetrievalModel(nn.Module):
         super().__init__()
         self.universal = embedding or UniversalEmbedding(vectors, model)
         self.similarity: str = model["similarity"]
-        self.reads_means = model["recurrent"] in ("mean", "layers")
+        self.reads_means = model["recurrent"] in ("mean", "mlp")
         keys = ["shared"] if branches == "shared" else self.languages
         word = next(iter(vectors.values())).shape[1]
         self.branches = nn.ModuleDict({key: sentence_branch(word, model) for key in keys})
@@ -103,8 +103,7 @@ class RetrievalModel(nn.Module):
     def _read_by(self, key: str, sentences: Mapping[str, Sentences]) -> Tensor:
         """Unit vectors (B, e) of the sentences of all languages under one another, from one branch."""
         branch = self.branches[key]
-        assert isinstance(branch, RecurrentBranch)
-        if branch.reads_beginnings():
+        if isinstance(branch, RecurrentBranch) and branch.reads_beginnings():
             return branch.from_beginnings(*self.universal.distinct(sentences))
         embedded: Tensor = branch(*self.universal.unpadded(sentences))
         return embedded

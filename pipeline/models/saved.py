@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,11 @@ from typing import Any
 import torch
 
 from pipeline import parts
-from pipeline.errors import InputError, disk_trouble
+from pipeline.errors import InputError
 from pipeline.files import existing, written_beside
 from pipeline.models.mapped import universal_embedding
 from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.torch_file import read_torch
 
 
 @dataclass
@@ -48,13 +48,11 @@ def save_model(path: Path, model: RetrievalModel, saved: Saved) -> None:
 def load_model(path: Path) -> tuple[RetrievalModel, Saved]:
     """Read a model back, on the CPU; raises `InputError` where the file is missing or damaged."""
     existing(path, "the trained model", "Run its training.")
+    content = read_torch(path, "a model of this project", "Delete it and train again.")
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
         weights = content.pop("weights")
         saved = Saved(**content)
-    except (RuntimeError, pickle.UnpicklingError, LookupError, TypeError, EOFError, OSError) as error:
-        if disk_trouble(error):
-            raise
+    except (LookupError, TypeError) as error:
         raise InputError(
             f"{path}: not a model of this project ({error}). Delete it and train again."
         ) from None

@@ -51,8 +51,8 @@ class UniversalEmbedding(nn.Module):
         model: settings: universal, d; universal_layers, `separate` for each language or one `shared` by all;
             universal_mean, what a sentence's mean runs over: its `words`, or as in the authors' code the row
             `padded` to the longest training sentence (`pad_to`), where padding's vector is trained as well;
-            encoder, where it is `vse` there are no linear layers; word_vectors, the `given` ones, or begun
-            from `scratch`.
+            encoder, where it is `vse` there are no linear layers; word_vectors, the `pretrained` ones, or
+            initialised from `scratch`.
     """
 
     padded_to: Tensor
@@ -65,7 +65,7 @@ class UniversalEmbedding(nn.Module):
             self.register_buffer("padded_to", torch.tensor(1))
         size = None if model["encoder"] == "vse" else model["universal"]
         for language, table in vectors.items():
-            begun = table if model["word_vectors"] == "given" else _from_scratch(table)
+            begun = table if model["word_vectors"] == "pretrained" else _from_scratch(table)
             self.add_module(language, WordEmbedding(begun, size, None if self.padded else 0))
         if model["universal_layers"] == "shared":
             for language in self.languages[1:]:

@@ -4,9 +4,11 @@ import argparse
 import json
 from pathlib import Path
 
+from pipeline.files import named_files
+
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `figure`, `scatter` and `report`."""
+    """Add `figure`, `scatter`, `languages-figure` and `report`."""
     figure = subparsers.add_parser("figure", help="a page of retrieved test examples (MULE, Figures 3 and 4)")
     figure.add_argument("--settings", type=json.loads, required=True, help="JSON: number, seed, threads")
     figure.add_argument("--model", type=Path, required=True)
@@ -22,6 +24,10 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     scatter.add_argument("--points", type=Path, required=True, help="CSV that `scaling` made")
     scatter.add_argument("--output", type=Path, required=True, help="SVG to write")
     scatter.set_defaults(run=_scatter)
+    languages = subparsers.add_parser("languages-figure", help="one, two, four languages (Lessons, Figure 3)")
+    languages.add_argument("--comparison", type=Path, required=True, help="what `tabulate` made of its rows")
+    languages.add_argument("--output", type=Path, required=True, help="SVG to write")
+    languages.set_defaults(run=_languages_figure)
 
     report = subparsers.add_parser("report", help="all that was measured on one self-contained page")
     report.add_argument("--settings", type=json.loads, required=True, help="JSON")
@@ -29,11 +35,9 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         "--comparisons", nargs="+", required=True, metavar="TABLE=CSV", help="what `tabulate` made"
     )
     report.add_argument(
-        "--claims", type=Path, required=True, help="what `judge-claims` made, one claim a line"
+        "--claims", type=Path, help="what `judge-claims` made, one claim a line; left out: no claims"
     )
-    report.add_argument(
-        "--claim-comparisons", type=Path, required=True, help="the same, one comparison a line"
-    )
+    report.add_argument("--claim-comparisons", type=Path, help="the same, one comparison a line")
     report.add_argument("--figures", type=Path, nargs="*", default=[], help="pages that `figure` made")
     report.add_argument("--curves", type=Path, nargs="*", default=[], help="training curves")
     report.add_argument("--captions", nargs="*", default=[], metavar="DATASET=CSV", help="caption tables")
@@ -66,27 +70,24 @@ def _scatter(arguments: argparse.Namespace) -> None:
     write_scatter(arguments.settings, arguments.points, arguments.output)
 
 
+def _languages_figure(arguments: argparse.Namespace) -> None:
+    from pipeline.report.languages_figure import write_figure
+
+    write_figure(arguments.comparison, arguments.output)
+
+
 def _report(arguments: argparse.Namespace) -> None:
     from pipeline.report.report import Inputs, write_report
 
     inputs = Inputs(
-        _named(arguments.comparisons),
+        named_files(arguments.comparisons),
         arguments.claims,
         arguments.claim_comparisons,
         arguments.figures,
         arguments.curves,
-        _named(arguments.captions),
+        named_files(arguments.captions),
         arguments.benchmarks,
         arguments.sources,
         arguments.found,
     )
     write_report(arguments.settings, inputs, arguments.output)
-
-
-def _named(given: list[str]) -> dict[str, Path]:
-    """Files by the name before their `=`."""
-    from pipeline.errors import raise_together
-
-    wrong = [item for item in given if not all(item.partition("="))]
-    raise_together((f"found {item!r}" for item in wrong), "Expected NAME=FILE:")
-    return {name: Path(path) for name, _, path in (item.partition("=") for item in given)}

@@ -1,6 +1,7 @@
 """Pages from templates: everything escaped, style inside, nothing fetched, so that a page opens offline."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ LANGUAGES = {
 }
 
 
-def write_page(output: Path, template: str, values: dict[str, Any]) -> None:
+def write_page(output: Path, template: str, values: dict[str, Any], **filters: Callable[[str], str]) -> None:
     """Render a template into a page, whole or not at all; a value that is missing is an error."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -39,9 +40,21 @@ def write_page(output: Path, template: str, values: dict[str, Any]) -> None:
         "language": lambda code: LANGUAGES.get(code, code),
         "tag": language_tag,
         "tenths": tenths,
+        "difference": difference,
+        **filters,
     }
     with written_beside(output) as temporary:
         temporary.write_text(environment.get_template(template).render(values), encoding="utf-8")
+
+
+def difference(value: float | None) -> str:
+    """A signed number to the tenth; one that would be zero but is not has more digits, to show its sign."""
+    if value is None:
+        return "–"
+    said = tenths(value, sign=True)
+    if float(said) == 0 and value != 0:
+        said = f"{value:+.1g}"
+    return said.replace("-", "−")
 
 
 def language_tag(code: str) -> str:

@@ -4,7 +4,7 @@ import csv
 import os
 import platform
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,13 +14,20 @@ import pandas as pd
 
 from pipeline.files import existing, sha256
 from pipeline.report import charts, tables
-from pipeline.report.pages import main_of, write_page
+from pipeline.report.pages import LANGUAGES, main_of, write_page
+from pipeline.rounding import tenths
 from pipeline.tables.claims import FAILS, HOLDS, NOT_HERE, NOT_TESTABLE
 
 PACKAGES = (
     "torch", "torchvision", "timm", "transformers", "numpy", "pandas", "h5py", "pillow", "fasttext-community",
     "jieba", "sudachipy", "sudachidict-small", "sacremoses", "icu4py", "sentencepiece", "snakemake", "jinja2",
 )  # fmt: skip
+
+PAPERS = {
+    "mule": "MULE: Multimodal Universal Language Embedding",
+    "smalr": "SMALR: Learning to Scale Multilingual Representations",
+    "lessons": "Lessons learned in multilingual grounded language learning",
+}
 
 # Larger files were checked when they were fetched, and are not read again for a page.
 READ_AGAIN = 64 << 20  # bytes
@@ -32,17 +39,21 @@ STAGES = re.compile(
 )
 
 
+SHARD = re.compile(r"(?<=/features)((?:-[a-z0-9]+)?)-\d+-of-\d+$")
+
+
 @dataclass
 class Inputs:
     """Files of a report.
 
-    comparisons: by table name. figures: pages. captions: caption tables, by data set. benchmarks: folder
-    of Snakemake's benchmark files. sources: table of published files, found: the folder they are fetched to.
+    comparisons: by table name. claims, claim_comparisons: None for a report without a paper's claims.
+    figures: pages and SVG drawings. captions: caption tables, by data set. benchmarks: folder of Snakemake's
+    benchmark files. sources: table of published files, found: the folder they are fetched to.
     """
 
     comparisons: Mapping[str, Path]
-    claims: Path
-    claim_comparisons: Path
+    claims: Path | None
+    claim_comparisons: Path | None
     figures: Sequence[Path]
     curves: Sequence[Path]
     captions: Mapping[str, Path]
@@ -55,35 +66,52 @@ def write_report(settings: Mapping[str, Any], inputs: Inputs, output: Path) -> N
     """Write the report.
 
     Args:
-        settings: `scale`, `seeds`, `datasets`, `own_origins`; `tables`, as in config/tables; `left_out`, by
-            table the rows that are not made, and why; `missing`, names of tables that are not in the report;
+        settings: `scale`, `seeds`, `datasets`, `caption_origins`; `tables`, as in config/tables; `left_out`,
+            by table the rows that are not made, and why; `missing`, names of tables not in the report;
             `scales`, what each scale is; `files`, the published files of this one; `images`, `model` and
-            `training`.
+            `training`; `jobs`, whose run times are shown, as their benchmark files are named.
     """
     made = [
         tables.of_comparison(name, path, settings)
         for name, path in sorted(inputs.comparisons.items(), key=lambda item: natural(item[0]))
     ]
+    of_paper = any("paper" in settings["tables"].get(name, {}) for name in inputs.comparisons)
     values = {
         "settings": settings,
+        "of_paper": of_paper,
+        "title": _title(inputs.comparisons, settings),
         "tables": made,
         "missing": sorted(settings["missing"], key=natural),
         "verdicts": [HOLDS, FAILS, NOT_HERE, NOT_TESTABLE],
         "claims": _claims(inputs.claims, inputs.claim_comparisons),
-        "figures": [{"name": path.stem, "body": main_of(path)} for path in inputs.figures],
-        "curves": _curves(inputs.curves),
-        "scales": settings["scales"],
+        "figures": [_figure(path) for path in inputs.figures],
+        "curves": _curves(inputs.curves, settings),
+        "scales": list(_scales(settings["scales"])),
         "sources": list(_sources(settings["files"], inputs.sources, inputs.found)),
-        "captions": {name: sha256(path) for name, path in inputs.captions.items()},
-        "versions": versions(),
+        "captions": [[name, sha256(path)] for name, path in inputs.captions.items()],
+        "versions": list(versions().items()),
+        "told": {
+            block: [(key, "null" if value is None else value) for key, value in settings[block].items()]
+            for block in ("images", "model", "training")
+        },
         "machine": {
             "system": f"{platform.system()} {platform.machine()}",
             "python": platform.python_version(),
             "cores": os.cpu_count(),
         },
-        **_run_times(inputs.benchmarks),
+        **_run_times(inputs.benchmarks, settings["jobs"]),
     }
-    write_page(output, "report.html.j2", values)
+    write_page(output, "report.html.j2", values, printed=lambda dataset: tables.printed(dataset, settings))
+
+
+def _figure(path: Path) -> dict[str, str]:
+    """A figure as a section of the page: MULE's examples are pages of their own, Lessons' a drawing."""
+    if path.suffix == ".svg":
+        title = f"{path.parent.name.capitalize()}, {path.stem.replace('figure', 'Figure ')}"
+        body = existing(path, "the figure", "Make it first.").read_text(encoding="utf-8")
+        return {"name": f"{path.parent.name}-{path.stem}", "title": title, "body": body}
+    title = f"{path.stem.replace('figure', 'Figure ')}: image-sentence matching"
+    return {"name": path.stem, "title": title, "body": _demoted(main_of(path))}
 
 
 def natural(name: str) -> list[Any]:
@@ -106,7 +134,46 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _claims(claims: Path, comparisons: Path) -> list[dict[str, Any]]:
+def _title(names: Iterable[str], settings: Mapping[str, Any]) -> str:
+    """What the report is of: the papers whose tables it has, or the data sets of a user's own."""
+    papers = {settings["tables"].get(name, {}).get("paper") for name in names} - {None}
+    if papers:
+        shown = {paper: title for paper, title in PAPERS.items() if paper in papers}
+        if len(shown) == 1:
+            return f"{next(iter(shown.values()))}, reproduced"
+        *first, last = (title.partition(":")[0].partition(" learned")[0] for title in shown.values())
+        return f"Multilingual image-sentence retrieval: {', '.join(first)} and {last}, reproduced"
+    return f"Image-sentence retrieval on {', '.join(settings['stands_for'])}"
+
+
+def _scales(scales: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """What each data set of each scale is, cell by cell."""
+    for scale, datasets in scales.items():
+        for name, data in datasets.items():
+            origins = data.get("caption_origins") or {}
+            languages = [
+                LANGUAGES.get(code, code) + (f" ({origins[code]})" if code in origins else "")
+                for code in data["languages"]
+            ]
+            drawn = data["source"] == "demo"
+            yield (
+                scale,
+                name,
+                tables.PRINTED.get(data.get("stands_for", name), "itself"),
+                "the project's own grammars" if drawn else data["source"],
+                "drawn by the project" if drawn else data.get("images") or "",
+                ", ".join(languages),
+            )
+
+
+def _demoted(body: str) -> str:
+    """A page's headings one level lower, for it stands under a heading of another page."""
+    return re.sub(r"(</?h)2>", r"\g<1>3>", body)
+
+
+def _claims(claims: Path | None, comparisons: Path | None) -> list[dict[str, Any]]:
+    if claims is None or comparisons is None:
+        return []
     rows = _read(claims)
     lines = _read(comparisons)
     return [
@@ -121,7 +188,7 @@ def _read(path: Path) -> pd.DataFrame:
     return table.astype(object).where(table.notna(), None)
 
 
-def _curves(paths: Sequence[Path]) -> list[dict[str, Any]]:
+def _curves(paths: Sequence[Path], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """For each data set a panel for each experiment, the models of one language in one panel."""
     found: dict[str, dict[str, dict[str, list[pd.Series]]]] = {}
     for path in paths:
@@ -134,18 +201,27 @@ def _curves(paths: Sequence[Path]) -> list[dict[str, Any]]:
             found.setdefault(dataset, {}).setdefault(name, {}).setdefault(language, []).append(curve)
     return [
         {
-            "dataset": dataset,
+            "dataset": tables.printed(dataset, settings),
             "languages": sorted({language for lines in panels.values() for language in lines}),
             "panels": [
                 {
                     "name": name,
-                    "svg": charts.curves(lines, _highest(panels), f"Validation mR of {name} on {dataset}"),
+                    "svg": charts.curves(lines, _highest(panels), _told(name, dataset, lines, settings)),
                 }
                 for name, lines in panels.items()
             ],
         }
         for dataset, panels in found.items()
     ]
+
+
+def _told(
+    name: str, dataset: str, lines: Mapping[str, Sequence[pd.Series]], settings: Mapping[str, Any]
+) -> str:
+    """A panel in words: where each language's validation mR ends, the mean over seeds."""
+    ends = {code: sum(float(one.iloc[-1]) for one in each) / len(each) for code, each in lines.items()}
+    said = ", ".join(f"{LANGUAGES.get(code, code)} {tenths(end)}" for code, end in ends.items())
+    return f"Validation mR of {name} on {tables.printed(dataset, settings)} ends at {said}"
 
 
 def _highest(panels: Mapping[str, Mapping[str, Sequence[pd.Series]]]) -> float:
@@ -167,6 +243,7 @@ def _sources(files: Sequence[str], table: Path, found: Path) -> Iterator[dict[st
             "dataset": name,
             "licence": "; ".join(dict.fromkeys(row["licence"] for row in of_name)),
             "files": of_name,
+            "rows": [(row["file"], row["sha256"] or "none listed", row["state"]) for row in of_name],
             "there": sum(row["state"] != "not there" for row in of_name),
         }
 
@@ -182,10 +259,15 @@ def _state(path: Path, row: Mapping[str, str]) -> str:
     return "there, as listed" if sha256(path) == row["sha256"] else "there, not as listed"
 
 
-def _run_times(folder: Path) -> dict[str, Any]:
-    """Seconds and memory of every job that left a benchmark file, and their sums by stage."""
-    jobs = []
+def _run_times(folder: Path, of_report: Sequence[str]) -> dict[str, Any]:
+    """Seconds and memory of the jobs that this report is made of, and their sums by stage.
+
+    of_report: their benchmark files below the folder, without ending, nor the number of a shard.
+    """
+    jobs, wanted = [], set(of_report)
     for path in sorted(folder.rglob("*.tsv")):
+        if SHARD.sub(r"\1", path.relative_to(folder).with_suffix("").as_posix()) not in wanted:
+            continue
         match = STAGES.fullmatch(path.stem)
         stage = match["of_experiment"] or match["stage"] if match else path.stem
         for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines(), delimiter="\t"):
@@ -207,4 +289,14 @@ def _run_times(folder: Path) -> dict[str, Any]:
         longest=("seconds", "max"),
         memory=("memory", "max"),
     )
-    return {"jobs": jobs, "stages": sums.to_dict("records"), "total": float(table["seconds"].sum())}
+    by_stage = [
+        (
+            row["dataset"],
+            row["stage"],
+            row["jobs"],
+            *(f"{row[key]:.0f}" for key in ("seconds", "longest", "memory")),
+        )
+        for row in sums.to_dict("records")
+    ]
+    by_job = [(job["dataset"], job["job"], f"{job['seconds']:.1f}", f"{job['memory']:.0f}") for job in jobs]
+    return {"jobs": by_job, "stages": by_stage, "total": float(table["seconds"].sum())}

@@ -1,5 +1,6 @@
 """A paper's table as a reader knows it, with the paper's number beside each of ours."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,13 +9,24 @@ import pandas as pd
 
 from pipeline.files import existing
 from pipeline.report import charts
+from pipeline.report.pages import LANGUAGES
 from pipeline.rounding import tenths
+from pipeline.tables.tabulate import printed_metrics
 
 ROW = ("section", "group", "method", "training_data", "single_model", "translations")
+PRINTED = {"multi30k": "Multi30K", "mscoco": "MSCOCO"}  # data sets as the papers print them
+SIDE_BY_SIDE = 7  # columns up to which the paper's numbers have columns of their own, not lines
 METRICS = {
     "mR": "mR",
     **{f"i2s_R@{k}": f"I→S R@{k}" for k in (1, 5, 10)},
     **{f"s2i_R@{k}": f"S→I R@{k}" for k in (1, 5, 10)},
+}
+
+# What the tables that are counted, not evaluated, show.
+COUNTED = {
+    "table1": "Images and descriptions of each data set by split and language.",
+    "lessons/table1": "Overlap of the languages' vocabularies.",
+    "parameters": "Parameters of the models at the papers' sizes, in millions, whatever the scale.",
 }
 
 
@@ -22,21 +34,38 @@ def of_comparison(name: str, path: Path, settings: Mapping[str, Any]) -> dict[st
     """What a page shows of results/comparison/{name}.csv: recalls as the paper prints them, or lines.
 
     Args:
-        name: of the table, such as table2. settings: `tables`, `own_origins`, `scale`; `left_out`, by
-            table the rows that are not made, and why.
+        name: of the table, such as table2. settings: `tables`, `caption_origins`, `scale`; `stands_for`,
+            by data set; `left_out`, by table the rows that are not made, and why.
     """
     existing(path, "the comparison", f"Run: snakemake results/{name}.csv")
     numbers = pd.read_csv(path, dtype={"section": str, "paper": str}, keep_default_na=True)
     if name in settings["tables"]:
-        rows = _recalls(numbers, settings, settings["tables"][name])
-        return {"name": name, "kind": "recalls", "left_out": settings["left_out"][name], **rows}
+        table = settings["tables"][name]
+        rows = _recalls(numbers, settings, table)
+        shown = {
+            "kind": "recalls",
+            "caption": table.get("caption", ""),
+            "left_out": settings["left_out"][name],
+        }
+        return {"name": name, **shown, **rows}
     shown = numbers.dropna(axis="columns", how="all").drop(columns=["table", "scale"], errors="ignore")
-    rows = shown.astype(object).where(shown.notna(), "").to_dict("records")
-    return {"name": name, "kind": "counts", "columns": list(shown.columns), "rows": rows}
+    if "dataset" in shown:
+        shown["dataset"] = [PRINTED.get(dataset, dataset) for dataset in shown["dataset"]]
+    lines = shown.astype(object).where(shown.notna(), "").to_numpy().tolist()
+    heads = [str(column).replace("_", " ").capitalize() for column in shown]
+    return {"name": name, "kind": "counts", "caption": COUNTED.get(name, ""), "columns": heads, "rows": lines}
+
+
+def printed(dataset: str, settings: Mapping[str, Any]) -> str:
+    """A data set's name as the papers print it; below scale `paper`, what stands for it is named too."""
+    stands_for = settings["stands_for"].get(dataset, dataset)
+    if stands_for not in PRINTED:
+        return dataset
+    return PRINTED[stands_for] + ("" if settings["scale"] == "paper" else f" ({settings['scale']})")
 
 
 def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
-    shown = numbers if table.get("metrics") == "all" else numbers[numbers["metric"] == "mR"]
+    shown = numbers[numbers["metric"].isin(printed_metrics(table))]
     shown = shown.assign(paper=pd.to_numeric(shown["paper"], errors="coerce"))
     columns = list(dict.fromkeys(zip(shown["dataset"], shown["language"], shown["metric"], strict=True)))
     rows = [_row(of_row, columns) for _, of_row in shown.groupby("row", sort=False)]
@@ -51,15 +80,58 @@ def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[
     shown_above = ("section", "group") if any(row["group"] for row in rows) else ()
     return {
         "grouped": bool(shown_above),
+        "datasets": _spans([printed(dataset, settings) for dataset, _, _ in columns]),
+        "labels": [_column_label(*column, columns, settings) for column in columns],
+        "beside_paper": any(cell and cell["paper"] is not None for row in rows for cell in row["cells"]),
+        "wide": len(columns) > SIDE_BY_SIDE,
+        "chance": [_chance(numbers, column) for column in columns],
         "heads": [head for head in ROW if head not in shown_above and any(row[head] for row in rows)],
         "columns": _columns(columns, numbers, settings),
         "cells": len(columns),
-        "metrics": [METRICS[metric] for _, _, metric in columns] if table.get("metrics") == "all" else [],
+        "candidates": _candidates(_columns(columns, numbers, settings)),
+        "metrics": [METRICS[metric] for _, _, metric in columns] if "metrics" in table else [],
         "rows": rows,
         "word_by_word": any(row["word_by_word"] for row in rows),
         "several_seeds": bool((numbers["seeds"] > 1).any()),
-        "plots": _plots(numbers[numbers["metric"] == "mR"], rows),
+        "plots": _plots(numbers[numbers["metric"] == "mR"], rows, settings),
     }
+
+
+def _candidates(columns: Sequence[Mapping[str, Any]]) -> str:
+    """How many images and sentences are retrieved from, languages with as many of both together."""
+    alike: dict[tuple[str, int, int], list[str]] = {}
+    for column in columns:
+        key = column["dataset"], int(column["images"]), int(column["sentences"])
+        alike.setdefault(key, []).append(LANGUAGES.get(column["language"], column["language"]))
+    return "; ".join(
+        f"{dataset} {', '.join(languages)}: {images:,} images and {sentences:,} sentences"
+        for (dataset, images, sentences), languages in alike.items()
+    )
+
+
+def _spans(names: Sequence[str]) -> list[dict[str, Any]]:
+    """Runs of equal names, and how many columns each spans."""
+    return [{"name": name, "span": len(list(run))} for name, run in itertools.groupby(names)]
+
+
+def _column_label(
+    dataset: str,
+    language: str,
+    metric: str,
+    columns: Sequence[tuple[str, str, str]],
+    settings: Mapping[str, Any],
+) -> str:
+    """What a narrow screen says before a number, which has no header over it there."""
+    several = len({name for name, _, _ in columns}) > 1
+    name = [printed(dataset, settings)] if several else []
+    only_mean = {metric for _, _, metric in columns} == {"mR"}
+    return " ".join([*name, LANGUAGES.get(language, language), *([] if only_mean else [METRICS[metric]])])
+
+
+def _chance(numbers: pd.DataFrame, column: tuple[str, str, str]) -> float:
+    """What a random order gives in a column; the same for all of its rows."""
+    by_column = numbers.groupby(["dataset", "language", "metric"])["chance"].first()
+    return float(by_column[column])
 
 
 def _row(numbers: pd.DataFrame, columns: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
@@ -95,9 +167,9 @@ def _columns(
     among = means.set_index(["dataset", "language"])[["images", "sentences", "chance"]].to_dict("index")
     return [
         {
-            "dataset": dataset,
+            "dataset": printed(dataset, settings),
             "language": language,
-            "origin": settings["own_origins"].get(dataset, {}).get(language, ""),
+            "origin": settings["caption_origins"].get(dataset, {}).get(language, ""),
             "span": places.count((dataset, language)),
             **among[dataset, language],
         }
@@ -105,31 +177,34 @@ def _columns(
     ]
 
 
-def _plots(means: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """For each data set and language the rows' mR with their intervals, on one axis a data set."""
-    label = {row["number"]: _label(row, rows) for row in rows}
+def _plots(
+    means: pd.DataFrame, rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """For each data set and language the rows' mR with their intervals and chance, on one axis a data set."""
+    label = {row["number"]: _label(row) for row in rows}
     plots = []
     for (dataset, language), column in means.groupby(["dataset", "language"], sort=False):
         of_dataset = means[means["dataset"] == dataset]
-        low, high = charts.axis(of_dataset["low"].min(), of_dataset["high"].max())
+        chance = float(column["chance"].iloc[0])
+        low, high = charts.axis(of_dataset[["low", "chance"]].min(axis=None), of_dataset["high"].max())
         lines = [{**cell, "label": label[cell["row"]]} for cell in column.to_dict("records")]
         marks = [
             {"value": value, "at": 100 * (value - low) / (high - low)} for value in charts.ticks(low, high, 5)
         ]
         plots.append(
             {
-                "dataset": dataset,
+                "dataset": printed(dataset, settings),
                 "language": language,
                 "ticks": marks,
+                "chance": {"value": chance, "at": 100 * (chance - low) / (high - low)},
                 "rows": charts.intervals(lines, low, high),
             }
         )
     return plots
 
 
-def _label(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
-    """A row's method, with its section and training data where other rows have the same method."""
-    same = [other for other in rows if other["method"] == row["method"]]
-    label = f"{row['section']} {row['method']}".strip() if len(same) > 1 else str(row["method"])
-    alike = [other for other in same if other["section"] == row["section"]]
-    return f"{label} ({row['training_data']})" if len(alike) > 1 and row["training_data"] else label
+def _label(row: Mapping[str, Any]) -> str:
+    """A row's whole name: section, group, method and training data."""
+    above = " ".join(filter(None, (row["section"], row["group"])))
+    name = f"{above}: {row['method']}" if row["group"] else f"{above} {row['method']}".strip()
+    return f"{name} ({row['training_data']})" if row["training_data"] else name

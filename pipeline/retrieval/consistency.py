@@ -101,7 +101,7 @@ class _Queries:
         self.model, self.vocabularies, self.split = model, vocabularies, split
         self.own = {language: of_split(table, split) for language, table in own.items()}
         self.tables = {pair: of_split(table, split) for pair, table in tables.items()}
-        self.longest = saved.settings["longest_caption"]
+        self.longest = saved.settings["max_caption_length"]
         self.corpus: Corpus = evaluation_corpus(own, vocabularies, saved.settings, split)
         self.every_image = list(self.corpus.images)
         add_features(self.corpus, features, saved.settings)
@@ -163,7 +163,7 @@ class _Queries:
 
 def with_human_captions(saved: Saved) -> list[str]:
     """The model's languages whose captions are by people."""
-    origins = saved.settings["own_origins"]
+    origins = saved.settings["caption_origins"]
     return [key for key in saved.settings["languages"] if origins.get(key, "human") == "human"]
 
 
@@ -171,7 +171,7 @@ def _learn(combiner: Combiner, queries: _Queries, saved: Saved, settings: Mappin
     """Train the network; its losses."""
     how = {
         "margin": saved.settings["triplets"]["margin"],
-        "hardest": saved.settings["triplets"]["hardest"],
+        "num_hard_negatives": saved.settings["triplets"]["num_hard_negatives"],
         "image": saved.settings["matching"]["image"],
         "sentence": saved.settings["matching"]["sentence"],
     }

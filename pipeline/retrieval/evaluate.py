@@ -194,7 +194,7 @@ def _translated(
         own = table[table["image"].isin(originals[source]["image"])]
         whole[source] = pd.concat([own, untranslated(originals[source], own)])
     read_as = dict.fromkeys(whole, vocabularies[language])
-    return corpus_of(whole, read_as, saved.settings["longest_caption"], "test")
+    return corpus_of(whole, read_as, saved.settings["max_caption_length"], "test")
 
 
 def _query_translations(queries: Mapping[str, pd.DataFrame], corpus: Corpus) -> dict[str, Origins]:

@@ -11,7 +11,7 @@ import torch
 
 from pipeline.captions.select import own_captions
 from pipeline.captions.table import read_sentences
-from pipeline.errors import raise_together
+from pipeline.errors import InputError, raise_together
 from pipeline.images.settings import expected_attributes
 from pipeline.images.store import failed_images, read_features
 from pipeline.words.corpus import Corpus, corpus_of
@@ -35,7 +35,7 @@ def own_sentences(paths: Sequence[Path], settings: Mapping[str, Any]) -> dict[st
     tables = pd.concat([read_sentences(path) for path in paths])
     return {
         language: own_captions(
-            tables[tables["language"] == language], settings["own_origins"].get(language, "human")
+            tables[tables["language"] == language], settings["caption_origins"].get(language, "human")
         )
         for language in settings["languages"]
     }
@@ -48,7 +48,7 @@ def evaluation_corpus(
     split: str,
 ) -> Corpus:
     """The corpus of a split to retrieve from, without features yet; each language must have captions."""
-    corpus = corpus_of(own, vocabularies, settings["longest_caption"], split)
+    corpus = corpus_of(own, vocabularies, settings["max_caption_length"], split)
     empty = [language for language, part in corpus.languages.items() if not len(part.image)]
     raise_together(
         [f"{language!r} has no captions in split {split!r}" for language in empty],
@@ -75,6 +75,11 @@ def _leave_out(corpus: Corpus, images: set[str], features: Path) -> None:
     captions = sum(int((~keep[part.image]).sum()) for part in corpus.languages.values())
     corpus.languages = {language: part.of_images(keep) for language, part in corpus.languages.items()}
     corpus.images = [image for image, kept in zip(corpus.images, keep, strict=True) if kept]
+    if not corpus.images:
+        raise InputError(
+            f"{features}: all {len(keep)} images of a split failed to decode when it was made; failed.csv "
+            "beside it has the reasons. Replace the files, then run the same command again."
+        )
     log.warning(
         "%s: %d images of this split failed there and are left out, with %d captions",
         features,

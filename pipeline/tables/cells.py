@@ -32,7 +32,8 @@ def cells(settings: Mapping[str, Any]) -> Iterator[Cell]:
     Args:
         settings: `table`, as in config/tables; `datasets`, for each data set of the paper the one of this
             scale; `languages` of each data set; `trained`, for each data set its experiments and their
-            languages; `one_per_language`, the experiments that are a model for each language; `own_origins`
+            languages; `one_per_language`, the experiments that are a model for each language;
+            `caption_origins`
             of each data set, by language, where captions are not by people.
     """
     for row in settings["table"]["rows"]:
@@ -45,7 +46,7 @@ def cells(settings: Mapping[str, Any]) -> Iterator[Cell]:
                 known = settings["trained"][dataset].get(experiment, [])
                 if consistency := row.get("consistency"):
                     # Only what people wrote is a query; its translations are asked beside it.
-                    origin = settings["own_origins"][dataset].get(language, "human")
+                    origin = settings["caption_origins"][dataset].get(language, "human")
                     if language in known and origin == "human":
                         yield Cell(row, named, dataset, language, experiment, consistency)
                 elif language in (settings["languages"][dataset] if known and translated else known):

@@ -1,6 +1,7 @@
 """What a paper claims, judged on our own numbers: config/claims/*.yaml says what each claim compares."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from re import fullmatch
 from typing import Any
@@ -19,8 +20,8 @@ NOT_HERE, NOT_TESTABLE = "not testable at this scale", "not testable"
 LEVEL = 0.05
 
 CLAIM_COLUMNS = [
-    "id", "tables", "claim", "verdict", "reason", "scale", "comparisons", "as_claimed", "smallest_difference",
-    "largest_difference", "largest_p",
+    "id", "tables", "claim", "needs", "verdict", "reason", "scale", "comparisons", "as_claimed",
+    "smallest_difference", "largest_difference", "largest_p",
 ]  # fmt: skip
 COMPARISON_COLUMNS = [
     "id", "scale", "dataset", "language", "metric", "greater", "than", "measured_greater", "measured_than",
@@ -38,7 +39,7 @@ def judge_claims(
     settings: Mapping[str, Any],
     evaluations: Sequence[Path],
     counts: Path | None,
-    claims: Path,
+    claims: Sequence[Path],
     output: Path,
     comparison: Path,
 ) -> None:
@@ -50,11 +51,11 @@ def judge_claims(
             `one_per_language`, those that are a model for each language.
         evaluations: JSON files with the ranks beside them. A claim that needs another is not testable.
         counts: what `count_captions` counted; None: claims about the size of the data are not testable.
-        claims: YAML, as config/claims/mule.yaml says of itself.
+        claims: YAML of each paper's, as config/claims/mule.yaml says of itself.
     """
     judge = _Judge(settings, Evaluations(evaluations, settings["seeds"]), _read_counts(counts))
     rows, lines = [], []
-    for claim in read_claims(claims):
+    for claim in chain.from_iterable(map(read_claims, claims)):
         row, made = judge.judged(claim)
         rows.append(row)
         lines += made
@@ -81,6 +82,7 @@ class _Judge:
         """A claim's row, and a line for each of its comparisons that could be made."""
         row = {
             **{key: claim[key] for key in ("id", "tables", "claim")},
+            "needs": claim.get("needs", "all"),
             "scale": self.settings["scale"],
             "comparisons": 0,
         }

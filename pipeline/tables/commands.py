@@ -28,7 +28,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     )
     parser.add_argument("--evaluations", type=Path, nargs="*", default=[], help="what `evaluate` made")
     parser.add_argument("--counts", type=Path, help="what `count-captions` counted; left out: no such claims")
-    parser.add_argument("--claims", type=Path, required=True, help="YAML of claims: config/claims/mule.yaml")
+    parser.add_argument("--claims", type=Path, nargs="+", required=True, help="YAML: config/claims/*.yaml")
     parser.add_argument("--output", type=Path, required=True, help="CSV to write, one claim a line")
     parser.add_argument("--comparison", type=Path, required=True, help="CSV to write, one comparison a line")
     parser.set_defaults(run=_judge_claims)

@@ -33,7 +33,7 @@ def count_captions(
 
     Args:
         settings: `scale`; `datasets`, for each data set of the paper `dataset`, the one of this scale that
-            stands for it, and `own_origins`, for a language the origin of its own captions if not `human`.
+            stands for it, and `caption_origins`, by language the origin of its captions if not `human`.
         captions: for each data set of the paper its caption tables.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
         crossed: CSV to write: of each data set of the paper, and split, the images that are captioned in
@@ -46,7 +46,7 @@ def count_captions(
     raise_together(_unpaired(settings, captions), f"{table}: caption tables and settings do not agree:")
     mistakes: list[str] = []
     own = {
-        named: pd.concat([_own(path, data["own_origins"], mistakes) for path in captions[named]])
+        named: pd.concat([_own(path, data["caption_origins"], mistakes) for path in captions[named]])
         for named, data in settings["datasets"].items()
     }
     raise_together(mistakes, f"{table}: the captions cannot be counted:")
@@ -82,7 +82,7 @@ def _unpaired(settings: Mapping[str, Any], captions: Mapping[str, Sequence[Path]
     ]
 
 
-def _own(path: Path, own_origins: Mapping[str, str], mistakes: list[str]) -> pd.DataFrame:
+def _own(path: Path, caption_origins: Mapping[str, str], mistakes: list[str]) -> pd.DataFrame:
     """Image, split and language of a caption table's own captions."""
     found = [pd.DataFrame(columns=OWN_COLUMNS, dtype=str)]
     try:
@@ -92,9 +92,9 @@ def _own(path: Path, own_origins: Mapping[str, str], mistakes: list[str]) -> pd.
         return found[0]
     for language, of_language in captions.groupby("language", sort=True):
         try:
-            found.append(own_captions(of_language, own_origins.get(language, "human"))[OWN_COLUMNS])
+            found.append(own_captions(of_language, caption_origins.get(language, "human"))[OWN_COLUMNS])
         except InputError as error:
-            mistakes.append(f"{path}: {language}: {error} Name its origin in own_origins.")
+            mistakes.append(f"{path}: {language}: {error} Name its origin in caption_origins.")
     return pd.concat(found)
 
 

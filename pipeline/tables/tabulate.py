@@ -147,7 +147,7 @@ def _compared(numbers: pd.DataFrame, scale: str) -> pd.DataFrame:
 def _printed(numbers: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
     """Recalls in the paper's rows and columns; a row is known by its number in the paper."""
     alone = settings["table"].get("metrics", "mR") == "mR"
-    recalls = numbers[numbers["metric"] == "mR"] if alone else numbers
+    recalls = numbers[numbers["metric"].isin(printed_metrics(settings["table"]))]
     recalls = recalls.set_index("row")
     named = zip(recalls["dataset"], recalls["language"], recalls["metric"], strict=True)
     column = [_column(settings, *place, alone) for place in named]
@@ -162,9 +162,17 @@ def _printed(numbers: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame
     return heads.join(wide[list(dict.fromkeys(column))]).assign(**made_of)
 
 
+def printed_metrics(table: Mapping[str, Any]) -> list[str]:
+    """The recalls that a table prints, of those that its comparison has."""
+    named = table.get("metrics", "mR")
+    if isinstance(named, list):
+        return named
+    return ["mR"] if named == "mR" else list(METRICS)
+
+
 def _column(settings: Mapping[str, Any], dataset: str, language: str, metric: str, alone: bool) -> str:
     """A column's name; captions that are not by people are marked with their origin."""
-    origin = settings["own_origins"][dataset].get(language)
+    origin = settings["caption_origins"][dataset].get(language)
     return f"{dataset} {language}" + (f" ({origin})" if origin else "") + ("" if alone else f" {metric}")
 
 

@@ -46,7 +46,7 @@ class Sampler:
         self.seed = seed
         self.images = sum(len(group) for group in groups)
         self.batch = min(int(settings["batch_images"]), self.images)
-        self.by_sentence = settings["images_in_batch"] == "drawn_by_sentence"
+        self.by_sentence = settings["images_in_batch"] == "sampled_by_sentence"
         self.captions = {
             language: _Captions(part, len(corpus.images), settings)
             for language, part in corpus.languages.items()

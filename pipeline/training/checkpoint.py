@@ -1,15 +1,14 @@
 """The state of a training run in one file, so that it can be killed at any moment and go on."""
 
 import logging
-import pickle
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from pipeline.errors import InputError, disk_trouble
 from pipeline.files import linked, sha256, written_beside
+from pipeline.torch_file import read_torch
 
 log = logging.getLogger("pipeline")
 
@@ -28,13 +27,8 @@ def load_checkpoint(path: Path, fingerprint: str) -> dict[str, Any] | None:
     """
     if not path.exists():
         return None
-    try:
-        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        found = state.pop("fingerprint")
-    except (RuntimeError, pickle.UnpicklingError, EOFError, LookupError, TypeError, OSError) as error:
-        if disk_trouble(error):
-            raise
-        raise InputError(f"{path}: a damaged checkpoint ({error}). Delete it to begin anew.") from None
+    state = read_torch(path, "a checkpoint of a training", "Delete it to begin anew.")
+    found = state.pop("fingerprint", None)
     if found != fingerprint:
         log.info("%s belongs to other settings, inputs or code: training begins anew", path)
         return None

@@ -8,7 +8,7 @@ from pipeline.gpus import add_gpus, take_gpu
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `pretrain`, `assign` and `train`."""
+    """Add `pretrain`, `assign`, `train` and `train-multitask`."""
     pretraining = subparsers.add_parser("pretrain", help="pretrain the universal embedding (LP)")
     _add_inputs(pretraining)
     pretraining.set_defaults(run=_pretrain)
@@ -23,7 +23,19 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         "--pretrained", type=Path, nargs="*", default=[], help="what `pretrain` or `assign` made"
     )
     training.add_argument("--curves", type=Path, required=True, help="CSV to write, one row an epoch")
+    training.add_argument("--events", type=Path, nargs="?", help="folder for TensorBoard's event files")
     training.set_defaults(run=_train)
+    multitask = subparsers.add_parser("train-multitask", help="train one experiment of Lessons")
+    multitask.add_argument("--settings", type=json.loads, required=True, help="JSON")
+    multitask.add_argument("--sentences", type=Path, nargs="+", required=True, help="what `select` wrote")
+    multitask.add_argument("--pairs", type=Path, nargs="*", default=[], help="captions to pair instead")
+    multitask.add_argument("--words", type=Path, nargs="+", required=True, help="what `select` wrote")
+    multitask.add_argument("--features", type=Path, required=True, help="image features")
+    multitask.add_argument("--checkpoint", type=Path, required=True, help="where a killed run goes on from")
+    multitask.add_argument("--curves", type=Path, required=True, help="CSV to write, one row a validation")
+    multitask.add_argument("--output", type=Path, required=True)
+    add_gpus(multitask)
+    multitask.set_defaults(run=_train_multitask)
 
 
 def _add_inputs(parser: argparse.ArgumentParser) -> None:
@@ -72,4 +84,22 @@ def _train(arguments: argparse.Namespace) -> None:
     # The recall code chooses the epoch: no run that began with another one is gone on with, finished or not.
     settings = arguments.settings
     code = digest("train", parts.of_training(settings)) + digest("evaluate", parts.of_model(settings))
-    train(inputs, arguments.settings, code, arguments.checkpoint, arguments.curves, arguments.output)
+    checkpoint, curves, output = arguments.checkpoint, arguments.curves, arguments.output
+    train(inputs, settings, code, checkpoint, curves, output, arguments.events)
+
+
+def _train_multitask(arguments: argparse.Namespace) -> None:
+    take_gpu(arguments.gpus)
+    from pipeline.code import digest
+    from pipeline.training.multitask import train_multitask
+    from pipeline.training.train import Inputs
+
+    train_multitask(
+        Inputs(arguments.sentences, [], arguments.words, arguments.features),
+        arguments.pairs,
+        arguments.settings,
+        digest("train-multitask") + digest("evaluate"),  # as in `train`
+        arguments.checkpoint,
+        arguments.curves,
+        arguments.output,
+    )

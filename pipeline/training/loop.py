@@ -18,6 +18,7 @@ from pipeline.interruption import Interrupted, ended_at_once, noted
 from pipeline.progress import Progress
 from pipeline.training.batches import Drawn
 from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
+from pipeline.training.watching import Watched
 
 log = logging.getLogger("pipeline")
 
@@ -56,6 +57,7 @@ class Run:
     kept: state that a checkpoint takes along besides the model and the optimiser.
     saved_at, took: when the last checkpoint was saved, and how many seconds that took.
     fingerprint: digest of settings, inputs and code; a checkpoint of another one is not continued.
+    watched: what shows the run to a person.
     """
 
     model: nn.Module
@@ -69,6 +71,7 @@ class Run:
     fingerprint: str
     kept: dict[str, Any] = field(default_factory=dict)
     curves: list[dict[str, float]] = field(default_factory=list)
+    watched: Watched = field(default_factory=Watched)
     saved_at: float = field(default_factory=lambda: time.monotonic())
     took: float = 0.0
 
@@ -79,16 +82,21 @@ class Run:
             Interrupted: a signal came; the checkpoint is of the step that was under way.
         """
         with noted() as signals:
-            self._finish(signals)
+            try:
+                self._finish(signals)
+            finally:
+                self.watched.end()
 
     def _finish(self, signals: Sequence[int]) -> None:
         epoch, step, sums = self._continued()
         total = self.epochs * self.sampler.steps
         progress = Progress("steps", total, done=epoch * self.sampler.steps + step)
+        self.watched.begin(epoch * self.sampler.steps + step)
         while epoch < self.epochs:
             for drawn in self.sampler.epoch(epoch, step):
                 seed_dropout(self.sampler.seed, epoch, step)
-                add_to(sums, self._step(drawn, (epoch * self.sampler.steps + step) / total))
+                self.watched.step = epoch * self.sampler.steps + step
+                add_to(sums, self._step(drawn, self.watched.step / total))
                 step += 1
                 progress.advance(note=f"epoch {epoch + 1}/{self.epochs}")
                 if signals or time.monotonic() - self.saved_at > SECONDS_BETWEEN_CHECKPOINTS:
@@ -109,6 +117,7 @@ class Run:
         loss = torch.stack(list(terms.values())).sum()
         self.optimizer.zero_grad()
         loss.backward()
+        self.watched.before_update({"loss": loss, **terms}, self.optimizer)
         self.optimizer.step()
         # Left on the device: asking for a number would make the CPU wait for every step of a GPU.
         return {name: term.detach().double() for name, term in {"loss": loss, **terms}.items()}
@@ -118,6 +127,7 @@ class Run:
         means = {name: total.item() / self.sampler.steps for name, total in sums.items()}
         row = {"epoch": epoch + 1, **means, **found}
         self.curves.append(row)
+        self.watched.after_epoch(self.curves, (epoch + 1) * self.sampler.steps)
         for group in self.optimizer.param_groups:
             group["lr"] *= self.decay
         log.info("%s", ", ".join(f"{name} {value:.5g}" for name, value in row.items()))

@@ -27,11 +27,13 @@ from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, save_model, vocabulary_digest
 from pipeline.retrieval.evaluate import mean_recalls
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.torch_file import read_torch
 from pipeline.training.batches import Sampler, language_groups
 from pipeline.training.checkpoint import found_finished, keep_finished
 from pipeline.training.loop import Course, Run
 from pipeline.training.objective import pretraining_terms, training_terms
 from pipeline.training.precision import exact, set_precision
+from pipeline.training.watching import Watched
 from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
@@ -115,8 +117,12 @@ def train(
     checkpoint: Path,
     curves: Path,
     output: Path,
+    events: Path | None = None,
 ) -> None:
-    """Train one experiment, keep the epoch with the best mean mR on validation, write model and curves."""
+    """Train one experiment, keep the epoch with the best mean mR on validation, write model and curves.
+
+    While it runs, the curves so far stand beside `curves`, and TensorBoard's events in the folder `events`.
+    """
     if inputs.features is None:
         raise InputError("Training needs image features; give --features.")
     fingerprint = inputs.fingerprint(settings, code)
@@ -129,30 +135,32 @@ def train(
     sentences = _training_sentences(own, translations, settings)
     corpus = _training_corpus(sentences, vocabularies, settings)
     validation = evaluation_corpus(own, vocabularies, settings, "val")
-    for part in (corpus, validation):
+    tested = evaluation_corpus(own, vocabularies, settings, "test")  # hours before it is needed
+    for part in (corpus, validation, tested):
         add_features(part, inputs.features, settings)
     captions = {code: count_origins(table, "train", corpus.images) for code, table in sentences.items()}
     made = [*translations, *(own[language] for language in settings.get("translated", []))]
     translated = count_by_pair(made, "train", corpus.images)
-    del sentences, translations, made  # large, and training is long
+    del sentences, translations, made, tested  # large, and training is long
     corpus, validation = corpus.to(device), validation.to(device)
     model = _made(vocabularies, corpus, inputs.pretrained, settings).to(device)
     _log_sizes(model, corpus, settings)
     optimizer = adam(model.parameters(), settings["training"]["learning_rate"])
-    longest = settings["training"]["clip_gradient"]
+    max_norm = settings["training"]["max_grad_norm"]
     kept: dict[str, Any] = {"mean": -1.0}
     course = _course(model, corpus, optimizer, _sampler(corpus, own, settings), settings)
     run = Run(
         model=model,
-        optimizer=clipped(optimizer, longest) if longest else optimizer,
+        optimizer=clipped(optimizer, max_norm) if max_norm else optimizer,
         sampler=course.batches,
         epochs=course.epochs,
-        decay=settings["training"]["decay"],
+        decay=settings["training"]["learning_rate_decay"],
         terms=course.terms,
         after_epoch=lambda epoch: _keep_best(model, validation, kept, epoch, settings),
         checkpoint=checkpoint,
         fingerprint=fingerprint,
         kept=kept,
+        watched=Watched(curves, events),
     )
     run.finish()
     model.load_state_dict(kept["weights"])
@@ -160,6 +168,7 @@ def train(
     digests = {language: vocabulary_digest(part.words) for language, part in vocabularies.items()}
     with written_beside(curves) as temporary:
         pd.DataFrame(run.curves).to_csv(temporary, index=False)
+    run.watched.finished()
     saved = Saved(dict(settings), digests, kept["epoch"], on_cpu, captions, translated)
     save_model(output, model, saved)
     keep_finished(checkpoint, fingerprint, [curves, output])
@@ -201,18 +210,18 @@ def _made(
             model.losses[name] = loss.layers(settings)
     model.universal.pad_to(_longest(corpus))
     if pretrained and not other:
-        weights = torch.load(pretrained, map_location="cpu", weights_only=True)
+        weights = read_torch(pretrained, "a pretrained embedding", "Delete it, then pretrain.")
         _check_pretrained(model, weights, pretrained)
         model.universal.load_state_dict(weights, strict=False)
     return model
 
 
-def clipped(optimizer: torch.optim.Optimizer, longest: float) -> torch.optim.Optimizer:
+def clipped(optimizer: torch.optim.Optimizer, max_norm: float) -> torch.optim.Optimizer:
     """The optimiser, which before each step cuts the gradient of all its weights together to this length."""
 
     def cut(*_: Any) -> None:
         weights = [weight for group in optimizer.param_groups for weight in group["params"]]
-        torch.nn.utils.clip_grad_norm_(weights, longest)
+        torch.nn.utils.clip_grad_norm_(weights, max_norm)
 
     optimizer.register_step_pre_hook(cut)
     return optimizer
@@ -303,7 +312,7 @@ def _training_corpus(
     vocabularies: Mapping[str, Vocabulary],
     settings: Mapping[str, Any],
 ) -> Corpus:
-    corpus = corpus_of(sentences, vocabularies, settings["longest_caption"], "train")
+    corpus = corpus_of(sentences, vocabularies, settings["max_caption_length"], "train")
     for language, part in corpus.languages.items():
         corpus.languages[language] = _with_known_words(part, language)
     empty = [language for language, part in corpus.languages.items() if not len(part.image)]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SERVICES = ("google", "deepl", "libre", "microsoft", "baidu", "mymemory")
 MACHINES = ("marian", *SERVICES)
 
-_MARIAN = ("model", "revision", "prefix", "beams", "batch", "device")
+_MARIAN = ("model", "revision", "prefix", "beams", "batch_size", "device")
 _SERVICE = ("url", "version")
 
 

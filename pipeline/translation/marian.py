@@ -32,7 +32,7 @@ class MarianEngine:
         revision: on the hub; a commit pins the model.
         prefix: put before each caption, such as `>>fra<<` for models of several languages.
         beams: width of the beam search.
-        batch: captions at a time.
+        batch_size: captions in a batch.
         device: cpu, cuda, or auto: cuda where there is one.
 
     Raises:
@@ -47,12 +47,12 @@ class MarianEngine:
         revision: str | None = None,
         prefix: str = "",
         beams: int = 4,
-        batch: int = 32,
+        batch_size: int = 32,
         device: str = "auto",
     ):
         transformers = _transformers()
         folder = _folder(name, revision)
-        self.prefix, self.beams, self.batch = prefix, beams, batch
+        self.prefix, self.beams, self.batch_size = prefix, beams, batch_size
         self.model = Model("marian", _version(folder, prefix, beams), source, target)
         self.device = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
         transformers.logging.set_verbosity_error()
@@ -67,8 +67,8 @@ class MarianEngine:
         """Hand the answers to `keep`, batch by batch, the longest captions first."""
         # Captions of about one length waste no padding; the longest first shows early what does not fit.
         ordered = sorted(texts, key=lambda text: (-len(text), text))
-        for start in range(0, len(ordered), self.batch):
-            batch = ordered[start : start + self.batch]
+        for start in range(0, len(ordered), self.batch_size):
+            batch = ordered[start : start + self.batch_size]
             keep(dict(zip(batch, self._generate(batch), strict=True)))
 
     @torch.inference_mode()

@@ -29,19 +29,19 @@ class Limits:
 
     Attributes:
         requests_per_second, requests_per_day: of all jobs together that share a cache.
-        connections: requests at a time.
+        max_connections: concurrent requests.
         timeout: seconds without a byte until a request is given up.
-        longest_pause: seconds; pauses after failures double up to it. A service's own Retry-After counts
+        max_pause: seconds; pauses after failures double up to it. A service's own Retry-After counts
             where it is longer.
-        patience: seconds without any answer after which the job stops.
+        max_wait: seconds without any answer after which the job stops.
     """
 
     requests_per_second: float = 1.0
     requests_per_day: int = 10_000
-    connections: int = 1
+    max_connections: int = 1
     timeout: float = 60.0
-    longest_pause: float = 900.0
-    patience: float = 7200.0
+    max_pause: float = 900.0
+    max_wait: float = 7200.0
 
 
 class WebEngine:
@@ -72,11 +72,11 @@ class WebEngine:
         """Hand the answers to `keep`, request by request; a caption that is refused alone stays without one.
 
         Raises:
-            Stopped: the day's requests are used up, or patience is, or the user must do something.
+            Stopped: the day's requests are used up, no answer came for too long, or the user must act.
         """
         self._stopped.clear()
         self._last_answer, self._refused = time.monotonic(), 0
-        with ThreadPoolExecutor(self.limits.connections) as threads:
+        with ThreadPoolExecutor(self.limits.max_connections) as threads:
             batches = batched(texts, self.service)
             jobs = [threads.submit(self._translate, batch, keep) for batch in batches]
             try:
@@ -105,7 +105,7 @@ class WebEngine:
 
     def _request(self, text: str) -> str:
         """Ask until there is an answer, with pauses that double and hold up all jobs of this service."""
-        longest = self.limits.longest_pause
+        longest = self.limits.max_pause
         pause = min(_FIRST_PAUSE, longest)
         while True:
             self._wait_for_turn()
@@ -115,7 +115,7 @@ class WebEngine:
                 seconds = max(pause * random.uniform(0.5, 1), error.retry_after)
                 log.warning("%s: %s, pausing for %s", self.name, error, duration(seconds))
                 self.cache.hold(self.name, seconds)
-                self._check_patience(seconds, str(error))
+                self._check_wait(seconds, str(error))
                 pause = min(2 * pause, longest)
             else:
                 self._last_answer = time.monotonic()
@@ -132,16 +132,16 @@ class WebEngine:
                 "(translation.limits.requests_per_day)."
             )
         seconds = turn - time.time()
-        self._check_patience(seconds, "a pause that an earlier answer asked for")
+        self._check_wait(seconds, "a pause that an earlier answer asked for")
         if self._stopped.wait(max(0.0, seconds)):
             raise Stopped("")
 
-    def _check_patience(self, seconds: float, reason: str) -> None:
+    def _check_wait(self, seconds: float, reason: str) -> None:
         since = time.monotonic() - self._last_answer
-        if since + seconds > self.limits.patience:
+        if since + seconds > self.limits.max_wait:
             raise Stopped(
                 f"No answer for {duration(since)} ({reason}), and the next request may be sent in "
-                f"{duration(seconds)}; translation.limits.patience is {duration(self.limits.patience)}."
+                f"{duration(seconds)}; translation.limits.max_wait is {duration(self.limits.max_wait)}."
             )
 
     def _note_refusal(self, text: str, refusal: Refused) -> None:

@@ -45,21 +45,21 @@ def pretrain_bert(sentences: Sequence[Path], settings: Mapping[str, Any], output
     A run that is killed leaves nothing and begins anew: it takes a minute or a few.
 
     Args:
-        sentences: sentence tables, one a language. settings: own_origins, longest, layers, hidden, heads,
-            vocabulary, steps, batch, learning_rate, seed, threads.
+        sentences: sentence tables, one per language. settings: caption_origins, max_tokens, layers,
+            hidden_size, heads, vocabulary_size, steps, batch_size, learning_rate, seed, threads.
         output: folder in the form of the library transformers.
     """
     torch.set_num_threads(settings["threads"])
     torch.manual_seed(settings["seed"])
-    captions = training_captions(sentences, settings["own_origins"])
-    tokenizer = wordpiece(captions, settings["vocabulary"])
+    captions = training_captions(sentences, settings["caption_origins"])
+    tokenizer = wordpiece(captions, settings["vocabulary_size"])
     config = BertConfig(
         vocab_size=len(tokenizer),
-        hidden_size=settings["hidden"],
-        intermediate_size=4 * settings["hidden"],
+        hidden_size=settings["hidden_size"],
+        intermediate_size=4 * settings["hidden_size"],
         num_hidden_layers=settings["layers"],
         num_attention_heads=settings["heads"],
-        max_position_embeddings=settings["longest"],
+        max_position_embeddings=settings["max_tokens"],
     )
     model = BertForMaskedLM(config)
     model.to("cuda" if torch.cuda.is_available() else "cpu")  # type: ignore[arg-type]
@@ -73,11 +73,11 @@ def pretrain_bert(sentences: Sequence[Path], settings: Mapping[str, Any], output
     partial.rename(output)
 
 
-def training_captions(sentences: Sequence[Path], own_origins: Mapping[str, str]) -> list[str]:
+def training_captions(sentences: Sequence[Path], caption_origins: Mapping[str, str]) -> list[str]:
     """The data set's own training captions of every language, in the order of the files."""
     found = []
     for table in map(read_sentences, sentences):
-        own = own_captions(table, own_origins.get(table["language"].iloc[0], "human"))
+        own = own_captions(table, caption_origins.get(table["language"].iloc[0], "human"))
         found.append(own[own["split"] == "train"])
     captions = list(pd.concat(found)["caption"])
     if not captions:
@@ -109,14 +109,14 @@ def _fill_masks(
 ) -> None:
     """Train to fill in 15% of the word pieces; batches of captions drawn at random."""
     steps = settings["steps"]
-    ids = tokenizer(list(captions), truncation=True, max_length=settings["longest"])["input_ids"]
+    ids = tokenizer(list(captions), truncation=True, max_length=settings["max_tokens"])["input_ids"]
     masked = DataCollatorForLanguageModeling(tokenizer, mlm_probability=0.15)
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings["learning_rate"])
     schedule = get_linear_schedule_with_warmup(optimizer, round(WARM_UP * steps), steps)
     progress = Progress("steps", steps)
     model.train()
     for _ in range(steps):
-        drawn = torch.randint(len(ids), (settings["batch"],)).tolist()
+        drawn = torch.randint(len(ids), (settings["batch_size"],)).tolist()
         batch = masked([{"input_ids": ids[row]} for row in drawn]).to(model.device)
         loss = model(**batch).loss
         optimizer.zero_grad()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.gpus import add_gpus, take_gpu
+from pipeline.words.selection_commands import add_select
 
 if TYPE_CHECKING:
     from pipeline.words.settings import WordSettings
@@ -40,12 +41,13 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     _add_align(subparsers)
     _add_pretrain_bert(subparsers)
     _add_sentence_vectors(subparsers)
+    add_select(subparsers)
 
 
 def _add_captions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", required=True, help="ISO 639-1 code")
     parser.add_argument("--sentences", type=Path, required=True, help="sentence table with own captions")
-    parser.add_argument("--own-origin", default="human", help="origin of the data set's own captions")
+    parser.add_argument("--caption-origin", default="human", help="origin of the data set's own captions")
     parser.add_argument("--translations", type=Path, nargs="*", default=[], help="translations into it")
     parser.add_argument("--captions", choices=["human", "human+mt", "mt", "augmented"], default="human")
 
@@ -73,7 +75,7 @@ def _add_pretrain_bert(subparsers: "argparse._SubParsersAction[argparse.Argument
         "--sentences", type=Path, nargs="+", required=True, help="a sentence table a language"
     )
     parser.add_argument(
-        "--settings", type=json.loads, required=True, help="JSON: layers, hidden, heads, steps, ..."
+        "--settings", type=json.loads, required=True, help="JSON: layers, hidden_size, heads, steps, ..."
     )
     parser.add_argument("--output", type=Path, required=True, help="folder to write")
     add_gpus(parser)
@@ -85,7 +87,7 @@ def _add_sentence_vectors(subparsers: "argparse._SubParsersAction[argparse.Argum
     parser.add_argument("--language", required=True, help="ISO 639-1 code")
     parser.add_argument("--sentences", type=Path, required=True, help="sentence table")
     parser.add_argument("--model", required=True, help="folder of a BERT, or a name on the Hugging Face hub")
-    parser.add_argument("--settings", type=json.loads, required=True, help="JSON: layer, longest, threads")
+    parser.add_argument("--settings", type=json.loads, required=True, help="JSON: layer, max_tokens, threads")
     parser.add_argument("--partial", type=Path, required=True, help="folder where a killed run goes on from")
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
     add_gpus(parser)
@@ -101,7 +103,7 @@ def _words(arguments: argparse.Namespace) -> None:
     make_words(
         arguments.language,
         arguments.sentences,
-        arguments.own_origin,
+        arguments.caption_origin,
         arguments.translations,
         arguments.captions,
         settings,
@@ -116,7 +118,7 @@ def _spell(arguments: argparse.Namespace) -> None:
     spell(
         arguments.language,
         arguments.sentences,
-        arguments.own_origin,
+        arguments.caption_origin,
         arguments.translations,
         arguments.captions,
         arguments.longest,
@@ -131,7 +133,7 @@ def _reduce_words(arguments: argparse.Namespace) -> None:
     chosen = training_sentences(
         arguments.language,
         arguments.sentences,
-        arguments.own_origin,
+        arguments.caption_origin,
         arguments.translations,
         arguments.captions,
     )

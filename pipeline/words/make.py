@@ -18,7 +18,7 @@ from pipeline.words.vocabulary import training_words, vocabulary, write_vocabula
 def make_words(
     language: str,
     sentences: Path,
-    own_origin: str,
+    caption_origin: str,
     translations: Sequence[Path],
     captions: str,
     settings: WordSettings,
@@ -28,13 +28,13 @@ def make_words(
     """Write the words of the training captions that have a FastText vector, and their vectors.
 
     Args:
-        sentences: sentence table with the language's own captions, of origin `own_origin`.
+        sentences: sentence table with the language's own captions, of origin `caption_origin`.
         translations: sentence tables with translations into the language.
         captions: which of both are trained on: human, human+mt, mt or augmented.
         vectors_file: vectors as text (published), or a FastText model (`.bin`), which has a vector for every
             word; None trains them on the training captions.
     """
-    chosen = training_sentences(language, sentences, own_origin, translations, captions)
+    chosen = training_sentences(language, sentences, caption_origin, translations, captions)
     words = training_words(chosen)
     if vectors_file is None:
         vectors = word_vectors(train_model(chosen, settings), words)
@@ -54,7 +54,7 @@ def make_words(
 
 
 def training_sentences(
-    language: str, sentences: Path, own_origin: str, translations: Sequence[Path], captions: str
+    language: str, sentences: Path, caption_origin: str, translations: Sequence[Path], captions: str
 ) -> list[str]:
     """Tokens of the captions of a language that an experiment trains on; arguments as of `make_words`."""
     table = read_sentences(sentences)
@@ -63,7 +63,7 @@ def training_sentences(
         raise InputError(
             f"{sentences}: no captions in {language!r}; it has {sorted(table['language'].unique())}."
         )
-    own = own_captions(of_language, own_origin)
+    own = own_captions(of_language, caption_origin)
     read = read_added if captions == "augmented" else read_sentences
     chosen = training_captions(own, [read(path) for path in translations], captions)
     training = chosen[chosen["split"] == "train"]

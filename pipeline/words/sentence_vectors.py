@@ -7,6 +7,8 @@ second-to-last layer, the mean over all real tokens with [CLS] and [SEP], 25 tok
 import hashlib
 import logging
 import shutil
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 from transformers import AutoTokenizer, BertModel, PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.captions.table import read_sentences
-from pipeline.errors import InputError
+from pipeline.errors import InputError, disk_trouble
 from pipeline.files import written_beside
 from pipeline.progress import Progress
 from pipeline.words.vocabulary import PADDING, Vocabulary, write_vocabulary
@@ -37,7 +39,7 @@ def sentence_vectors(
 
     Args:
         sentences: sentence table. model: folder or name on the Hugging Face hub.
-        settings: layer, longest, threads.
+        settings: layer, max_tokens, threads.
         partial: folder where a killed run goes on from.
 
     Raises:
@@ -56,7 +58,7 @@ def sentence_vectors(
     vectors = np.zeros((len(captions) + 1, encoder.config.hidden_size), np.float32)  # row 0 is padding
     for first in range(0, len(captions), SHARD):
         part = captions[first : first + SHARD]
-        rows = _shard(folder / f"{first}.npy", part, tokenizer, encoder, settings)
+        rows = _shard(folder / f"{first}.npz", part, tokenizer, encoder, settings)
         vectors[1 + first : 1 + first + len(part)] = rows
         progress.advance(len(part))
     whole = Vocabulary(language, [PADDING, *captions], vectors, "caption")
@@ -90,7 +92,7 @@ def mean_pooled(
 ) -> NDArray[np.float32]:
     """Mean (B, D) of one layer's outputs over the tokens of each caption, [CLS] and [SEP] among them."""
     batch = tokenizer(
-        list(captions), truncation=True, max_length=settings["longest"], padding=True, return_tensors="pt"
+        list(captions), truncation=True, max_length=settings["max_tokens"], padding=True, return_tensors="pt"
     ).to(encoder.device)
     outputs = encoder(**batch, output_hidden_states=True).hidden_states[settings["layer"]]  # (B, W, D)
     mask = batch["attention_mask"][..., None]
@@ -114,18 +116,33 @@ def _shard(
     encoder: PreTrainedModel,
     settings: Mapping[str, Any],
 ) -> NDArray[np.float32]:
-    """Vectors of some captions, from their file where a killed run left it."""
-    if path.exists():
-        saved: NDArray[np.float32] = np.load(path)
+    """Vectors of some captions, from their file where a killed run left it whole."""
+    if (saved := _saved(path, (len(captions), encoder.config.hidden_size))) is not None:
         return saved
     chunks = [captions[first : first + CHUNK] for first in range(0, len(captions), CHUNK)]
     vectors = np.concatenate([mean_pooled(chunk, tokenizer, encoder, settings) for chunk in chunks])
     with written_beside(path) as temporary, open(temporary, "wb") as file:
-        np.save(file, vectors)
+        np.savez(file, vectors=vectors)  # a ZIP archive: its checksums tell of damage
     return vectors
+
+
+def _saved(path: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:
+    if not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            found: NDArray[np.float32] = file["vectors"]
+        if found.dtype == np.float32 and found.shape == shape:
+            return found
+        log.warning("%s: computed anew, found %s %s", path, found.dtype, found.shape)
+    except (OSError, ValueError, EOFError, LookupError, zipfile.BadZipFile, zlib.error) as error:
+        if disk_trouble(error):
+            raise
+        log.warning("%s: damaged, computed anew: %s", path, error)
+    return None
 
 
 def _fingerprint(captions: Sequence[str], settings: Mapping[str, Any], weights: str) -> str:
     """Digest of all that the vectors depend on."""
-    parts = [weights, str(settings["layer"]), str(settings["longest"]), *captions]
+    parts = [weights, str(settings["layer"]), str(settings["max_tokens"]), *captions]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

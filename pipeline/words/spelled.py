@@ -18,7 +18,7 @@ from pipeline.words.vocabulary import training_words, vocabulary, write_vocabula
 def spell(
     language: str,
     sentences: Path,
-    own_origin: str,
+    caption_origin: str,
     translations: Sequence[Path],
     captions: str,
     longest: int,
@@ -27,12 +27,12 @@ def spell(
     """Write the words of all captions of a language, spelled in the characters of its training captions.
 
     Args:
-        sentences, own_origin, translations, captions: as `make_words` has them.
+        sentences, caption_origin, translations, captions: as `make_words` has them.
         longest: characters of a word that are kept.
     """
-    chosen = training_sentences(language, sentences, own_origin, translations, captions)
+    chosen = training_sentences(language, sentences, caption_origin, translations, captions)
     table = read_sentences(sentences)
-    own = table[(table["language"] == language) & (table["origin"] == own_origin)]
+    own = table[(table["language"] == language) & (table["origin"] == caption_origin)]
     words = training_words([*chosen, *own["tokens"]])
     known = set().union(*training_words(chosen))
     spelled = vocabulary(language, words, spellings(words, known, longest))

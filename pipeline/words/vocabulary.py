@@ -93,7 +93,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
             vectors = file["vectors"][:]
             english = file["english"][:] if "english" in file else None
             language, unit = str(file.attrs["language"]), str(file.attrs["unit"])
-    except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
+    except (OSError, KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
         if disk_trouble(error):
             raise
         raise InputError(

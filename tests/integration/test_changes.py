@@ -102,7 +102,7 @@ CONFIGURATION = [
     Edit("`seeds`: one more", configure(seeds=[0, 1]), PRETRAINED),
     Edit("`words.tokens`", configure(words={"tokens": 3000}), {"words", *PRETRAINED}),
     Edit("`images.crop`", configure(images={"crop": 56}), EXTRACTED),
-    Edit("`images.batch`", configure(images={"batch": 2}), set()),
+    Edit("`images.batch_size`", configure(images={"batch_size": 2}), set()),
     Edit("`images.shards`", configure(images={"shards": 2}), set()),
     Edit("`translation.limits`", configure(translation={"limits": {"timeout": 30}}), set()),
 ]

@@ -337,8 +337,8 @@ def test_a_feature_file_that_another_process_writes(
     with h5py.File(store, "w") as file:
         file["features"] = np.ones((12, 3), np.float32)
         file.create_dataset("image", data=[f"image{n}" for n in range(12)], dtype=h5py.string_dtype())
-    arguments = ["bring-features", "--features", store, "--split", split, "--settings", "{}"]
-    arguments += ["--output", tmp_path / "brought.h5"]
+    arguments = ["import-features", "--features", store, "--split", split, "--settings", "{}"]
+    arguments += ["--output", tmp_path / "imported.h5"]
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(store)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:

@@ -134,7 +134,7 @@ def _inputs(folder: Path) -> dict[str, str]:
         "--settings": json.dumps(settings),
         "--failed": str(folder / "failed.csv"),
         "--threads": "1",
-        "--batch": "1",
+        "--batch-size": "1",
     }
 
 

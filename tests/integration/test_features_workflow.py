@@ -30,10 +30,16 @@ def test_only_what_changes_features_extracts_them_again(tmp_path: Path) -> None:
     assert (folder / "failed.csv").read_text() == "image,path,reason\n"
     assert not list((folder / "shards").glob("*"))
 
-    for same in ({}, {"batch": 4}, {"workers": 1, "compile": True}, {"failed_share": 0.5}, {"shards": 3}):
+    for same in (
+        {},
+        {"batch_size": 4},
+        {"workers": 1, "compile": True},
+        {"max_failed_fraction": 0.5},
+        {"shards": 3},
+    ):
         configure(project, **same)
         assert project.would_run(STORE) == {}, same
-    for other in ({"precision": "auto"}, {"windows": "convolutional"}, {"crops": 10}):
+    for other in ({"precision": "auto"}, {"crop_evaluation": "dense"}, {"crops": 10}):
         configure(project, **other)
         assert project.would_run(STORE) == {"extract_features": 1, "features": 1}, other
 
@@ -41,7 +47,7 @@ def test_only_what_changes_features_extracts_them_again(tmp_path: Path) -> None:
     assert keep.samefile(folder / "features.h5")
     (folder / "features.h5").unlink()
     keep.unlink()
-    configure(project, shards=3, batch=4)
+    configure(project, shards=3, batch_size=4)
     assert project.would_run(STORE) == {"extract_features": 3, "features": 1}
     project.make(STORE)
     three = read_features(folder / "features.h5", images, {"crop": 64})
@@ -114,8 +120,8 @@ def test_each_feature_set_may_be_ready_made(tmp_path: Path) -> None:
     (tmp_path / "given.h5").touch()
     assert {"extract_features", "features"} <= project.would_run(main).keys()
     found = project.would_run(vgg)
-    assert found["bring_features"] == 1
+    assert found["import_features"] == 1
     assert not {"extract_features", "find_images"} & found.keys()
     project.configure(**small, images={"features": "given.h5"})
-    assert "bring_features" in project.would_run(main)
+    assert "import_features" in project.would_run(main)
     assert "extract_features" in project.would_run(vgg)

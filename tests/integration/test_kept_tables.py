@@ -5,13 +5,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from evaluated import Key, write_evaluations
 from project import Project, copied
 
 pytestmark = pytest.mark.integration
 
-FOLDER = "work/demo/multi30k/experiments/mule-full/seed0"
+FOLDER = "work/{scale}/multi30k/experiments/mule-full/seed0"
 ROWS = [{"row": 1, "method": "MULE full", "experiment": "mule-full"}]
 TABLE: dict[str, Any] = {"columns": {"multi30k": ["en", "de"]}, "rows": ROWS}
 
@@ -26,9 +27,9 @@ def project(tmp_path: Path) -> Project:
     return project
 
 
-def evaluate(project: Project, recalls: dict[str, float]) -> None:
+def evaluate(project: Project, recalls: dict[str, float], scale: str = "demo") -> None:
     test: dict[Key, dict[str, float]] = {("multi30k", "mule-full", "own", 0): recalls}
-    folder = project.folder / FOLDER
+    folder = project.folder / FOLDER.format(scale=scale)
     folder.mkdir(parents=True, exist_ok=True)
     (written,) = write_evaluations(folder, test)
     content = {**json.loads(written.read_text()), "ranks": "test-own-ranks.csv.gz"}
@@ -77,3 +78,20 @@ def test_a_table_outlasts_a_definition_that_cannot_be_and_a_broken_stage(project
     project.edit("pipeline/tables/tabulate.py", "numbers = _compared(", "numbers = _compared(1 / 0, ")
     assert tabulate(project)[0] == 1
     assert published(project) == before
+
+
+def test_another_scale_leaves_this_ones_table_alone(project: Project) -> None:
+    demo = published(project)
+    for scale, recalls in (("paper", {"en": 60.0, "de": 55.0}), ("demo", None)):
+        project.configure(scale=scale, tables={"mine": TABLE})
+        if recalls:
+            evaluate(project, recalls, scale)
+        status, said = tabulate(project)
+        assert status == 0, said
+        assert list(pd.read_csv(project.folder / "results/mine.csv")["scale"]) == [scale]
+        for name, content in demo.items():
+            assert (project.folder / "results/demo" / name).read_bytes() == content
+    assert "Tabulating" not in said  # the demo's table was there, and was shown again
+    assert published(project) == demo
+    assert list(pd.read_csv(project.folder / "results/paper/mine.csv")["multi30k en"]) == [60.0]
+    assert (project.folder / "results/paper/comparison/mine.csv").exists()

@@ -57,6 +57,27 @@ def test_own_data_train_evaluate_and_tabulate(project: Project) -> None:
     assert split["split"].value_counts().to_dict() == {"test": 6, "train": 48, "val": 6}
 
 
+def test_gaps_and_small_test_sets_are_said_before_anything_runs(project: Project) -> None:
+    table = project.folder / "mine" / "captions.csv"
+    whole = table.read_text(encoding="utf-8")
+    try:
+        assert "warning: datasets.shapes: fewer than 50 test images (en 6, sw 6)" in dry_run(project)
+        split = pd.read_csv(project.folder / "work" / "demo" / "shapes" / "split.csv", index_col="image")
+        tested = split.index[split["split"] == "test"]
+        lines = whole.splitlines(keepends=True)
+        kept = [line for line in lines if ",sw," not in line or line.split(".")[0] not in set(tested)]
+        table.write_text("".join(kept), encoding="utf-8")
+        said = dry_run(project)
+        assert "error: Captions of your own do not cover every split:" in said
+        assert "datasets.shapes: sw: no test image has a caption (found 48 train, 6 val, 0 test)" in said
+    finally:
+        table.write_text(whole, encoding="utf-8")
+
+
+def dry_run(project: Project) -> str:
+    return project.snakemake("-n", "results/shapes.csv").stdout
+
+
 def test_a_mistyped_path_is_an_error_though_older_work_is_there(project: Project) -> None:
     target = "work/demo/shapes/tokens/sw.csv"
     project.make(target)

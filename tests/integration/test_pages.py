@@ -102,6 +102,7 @@ def test_a_page_fits_its_window_and_every_picture_is_seen(
     assert found["width"] == width
     assert found["page_width"] == width, found["outside"]
     assert found["outside"] == []
+    assert found["cut"] == []
     assert found["pictures"] > 6
     assert found["broken"] == 0
     assert found["fonts"] == "loaded"

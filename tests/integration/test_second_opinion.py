@@ -39,14 +39,14 @@ SETTINGS: dict[str, Any] = {
     "experiment": "a model",
     "languages": ["en", "de", "fr"],
     "captions": "human",
-    "own_origins": {"fr": "google"},
+    "caption_origins": {"fr": "google"},
     "groups": [],
-    "longest_caption": LONGEST,
+    "max_caption_length": LONGEST,
     "branches": "shared",
     "features": {"backbone": "twelve things"},
     "model": {
         "encoder": "embn",
-        "word_vectors": "given",
+        "word_vectors": "pretrained",
         "similarity": "cosine",
         "universal": 7,
         "universal_layers": "separate",
@@ -59,7 +59,7 @@ SETTINGS: dict[str, Any] = {
         "batch_norm_momentum": 0.1,
         "universal_mean": "words",
     },
-    "triplets": {"margin": 0.2, "hardest": 10, "distance": "euclidean"},
+    "triplets": {"margin": 0.2, "num_hard_negatives": 10, "distance": "euclidean"},
     "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.05},
     "ranking": None,
     "neighborhood": None,
@@ -69,12 +69,12 @@ SETTINGS: dict[str, Any] = {
         "epochs": 3,
         "epoch_unit": "sentences",
         "learning_rate": 0.01,
-        "decay": 0.7,
-        "clip_gradient": None,
+        "learning_rate_decay": 0.7,
+        "max_grad_norm": None,
         "batch_images": 13,
         "sentences_per_image": 2,
         "repeat_captions": False,
-        "images_in_batch": "different",
+        "images_in_batch": "distinct",
         "precision": "float32",
         "threads": 1,
         "deterministic": False,
@@ -84,7 +84,7 @@ NC = {"neighborhood": {"weight": 0.8}}
 LC = {"classifier": {"weight": 0.3, "weight_applied": "once"}}
 VSE: dict[str, Any] = {
     "model": {"encoder": "vse", "word_vectors": "scratch", "recurrent": "gru"},
-    "training": {"clip_gradient": 2.0, "sentences_per_image": 1},
+    "training": {"max_grad_norm": 2.0, "sentences_per_image": 1},
     "triplets": None,
     "matching": None,
 }
@@ -100,7 +100,7 @@ CASES: dict[str, dict[str, Any]] = {
     "MULE full, cosine distance": {
         **NC,
         **LC,
-        "triplets": {"margin": 0.05, "hardest": 3, "distance": "cosine"},
+        "triplets": {"margin": 0.05, "num_hard_negatives": 3, "distance": "cosine"},
         "training": {"epoch_unit": "images", "sentences_per_image": 3},
     },
     "MULE full, as its authors' code": {
@@ -114,7 +114,7 @@ CASES: dict[str, dict[str, Any]] = {
             "universal_mean": "padded",
         },
         "words": {"regularization": 0.1, "regularize_toward": "previous_epoch"},
-        "training": {"repeat_captions": True, "images_in_batch": "drawn_by_sentence"},
+        "training": {"repeat_captions": True, "images_in_batch": "sampled_by_sentence"},
     },
     "VSE": {**VSE, "languages": ["en"], "ranking": {"margin": 0.2, "hinge": "sum", "caption_caption": 0}},
     "Lessons, bilingual + c2c": {
@@ -305,7 +305,7 @@ def read(files: Inputs, settings: Settings) -> Read:
     languages = settings["languages"]
     rows, translated = reading.read_rows(files.sentences), reading.read_rows(files.translations)
     own = {
-        code: reading.own_captions(rows, code, settings["own_origins"].get(code, "human"))
+        code: reading.own_captions(rows, code, settings["caption_origins"].get(code, "human"))
         for code in languages
     }
     learnt = {
@@ -316,7 +316,7 @@ def read(files: Inputs, settings: Settings) -> Read:
     }
     of_language = {path.stem: reading.read_words(path) for path in files.words}
     words = {code: of_language[code][0] for code in languages}
-    features, longest = reading.read_features(files.features), settings["longest_caption"]
+    features, longest = reading.read_features(files.features), settings["max_caption_length"]
     paired = reading.split_of(learnt, words, None, "train", longest)
     train, val, test = (
         reading.split_of(learnt if split == "train" else own, words, features, split, longest)
@@ -327,7 +327,7 @@ def read(files: Inputs, settings: Settings) -> Read:
 
 def begun(weights: reading.Weights, split: reading.Split, found: Read, settings: Settings) -> reading.Weights:
     """The weights that a run begins with; FastText's vectors are as their files have them."""
-    if settings["model"]["word_vectors"] == "given":
+    if settings["model"]["word_vectors"] == "pretrained":
         tables = {f"universal.{code}.table.weight": vectors for code, vectors in found.vectors.items()}
         weights = {**weights, **tables}
     if settings["model"]["universal_mean"] == "padded":

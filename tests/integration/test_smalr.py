@@ -31,7 +31,7 @@ KEPT = ("epoch_unit", "batch_images", "sentences_per_image", "repeat_captions", 
 def smalr(experiment: dict[str, Any]) -> dict[str, Any]:
     """Settings of a small SMALR: of each language's eight words three have vectors of their own."""
     experiment["model"] |= {"recurrent": "gru"}
-    experiment["triplets"] = {"margin": 0.05, "hardest": 5, "distance": "cosine"}
+    experiment["triplets"] = {"margin": 0.05, "num_hard_negatives": 5, "distance": "cosine"}
     experiment["matching"] = {"image": 1.5, "sentence": 1.0, "sentence_only": 0.0}
     return experiment | {
         "experiment": "smalr",
@@ -46,9 +46,9 @@ def assignment_of(smalr: dict[str, Any], **changed: Any) -> dict[str, Any]:
     data = (
         "languages",
         "captions",
-        "own_origins",
+        "caption_origins",
         "groups",
-        "longest_caption",
+        "max_caption_length",
         "dataset",
         "experiment",
         "seed",

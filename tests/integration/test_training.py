@@ -140,7 +140,7 @@ def test_a_model_learns_from_frozen_sentence_vectors(
     expected: dict[str, float],
 ) -> None:
     experiment |= {"branches": branches, "neighborhood": None, "classifier": None}
-    experiment["model"] |= {"recurrent": "layers", "universal_layers": layers}
+    experiment["model"] |= {"recurrent": "mlp", "universal_layers": layers}
     model = trained(frozen, experiment, tmp_path)
     result = evaluated(frozen, model, tmp_path)
     assert_found(result, expected)
@@ -184,7 +184,7 @@ def test_earlier_systems_learn_what_the_captions_say(
     experiment["model"] |= {
         "encoder": "vse", "word_vectors": "scratch", "recurrent": "gru", "similarity": similarity,
     }  # fmt: skip
-    experiment["training"] |= {"clip_gradient": 2.0, "sentences_per_image": 1}
+    experiment["training"] |= {"max_grad_norm": 2.0, "sentences_per_image": 1}
     result = evaluated(inputs, trained(inputs, experiment, tmp_path), tmp_path)
     assert_found(result, expected)
     curves = pd.read_csv(tmp_path / "curves.csv")

@@ -46,7 +46,7 @@ def test_every_caption_is_translated_and_asked_for_once(made: Project, service: 
 
 
 def test_limits_and_the_caches_place_rerun_nothing(made: Project, service: Service) -> None:
-    made.configure(**DEMO, translation=_translation(service, {"requests_per_day": 5, "patience": 1}))
+    made.configure(**DEMO, translation=_translation(service, {"requests_per_day": 5, "max_wait": 1}))
     assert made.would_run(TABLE) == {}
     made.configure(**DEMO, translation={**_translation(service), "cache": "elsewhere.sqlite"})
     assert made.would_run(TABLE) == {}

@@ -3,9 +3,11 @@
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from project import Project, copied
 
 DEMO = {"scale": "demo", "sources": {"scenes": 36}}
@@ -35,13 +37,28 @@ def project(made: Project) -> Iterator[Project]:
     made.configure(**DEMO)
 
 
-def test_table_2_says_its_scale_and_has_its_columns(made: Project) -> None:
+def mean_recall(folder: Path, language: str) -> float:
+    """mR in percent, in the plainest way from the ranks of one experiment's test queries."""
+    ranks = pd.read_csv(folder / "test-own-ranks.csv.gz").query("language == @language")
+    of_way = [ranks.loc[ranks["direction"] == way, "rank"] for way in ("i2s", "s2i")]
+    return 100 * sum((rank <= k).mean() for rank in of_way for k in (1, 5, 10)) / 6
+
+
+def test_table_2_has_the_recalls_of_its_rows_experiments(made: Project) -> None:
     table = pd.read_csv(made.folder / "results" / "table2.csv")
     assert set(table["scale"]) == {"demo"}
-    assert len(table) == 11
-    assert table[[f"multi30k {language}" for language in ("en", "de", "fr", "cs")]].notna().all(axis=None)
-    comparison = pd.read_csv(made.folder / "results" / "comparison" / "table2.csv")
-    assert comparison["measured"].between(0, 100).all()
+    rows = yaml.safe_load((made.folder / "config" / "tables" / "table2.yaml").read_text())["rows"]
+    assert len(table) == len(rows) == 11
+    experiments = made.folder / "work" / "demo" / "multi30k" / "experiments"
+    comparison = pd.read_csv(made.folder / "results" / "comparison" / "table2.csv").query("metric == 'mR'")
+    for row, printed in zip(rows, table.to_dict("records"), strict=True):
+        for language in ("en", "de", "fr", "cs"):
+            alone = experiments / f"{row['experiment']}-{language}"
+            folder = alone if alone.exists() else experiments / row["experiment"]
+            expected = mean_recall(folder / "seed0", language)
+            compared = comparison.query("row == @row['row'] and language == @language")
+            assert compared["measured"].item() == pytest.approx(expected, abs=1e-3), (row, language)
+            assert printed[f"multi30k {language}"] == pytest.approx(expected, abs=0.0501), (row, language)
 
 
 def test_nothing_reruns_without_a_change(made: Project) -> None:

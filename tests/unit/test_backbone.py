@@ -131,9 +131,9 @@ def cosine(found: np.ndarray, wanted: np.ndarray) -> float:
     return float(((found * wanted).sum(1) / norms).min())
 
 
-@pytest.mark.parametrize("windows", ["exact", "convolutional"])
+@pytest.mark.parametrize("crop_evaluation", ["exact", "dense"])
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_bfloat16_points_where_float32_points(device: str, windows: str, tmp_path: Path) -> None:
+def test_bfloat16_points_where_float32_points(device: str, crop_evaluation: str, tmp_path: Path) -> None:
     if device == "cuda" and not torch.cuda.is_available():
         pytest.skip("no GPU here")
     if precision_on(torch.device(device), "auto") != "bfloat16":
@@ -142,7 +142,7 @@ def test_bfloat16_points_where_float32_points(device: str, windows: str, tmp_pat
     for compiled in {False, device == "cuda"}:
         rounded, exact = (
             load_backbone(
-                settings(path, backbone="resnet18", windows=windows, precision=precision),
+                settings(path, backbone="resnet18", crop_evaluation=crop_evaluation, precision=precision),
                 torch.device(device),
                 3,
                 compiled,
@@ -195,32 +195,32 @@ def test_bfloat16_without_hardware_for_it_is_refused(monkeypatch: pytest.MonkeyP
         precision_on(CPU, "bfloat16")
 
 
-def test_convolutional_windows_equal_exact_ones_where_nothing_lies_outside(tmp_path: Path) -> None:
+def test_dense_evaluation_equals_the_exact_one_where_nothing_lies_outside(tmp_path: Path) -> None:
     """Of an image that is its own only window, both ways are the same arithmetic."""
     path = saved(network("resnet18"), tmp_path / "w.pth")
     square = images()[2].crop((0, 0, 64, 64)).resize((72, 72))
     small = settings(path, backbone="resnet18", resize=64, crop=64)
     exact, approximate = (
-        load_backbone(dataclasses.replace(small, windows=way), CPU) for way in ("exact", "convolutional")
+        load_backbone(dataclasses.replace(small, crop_evaluation=way), CPU) for way in ("exact", "dense")
     )
     pixels = [resized(square, 64, exact.interpolation)]
     assert relative_error(approximate.features(pixels).numpy(), exact.features(pixels).numpy()) < 1e-5
 
 
-def test_convolutional_windows_take_images_of_any_size(tmp_path: Path) -> None:
+def test_dense_evaluation_takes_images_of_any_size(tmp_path: Path) -> None:
     chosen = settings(saved(network("tf_efficientnet_lite0"), tmp_path / "w.pth"), resize=182, crop=160)
     exact, approximate = (
-        load_backbone(dataclasses.replace(chosen, windows=way), CPU, 3) for way in ("exact", "convolutional")
+        load_backbone(dataclasses.replace(chosen, crop_evaluation=way), CPU, 3) for way in ("exact", "dense")
     )
     pixels = [resized(image, 182, exact.interpolation) for image in images()]
     assert cosine(approximate.features(pixels).numpy(), exact.features(pixels).numpy()) > 0.95
 
 
 @pytest.mark.parametrize("name, size", [("vit_tiny_patch16_224", 224), ("mobilenetv3_small_050", 64)])
-def test_convolutional_windows_need_a_network_that_pools_last(name: str, size: int, tmp_path: Path) -> None:
+def test_dense_evaluation_needs_a_network_that_pools_last(name: str, size: int, tmp_path: Path) -> None:
     path = saved(timm.create_model(name), tmp_path / "w.pth")
-    chosen = settings(path, backbone=name, resize=size, crop=size, windows="convolutional")
-    with pytest.raises(InputError, match="Set windows to exact"):
+    chosen = settings(path, backbone=name, resize=size, crop=size, crop_evaluation="dense")
+    with pytest.raises(InputError, match="Set crop_evaluation to exact"):
         load_backbone(chosen, CPU)
 
 
@@ -230,8 +230,12 @@ def test_configured_mean_and_std_replace_timms(tmp_path: Path) -> None:
     timms = load_backbone(settings(path, backbone="resnet18", crops=1), CPU)
     assert (own.mean, own.std) == ([0, 0, 0], [2, 2, 2])
     assert timms.mean == [0.485, 0.456, 0.406]
-    pixels = [torch.full((3, 64, 64), 200, dtype=torch.uint8)]
-    assert not np.allclose(own.features(pixels), timms.features(pixels), rtol=1e-3)
+    pixels = torch.randint(0, 256, (3, 64, 64), generator=torch.Generator().manual_seed(0)).byte()
+    model = network("resnet18")
+    normalised = (pixels / 255 - 0) / 2
+    with torch.no_grad():
+        expected = model.forward_features(normalised[None]).mean((2, 3))
+    assert relative_error(own.features([pixels]).numpy(), expected.numpy()) < 1e-5
 
 
 def test_file_kinds_and_foreign_names_give_the_same_weights(tmp_path: Path) -> None:

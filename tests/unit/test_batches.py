@@ -17,7 +17,7 @@ SETTINGS: dict[str, Any] = {
     "batch_images": 4,
     "sentences_per_image": 2,
     "repeat_captions": False,
-    "images_in_batch": "different",
+    "images_in_batch": "distinct",
 }
 
 
@@ -78,7 +78,7 @@ def test_repeat_captions_draws_the_only_one_twice() -> None:
     assert sorted(drawn.rows["fr"].tolist()) == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
-BY_SENTENCE = {**SETTINGS, "epoch_unit": "sentences", "images_in_batch": "drawn_by_sentence"}
+BY_SENTENCE = {**SETTINGS, "epoch_unit": "sentences", "images_in_batch": "sampled_by_sentence"}
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_an_epoch_of_sentences_shows_every_image_as_often_as_it_has_sentences() 
 
 @given(st.integers(0, 1000))
 @settings(max_examples=30, deadline=None)
-def test_drawn_by_sentence_draws_each_sentence_once_an_epoch_and_shows_it(seed: int) -> None:
+def test_sampled_by_sentence_draws_each_sentence_once_an_epoch_and_shows_it(seed: int) -> None:
     """English has most: 21 sentences, five batches of four, each with the drawn ones among its own."""
     made = corpus({"fr": [1] * 6, "en": [5, 4, 1, 5, 2, 4]})
     led = []
@@ -144,14 +144,14 @@ def test_drawn_by_sentence_draws_each_sentence_once_an_epoch_and_shows_it(seed: 
     assert len(set(led)) == 20
 
 
-def test_drawn_by_sentence_may_show_an_image_twice() -> None:
+def test_sampled_by_sentence_may_show_an_image_twice() -> None:
     sampler = Sampler(corpus({"en": [5] * 5}), all_images(5), BY_SENTENCE, 0)
     twice = [drawn for drawn in sampler.epoch(0) if len(set(drawn.images)) < 4]
     assert twice
     assert twice[0].slots["en"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]  # it is its own negative
 
 
-def test_drawn_by_sentence_keeps_the_shares_of_groups() -> None:
+def test_sampled_by_sentence_keeps_the_shares_of_groups() -> None:
     made = corpus({"en": [5] * 8, "ja": [0] * 6 + [3] * 2})
     groups = [np.arange(6), np.arange(6, 8)]
     for drawn in Sampler(made, groups, BY_SENTENCE, 0).epoch(0):

@@ -20,10 +20,10 @@ from pipeline.words.sentence_vectors import load_bert, mean_pooled, sentence_vec
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary
 
 SMALL: dict[str, Any] = {
-    "own_origins": {}, "longest": 12, "layers": 3, "hidden": 8, "heads": 2, "vocabulary": 120, "steps": 3,
-    "batch": 4, "learning_rate": 1e-3, "seed": 0, "threads": 1,
+    "caption_origins": {}, "max_tokens": 12, "layers": 3, "hidden_size": 8, "heads": 2,
+    "vocabulary_size": 120, "steps": 3, "batch_size": 4, "learning_rate": 1e-3, "seed": 0, "threads": 1,
 }  # fmt: skip
-READ: dict[str, Any] = {"layer": -2, "longest": 12, "threads": 1}
+READ: dict[str, Any] = {"layer": -2, "max_tokens": 12, "threads": 1}
 ENGLISH = ["A dog runs.", "Two dogs run on the red grass.", "A red cat sleeps.", "Cats and dogs sleep."]
 
 
@@ -95,7 +95,7 @@ def test_padding_changes_no_vector_and_long_captions_are_cut(folder: Path) -> No
     alone = mean_pooled(ENGLISH[:1], tokenizer, encoder, READ)
     np.testing.assert_allclose(mean_pooled(ENGLISH, tokenizer, encoder, READ)[:1], alone, atol=1e-5)
     long = ["dog " * 10 + end for end in ("cat", "grass")]
-    cut = mean_pooled(long, tokenizer, encoder, {**READ, "longest": 6})
+    cut = mean_pooled(long, tokenizer, encoder, {**READ, "max_tokens": 6})
     np.testing.assert_allclose(cut[0], cut[1], atol=1e-5)
 
 
@@ -143,7 +143,7 @@ def test_a_run_that_stops_goes_on_to_the_same_vectors(
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(module, "mean_pooled", stopping)
         made(folder, tmp_path / "stopped.h5")
-    assert len(list((tmp_path / "partial").rglob("*.npy"))) == 2
+    assert len(list((tmp_path / "partial").rglob("*.npz"))) == 2
     assert not (tmp_path / "stopped.h5").exists()
 
     def counting(captions: list[str], *arguments: Any) -> np.ndarray:

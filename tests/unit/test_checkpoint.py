@@ -74,7 +74,7 @@ def test_a_date_may_be_a_seed() -> None:
 
 def test_equal_models_are_equal_bytes_whichever_of_their_texts_are_one_object(tmp_path: Path) -> None:
     sizes: dict[str, Any] = {"universal": 2, "multimodal": 2, "hidden": 2, "image_hidden": 2, "dropout": 0.5}
-    kinds = {"encoder": "embn", "word_vectors": "given", "similarity": "cosine", "recurrent": "lstm"}
+    kinds = {"encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "recurrent": "lstm"}
     more = {"batch_norm_momentum": 0.1, "universal_mean": "words", "universal_layers": "separate"}
     more["recurrent_init"] = "pytorch"
     made = RetrievalModel({"en": torch.zeros(2, 3)}, 2, "shared", {**sizes, **kinds, **more})

@@ -37,7 +37,7 @@ def settings(scale: str = "demo", *more: str) -> dict[str, Any]:
 def judged(
     folder: Path, of: dict[str, Any], paths: list[Path], claims: Path = CLAIMS, counts: Path | None = None
 ) -> pd.DataFrame:
-    judge_claims(of, paths, counts, claims, folder / "claims.csv", folder / "comparison.csv")
+    judge_claims(of, paths, counts, [claims], folder / "claims.csv", folder / "comparison.csv")
     return pd.read_csv(folder / "claims.csv", index_col="id")
 
 
@@ -70,7 +70,7 @@ def papers_evaluations(folder: Path) -> list[Path]:
     printed = {tuple(row[key] for key in places): float(row["value"]) for row in every.to_dict("records")}
     test: dict[Key, dict[str, float]] = {}
     for name in loaded["tables"]:
-        if loaded["tables"][name]["paper"] != "mule":
+        if loaded["tables"][name].get("paper") != "mule":
             continue
         for cell in cells(configuration.table_settings(loaded, name)):
             place = (name.removeprefix("table"), str(cell.row["row"]), cell.dataset, cell.language)

@@ -65,23 +65,24 @@ def test_the_loss_concerns_training_and_nothing_before(edit: Edit) -> None:
     assert changed(before) == {"assign", *ALL_TRAINED}
 
 
-def test_the_recall_code_concerns_evaluation_alone(edit: Edit) -> None:
+def test_the_recall_code_concerns_evaluation_and_search(edit: Edit) -> None:
     before = digests()
     edit("retrieval/ranks.py", "similarity > right", "similarity >= right")
     edit("retrieval/recall.py", "ranks <= k", "ranks < k")
-    assert changed(before) == ALL_EVALUATED
+    assert changed(before) == {*ALL_EVALUATED, "bundle", "index"}
 
 
-def test_the_gallery_concerns_evaluation_and_figures_and_no_training(edit: Edit) -> None:
+def test_the_gallery_concerns_evaluation_figures_and_search_and_no_training(edit: Edit) -> None:
     before = digests()
     edit("retrieval/gallery.py", "return Gallery(rows, image_of)", "return Gallery(rows[::1], image_of)")
-    assert changed(before) == {*ALL_EVALUATED, "figure"}
+    assert changed(before) == {*ALL_EVALUATED, "figure", "bundle", "index"}
 
 
-def test_the_model_concerns_training_evaluation_and_figures(edit: Edit) -> None:
+def test_the_model_concerns_training_evaluation_figures_and_search(edit: Edit) -> None:
     before = digests()
     edit("models/branches.py", "nn.ReLU()", "nn.GELU()")
-    assert changed(before) == {"assign", *ALL_TRAINED, *ALL_EVALUATED, "figure", "parameters", "scaling"}
+    made = {"assign", *ALL_TRAINED, *ALL_EVALUATED, "bundle", "index"}
+    assert changed(before) == {*made, "figure", "parameters", "scaling"}
 
 
 def test_the_ranking_loss_concerns_those_who_use_it(edit: Edit) -> None:

@@ -18,7 +18,7 @@ from pipeline.models.retrieval_model import count_parameters
 from pipeline.retrieval.consistency import _combining, filled, matched, of_split, translated_tokens
 from pipeline.retrieval.ranks import both_ranks
 
-HOW = {"margin": 0.05, "hardest": 3, "image": 1.5, "sentence": 1.0}
+HOW = {"margin": 0.05, "num_hard_negatives": 3, "image": 1.5, "sentence": 1.0}
 
 
 def test_ten_languages_make_352_weights_that_are_all_alike() -> None:

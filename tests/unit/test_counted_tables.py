@@ -38,8 +38,8 @@ ROWS = [
 ]
 
 
-def settings(**own_origins: str) -> dict[str, Any]:
-    return {"scale": "demo", "datasets": {"mscoco": {"dataset": "small", "own_origins": own_origins}}}
+def settings(**caption_origins: str) -> dict[str, Any]:
+    return {"scale": "demo", "datasets": {"mscoco": {"dataset": "small", "caption_origins": caption_origins}}}
 
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
@@ -101,7 +101,7 @@ def test_images_are_counted_by_the_languages_that_caption_them(tmp_path: Path) -
 def test_mistakes_of_all_data_sets_are_told(tmp_path: Path) -> None:
     write_captions(caption_table(ROWS), tmp_path / "captions.csv")
     asked = settings()
-    asked["datasets"]["multi30k"] = {"dataset": "multi30k", "own_origins": {}}
+    asked["datasets"]["multi30k"] = {"dataset": "multi30k", "caption_origins": {}}
     with pytest.raises(InputError) as caught:
         counted(tmp_path, asked, {"mscoco": [tmp_path / "captions.csv"], "multi30k": [tmp_path / "none.csv"]})
     assert "captions.csv: ja: No captions with origin 'human'" in str(caught.value)
@@ -117,7 +117,7 @@ def test_multi30k_has_the_papers_counts(tmp_path: Path) -> None:
     paths = [tmp_path / f"{language}.csv" for language in ("en", "de", "fr", "cs")]
     for path in paths:
         write_captions(read_multi30k(Path(MIRROR), path.stem, split), path)
-    asked = {"scale": "paper", "datasets": {"multi30k": {"dataset": "multi30k", "own_origins": {}}}}
+    asked = {"scale": "paper", "datasets": {"multi30k": {"dataset": "multi30k", "caption_origins": {}}}}
     _, comparison = counted(tmp_path, asked, {"multi30k": paths})
     assert len(comparison) == 8
     for row in comparison.to_dict("records"):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from pipeline.errors import InputError
-from pipeline.images.brought import bring_features
+from pipeline.images.imported import import_features
 from pipeline.images.settings import (
-    BroughtSettings,
-    brought_settings,
+    ImportSettings,
     expected_attributes,
     extraction_settings,
+    import_settings,
 )
 from pipeline.images.store import DONE, FAILED, PENDING, failed_images, read_features, write_features
 
@@ -76,18 +76,31 @@ def test_values_that_are_not_finite_are_refused(tmp_path: Path, value: float) ->
     assert np.array_equal(read_features(tmp_path / "f.h5", ["a", "c"], {}), features[[0, 2]])
 
 
-def test_brought_features_are_read_back_with_their_origin(store: Path, tmp_path: Path) -> None:
+def test_imported_features_are_read_back_with_their_origin(store: Path, tmp_path: Path) -> None:
     with h5py.File(store, "r+") as file:
         file.attrs["backbone"] = "resnet50 (Keras)"
-    output = tmp_path / "brought.h5"
-    bring_features(store, ["ü", "a"], BroughtSettings("resnet50", 4), output)
+    output = tmp_path / "imported.h5"
+    import_features(store, ["ü", "a"], ImportSettings("resnet50", 4), output)
     assert np.array_equal(
         read_features(output, ["a", "ü"], {"backbone": "resnet50", "dimension": 4}), FEATURES[[0, 2]]
     )
     with h5py.File(output) as file:
         assert file.attrs["source_backbone"] == "resnet50 (Keras)"
-        assert file.attrs["brought_from"] == "features.h5"
-        assert len(file.attrs["brought_sha256"]) == 64
+        assert file.attrs["imported_from"] == "features.h5"
+        assert len(file.attrs["imported_sha256"]) == 64
+
+
+def test_features_that_name_no_backbone_are_taken_with_a_warning(
+    store: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with h5py.File(store, "r+") as file:
+        del file.attrs["backbone"]
+    output = tmp_path / "imported.h5"
+    import_features(store, ["a"], ImportSettings("vgg19", 4), output)
+    assert "no attribute `backbone`" in caplog.text and "file.attrs['backbone'] = 'vgg19'" in caplog.text
+    assert np.array_equal(read_features(output, ["a"], {"backbone": "vgg19"}), FEATURES[:1])
+    with pytest.raises(InputError, match="dimension: found 4, expected 5"):
+        import_features(store, ["a"], ImportSettings("vgg19", 5), output)
 
 
 def test_half_precision_is_widened(tmp_path: Path) -> None:
@@ -95,15 +108,15 @@ def test_half_precision_is_widened(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "f.h5", "r+") as file:
         del file["features"]
         file["features"] = FEATURES[:1].astype(np.float16)
-    bring_features(tmp_path / "f.h5", ["a"], BroughtSettings(), tmp_path / "g.h5")
+    import_features(tmp_path / "f.h5", ["a"], ImportSettings(), tmp_path / "g.h5")
     found = read_features(tmp_path / "g.h5", ["a"], {"backbone": "x"})
     assert found.dtype == np.float32
     assert np.array_equal(found, FEATURES[:1])
 
 
-def test_brought_features_of_another_kind_are_refused(store: Path, tmp_path: Path) -> None:
+def test_imported_features_of_another_kind_are_refused(store: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        bring_features(store, ["a"], BroughtSettings("resnet5", 2048), tmp_path / "out.h5")
+        import_features(store, ["a"], ImportSettings("resnet5", 2048), tmp_path / "out.h5")
     assert "backbone: found 'resnet50', expected 'resnet5'" in str(caught.value)
     assert "dimension: found 4, expected 2048" in str(caught.value)
     assert not (tmp_path / "out.h5").exists()
@@ -112,11 +125,11 @@ def test_brought_features_of_another_kind_are_refused(store: Path, tmp_path: Pat
 def test_an_image_stored_twice_is_refused(tmp_path: Path) -> None:
     write_features(tmp_path / "f.h5", ["a", "b", "a"], FEATURES, {})
     with pytest.raises(InputError, match=r"1 images \(a\) stand in it more than once"):
-        bring_features(tmp_path / "f.h5", ["a"], BroughtSettings(), tmp_path / "out.h5")
+        import_features(tmp_path / "f.h5", ["a"], ImportSettings(), tmp_path / "out.h5")
 
 
 def test_a_store_names_the_images_that_failed(store: Path) -> None:
-    assert failed_images(store) == set()  # brought ones have no mask
+    assert failed_images(store) == set()  # imported ones have no mask
     with h5py.File(store, "r+") as file:
         file["done"] = np.array([DONE, FAILED, DONE], np.uint8)
     assert failed_images(store) == {"b"}
@@ -130,7 +143,7 @@ GOOD = {"backbone": "resnet18", "weights": "some/where/w.pth", "resize": 64, "cr
 
 
 def test_settings_list_every_mistake() -> None:
-    wrong = {**GOOD, "crops": 3, "resize": True, "std": [1, 1, 0], "colour": 1, "windows": "round"}
+    wrong = {**GOOD, "crops": 3, "resize": True, "std": [1, 1, 0], "colour": 1, "crop_evaluation": "round"}
     del wrong["weights"]
     with pytest.raises(InputError) as caught:
         extraction_settings(json.dumps(wrong))
@@ -140,7 +153,7 @@ def test_settings_list_every_mistake() -> None:
         "crops: found 3",
         "resize: found True",
         "std: found",
-        "windows: found",
+        "crop_evaluation: found",
     ):
         assert key in str(caught.value)
 
@@ -151,10 +164,10 @@ def test_settings_that_make_no_sense_are_refused(text: str) -> None:
         extraction_settings(text)
 
 
-def test_brought_settings_may_be_open_but_not_unknown() -> None:
-    assert brought_settings('{"backbone": null, "resize": null}') == BroughtSettings()
+def test_import_settings_may_be_open_but_not_unknown() -> None:
+    assert import_settings('{"backbone": null, "resize": null}') == ImportSettings()
     with pytest.raises(InputError, match="resize: unknown; known are backbone, dimension"):
-        brought_settings('{"resize": 256}')
+        import_settings('{"resize": 256}')
 
 
 def test_what_is_expected_of_a_store_leaves_speed_and_open_settings_out() -> None:

@@ -117,7 +117,7 @@ class Project:
         model = Lookup()
         settings = {
             "scale": "demo", "dataset": "d", "experiment": "e", "seed": 0, "languages": languages,
-            "own_origins": {}, "longest_caption": 5, "features": {},
+            "caption_origins": {}, "max_caption_length": 5, "features": {},
         }  # fmt: skip
         digests = {language: vocabulary_digest(vocabulary(language).words) for language in languages}
         saved = Saved(settings, digests, 1, dict.fromkeys(languages, 100.0), {}, {})  # one image validates

@@ -148,7 +148,7 @@ def test_a_full_gpu_is_one_line_that_says_what_to_lower(
     monkeypatch.setattr(sys, "argv", ["", "find-images", "--images", "x", "--split", "x", "--output", "x"])
     if known:
         assert main() == 1
-        assert "lower images.batch" in capsys.readouterr().err
+        assert "lower images.batch_size" in capsys.readouterr().err
     else:
         with pytest.raises(RuntimeError, match="a mistake"):
             main()

@@ -133,7 +133,7 @@ def corpus() -> Corpus:
 TRAINING = {
     "sentences_per_image": 1,
     "repeat_captions": False,
-    "images_in_batch": "different",
+    "images_in_batch": "distinct",
     "epoch_unit": "images",
 }
 
@@ -243,8 +243,9 @@ def test_sizes_and_course_are_as_published() -> None:
         }  # fmt: skip
         assert made["model"]["encoder"] == "liwe" and made["model"]["hidden"] == 1024
         training = made["training"]
-        assert (training["epochs"], training["learning_rate"], training["clip_gradient"]) == (30, 6e-4, 2.0)
-        assert (training["batch_images"], training["decay"], made["matching"]) == (128, 1.0, None)
+        assert (training["epochs"], training["learning_rate"], training["max_grad_norm"]) == (30, 6e-4, 2.0)
+        assert (training["batch_images"], training["learning_rate_decay"]) == (128, 1.0)
+        assert made["matching"] is None
         assert made["triplets"] is None and made["neighborhood"] is None and made["classifier"] is None
     expanded = configuration.expanded(paper, "multi30k")
     assert expanded["liwe-s-two"]["languages"] == ["en", "de"]

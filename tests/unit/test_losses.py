@@ -46,7 +46,7 @@ def plain_matching(images: Vectors, sentences: Vectors, slots: list[int], triple
     def d(a: Vectors, b: Vectors) -> float:
         return distance(a, b, triplets.distance)
 
-    m, k = triplets.margin, triplets.hardest
+    m, k = triplets.margin, triplets.num_hard_negatives
     image_term, sentence_term = [], []
     for s, slot in zip(sentences, slots, strict=True):
         others = [image for other, image in enumerate(images) if other != slot]
@@ -70,7 +70,10 @@ def plain_alignment(
             far[other == slot].append(distance(anchor, candidate, triplets.distance))
         positive = max(far[True])
         values.append(
-            hardest_mean([triplets.margin + positive - negative for negative in far[False]], triplets.hardest)
+            hardest_mean(
+                [triplets.margin + positive - negative for negative in far[False]],
+                triplets.num_hard_negatives,
+            )
         )
     return float(np.mean(values))
 

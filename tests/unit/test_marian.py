@@ -65,7 +65,7 @@ def translator(model: object, cache: Path, **settings: Any) -> Any:
 
 
 def test_a_model_from_a_folder_answers_every_caption_once(model: Path, tmp_path: Path) -> None:
-    first = translator(model, tmp_path / "cache.sqlite", batch=2)
+    first = translator(model, tmp_path / "cache.sqlite", batch_size=2)
     answers = first.translate(CAPTIONS)
     assert len(answers) == len(CAPTIONS)
     assert Cache(tmp_path / "cache.sqlite").answers(first.engine.model, CAPTIONS) == dict(
@@ -77,8 +77,8 @@ def test_a_model_from_a_folder_answers_every_caption_once(model: Path, tmp_path:
 
 
 def test_batches_do_not_change_a_translation(model: Path, tmp_path: Path) -> None:
-    alone = translator(model, tmp_path / "a.sqlite", batch=1).translate(CAPTIONS)
-    together = translator(model, tmp_path / "b.sqlite", batch=5).translate(CAPTIONS)
+    alone = translator(model, tmp_path / "a.sqlite", batch_size=1).translate(CAPTIONS)
+    together = translator(model, tmp_path / "b.sqlite", batch_size=5).translate(CAPTIONS)
     assert alone == together
     assert any(alone)
 
@@ -88,7 +88,7 @@ def test_the_version_is_of_the_files_and_of_what_is_asked(model: Path, tmp_path:
         return str(translator(model, tmp_path / "cache.sqlite", **settings).engine.model.version)
 
     usual = version()
-    assert version(batch=7) == usual
+    assert version(batch_size=7) == usual
     assert len({usual, version(beams=1), version(prefix=">>deu<<")}) == 3
     kept = (model / "config.json").read_text()
     (model / "config.json").write_text(kept + " ")
@@ -100,7 +100,8 @@ def test_the_version_is_of_the_files_and_of_what_is_asked(model: Path, tmp_path:
 def test_languages_stand_in_the_models_name(model: Path, tmp_path: Path) -> None:
     (tmp_path / "opus-en-de").symlink_to(model)
     name = str(tmp_path / "opus-{source}-{target}")
-    assert translator(name, tmp_path / "cache.sqlite").translate(["a dog"])
+    by_path = translator(model, tmp_path / "a.sqlite").translate(CAPTIONS)
+    assert translator(name, tmp_path / "b.sqlite").translate(CAPTIONS) == by_path
 
 
 def test_what_a_folder_lacks_is_listed(tmp_path: Path) -> None:

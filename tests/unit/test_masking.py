@@ -183,7 +183,7 @@ def smalr(experiment: dict[str, Any]) -> RetrievalModel:
 def masking(experiment: dict[str, Any]) -> dict[str, Any]:
     """Settings of a small SMALR."""
     experiment["model"] |= {"recurrent": "gru"}
-    experiment["triplets"] = {"margin": 0.05, "hardest": 10, "distance": "cosine"}
+    experiment["triplets"] = {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
     return experiment | {"embedding": "hybrid", "masking": {"share": 0.2, "weight": 1e-4, "matching": 1.0}}
 
 

@@ -11,7 +11,7 @@ from pipeline.words.corpus import Sentences
 
 PAPER: dict[str, Any] = {
     "encoder": "embn",
-    "word_vectors": "given",
+    "word_vectors": "pretrained",
     "similarity": "cosine",
     "universal": 512,
     "multimodal": 512,
@@ -98,7 +98,7 @@ def test_a_shared_universal_layer_is_one_for_all_languages() -> None:
 
 def test_sentence_vectors_are_read_in_the_words_place() -> None:
     """u is the linear layer's output at length 1, s that of batch norm, ReLU and a second linear layer."""
-    made = model("shared", {**SMALL, "recurrent": "layers", "universal_layers": "shared"})
+    made = model("shared", {**SMALL, "recurrent": "mlp", "universal_layers": "shared"})
     vectors = torch.randn(2, 5)
     sentences = Sentences(torch.tensor([[1], [2]]), torch.tensor([1, 1]), vectors)
     found = made.embed_sentences({"de": sentences})["de"]

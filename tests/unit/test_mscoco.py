@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.captions.drawn import drawn_split, given_split
 from pipeline.captions.mscoco import ENGLISH, JAPANESE, LANGUAGES, Images, read_images, read_mscoco
+from pipeline.captions.sampled import predefined_split, sampled_split
 from pipeline.captions.select import own_captions
 from pipeline.captions.split import read_split, whole_split, with_split, write_split
 from pipeline.captions.table import read_captions
@@ -110,7 +110,7 @@ def test_neither_table_nor_split_depends_on_the_order_in_the_files(sources: Path
             random.Random(1).shuffle(listed)
     _rewrite(sources / ENGLISH, dict(reversed(contents.items())))
     pd.testing.assert_frame_equal(read(sources), expected)
-    assert drawn_split(images(sources).in_all, 1, 1, 7) == drawn_split(drawable, 1, 1, 7)
+    assert sampled_split(images(sources).in_all, 1, 1, 7) == sampled_split(drawable, 1, 1, 7)
 
 
 @pytest.mark.parametrize(
@@ -235,35 +235,35 @@ def test_a_draw_is_disjoint_repeatable_and_free_of_order(
 ) -> None:
     test = data.draw(st.integers(1, len(images) - 1))
     val = data.draw(st.integers(1, len(images) - test))
-    split = drawn_split(images, test, val, seed)
+    split = sampled_split(images, test, val, seed)
     assert set(split) <= images
     assert sorted(split.values()) == ["test"] * test + ["val"] * val
-    assert split == drawn_split(sorted(images, reverse=True), test, val, seed)
+    assert split == sampled_split(sorted(images, reverse=True), test, val, seed)
 
 
 def test_another_seed_draws_others() -> None:
     images = [str(number) for number in range(100)]
-    assert drawn_split(images, 10, 10, 0) != drawn_split(images, 10, 10, 1)
+    assert sampled_split(images, 10, 10, 0) != sampled_split(images, 10, 10, 1)
 
 
 def test_too_few_images_to_draw_from_are_counted() -> None:
     with pytest.raises(InputError, match=r"3 test and 3 validation images .* only 5 to draw from"):
-        drawn_split(["1", "2", "3", "4", "5"], 3, 3, 0)
+        sampled_split(["1", "2", "3", "4", "5"], 3, 3, 0)
     with pytest.raises(InputError, match=r"(?s)seed: found -1.*expected 1 or more"):
-        drawn_split(["1", "2"], 0, 1, -1)
+        sampled_split(["1", "2"], 0, 1, -1)
 
 
 ELIGIBLE = [f"COCO_train2014_{number:012d}" for number in (9, 25, 30, 400)]
 
 
 def test_a_drawn_split_can_be_given_again(tmp_path: Path) -> None:
-    split = drawn_split(ELIGIBLE, 2, 1, 3)
+    split = sampled_split(ELIGIBLE, 2, 1, 3)
     path = tmp_path / "split.csv"
     whole = whole_split(ELIGIBLE, split)
     write_split(whole, path)
     assert path.read_text().splitlines()[0] == "image,split"
     assert read_split(path) == whole and set(whole) == set(ELIGIBLE)
-    assert given_split({"test": path, "val": path}, ELIGIBLE) == split
+    assert predefined_split({"test": path, "val": path}, ELIGIBLE) == split
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_a_drawn_split_can_be_given_again(tmp_path: Path) -> None:
 def test_lists_name_images_by_id_file_or_number(tmp_path: Path, content: str) -> None:
     (tmp_path / "test").write_text(content, encoding="utf-8", newline="")
     (tmp_path / "val.txt").write_text("30\n")
-    assert given_split({"test": tmp_path / "test", "val": tmp_path / "val.txt"}, ELIGIBLE) == {
+    assert predefined_split({"test": tmp_path / "test", "val": tmp_path / "val.txt"}, ELIGIBLE) == {
         ELIGIBLE[0]: "test",
         ELIGIBLE[3]: "test",
         ELIGIBLE[2]: "val",
@@ -291,7 +291,7 @@ def test_all_mistakes_of_both_lists_are_told(tmp_path: Path) -> None:
     test.write_text("9\n31\nCOCO_val2014_000000000025\n9\n")
     val.write_text("30\n9\n")
     with pytest.raises(InputError) as caught:
-        given_split({"test": test, "val": val}, ELIGIBLE)
+        predefined_split({"test": test, "val": val}, ELIGIBLE)
     for part in (
         "test.txt: 2 of its 4 test images are not among the 4",
         "31, COCO_val2014_000000000025",
@@ -300,8 +300,8 @@ def test_all_mistakes_of_both_lists_are_told(tmp_path: Path) -> None:
     ):
         assert part in str(caught.value)
     val.write_text("\n")
-    with pytest.raises(InputError, match=r"(?s)none.txt: cannot be read.*val.txt: names no val images"):
-        given_split({"test": none, "val": val}, ELIGIBLE)
+    with pytest.raises(InputError, match=r"(?s)none.txt: .* not there.*val.txt: names no val images"):
+        predefined_split({"test": none, "val": val}, ELIGIBLE)
 
 
 def run(stage: str, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -313,7 +313,7 @@ def test_the_stages_write_a_split_that_can_be_given_again_and_the_captions(tmp_p
     described = published.write_everything(tmp_path, dimension=4)
     split, again = tmp_path / "made" / "split.csv", tmp_path / "again" / "split.csv"
     asked = ["--dataset", "mscoco", "--sources", tmp_path, "--coco-cn", described["coco_cn"]]
-    made = run("split", *asked, "--drawn", 8, "--output", split)
+    made = run("split", *asked, "--sample-size", 8, "--output", split)
     assert made.returncode == 0, made.stderr
     names = read_split(split)
     assert pd.Series(names).value_counts().to_dict() == {"train": 44, "test": 8, "val": 8}
@@ -334,7 +334,7 @@ def test_a_list_of_images_restricts_before_the_draw(tmp_path: Path) -> None:
     (tmp_path / "images.csv").write_text("\n".join(["image", *listed]) + "\n")
     asked = ["--dataset", "mscoco", "--sources", tmp_path, "--coco-cn", tmp_path / published.COCO_CN]
     asked += ["--image-list", tmp_path / "images.csv", "--output", tmp_path / "split.csv"]
-    made = run("split", *asked, "--drawn", 3)
+    made = run("split", *asked, "--sample-size", 3)
     assert made.returncode == 0, made.stderr
     split = read_split(tmp_path / "split.csv")
     assert list(split) == listed
@@ -375,8 +375,8 @@ def test_all_that_is_wrong_with_a_split_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_split(path)
     for part in (
-        "has not an image and a split: 2 rows, first in row 5",
-        "split is not train, val or test: 2 rows, first in row 3",
+        "has not an image and a split: 2 rows, first in line 5",
+        "split is not train, val or test: 2 rows, first in line 3",
         "1 images stand in it more than once: a",
     ):
         assert part in str(caught.value)

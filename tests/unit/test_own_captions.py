@@ -52,7 +52,8 @@ def test_columns_that_are_given_are_kept(tmp_path: Path) -> None:
     assert table.iloc[1].tolist() == ["b", "val", "de", "Ein Hund.", "google", "en"]
 
 
-def test_all_mistakes_are_told_with_their_lines(tmp_path: Path) -> None:
+def test_all_mistakes_are_told_with_their_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.errors.MOST", 20)
     path = write(
         tmp_path / "own.csv",
         "image,language,caption,split,source_language\n"
@@ -127,7 +128,7 @@ def test_many_lines_of_one_mistake_are_counted(tmp_path: Path) -> None:
         ("image,language,caption,splits\na,en,b,train\n", "column 'splits' is unknown"),
         ("image,language,caption,image\na,en,b,c\n", "column 'image' comes twice"),
         ('image,language,caption\na,en,"b\n', "not CSV"),
-        ("image;language;caption\na;en;b\n", "found image;language;caption"),
+        ("image;language;caption\na;en;b\n", "separated by semicolons, expected commas"),
     ],
 )
 def test_a_wrong_file_is_named(tmp_path: Path, content: str, message: str) -> None:
@@ -197,12 +198,12 @@ def run(stage: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 def test_a_split_that_is_given_needs_no_table(tmp_path: Path) -> None:
     given = write(tmp_path / "given.csv", "image,split\na,test\nb,train\nc,val\n")
     listed = write(tmp_path / "images.csv", "image\na\nc\n")
-    made = run("split", "--given", given, "--image-list", listed, "--output", tmp_path / "split.csv")
+    made = run("split", "--predefined", given, "--image-list", listed, "--output", tmp_path / "split.csv")
     assert made.returncode == 0, made.stderr
     assert read_split(tmp_path / "split.csv") == {"a": "test", "c": "val"}
-    made = run("split", "--given", given, "--table", given, "--output", tmp_path / "split.csv")
+    made = run("split", "--predefined", given, "--table", given, "--output", tmp_path / "split.csv")
     assert made.returncode == 1
-    assert "--table or --given is needed, one of them" in made.stderr
+    assert "exactly one of --table and --predefined is needed" in made.stderr
 
 
 def test_a_split_of_the_table_is_kept_and_a_list_restricts_it(tmp_path: Path) -> None:

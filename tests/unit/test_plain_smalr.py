@@ -54,7 +54,7 @@ def small_model(settings: dict[str, Any]) -> RetrievalModel:
 
 def test_losses_and_gradients_are_those_of_the_plain_loop(experiment: dict[str, Any]) -> None:
     experiment["model"] |= {"recurrent": "gru"}
-    experiment["triplets"] = {"margin": 0.05, "hardest": 10, "distance": "cosine"}
+    experiment["triplets"] = {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
     experiment |= {"masking": {"share": 0.2, "weight": 1.0, "matching": 1.0}, "embedding": "hybrid"}
     corpus, model = small_corpus(), small_model(experiment)
     drawn = next(Sampler(corpus, [np.arange(IMAGES)], experiment["training"], 0).epoch(0))

@@ -41,7 +41,7 @@ def plain_batch(made: Corpus, drawn: Drawn) -> Any:
 def test_the_fast_step_and_the_plain_one_have_the_same_loss_and_gradients(
     experiment: dict[str, Any], branches: str, recurrent: str, distance: str
 ) -> None:
-    settings = {**experiment, "triplets": {"margin": 0.3, "hardest": 5, "distance": distance}}
+    settings = {**experiment, "triplets": {"margin": 0.3, "num_hard_negatives": 5, "distance": distance}}
     settings["classifier"] = {"weight": 0.1, "weight_applied": "once"}
     settings["words"] = {"regularization": 0.01, "regularize_toward": "initial"}
     settings["model"] |= {"recurrent": recurrent, "dropout": 0.0}

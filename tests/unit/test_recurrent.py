@@ -78,7 +78,7 @@ def test_pytorchs_initial_values(recurrent: str) -> None:
         assert 0.09 < value.abs().max().item() <= 0.1
 
 
-PADDED = {"encoder": "embn", "word_vectors": "given", "universal": 2, "universal_layers": "separate"}
+PADDED = {"encoder": "embn", "word_vectors": "pretrained", "universal": 2, "universal_layers": "separate"}
 
 
 def padded_mean(ids: list[int], longest: int) -> tuple[UniversalEmbedding, torch.Tensor]:

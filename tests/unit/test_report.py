@@ -1,6 +1,7 @@
 """The report on inputs written by hand: what a reader sees is what was measured."""
 
 import hashlib
+import itertools
 import re
 from collections.abc import Mapping
 from html import unescape
@@ -17,9 +18,9 @@ from pipeline import configuration
 from pipeline.errors import InputError
 from pipeline.report import charts
 from pipeline.report.figures import SIDE, Said, _images, _query, thumbnails
-from pipeline.report.pages import main_of, write_page
+from pipeline.report.pages import difference, main_of, write_page
 from pipeline.report.report import Inputs, natural, write_report
-from pipeline.report.tables import of_comparison
+from pipeline.report.tables import _label, of_comparison
 from pipeline.tables.claims import judge_claims
 from pipeline.tables.tabulate import tabulate
 
@@ -42,6 +43,7 @@ def report(
     folder: Path,
     test: dict[Key, dict[str, float]] = TEST,
     trained_on: Mapping[Key, Translations] | None = None,
+    with_claims: bool = True,
     **user: Any,
 ) -> str:
     """The report's text, of one table; also a counted table, a figure, a curve, a benchmark and a source."""
@@ -54,7 +56,7 @@ def report(
     )
     claims = folder / "claims.csv", folder / "claim-comparisons.csv"
     of_claims = configuration.claim_settings(loaded)
-    judge_claims(of_claims, paths, None, ROOT / "config/claims/mule.yaml", *claims)
+    judge_claims(of_claims, paths, None, [ROOT / "config/claims/mule.yaml"], *claims)
     counted = {
         "table": 1,
         "dataset": "multi30k",
@@ -70,6 +72,8 @@ def report(
     pd.DataFrame({"epoch": [1, 2, 3], "val_mR_de": [10, 30, 45.0], "val_mR_fr": [5, 20, 35.0]}).to_csv(curves)
     (folder / "logs" / "multi30k").mkdir(parents=True)
     (folder / "logs" / "multi30k" / "mule-full-0-train.tsv").write_text("s\tmax_rss\n90.5\t471.26\n")
+    (folder / "logs" / "multi30k" / "another-0-train.tsv").write_text("s\tmax_rss\n60\t1\n")
+    (folder / "logs" / "multi30k" / "features-vgg-2-of-3.tsv").write_text("s\tmax_rss\n30\t1\n")
     (folder / "found").mkdir()
     (folder / "found" / "a.txt").write_text("a")
     listed = [
@@ -81,7 +85,8 @@ def report(
     sources.to_csv(folder / "sources.csv", index=False)
     inputs = Inputs(
         {"mine": folder / "c.csv", "table1": folder / "table1.csv"},
-        *claims,
+        claims[0] if with_claims else None,
+        claims[1] if with_claims else None,
         [folder / "figure3.html"],
         [curves],
         {"multi30k": folder / "sources.csv"},
@@ -90,7 +95,8 @@ def report(
         folder / "found",
     )
     told = configuration.report_settings(loaded, ROOT / "config")
-    write_report({**told, "files": ["a.txt", "b.txt"]}, inputs, folder / "report.html")
+    jobs = ["multi30k/mule-full-0-train", "multi30k/features-vgg"]
+    write_report({**told, "files": ["a.txt", "b.txt"], "jobs": jobs}, inputs, folder / "report.html")
     return (folder / "report.html").read_text(encoding="utf-8")
 
 
@@ -108,12 +114,20 @@ def of_table(html: str, name: str) -> str:
 def test_a_table_has_the_papers_number_beside_ours_and_the_best_of_each_in_bold(tmp_path: Path) -> None:
     html = report(tmp_path)
     section = of_table(html, "mine")
-    cells = re.findall(r'<td class="number[^"]*">(.*?)</td>', section)
+    body = section[section.index("<tbody") : section.index("</tbody>")]
+    cells = re.findall(
+        r'<td role="cell" class="number[^"]*" data-label="[^"]*"><span>(.*?)</span></td>', body
+    )
     assert cells == [
         "<b>55.0</b>", '<b>61.6</b>', "30.0", "52.0",
         "50.0", "61.4", "<b>40.0</b>", "<b>56.4</b>",
     ]  # fmt: skip
-    assert "multi30k German 100 images, 200 sentences; chance mR 7.0" in plain(section)
+    assert "Candidates: Multi30K (demo) German, French: 100 images and 200 sentences." in plain(section)
+    assert "Chance 7.0 7.0" in plain(section)
+    heads = re.search(r"<thead.*?</thead>", section, re.DOTALL)
+    assert heads
+    named = plain(heads[0]).strip()
+    assert named == "Model Multi30K (demo) German French ours paper ours paper"
     assert "Full &lt;b&gt;" in section and "Full <b>" not in section
 
 
@@ -121,9 +135,9 @@ def test_a_row_with_translations_word_by_word_is_marked(tmp_path: Path) -> None:
     full, parallel = ("multi30k", "mule-full", "own", 0), ("multi30k", "parallel-embn", "own", 0)
     by_google = {"en-de": {"google": 9}}
     html = report(tmp_path, trained_on={full: {**by_google, "en-fr": {"dictionary": 9}}, parallel: by_google})
-    rows = re.findall(r"<tr>(.*?)</tr>", of_table(html, "mine"), flags=re.DOTALL)
-    heading, *below_it = [plain(row).strip() for row in rows]
-    assert heading.startswith("Model Translations multi30k German")
+    rows = re.findall(r'<tr role="row">(.*?)</tr>', of_table(html, "mine"), flags=re.DOTALL)
+    heading, _, _, *below_it = [plain(row).strip() for row in rows]
+    assert heading == "Model Translations Multi30K (demo)"
     assert below_it == [
         "PARALLEL-EmbN google 55.0 61.6 30.0 52.0",
         "Full <b> † en-de: google; en-fr: dictionary (word by word) 50.0 61.4 40.0 56.4",
@@ -180,8 +194,61 @@ def test_everything_asked_for_is_there(tmp_path: Path) -> None:
 def test_a_claims_verdict_and_p_are_shown(tmp_path: Path) -> None:
     text = plain(report(tmp_path))
     interval = r"\(−\d+\.\d to [−+]\d\.\d\)"
-    assert re.search(rf"M19 Tables 2 With NC, LC .*? does not hold −5.0 {interval}, p 0\.\d{{3}} ", text)
+    assert re.search(rf"M19 2 With NC, LC .*? does not hold −5.0 {interval}, p 0\.\d{{3}} ", text)
     assert "no experiment" in text or "in none of the tables" in text
+
+
+def test_run_times_are_of_the_jobs_of_this_report_alone(tmp_path: Path) -> None:
+    text = plain(report(tmp_path))
+    assert "features-vgg-2-of-3 30.0 1" in text
+    assert "another-0-train" not in text
+    assert "2 minutes in all" in text  # 90.5 and 30 seconds
+
+
+def test_a_report_of_own_data_speaks_of_no_paper(tmp_path: Path) -> None:
+    table = {"columns": {"multi30k": ["de", "fr"]}, "rows": ROWS}
+    html = report(tmp_path, with_claims=False, tables={"mine": table})
+    assert "<h1>Image-sentence retrieval on multi30k, mscoco</h1>" in html
+    shown = html[html.index("<body>") : html.index('<section id="figure3">')]
+    for word in ("MULE paper", "claims", "grey", "Map of scales", ">paper<"):
+        assert word not in shown, word
+    assert 'id="claims"' not in html and 'id="scales"' not in html
+
+
+def test_headings_are_in_order_and_every_table_has_a_caption(tmp_path: Path) -> None:
+    html = report(tmp_path)
+    levels = [int(level) for level in re.findall(r"<h([1-6])", html)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    tables = re.findall(r"<table.*?</table>", html, re.DOTALL)
+    assert tables and all("<caption>" in table for table in tables)
+
+
+def test_many_columns_have_the_papers_numbers_on_lines_of_their_own(tmp_path: Path) -> None:
+    html = report(tmp_path, tables={"mine": {**TABLE, "metrics": "all"}})
+    section = of_table(html, "mine")
+    (first, *_) = re.findall(r'<td role="cell" class="number" data-label="German mR">(.*?)</td>', section)
+    assert first == '<span><b>55.0</b></span><span class="paper" data-label="paper"><b>61.6</b></span>'
+    assert section.count('<span class="paper">paper</span>') == 2  # a row each
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(0.04, "+0.04"), (-0.04, "−0.04"), (0.0, "+0.0"), (-1.25, "−1.3"), (None, "–")]
+)
+def test_a_small_difference_keeps_its_sign(value: float | None, said: str) -> None:
+    assert difference(value) == said
+
+
+@pytest.mark.parametrize(
+    ("row", "label"),
+    [
+        ({"section": "(a)", "group": "MUSE", "method": "EmbN", "training_data": ""}, "(a) MUSE: EmbN"),
+        ({"section": "(b)", "group": "", "method": "EmbN", "training_data": "Human"}, "(b) EmbN (Human)"),
+        ({"section": "", "group": "", "method": "VSE", "training_data": ""}, "VSE"),
+    ],
+)
+def test_a_row_of_a_plot_has_its_whole_name(row: dict[str, str], label: str) -> None:
+    assert _label(row) == label
 
 
 def test_a_mistyped_table_in_report_is_one_clear_message() -> None:
@@ -302,7 +369,7 @@ def test_captions_are_escaped_and_languages_named(tmp_path: Path) -> None:
     text = (tmp_path / "figure.html").read_text(encoding="utf-8")
     assert '<span lang="zh-Hans">&lt;script&gt;alert(1)&lt;/script&gt;一只狗</span>' in text
     assert "<script" not in text
-    assert "no picture at hand" in text
+    assert "no picture available" in text
     assert "一只狗" in main_of(tmp_path / "figure.html")
 
 

@@ -20,7 +20,7 @@ from pipeline.tables.scaling import write_points
 
 CONFIG = Path(__file__).parents[2] / "config"
 MODEL: dict[str, Any] = {
-    "encoder": "embn", "word_vectors": "given", "similarity": "cosine", "universal": 5,
+    "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "universal": 5,
     "universal_layers": "separate", "multimodal": 4, "recurrent": "gru", "recurrent_init": "pytorch",
     "hidden": 3, "image_hidden": 6, "dropout": 0.0, "batch_norm_momentum": 0.1, "universal_mean": "words",
 }  # fmt: skip

@@ -17,7 +17,7 @@ from pipeline.translation.commands import add_commands
 from pipeline.translation.machine import machine_translator
 from pipeline.translation.services import Asker, Unavailable, _seconds
 
-FAST: dict[str, Any] = {"requests_per_second": 1e6, "longest_pause": 0.01, "patience": 0.2}
+FAST: dict[str, Any] = {"requests_per_second": 1e6, "max_pause": 0.01, "max_wait": 0.2}
 NOTICE = "MYMEMORY WARNING: YOU USED ALL AVAILABLE FREE TRANSLATIONS FOR TODAY."
 
 

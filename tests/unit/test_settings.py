@@ -27,7 +27,7 @@ def test_the_paper_scale_has_the_papers_sizes() -> None:
         paper["model"] | {"universal": 512, "multimodal": 512, "hidden": 1024, "recurrent": "lstm"}
         == paper["model"]
     )
-    assert paper["triplets"] == {"margin": 0.05, "hardest": 10, "distance": "euclidean"}
+    assert paper["triplets"] == {"margin": 0.05, "num_hard_negatives": 10, "distance": "euclidean"}
     assert paper["images"]["backbone"] == "resnet152.tv_in1k"
     assert (paper["images"]["resize"], paper["images"]["crop"], paper["images"]["crops"]) == (512, 448, 10)
     assert (paper["training"]["batch_images"], paper["training"]["epochs"]) == (450, 20)
@@ -46,7 +46,7 @@ def test_one_file_sets_every_way_of_the_authors_code(scale: str) -> None:
     found = {
         "cell": model["recurrent"],
         "begun": model["recurrent_init"],
-        "decay": training["decay"],
+        "learning_rate_decay": training["learning_rate_decay"],
         "distance": settings["triplets"]["distance"],
         "regularised toward": settings["word_regularizer"]["regularize_toward"],
         "lambda2 applied": settings["classifier"]["weight_applied"],
@@ -60,13 +60,13 @@ def test_one_file_sets_every_way_of_the_authors_code(scale: str) -> None:
     assert found == {
         "cell": "gru_reset_before",
         "begun": "tensorflow",
-        "decay": 1.0,
+        "learning_rate_decay": 1.0,
         "distance": "euclidean",
         "regularised toward": "previous_epoch",
         "lambda2 applied": "twice",
         "u averages": "padded",
         "sentences an image": (2, True),
-        "batch of": "drawn_by_sentence",
+        "batch of": "sampled_by_sentence",
         "casing": "last",
         "momentum of TensorFlow": 0.1,
         "epoch of": "sentences",
@@ -167,15 +167,19 @@ def test_codes_that_are_no_languages_are_told_with_the_one_that_is_meant() -> No
 
 def test_norwegian_is_a_language_though_yaml_reads_its_code_as_false(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text("training: {repeat_captions: no}\nown_origins: {no: google}\ncolumns: {mine: [en, no]}\n")
+    path.write_text(
+        "training: {repeat_captions: no}\ncaption_origins: {no: google}\ncolumns: {mine: [en, no]}\n"
+    )
     found = configuration.read(path)
     assert found["training"] == {"repeat_captions": False}
-    assert found["own_origins"] == {"no": "google"}
+    assert found["caption_origins"] == {"no": "google"}
     assert found["columns"] == {"mine": ["en", "no"]}
     mine = {"source": "own", "captions": "c.csv", "images": "i", "languages": ["en", False]}
-    settings = load(datasets={"mine": {**mine, "own_origins": {False: "google"}, "groups": [["en", False]]}})
+    settings = load(
+        datasets={"mine": {**mine, "caption_origins": {False: "google"}, "groups": [["en", False]]}}
+    )
     assert settings["datasets"]["mine"]["languages"] == ["en", "no"]
-    assert settings["datasets"]["mine"]["own_origins"] == {"no": "google"}
+    assert settings["datasets"]["mine"]["caption_origins"] == {"no": "google"}
     assert settings["datasets"]["mine"]["groups"] == [["en", "no"]]
     assert settings["training"]["repeat_captions"] is False
 
@@ -183,7 +187,7 @@ def test_norwegian_is_a_language_though_yaml_reads_its_code_as_false(tmp_path: P
 def test_a_key_that_stands_twice_is_named_with_both_lines(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(
-        "seeds: [0]\ntraining:\n  epochs: 2\n  decay: 1.0\n  epochs: 3\n"
+        "seeds: [0]\ntraining:\n  epochs: 2\n  learning_rate_decay: 1.0\n  epochs: 3\n"
         "tables: {mine: {rows: [{row: 1, row: 2}]}}\nseeds: [1]\n"
     )
     for reading in (configuration.read, lambda path: configuration.check_keys([path])):
@@ -214,14 +218,14 @@ def test_sentence_vectors_need_a_branch_that_reads_them_and_human_captions() -> 
                 "layers": {
                     "branches": "shared",
                     "captions": "human",
-                    "settings": {"model": {"recurrent": "layers"}},
+                    "settings": {"model": {"recurrent": "mlp"}},
                 },
             }
         )
     message = str(caught.value)
     assert "experiments.words: vectors bert has no words to read one by one" in message
     assert "experiments.words.captions: found 'human+mt'" in message
-    assert "experiments.layers: recurrent layers reads sentence vectors" in message
+    assert "experiments.layers: recurrent mlp reads sentence vectors" in message
 
 
 def test_paths_take_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,17 +341,19 @@ def own(**changes: object) -> dict[str, Any]:
 def test_a_data_set_of_ones_own_needs_little() -> None:
     data = load(datasets={"birds": own()})["datasets"]["birds"]
     assert data["stands_for"] == "birds"
-    assert (data["own_origins"], data["groups"], data["longest_caption"]) == ({}, [], 40)
+    assert (data["caption_origins"], data["groups"], data["max_caption_length"]) == ({}, [], 40)
 
 
 def test_a_data_set_has_the_keys_of_its_source_and_no_others() -> None:
     with pytest.raises(InputError) as caught:
         load(
             datasets={
-                "birds": own(drawn=10),
+                "birds": own(sample_size=10),
                 "fish": {"source": "own", "languages": ["en"], "images": "photos", "stands_for": "multi30k"},
                 "coco": {
-                    **own(source="mscoco", images="mscoco", drawn=10, draw_seed=0, test_images="test.txt"),
+                    **own(
+                        source="mscoco", images="mscoco", sample_size=10, split_seed=0, test_images="test.txt"
+                    ),
                     "val_images": None,
                 },
             },
@@ -360,7 +366,7 @@ def test_a_data_set_has_the_keys_of_its_source_and_no_others() -> None:
             },
         )
     message = str(caught.value)
-    assert "datasets.birds.drawn: source own has no such key" in message
+    assert "datasets.birds.sample_size: source own has no such key" in message
     assert "datasets.fish: 'captions' is missing, which source own needs" in message
     assert "datasets.multi30k.stands_for: fish stands for multi30k too" in message
     assert "datasets.coco: test_images and val_images are given both or neither" in message
@@ -408,3 +414,17 @@ def test_encoders_and_losses_that_do_not_fit_are_said_together() -> None:
     assert "experiments.b: encoder vse reads words one by one; set settings.model.recurrent: gru" in told
     assert "experiments.c.neighborhood: encoder vse has no universal embedding" in told
     assert "experiments.d.vectors: found 'muse', which word_vectors scratch does not read" in told
+
+
+def test_rows_are_added_to_a_table_without_repeating_it() -> None:
+    """After the table's own; their numbers must be new, and the user's settings are not changed."""
+    mine = {"row": 20, "method": "mine", "single_model": "Y", "experiment": "mule-embn"}
+    user = {"table2": {"add_rows": [mine]}}
+    usual = load()["tables"]["table2"]
+    assert load(tables=user)["tables"]["table2"] == {**usual, "rows": [*usual["rows"], mine]}
+    assert user == {"table2": {"add_rows": [mine]}}
+    assert load(tables=user)["tables"]["table2"]["rows"][-1] == mine
+    with pytest.raises(InputError, match=r"found 1, which is the number of rows\.0 too"):
+        load(tables={"table2": {"add_rows": [{**mine, "row": 1}]}})
+    with pytest.raises(InputError, match=r"tables.table2\.add_rows\.0: 'experiment' is a required property"):
+        load(tables={"table2": {"add_rows": [{"row": 20, "method": "mine"}]}})

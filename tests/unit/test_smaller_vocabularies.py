@@ -22,7 +22,7 @@ from pipeline.words.vocabulary import Vocabulary, read_vocabulary, vocabulary, w
 
 CONFIG = Path(__file__).parents[2] / "config"
 MODEL: dict[str, Any] = {
-    "encoder": "embn", "word_vectors": "given", "similarity": "cosine", "universal": 5,
+    "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "universal": 5,
     "universal_layers": "separate", "multimodal": 4, "recurrent": "lstm", "recurrent_init": "pytorch",
     "hidden": 3, "image_hidden": 6, "dropout": 0.0, "batch_norm_momentum": 0.1, "universal_mean": "words",
 }  # fmt: skip

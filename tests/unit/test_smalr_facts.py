@@ -30,7 +30,8 @@ def test_a_model_of_smalr_is_trained_as_the_paper_says(
     assert sorted(found["languages"]) == sorted(TEN)
     assert found["captions"] == "augmented"  # Section 4: at least five sentences in each language
     assert found["groups"] == []
-    assert found["triplets"] == {"margin": 0.05, "hardest": 10, "distance": "cosine"}  # Section 3.1
+    # Section 3.1
+    assert found["triplets"] == {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
     assert found["matching"] == {"image": 1.5, "sentence": 1, "sentence_only": 0}  # Equation 3, lambda 1
     assert found["neighborhood"] == {"weight": 5e-2}  # lambda 4
     assert found["classifier"] == {"weight": 1e-6, "weight_applied": "once"}  # lambda 3
@@ -59,7 +60,7 @@ def test_words_are_assigned_as_the_paper_says(paper: dict[str, Any], name: str) 
     assert (found["assignment"]["exploration"], found["assignment"]["best"]) == (0.2, 20)
     assert found["hybrid"]["entries"] == 40_000
     assert found["universal"] == 512
-    assert found["triplets"] == {"margin": 0.05, "hardest": 10, "distance": "cosine"}
+    assert found["triplets"] == {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
 
 
 def test_languages_are_combined_as_the_paper_says(paper: dict[str, Any]) -> None:

@@ -22,6 +22,8 @@ NEED_TORCH = {
     "evaluate",
     "figure",
     "parameters",
+    "bundle",
+    "index",
 }
 WITHOUT_DIGEST = {
     "download": ["pipeline.sources.download"],
@@ -105,9 +107,9 @@ def test_stages_without_torch_run_without_it(tmp_path: Path) -> None:
     for image in range(10):
         (tmp_path / "images" / f"{image}.jpg").touch()
     (tmp_path / "en-de.txt").write_text("dog hund\nred roter\n")
-    brought = {"backbone": "own", "dimension": 4}
-    write_features(tmp_path / "brought.h5", [str(image) for image in range(10)], np.ones((10, 4)), brought)
-    made = json.dumps(brought, separators=(",", ":"))
+    imported = {"backbone": "own", "dimension": 4}
+    write_features(tmp_path / "imported.h5", [str(image) for image in range(10)], np.ones((10, 4)), imported)
+    made = json.dumps(imported, separators=(",", ":"))
     small = '{"dimension":4,"tokens":2000,"subword_buckets":10}'
     pair = "--source en --target de --provider dictionary --sentences en.csv --dictionaries en-de.txt"
     for line in (
@@ -121,7 +123,7 @@ def test_stages_without_torch_run_without_it(tmp_path: Path) -> None:
         "align --words de.h5 --english en.h5 --dictionaries en-de.txt --output aligned.h5",
         f"translate {pair} --output en-de.csv",
         "find-images --split split.csv --images images --output images.csv",
-        f"bring-features --split split.csv --features brought.h5 --settings {made} --output f.h5",
+        f"import-features --split split.csv --features imported.h5 --settings {made} --output f.h5",
     ):
         assert modules_of(line.split(), tmp_path) == set(), line
 

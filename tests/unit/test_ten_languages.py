@@ -76,7 +76,7 @@ def test_what_an_experiment_of_ten_languages_is_made_of() -> None:
     assert made["languages"] == ["en", "zh", "ja", "de", "fr", "cs", "ar", "af", "ko", "ru"]
     assert made["captions"] == "augmented"
     assert made["translated"] == sorted(set(TEN) - set(HUMAN["mscoco"]))
-    assert made["own_origins"] == dict.fromkeys(made["translated"], "dictionary")
+    assert made["caption_origins"] == dict.fromkeys(made["translated"], "dictionary")
     assert made["groups"] == []  # with translations every image has every language
     assert configuration.training_pairs(settings, "mscoco", "mule-ten") == ["en-zh", "en-ja"]
     assert configuration.own_pairs(settings, "mscoco", "mule-ten") == [

@@ -24,7 +24,7 @@ from pipeline.translation.machine import machine_translator
 from pipeline.translation.services import SERVICES
 from pipeline.translation.web import batched, split
 
-FAST: dict[str, Any] = {"requests_per_second": 1e6, "longest_pause": 0.01}
+FAST: dict[str, Any] = {"requests_per_second": 1e6, "max_pause": 0.01}
 CAPTIONS = [f"A dog runs after {number} red balls." for number in range(400)]
 
 Translate = Callable[..., list[str]]
@@ -155,7 +155,7 @@ def test_a_longer_pause_than_patience_stops_cleanly_and_the_next_run_waits_for_i
 def test_patience_ends_when_no_answer_comes(service: Service, translate: Translate) -> None:
     service.behaviour = lambda number, lines: "503"
     with pytest.raises(InputError, match=r"0 of 400 captions .* 400 are left. Run the same command again"):
-        translate(CAPTIONS, patience=0.2)
+        translate(CAPTIONS, max_wait=0.2)
 
 
 def test_a_service_that_denies_stops_the_job_at_once_and_what_is_done_is_kept(
@@ -186,7 +186,7 @@ def test_a_slow_answer_is_given_up_and_asked_for_again(service: Service, transla
 def test_no_server_is_waited_for_and_then_said(tmp_path: Path) -> None:
     settings = {"url": "http://127.0.0.1:9/m"}
     translator = machine_translator(
-        "google", "en", "de", settings, tmp_path / "c.sqlite", {**FAST, "patience": 0.1}
+        "google", "en", "de", settings, tmp_path / "c.sqlite", {**FAST, "max_wait": 0.1}
     )
     with pytest.raises(InputError, match=r"ConnectionError.*0 of 1 captions"):
         translator.translate(["A dog."])
@@ -194,7 +194,7 @@ def test_no_server_is_waited_for_and_then_said(tmp_path: Path) -> None:
 
 def test_the_days_requests_are_counted_over_runs(service: Service, translate: Translate) -> None:
     with pytest.raises(InputError, match=r"The 2 requests of this day \(UTC\) are used up .* \d+ are left"):
-        translate(CAPTIONS, requests_per_day=2, connections=1)
+        translate(CAPTIONS, requests_per_day=2, max_connections=1)
     with pytest.raises(InputError, match=r"used up"):
         translate(CAPTIONS, requests_per_day=2)
     assert len(service.requests) == 2
@@ -203,7 +203,7 @@ def test_the_days_requests_are_counted_over_runs(service: Service, translate: Tr
 
 
 def test_requests_keep_their_distance_over_connections(service: Service, translate: Translate) -> None:
-    translate(CAPTIONS, requests_per_second=2, connections=3)
+    translate(CAPTIONS, requests_per_second=2, max_connections=3)
     assert max(service.times) - min(service.times) >= 0.95  # three requests, half a second apart
 
 
@@ -214,7 +214,7 @@ def test_answers_out_of_order_give_the_same_translations(service: Service, trans
 
     service.behaviour = slow_at_times
     captions = [f"{caption} {'Very red balls. ' * 10}" for caption in CAPTIONS]
-    assert translate(captions, connections=8) == list(map(translated, captions))
+    assert translate(captions, max_connections=8) == list(map(translated, captions))
     assert len(service.requests) > len(captions) / 20
 
 
@@ -288,7 +288,7 @@ except InputError as error:
 
 
 def _command(folder: Path, provider: str, url: str, captions: list[str], **limits: Any) -> list[str]:
-    limits = {"requests_per_second": 1e6, "longest_pause": 0.01, "patience": 0.5, **limits}
+    limits = {"requests_per_second": 1e6, "max_pause": 0.01, "max_wait": 0.5, **limits}
     cache, file = folder / "cache.sqlite", folder / f"{len(list(folder.iterdir()))}.json"
     file.write_text(json.dumps(captions))
     return [sys.executable, "-c", SCRIPT, provider, url, str(cache), json.dumps(limits), str(file)]

@@ -16,6 +16,47 @@ CAPTION_FILES = {
 }
 
 
+def check_own_captions():
+    """End with what a user's own captions lack; warn of test sets that tell little."""
+    from pipeline.captions import coverage
+
+    image_list = SETTINGS["images"]["list"]
+    gaps, warnings = [], []
+    for dataset, data in DATASETS.items():
+        if data["source"] != "own":
+            continue
+        counts = coverage.coverage(data, image_list and Path(image_list))
+        gaps += coverage.gaps(dataset, counts, languages_trained(dataset))
+        warnings += coverage.few_tested(dataset, counts)
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    raise_together(gaps, "Captions of your own do not cover every split:")
+
+
+def languages_trained(dataset):
+    """Languages that an experiment of the configured tables trains on captions by people."""
+    named = {
+        cell.experiment
+        for table in TABLES
+        for cell in cells(configuration.table_settings(SETTINGS, table))
+        if cell.dataset == dataset
+    }
+    every = configuration.expanded(SETTINGS, dataset)
+    return {
+        language
+        for name in named
+        for language in every[name]["languages"]
+        if every[name]["captions"] == "human"
+    }
+
+
+if HERE:
+    try:
+        check_own_captions()
+    except InputError as error:
+        sys.exit(f"error: {error}")
+
+
 def files_named(data, pattern):
     """A data set's published text files whose names hold a pattern."""
     return [path for path in published_texts(data) if re.search(pattern, path)]
@@ -58,21 +99,21 @@ def split_lists(wildcards):
 def split_options(wildcards):
     """Arguments of `split` that belong to a data set's source."""
     data = DATASETS[wildcards.dataset]
-    listed = data.get("test_images") is not None  # then nothing is drawn
+    listed = data.get("test_images") is not None  # then nothing is sampled
     options = {
         "multi30k": {"sources": "work/sources", "lists": data.get("split")},
         "flickr8kcn": {"sources": "work/sources"},
         "mscoco": {
             "sources": "work/sources",
-            "drawn": None if listed else data.get("drawn"),
-            "seed": None if listed else data.get("draw_seed"),
+            "sample-size": None if listed else data.get("sample_size"),
+            "seed": None if listed else data.get("split_seed"),
             "test-images": data.get("test_images"),
             "val-images": data.get("val_images"),
         },
         "own": (
-            {"given": data["split"]}
+            {"predefined": data["split"]}
             if "split" in data
-            else {"table": data.get("captions"), "seed": data.get("draw_seed", 0)}
+            else {"table": data.get("captions"), "seed": data.get("split_seed", 0)}
         ),
     }[data["source"]]
     options["image-list"] = SETTINGS["images"]["list"]

@@ -1,29 +1,35 @@
 # What the rules ask of the configuration. The science is in pipeline/.
 
+import contextlib
 import csv
 import json
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import snakemake.cli
+from snakemake.iocontainers import Wildcards
+
 sys.path.insert(0, workflow.basedir)
 
 from pipeline import code, configuration, parts
-from pipeline.errors import InputError
+from pipeline.errors import InputError, raise_together
 from pipeline.tables.cells import cells
 
 CONFIG = Path(workflow.basedir, "config")
 
+# Not again in every job of a cluster, nor where all files lie in a bucket (profiles/kubernetes).
+HERE = (
+    workflow.is_main_process and not workflow.storage_settings.default_storage_provider
+)
+
 try:
     configuration.check_keys(workflow.configfiles)
     SETTINGS = configuration.load(config, CONFIG)
-    # Not again in every job of a cluster, nor where all files lie in a bucket (profiles/kubernetes).
-    if (
-        workflow.is_main_process
-        and not workflow.storage_settings.default_storage_provider
-    ):
+    if HERE:
         configuration.check_paths(
             SETTINGS,
             configuration.read(CONFIG / "scales" / f"{SETTINGS['scale']}.yaml"),
@@ -60,6 +66,42 @@ def refuse(message):
     A WorkflowError would be lost where an older result exists: Snakemake would take that for the one asked for.
     """
     sys.exit(f"error: {message}")
+
+
+# Links to the files that the jobs of this call will make anew, until it ends.
+EARLIER = Path(".snakemake", "earlier")
+
+
+def outputs_to_make(persistence):
+    """Every output of the jobs of this call."""
+    return [path for job in persistence.dag.needrun_jobs() for path in job.output]
+
+
+def keep_earlier(persistence):
+    """Link to every file that is to be made anew; Snakemake deletes it before its job begins."""
+    shutil.rmtree(EARLIER, ignore_errors=True)
+    for path in outputs_to_make(persistence):
+        kept = EARLIER / path
+        if os.path.isfile(path) and not os.path.isabs(path):
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(OSError):  # a disk without links
+                os.link(path, kept)
+
+
+def restore_earlier(persistence):
+    """Put back what failed jobs would have made anew, as it was, and have those jobs due again.
+
+    Snakemake 9 records the new inputs and settings of a job that fails as if it had finished, and then deletes its
+    outputs. Where later results exist the next call would find nothing to be done, and the old ones would pass for new.
+    """
+    for path in outputs_to_make(persistence):
+        if os.path.exists(path):
+            continue
+        persistence.cleanup_metadata(path)
+        if (EARLIER / path).is_file():
+            with contextlib.suppress(OSError):
+                os.link(EARLIER / path, path)
+    shutil.rmtree(EARLIER, ignore_errors=True)
 
 
 def datasets_from(*sources):

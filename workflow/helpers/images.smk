@@ -3,16 +3,24 @@
 FEATURE_SETS = {
     f"-{name}" if name else "": {
         "settings": as_json(configuration.feature_settings(SETTINGS, name)),
-        "brought": images["features"],
+        "imported": images["features"],
     }
     for name, images in configuration.feature_sets(SETTINGS).items()
 }
 
 
-def sets_that_are(brought):
-    """Pattern of the feature sets that are ready-made, or of those that are not; one may match the empty name."""
+def flickr_names(wildcards):
+    """The argument by which files may be named as in Flickr8k; empty for data sets of other photographs."""
+    named = DATASETS[wildcards.dataset]["source"] in ("multi30k", "flickr8kcn")
+    return "--flickr-names" if named else ""
+
+
+def sets_that_are(imported):
+    """Pattern of the feature sets that are imported, or of those that are extracted; it may match the empty name."""
     names = [
-        name for name, made in FEATURE_SETS.items() if bool(made["brought"]) == brought
+        name
+        for name, made in FEATURE_SETS.items()
+        if bool(made["imported"]) == imported
     ]
     return f"(?:{'|'.join(names)})" if names else "(?!)"
 

@@ -24,7 +24,7 @@ def judged_evaluations(wildcards):
 
 def reported_counts():
     """Counts of the data, as an input list, where the report has the table that is made of them."""
-    return given("results/counts.csv" if "table1" in SETTINGS["report"] else None)
+    return given(f"{FINISHED}/counts.csv" if "table1" in SETTINGS["report"] else None)
 
 
 def reported_curves(wildcards):
@@ -61,8 +61,9 @@ FIGURES = {"3": "multi30k", "4": "mscoco"}
 
 def reported_figures(wildcards=None):
     """Figures whose model the report's tables evaluate; a report trains nothing for a figure alone."""
-    return [
-        f"results/figure{number}.html"
+    drawn = "lessons/figure3" in SETTINGS["report"]
+    return given(f"{FINISHED}/lessons/figure3.svg" if drawn else None) + [
+        f"{FINISHED}/figure{number}.html"
         for number, named in FIGURES.items()
         if any(
             f"/{STAND_INS.get(named)}/experiments/mule-full/" in path
@@ -88,7 +89,7 @@ def figure_model(wildcards):
 
 
 def figure_inputs(wildcards):
-    """Model, features, words, sentences and images of a figure; no images where features are brought.
+    """Model, features, words, sentences and images of a figure; no images where features are imported.
 
     The list of images names their files: they are there, whole, when it is.
     """
@@ -106,8 +107,84 @@ def figure_inputs(wildcards):
     }
 
 
+def reported_claims():
+    """The claims of the paper, judged, and their comparisons: none where no table of a paper is reported."""
+    if not any("paper" in TABLES[name] for name in reported_tables()):
+        return []
+    return [f"{FINISHED}/claims.csv", f"{FINISHED}/comparison/claims.csv"]
+
+
+def claim_options():
+    """The claims as the report takes them."""
+    keys = ("--claims", "--claim-comparisons")
+    return [f"{key}={path}" for key, path in zip(keys, reported_claims())]
+
+
+# The benchmark files of the jobs that made a file below work/{scale}/{dataset}, by what the file is called.
+JOBS_OF = (
+    (r"words/([^/]+)/([a-z]{2})[.]h5", ["words-{0}-{1}", "../word-vectors-{1}"]),
+    (
+        r"words/([^/]+)/muse/([a-z]{2})[.]h5",
+        ["words-{0}-{1}", "align-{0}-{1}", "muse-{0}-{1}"],
+    ),
+    (r"bert/([a-z]{2})[.]h5", ["sentence-vectors-{0}", "pretrain-bert"]),
+    (r"translations/([a-z]{2}-[a-z]{2})[.]csv", ["translate-{0}"]),
+    (r"(features.*)[.]h5", ["{0}"]),
+    (r"tokens/([a-z]{2})[.]csv", ["tokenize-{0}", "captions-{0}"]),
+    (
+        r"experiments/([^/]+)/seed(\d+)/pretrained[.]pt",
+        ["{0}-{1}-pretrain"],
+    ),
+    (
+        r"experiments/([^/]+)/seed(\d+)/test-([a-z]+)[.]json",
+        ["{0}-{1}-train", "{0}-{1}-evaluate-{2}"],
+    ),
+)
+
+
+def jobs_of(path):
+    """Benchmark files, below work/logs/{scale} and without ending, of the jobs that made a file."""
+    dataset, _, rest = path.removeprefix(f"work/{SCALE}/").partition("/")
+    found = [
+        (match.groups(), names)
+        for pattern, names in JOBS_OF
+        if (match := re.fullmatch(pattern, rest))
+    ]
+    return {
+        os.path.normpath(f"{dataset}/{name.format(*parts)}")
+        for parts, names in found
+        for name in names
+    }
+
+
+def reported_jobs():
+    """Benchmark files of all jobs that the report is made of."""
+    jobs = {
+        f"{dataset}/{name}"
+        for dataset in reported_datasets()
+        for name in ("split", "demo", "find-images")
+    }
+    for path in reported_evaluations():
+        _, scale, dataset, _, name, seed, file = path.split("/")
+        queries = file.removeprefix("test-").removesuffix(".json")
+        made = Wildcards(
+            fromdict={
+                "scale": scale,
+                "dataset": dataset,
+                "experiment": name,
+                "seed": seed.removeprefix("seed"),
+                "queries": queries,
+            }
+        )
+        read = [*vocabularies(made), *pretrained(made), *evaluated_sentences(made)]
+        read += [*training_translations(made), *translated_queries(made)]
+        for one in [path, features_of(made), *read]:
+            jobs |= jobs_of(one)
+    return sorted(jobs)
+
+
 def report_options():
-    """What the report tells of the configuration and of the published files."""
+    """What the report tells of the configuration, of the published files and of its jobs."""
     told = configuration.report_settings(SETTINGS, Path(workflow.basedir, "config"))
     files = [path.removeprefix("work/sources/") for path in public_files()]
-    return as_json({**told, "files": files})
+    return as_json({**told, "files": files, "jobs": reported_jobs()})

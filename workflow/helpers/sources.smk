@@ -92,7 +92,7 @@ def requested(key):
         missing = configuration.missing_providers(
             SETTINGS, translations_of(asked_tables())
         )
-        raise WorkflowError("\n".join([*what_to_ask_for(), *given(missing)]))
+        refuse("\n".join([*what_to_ask_for(), *given(missing)]))
     return SETTINGS["sources"][key]
 
 

@@ -1,7 +1,26 @@
 # What a table is made of.
 
-# Where tables are made; `publish` puts them into results/.
+# Where tables are made; `publish` puts them into results/, which shows the scale that was run last, and into
+# results/{scale}, which no other scale writes to.
 FINISHED = f"work/results/{SCALE}"
+KEPT = f"results/{SCALE}"
+
+# Results that no table of config/tables fills.
+OTHER_RESULTS = [
+    *(
+        f"{folder}{name}.csv"
+        for name in configuration.OTHER_TABLES
+        for folder in ("", "comparison/")
+    ),
+    *("claims.csv", "comparison/claims.csv", "counts.csv", "translation-quality.csv"),
+    *("figure3.html", "figure4.html", "report.html", "lessons/figure3.svg"),
+    *(
+        "smalr/figure1b.csv",
+        "smalr/figure1b.svg",
+        "smalr/figure3.csv",
+        "smalr/figure3.svg",
+    ),
+]
 
 
 def table_settings(wildcards):
@@ -41,10 +60,40 @@ def translations_of(tables):
     ]
 
 
+def check_targets():
+    """Stop with the names that resemble the targets of the command which no rule makes, but for those of work/."""
+    if os.path.basename(sys.argv[0]) != "snakemake":
+        return
+    rules = [rule.name for rule in workflow.rules]
+    files = [*OTHER_RESULTS]
+    files += [
+        f"{folder}{table}.csv" for table in TABLES for folder in ("", "comparison/")
+    ]
+    made = [f"{folder}/{file}" for folder in ("results", KEPT) for file in files]
+    mistakes = []
+    with contextlib.redirect_stderr(
+        None
+    ):  # it says which profile it reads, a second time
+        _, command = snakemake.cli.parse_args(
+            sys.argv[1:]
+        )  # the workflow learns its targets later
+    for target in command.targets:
+        inside = os.path.relpath(target) if os.path.isabs(target) else target
+        known = made if inside.startswith("results/") else rules
+        if inside not in made and inside not in rules and "work/" not in inside:
+            mistakes.append(f"no target {target!r}{configuration.meant(inside, known)}")
+    if mistakes:
+        refuse("\n  - ".join(["The command has mistakes:", *mistakes]))
+
+
 def asked_tables():
     """Tables that the command names as targets."""
     targets = getattr(workflow.dag_settings, "targets", ())
-    return [name for name in TABLES if f"results/{name}.csv" in targets]
+    return [
+        name
+        for name in TABLES
+        if {f"results/{name}.csv", f"{KEPT}/{name}.csv"} & set(targets)
+    ]
 
 
 def evaluations(wildcards):

@@ -13,6 +13,12 @@ def experiment(wildcards):
     return configuration.expanded(SETTINGS, wildcards.dataset)[wildcards.experiment]
 
 
+def event_folder(wildcards):
+    """Folder of a training's TensorBoard events; empty for none. A resource, so that it reruns nothing."""
+    folder = "work/{scale}/tensorboard/{dataset}/{experiment}/seed{seed}"
+    return folder.format(**wildcards) if SETTINGS["tensorboard"] else ""
+
+
 def own_sentences(wildcards):
     """Tokenised captions of an experiment's languages."""
     return tokenised(wildcards, experiment(wildcards)["languages"])
@@ -40,8 +46,9 @@ def training_translations(wildcards):
 
 def pretrained(wildcards):
     """What an experiment's training begins from: a list that is empty without LP or an assignment of words."""
-    folder = "work/{scale}/{dataset}/experiments/{experiment}/seed{seed}".format(
-        **wildcards
+    folder = (
+        f"work/{wildcards.scale}/{wildcards.dataset}/experiments/{wildcards.experiment}/"
+        f"seed{wildcards.seed}"
     )
     chosen = experiment(wildcards)
     if chosen.get("embedding") == "hybrid":
@@ -86,7 +93,7 @@ def translated_beside(wildcards):
 
 def translated_queries(wildcards):
     """Test captions of the other languages, translated into a model's only language."""
-    if wildcards.queries == "own":
+    if wildcards.queries != "translated":
         return []
     return translation_tables(
         wildcards.dataset,
@@ -96,6 +103,6 @@ def translated_queries(wildcards):
 
 def evaluated_sentences(wildcards):
     """Tokenised captions of an experiment's languages, or of all where queries are translated."""
-    if wildcards.queries == "own":
+    if wildcards.queries != "translated":
         return own_sentences(wildcards)
     return tokenised(wildcards, DATASETS[wildcards.dataset]["languages"])

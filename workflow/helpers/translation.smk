@@ -156,7 +156,9 @@ def translation_options(wildcards):
     """Arguments of `translate` that belong to the provider of a pair."""
     if translated_by(wildcards) == "files":
         return [f"--origin={provider(wildcards)['origin']}"]
-    origin = DATASETS[wildcards.dataset]["own_origins"].get(wildcards.source, "human")
+    origin = DATASETS[wildcards.dataset]["caption_origins"].get(
+        wildcards.source, "human"
+    )
     return [f"--source-origin={origin}", *translator_settings(wildcards)]
 
 

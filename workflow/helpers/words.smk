@@ -1,10 +1,10 @@
 # Vocabularies, word vectors and sentence vectors of an experiment.
 
 
-def own_origin(wildcards):
+def caption_origin(wildcards):
     """Who wrote a language's own captions of a data set, or who translated all that it has."""
     translated = configuration.translated_origins(SETTINGS, wildcards.dataset)
-    own = DATASETS[wildcards.dataset]["own_origins"]
+    own = DATASETS[wildcards.dataset]["caption_origins"]
     return {**own, **translated}.get(wildcards.language, "human")
 
 

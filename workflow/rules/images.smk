@@ -21,11 +21,12 @@ rule find_images:
         gpu=0,
     params:
         ask=ask_for_images,
+        names=flickr_names,
         code=code.digest("find-images"),
     message:
         "Finding the images of {wildcards.dataset}"
     shell:
-        "python -m pipeline find-images --images {input.images:q} --split {input.split:q} {params.ask:q} "
+        "python -m pipeline find-images --images {input.images:q} --split {input.split:q} {params.ask:q} {params.names} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -40,7 +41,7 @@ rule extract_features:
     benchmark:
         "work/logs/{scale}/{dataset}/features{set}-{shard}-of-{shards}.tsv"
     wildcard_constraints:
-        set=sets_that_are(brought=False),
+        set=sets_that_are(imported=False),
         shard=r"\d+",
         shards=r"\d+",
     conda:
@@ -81,7 +82,7 @@ rule features:
     benchmark:
         "work/logs/{scale}/{dataset}/features{set}.tsv"
     wildcard_constraints:
-        set=sets_that_are(brought=False),
+        set=sets_that_are(imported=False),
     conda:
         "../../envs/pipeline.yaml"
     resources:
@@ -89,7 +90,7 @@ rule features:
         runtime=60,
         disk_mb=4000,
         gpu=0,
-        options=f"--failed-share {SETTINGS['images']['failed_share']}",
+        options=f"--max-failed-fraction {SETTINGS['images']['max_failed_fraction']}",
     params:
         settings=feature_set_settings,
         keep="work/{scale}/partial/{dataset}-features{set}.h5",
@@ -104,10 +105,10 @@ rule features:
         "printf '%s\\n' {params.settings:q} {params.extraction:q} {input.shards:q} > {output.made:q}"
 
 
-rule bring_features:
+rule import_features:
     input:
         split="work/{scale}/{dataset}/split.csv",
-        features=lambda wildcards: FEATURE_SETS[wildcards.set]["brought"],
+        features=lambda wildcards: FEATURE_SETS[wildcards.set]["imported"],
     output:
         "work/{scale}/{dataset}/features{set}.h5",
     log:
@@ -115,7 +116,7 @@ rule bring_features:
     benchmark:
         "work/logs/{scale}/{dataset}/features{set}.tsv"
     wildcard_constraints:
-        set=sets_that_are(brought=True),
+        set=sets_that_are(imported=True),
     conda:
         "../../envs/pipeline.yaml"
     resources:
@@ -125,9 +126,9 @@ rule bring_features:
         gpu=0,
     params:
         settings=feature_set_settings,
-        code=code.digest("bring-features"),
+        code=code.digest("import-features"),
     message:
         "Checking the ready-made features{wildcards.set} of {wildcards.dataset}"
     shell:
-        "python -m pipeline bring-features --features {input.features:q} --split {input.split:q} "
+        "python -m pipeline import-features --features {input.features:q} --split {input.split:q} "
         "--settings {params.settings:q} --output {output:q} > {log:q} 2>&1"

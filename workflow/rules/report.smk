@@ -6,13 +6,15 @@ rule judge_claims:
         evaluations=judged_evaluations,
         ranks=ranks_beside(reported_evaluations()),
         counts=reported_counts(),
-        claims="config/claims/mule.yaml",
+        claims=["config/claims/mule.yaml", "config/claims/lessons.yaml"],
     output:
         claims=report(
-            "results/claims.csv", caption="../captions/claims.rst", category="Claims"
+            f"{FINISHED}/claims.csv",
+            caption="../captions/claims.rst",
+            category="Claims",
         ),
         comparison=report(
-            "results/comparison/claims.csv",
+            f"{FINISHED}/comparison/claims.csv",
             caption="../captions/claim-comparisons.rst",
             category="Claims",
         ),
@@ -26,7 +28,7 @@ rule judge_claims:
         counts=[f"--counts={path}" for path in reported_counts()],
         code=code.digest("judge-claims"),
     message:
-        "Judging the paper's claims"
+        "Judging the papers' claims"
     shell:
         "python -m pipeline judge-claims --settings {params.settings:q} --evaluations {input.evaluations:q} "
         "{params.counts:q} --claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} > {log:q} 2>&1"
@@ -38,7 +40,7 @@ rule figure:
         templates=TEMPLATES,
     output:
         report(
-            "results/figure{number}.html",
+            f"{FINISHED}/figure{{number}}.html",
             caption="../captions/figure.rst",
             category="Figures",
         ),
@@ -70,9 +72,10 @@ rule figure:
 # Run times and fetched files are looked at as they are; they are no reason to write the report again.
 rule report:
     input:
-        comparisons=expand("results/comparison/{table}.csv", table=SETTINGS["report"]),
-        claims="results/claims.csv",
-        claim_comparisons="results/comparison/claims.csv",
+        comparisons=expand(
+            f"{FINISHED}/comparison/{{table}}.csv", table=SETTINGS["report"]
+        ),
+        claims=reported_claims(),
         figures=reported_figures,
         curves=reported_curves,
         captions=list(reported_captions().values()),
@@ -80,7 +83,9 @@ rule report:
         templates=TEMPLATES,
     output:
         report(
-            "results/report.html", caption="../captions/report.rst", category="Report"
+            f"{FINISHED}/report.html",
+            caption="../captions/report.rst",
+            category="Report",
         ),
     log:
         "work/logs/report.log",
@@ -88,7 +93,8 @@ rule report:
     conda:
         "../../envs/pipeline.yaml"
     params:
-        settings=report_options(),
+        settings=lambda wildcards: report_options(),
+        claims=claim_options(),
         benchmarks=f"work/logs/{SCALE}",
         comparisons=lambda wildcards, input: [
             f"{name}={path}"
@@ -100,6 +106,6 @@ rule report:
         "Writing {output}"
     shell:
         "python -m pipeline report --settings {params.settings:q} --comparisons {params.comparisons:q} "
-        "--claims {input.claims:q} --claim-comparisons {input.claim_comparisons:q} --figures {input.figures:q} "
+        "{params.claims:q} --figures {input.figures:q} "
         "--curves {input.curves:q} --captions {params.captions:q} --benchmarks {params.benchmarks:q} "
         "--sources {input.sources:q} --found work/sources --output {output:q} > {log:q} 2>&1"

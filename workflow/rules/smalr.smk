@@ -5,7 +5,7 @@ rule scaling:
         ranks=lambda wildcards: ranks_beside(scaling_evaluations(wildcards)),
         models=scaling_models,
     output:
-        report("results/smalr/figure{number}.csv", category="Figures"),
+        report(f"{FINISHED}/smalr/figure{{number}}.csv", category="Figures"),
     log:
         "work/logs/figures/smalr-figure{number}-points.log",
     wildcard_constraints:
@@ -25,9 +25,9 @@ rule scaling:
 
 rule scatter:
     input:
-        "results/smalr/figure{number}.csv",
+        f"{FINISHED}/smalr/figure{{number}}.csv",
     output:
-        report("results/smalr/figure{number}.svg", category="Figures"),
+        report(f"{FINISHED}/smalr/figure{{number}}.svg", category="Figures"),
     log:
         "work/logs/figures/smalr-figure{number}.log",
     wildcard_constraints:

@@ -1,5 +1,6 @@
 # A table is made in work/results and then takes the place of an earlier one: Snakemake deletes the outputs of a job
-# before it runs and when it fails, and a finished table must outlast both.
+# before it runs and when it fails, and a finished table must outlast both. A copy stays in results/{scale}, which another
+# scale leaves alone.
 rule tabulate:
     input:
         evaluations=evaluations,
@@ -25,14 +26,10 @@ rule tabulate:
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
-# It names what the table is made of too: after a failed `tabulate` Snakemake would otherwise find nothing to be done, for it
-# has recorded the new inputs and settings with the outputs that it deleted.
 rule publish:
     input:
         table=f"{FINISHED}/{{table}}.csv",
         comparison=f"{FINISHED}/comparison/{{table}}.csv",
-        made_of=evaluations,
-        papers="pipeline/tables/papers.csv",
     output:
         table=report(
             "results/{table}.csv", caption="../captions/table.rst", category="Tables"
@@ -42,6 +39,8 @@ rule publish:
             caption="../captions/comparison.rst",
             category="Beside the paper",
         ),
+        table_of_scale=f"{KEPT}/{{table}}.csv",
+        comparison_of_scale=f"{KEPT}/comparison/{{table}}.csv",
     log:
         "work/logs/tables/{table}-publish.log",
     wildcard_constraints:
@@ -49,13 +48,31 @@ rule publish:
     localrule: True
     conda:
         "../../envs/pipeline.yaml"
-    params:
-        settings=lambda wildcards: as_json(table_settings(wildcards)),
-        code=code.digest("tabulate"),
     message:
         "Writing {output.table}"
     shell:
-        "python -m pipeline publish --files {input.table:q} {input.comparison:q} --outputs {output:q} > {log:q} 2>&1"
+        "python -m pipeline publish --files {input.table:q} {input.comparison:q} "
+        "{input.table:q} {input.comparison:q} --outputs {output:q} > {log:q} 2>&1"
+
+
+# Every other result, each alone.
+rule publish_file:
+    input:
+        f"{FINISHED}/{{file}}",
+    output:
+        shown="results/{file}",
+        of_scale=f"{KEPT}/{{file}}",
+    log:
+        "work/logs/tables/{file}-publish.log",
+    wildcard_constraints:
+        file="|".join(map(re.escape, OTHER_RESULTS)),
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    message:
+        "Writing {output.shown}"
+    shell:
+        "python -m pipeline publish --files {input:q} {input:q} --outputs {output:q} > {log:q} 2>&1"
 
 
 rule count_captions:
@@ -63,9 +80,9 @@ rule count_captions:
         captions=[path for paths in counted_captions().values() for path in paths],
         papers="pipeline/tables/papers.csv",
     output:
-        table="results/table1.csv",
-        comparison="results/comparison/table1.csv",
-        counts="results/counts.csv",
+        table=f"{FINISHED}/table1.csv",
+        comparison=f"{FINISHED}/comparison/table1.csv",
+        counts=f"{FINISHED}/counts.csv",
     log:
         "work/logs/tables/table1.log",
     localrule: True
@@ -92,8 +109,8 @@ rule vocabulary_overlap:
         unpack(overlapping_text),
         papers="pipeline/tables/papers.csv",
     output:
-        table="results/lessons/table1.csv",
-        comparison="results/comparison/lessons/table1.csv",
+        table=f"{FINISHED}/lessons/table1.csv",
+        comparison=f"{FINISHED}/comparison/lessons/table1.csv",
     log:
         "work/logs/tables/lessons-table1.log",
     localrule: True
@@ -116,8 +133,8 @@ rule parameters:
     input:
         papers="pipeline/tables/papers.csv",
     output:
-        table="results/parameters.csv",
-        comparison="results/comparison/parameters.csv",
+        table=f"{FINISHED}/parameters.csv",
+        comparison=f"{FINISHED}/comparison/parameters.csv",
     log:
         "work/logs/tables/parameters.log",
     localrule: True

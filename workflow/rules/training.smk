@@ -86,6 +86,7 @@ rule train:
         runtime=growing(720),
         disk_mb=4000,
         gpu=SETTINGS["gpu"],
+        events=event_folder,
     params:
         settings=settings_for(configuration.experiment_settings),
         checkpoint="work/{scale}/checkpoints/{dataset}-{experiment}-{seed}.pt",
@@ -96,7 +97,7 @@ rule train:
         "exec python -m pipeline train --settings {params.settings:q} --features {input.features:q} "
         "--sentences {input.sentences:q} --translations {input.translations:q} --words {input.words:q} "
         "--pretrained {input.pretrained:q} --checkpoint {params.checkpoint:q} --curves {output.curves:q} "
-        "--gpus {resources.gpu} --output {output.model:q} > {log:q} 2>&1"
+        "--gpus {resources.gpu} --events {resources.events} --output {output.model:q} > {log:q} 2>&1"
 
 
 rule evaluate:

@@ -87,14 +87,14 @@ rule augment:
         disk_mb=1000,
         gpu=0,
     params:
-        origin=lambda wildcards: DATASETS[wildcards.dataset]["own_origins"].get(
+        origin=lambda wildcards: DATASETS[wildcards.dataset]["caption_origins"].get(
             wildcards.target, "human"
         ),
         code=code.digest("augment"),
     message:
         "Choosing translations that augment the captions of {wildcards.dataset} in {wildcards.target}"
     shell:
-        "python -m pipeline augment --sentences {input.sentences:q} --own-origin {params.origin:q} "
+        "python -m pipeline augment --sentences {input.sentences:q} --caption-origin {params.origin:q} "
         "--translations {input.translations:q} --output {output:q} > {log:q} 2>&1"
 
 
@@ -138,7 +138,7 @@ rule translation_quality_table:
     input:
         measured_pairs,
     output:
-        "results/translation-quality.csv",
+        f"{FINISHED}/translation-quality.csv",
     log:
         "work/logs/tables/translation-quality.log",
     localrule: True

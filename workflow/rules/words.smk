@@ -44,7 +44,7 @@ rule words:
         gpu=0,
     params:
         settings=lambda wildcards: as_json(word_settings(wildcards)),
-        origin=own_origin,
+        origin=caption_origin,
         vectors=lambda wildcards, input: [
             f"--vectors-file={path}" for path in input.vectors
         ],
@@ -53,7 +53,7 @@ rule words:
         "Vocabulary and FastText vectors of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
         "python -m pipeline words --language {wildcards.language} --captions {wildcards.captions} "
-        "--sentences {input.sentences:q} --own-origin {params.origin:q} --translations {input.translations:q} "
+        "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
         "--settings {params.settings:q} {params.vectors:q} --output {output:q} > {log:q} 2>&1"
 
 
@@ -78,7 +78,7 @@ rule reduce_words:
         disk_mb=1000,
         gpu=0,
     params:
-        origin=own_origin,
+        origin=caption_origin,
         english=lambda wildcards, input: [
             f"--{option}={input[name]}"
             for name, option in (
@@ -93,7 +93,7 @@ rule reduce_words:
     shell:
         "python -m pipeline reduce-words --language {wildcards.language} --captions {wildcards.captions} "
         "--reduction {wildcards.reduction} --words {input.words:q} --sentences {input.sentences:q} "
-        "--own-origin {params.origin:q} --translations {input.translations:q} {params.english:q} "
+        "--caption-origin {params.origin:q} --translations {input.translations:q} {params.english:q} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -117,13 +117,13 @@ rule spell:
         gpu=0,
     params:
         longest=SETTINGS["liwe"]["longest_word"],
-        origin=own_origin,
+        origin=caption_origin,
         code=code.digest("spell"),
     message:
         "Spelling the words of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
         "python -m pipeline spell --language {wildcards.language} --captions {wildcards.captions} "
-        "--sentences {input.sentences:q} --own-origin {params.origin:q} --translations {input.translations:q} "
+        "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
         "--longest {params.longest} --output {output:q} > {log:q} 2>&1"
 
 
@@ -179,13 +179,13 @@ rule muse:
         gpu=0,
     params:
         settings=as_json({**SETTINGS["words"], "vectors": "file"}),
-        origin=own_origin,
+        origin=caption_origin,
         code=code.digest("words"),
     message:
         "Vocabulary and MUSE vectors of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
         "python -m pipeline words --language {wildcards.language} --captions {wildcards.captions} "
-        "--sentences {input.sentences:q} --own-origin {params.origin:q} --translations {input.translations:q} "
+        "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
         "--settings {params.settings:q} --vectors-file {input.vectors:q} --output {output:q} > {log:q} 2>&1"
 
 

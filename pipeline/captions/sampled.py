@@ -6,11 +6,12 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from pipeline.captions.csv_text import csv_text
 from pipeline.captions.split import Split, some
-from pipeline.errors import raise_together
+from pipeline.errors import InputError, raise_together
 
 
-def drawn_split(images: Collection[str], test: int, val: int, seed: int) -> Split:
+def sampled_split(images: Collection[str], test: int, val: int, seed: int) -> Split:
     """Draw test and validation images without replacement; the order of `images` does not matter.
 
     Returns:
@@ -34,7 +35,7 @@ def drawn_split(images: Collection[str], test: int, val: int, seed: int) -> Spli
     return {str(image): "test" if place < test else "val" for place, image in enumerate(order[: test + val])}
 
 
-def given_split(lists: Mapping[str, Path], images: Collection[str]) -> Split:
+def predefined_split(lists: Mapping[str, Path], images: Collection[str]) -> Split:
     """Test and validation images that lists give, and no others.
 
     A list has one image a line, or is a CSV file with a column `image`; of one with a column `split`
@@ -73,9 +74,9 @@ def given_split(lists: Mapping[str, Path], images: Collection[str]) -> Split:
 
 def _listed(path: Path, split: str, mistakes: list[str]) -> list[str]:
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        mistakes.append(f"{path}: cannot be read: {error}; expected one image a line, or a CSV file")
+        lines = csv_text(path, "the list of images", "Give one image a line, or a CSV file.").splitlines()
+    except InputError as error:
+        mistakes.append(str(error))
         return []
     names = [_name(name) for name in _names(lines, split) if name.strip()]
     if not names:

@@ -1,38 +1,48 @@
-"""Features that someone else made, checked and brought into the store's form."""
+"""Precomputed features, checked and written as a feature store."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import raise_together
 from pipeline.files import sha256
-from pipeline.images.settings import BroughtSettings
+from pipeline.images.settings import ImportSettings
 from pipeline.images.store import read_store, selected, write_features
 
+log = logging.getLogger("pipeline")
 
-def bring_features(source: Path, images: list[str], settings: BroughtSettings, output: Path) -> None:
+
+def import_features(source: Path, images: list[str], settings: ImportSettings, output: Path) -> None:
     """Write the features of `images` from `source` to the store `output`.
 
     The source's attributes are kept as `source_...`. Its backbone may carry a remark in brackets: one named
-    "resnet50 (stride on the 1x1 convolution)" is a "resnet50".
+    "resnet50 (stride on the 1x1 convolution)" is a "resnet50". A source that names none is taken for one of
+    the configured backbone, with a warning.
 
     Raises:
         InputError: `source` is no whole store, is not what the settings ask for, lacks images, or holds
             values that are not finite.
     """
     stored, features, attributes = read_store(source)
-    found = str(attributes.get("backbone", "none named"))
+    found = str(attributes.get("backbone") or settings.backbone or "none named")
+    if not attributes.get("backbone"):
+        log.warning(
+            "%s: has no attribute `backbone`; taken to be of %r, the configured one (images.backbone). "
+            "To be sure, name the network in the file: file.attrs['backbone'] = %r",
+            source, settings.backbone, settings.backbone,
+        )  # fmt: skip
     dimension = features.shape[1]
     mistakes = []
     if settings.backbone is not None and settings.backbone not in (found, found.partition(" (")[0]):
         mistakes.append(f"backbone: found {found!r}, expected {settings.backbone!r}")
     if settings.dimension not in (None, dimension):
         mistakes.append(f"dimension: found {dimension}, expected {settings.dimension}")
-    raise_together(mistakes, f"{source}: not the features configured; bring others or correct the settings:")
+    raise_together(mistakes, f"{source}: not the features configured; import others or correct the settings:")
     made: dict[str, Any] = {
         "backbone": settings.backbone or found,
         "dimension": dimension,
-        "brought_from": source.name,
-        "brought_sha256": sha256(source),
+        "imported_from": source.name,
+        "imported_sha256": sha256(source),
         **{f"source_{key}": value for key, value in attributes.items()},
     }
     write_features(output, images, selected(source, stored, features, images), made)

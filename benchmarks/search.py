@@ -1,0 +1,357 @@
+"""How fast an index answers: exact and approximate against plain NumPy in one run, each in its own process.
+
+    python benchmarks/search.py vectors --index INDEX [--count 1000000] [--noise 1.0] [--folder FOLDER]
+    python benchmarks/search.py libraries --index INDEX [--count 100000] [--noise 1.0]
+    python benchmarks/search.py clients --address http://127.0.0.1:8000 [--clients 50] [--pid PID]
+    python benchmarks/search.py kills --bundle BUNDLE [--count 10000] [--kills 20] [--folder FOLDER]
+
+`vectors` and `libraries` generate vectors around the index's image vectors: each is one of them with normal
+noise of the given length, at length 1 again; queries are made around its sentence vectors. `libraries` asks
+those that are installed of faiss, usearch and hnswlib. `clients` asks a page that is served for sentences.
+`kills` indexes drawn pictures, kills that with SIGKILL at random moments, and compares with an index that was
+never killed.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+QUERIES, K = 50, 10
+
+
+def around(base: np.ndarray, count: int, noise: float, draw: np.random.Generator) -> np.ndarray:
+    """(count, e) float32 of length 1, each near a row of `base`."""
+    size = base.shape[1]
+    made = np.empty((count, size), np.float32)
+    for begin in range(0, count, 50_000):
+        part = made[begin : begin + 50_000]
+        part[:] = base[draw.integers(0, len(base), len(part))]
+        part += noise / size**0.5 * draw.standard_normal(part.shape, np.float32)
+        part /= np.linalg.norm(part, axis=1, keepdims=True)
+    return made
+
+
+def generated(index: Path, count: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors (count, e) and queries (QUERIES, e)."""
+    draw = np.random.default_rng(0)
+    images, sentences = (
+        np.load(next(index.glob(f"{name}-*.npy"))).astype(np.float32) for name in ("images", "sentences")
+    )
+    return around(images, count, noise, draw), around(sentences, QUERIES, 0.3, draw)
+
+
+def timed(
+    search: Callable[[np.ndarray], np.ndarray], queries: np.ndarray
+) -> tuple[np.ndarray, dict[str, float]]:
+    """Rows that were found, and milliseconds a query."""
+    search(queries[:1])
+    found, spent = [], []
+    for query in queries:
+        begun = time.perf_counter()
+        found.append(search(query[None])[0])
+        spent.append(1000 * (time.perf_counter() - begun))
+    p50, p95 = np.percentile(spent, [50, 95])
+    return np.array(found), {"p50 ms": round(p50, 2), "p95 ms": round(p95, 2)}
+
+
+def resident() -> dict[str, float]:
+    """Megabytes: of this process alone, and with the pages of files that it has mapped."""
+    text = Path("/proc/self/status").read_text()
+    own, mapped = (int(text.split(f"{key}:")[1].split()[0]) / 1024 for key in ("RssAnon", "RssFile"))
+    return {"own MB": round(own), "mapped MB": round(mapped)}
+
+
+def numpy_plain(folder: Path, queries: np.ndarray) -> Any:
+    vectors = np.load(folder / "vectors.npy").astype(np.float32)
+
+    def search(query: np.ndarray) -> np.ndarray:
+        scores = query @ vectors.T
+        best = np.argpartition(-scores, K, axis=1)[:, :K]
+        return np.take_along_axis(best, np.argsort(-np.take_along_axis(scores, best, 1), axis=1), 1)
+
+    return timed(search, queries), resident()
+
+
+def exact_mapped(folder: Path, queries: np.ndarray) -> Any:
+    from pipeline.search.nearest import exact
+
+    vectors = np.load(folder / "vectors.npy", mmap_mode="c")
+    return timed(lambda query: exact(vectors, query, K, lambda a, b: a @ b.T).rows, queries), resident()
+
+
+def approximate_mapped(folder: Path, queries: np.ndarray) -> Any:
+    from pipeline.search.nearest import approximate, opened
+
+    index = opened(folder / "nearest.faiss")
+    return timed(lambda query: approximate(index, query, K).rows, queries), resident()
+
+
+def build_approximate(folder: Path, queries: np.ndarray) -> Any:
+    from pipeline.search.nearest import build
+
+    begun = time.perf_counter()
+    build(np.load(folder / "vectors.npy", mmap_mode="r"), folder / "nearest.faiss")
+    return round(time.perf_counter() - begun), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def vectors(arguments: argparse.Namespace) -> None:
+    folder: Path = arguments.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    made, queries = generated(arguments.index, arguments.count, arguments.noise)
+    np.save(folder / "vectors.npy", made.astype(np.float16))
+    del made
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+        (truth, speed), memory = pool.apply(numpy_plain, (folder, queries))
+        report("plain NumPy, float32 in memory", truth, truth, speed, memory)
+        (found, speed), memory = pool.apply(exact_mapped, (folder, queries))
+        report("exact, float16 mapped", found, truth, speed, memory)
+        seconds, peak = pool.apply(build_approximate, (folder, queries))
+        print(f"approximate index: built in {seconds} s, peak {peak} MB, "
+              f"{(folder / 'nearest.faiss').stat().st_size / 1e6:.0f} MB on disk", flush=True)  # fmt: skip
+        (found, speed), memory = pool.apply(approximate_mapped, (folder, queries))
+        report("approximate, mapped", found, truth, speed, memory)
+
+
+def report(name: str, found: np.ndarray, truth: np.ndarray, *values: dict[str, float]) -> None:
+    recall = np.mean([len(set(a) & set(b)) / K for a, b in zip(found, truth, strict=True)])
+    told = {key: value for part in values for key, value in part.items()}
+    print(f"{name}: recall@{K} {recall:.4f}, {json.dumps(told)}", flush=True)
+
+
+def libraries(arguments: argparse.Namespace) -> None:
+    made, queries = generated(arguments.index, arguments.count, arguments.noise)
+    truth = np.argsort(-(queries @ made.T), axis=1)[:, :K]
+    for library in (with_faiss_lists, with_faiss_graph, with_usearch, with_hnswlib):
+        try:
+            begun = time.perf_counter()
+            settings = library(made)
+            built = time.perf_counter() - begun
+        except ImportError as error:
+            print(f"{library.__name__}: {error}")
+            continue
+        for setting, search in settings:
+            found, speed = timed(search, queries)
+            report(f"{library.__name__} {setting}, built in {built:.0f} s", found, truth, speed)
+
+
+Settings = list[tuple[str, Callable[[np.ndarray], np.ndarray]]]
+
+
+def with_faiss_lists(made: np.ndarray) -> Settings:
+    import faiss
+
+    lists = int(4 * len(made) ** 0.5)
+    index = faiss.index_factory(made.shape[1], f"IVF{lists},SQfp16", faiss.METRIC_INNER_PRODUCT)
+    index.train(made[np.random.default_rng(0).choice(len(made), min(len(made), 40 * lists), replace=False)])
+    index.add(made)
+
+    def probing(probes: int) -> Callable[[np.ndarray], np.ndarray]:
+        def search(query: np.ndarray) -> np.ndarray:
+            index.nprobe = probes
+            rows: np.ndarray = index.search(query, K)[1]
+            return rows
+
+        return search
+
+    return [(f"nprobe {probes}", probing(probes)) for probes in (8, 32, 128)]
+
+
+def with_faiss_graph(made: np.ndarray) -> Settings:
+    import faiss
+
+    index = faiss.index_factory(made.shape[1], "HNSW32,SQfp16", faiss.METRIC_INNER_PRODUCT)
+    index.train(made[:10_000])
+    index.add(made)
+
+    def exploring(width: int) -> Callable[[np.ndarray], np.ndarray]:
+        def search(query: np.ndarray) -> np.ndarray:
+            index.hnsw.efSearch = width
+            rows: np.ndarray = index.search(query, K)[1]
+            return rows
+
+        return search
+
+    return [(f"ef {width}", exploring(width)) for width in (64, 256)]
+
+
+def with_usearch(made: np.ndarray) -> Settings:
+    from usearch.index import Index
+
+    index = Index(ndim=made.shape[1], metric="ip", dtype="f16", connectivity=32)
+    index.add(np.arange(len(made)), made, threads=1)
+
+    def exploring(width: int) -> Callable[[np.ndarray], np.ndarray]:
+        def search(query: np.ndarray) -> np.ndarray:
+            index.expansion_search = width
+            return np.asarray(index.search(query[0], K, threads=1).keys)[None]
+
+        return search
+
+    return [(f"expansion {width}", exploring(width)) for width in (64, 256)]
+
+
+def with_hnswlib(made: np.ndarray) -> Settings:
+    import hnswlib
+
+    index = hnswlib.Index("ip", made.shape[1])
+    index.init_index(len(made), M=32, ef_construction=128)
+    index.set_num_threads(1)
+    index.add_items(made)
+
+    def exploring(width: int) -> Callable[[np.ndarray], np.ndarray]:
+        def search(query: np.ndarray) -> np.ndarray:
+            index.set_ef(width)
+            return np.asarray(index.knn_query(query, K)[0], np.int64)
+
+        return search
+
+    return [(f"ef {width}", exploring(width)) for width in (64, 256)]
+
+
+def clients(arguments: argparse.Namespace) -> None:
+    sentences = json.load(urllib.request.urlopen(f"{arguments.address}/api/indexes"))[0]["languages"]
+    words = {"en": "a dog", "de": "ein Hund", "fr": "un chien", "cs": "pes", "zh": "狗", "ja": "犬"}
+    texts = [words[code] for code in sentences if code in words]
+    spent: list[float] = []
+    errors: list[str] = []
+    memory = [memory_of(arguments.pid)]
+    end = time.monotonic() + arguments.seconds
+
+    def client(number: int) -> None:
+        draw = random.Random(number)
+        while time.monotonic() < end:
+            asked = urllib.parse.urlencode({"q": draw.choice(texts), "k": 24})
+            begun = time.perf_counter()
+            try:
+                with urllib.request.urlopen(
+                    f"{arguments.address}/api/sentence?{asked}", timeout=60
+                ) as answer:
+                    assert len(json.load(answer)["images"]) == 24
+            except Exception as error:
+                errors.append(repr(error))
+            spent.append(time.perf_counter() - begun)
+
+    running = [threading.Thread(target=client, args=(number,)) for number in range(arguments.clients)]
+    for one in running:
+        one.start()
+    while time.monotonic() < end:
+        time.sleep(min(10, max(0.1, end - time.monotonic())))
+        memory.append(memory_of(arguments.pid))
+    for one in running:
+        one.join()
+    p50, p95 = np.percentile(spent, [50, 95])
+    print(f"{arguments.clients} clients, {arguments.seconds} s: {len(spent)} answers, {len(errors)} errors, "
+          f"p50 {p50:.3f} s, p95 {p95:.3f} s, server's MB every 10 s: {memory}", *errors[:3])  # fmt: skip
+
+
+def memory_of(pid: int | None) -> int:
+    """Megabytes of a process' own."""
+    text = Path(f"/proc/{pid}/status").read_text() if pid else "RssAnon: 0 kB"
+    return int(text.split("RssAnon:")[1].split()[0]) // 1024
+
+
+def kills(arguments: argparse.Namespace) -> None:
+    folder: Path = arguments.folder
+    photographs = folder / "photographs"
+    draw_pictures(photographs, arguments.count)
+    command = [sys.executable, "-m", "pipeline", "index", "--bundle", str(arguments.bundle), "--threads", "1"]
+    command += ["--photographs", str(photographs), "--output"]
+    whole, killed = folder / "whole", folder / "killed"
+    for one in (whole, killed):
+        shutil.rmtree(one, ignore_errors=True)
+    begun = time.monotonic()
+    subprocess.run([*command, str(whole)], check=True, stderr=subprocess.DEVNULL)
+    seconds = time.monotonic() - begun
+    print(f"{arguments.count} pictures indexed in {seconds:.0f} s", flush=True)
+    draw = random.Random(0)
+    done = 0
+    while done < arguments.kills:
+        started = time.time()
+        running = subprocess.Popen([*command, str(killed)], stderr=subprocess.DEVNULL)
+        while running.poll() is None and not written_since(killed / "features.partial.h5", started):
+            time.sleep(0.01)
+        try:
+            running.wait(timeout=draw.uniform(0, 1.5) * seconds / arguments.kills)
+            break
+        except subprocess.TimeoutExpired:
+            running.send_signal(signal.SIGKILL)
+            running.wait()
+            done += 1
+    subprocess.run([*command, str(killed)], check=True, stderr=subprocess.DEVNULL)
+    same = (whole / "index.json").read_bytes() == (killed / "index.json").read_bytes()
+    print(f"killed {done} times: {'identical' if same else 'ANOTHER'} index", flush=True)
+    begun = time.monotonic()
+    draw_pictures(photographs, arguments.count + 100)
+    subprocess.run([*command, str(whole)], check=True, stderr=subprocess.DEVNULL)
+    print(f"100 more pictures indexed in {time.monotonic() - begun:.0f} s", flush=True)
+
+
+def written_since(path: Path, moment: float) -> bool:
+    return path.exists() and path.stat().st_mtime > moment
+
+
+def draw_pictures(folder: Path, count: int) -> None:
+    """Small pictures of coloured rectangles, those that are not there yet."""
+    from PIL import Image, ImageDraw
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(count):
+        path = folder / f"{number:06d}.jpg"
+        if path.exists():
+            continue
+        draw = random.Random(number)
+        picture = Image.new("RGB", (80, 60), tuple(draw.randrange(256) for _ in range(3)))
+        for _ in range(5):
+            x, y = draw.randrange(60), draw.randrange(45)
+            colour = tuple(draw.randrange(256) for _ in range(3))
+            ImageDraw.Draw(picture).rectangle((x, y, x + draw.randrange(5, 20), y + 15), fill=colour)
+        picture.save(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    modes = parser.add_subparsers(required=True)
+    for mode, count in ((vectors, 1_000_000), (libraries, 100_000)):
+        one = modes.add_parser(mode.__name__)
+        one.add_argument("--index", type=Path, required=True)
+        one.add_argument("--count", type=int, default=count)
+        one.add_argument("--noise", type=float, default=1.0)
+        one.add_argument("--folder", type=Path, default=Path("/tmp/search-vectors"))
+        one.set_defaults(run=mode)
+    one = modes.add_parser("clients")
+    one.add_argument("--address", required=True)
+    one.add_argument("--clients", type=int, default=50)
+    one.add_argument("--seconds", type=int, default=60)
+    one.add_argument("--pid", type=int, help="of the server")
+    one.set_defaults(run=clients)
+    one = modes.add_parser("kills")
+    one.add_argument("--bundle", type=Path, required=True)
+    one.add_argument("--count", type=int, default=10_000)
+    one.add_argument("--kills", type=int, default=20)
+    one.add_argument("--folder", type=Path, default=Path("/tmp/search-kills"))
+    one.set_defaults(run=kills)
+    arguments = parser.parse_args()
+    arguments.run(arguments)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, os.getcwd())
+    main()

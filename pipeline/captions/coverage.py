@@ -1,0 +1,79 @@
+"""Whether a user's own captions cover every split in every language, asked before anything runs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.captions.own import own_given, own_split, read_own
+from pipeline.captions.split import Split
+from pipeline.captions.table import SPLITS
+
+FEW = 50  # test images below which a recall moves by two points or more with each image
+
+Counts = dict[str, dict[str, int]]  # language -> split -> captioned images
+
+
+def coverage(data: Mapping[str, Any], image_list: Path | None) -> Counts:
+    """How many images of each split are captioned in each configured language.
+
+    Args:
+        data: a data set of source own: `captions`, `languages` and, where given, `split` and `split_seed`.
+
+    Raises:
+        InputError: a file cannot be read as what it should be.
+    """
+    split = _split(data, image_list)
+    captioned: dict[str, set[str]] = {language: set() for language in data["languages"]}
+    for path in _tables(data):
+        captions, _ = read_own(path)
+        for language, of_language in captions.groupby("language")["image"]:
+            if language in captioned:
+                captioned[str(language)] |= set(of_language)
+    return {
+        language: {name: sum(split.get(image) == name for image in images) for name in SPLITS}
+        for language, images in captioned.items()
+    }
+
+
+def gaps(dataset: str, counts: Counts, trained: Sequence[str]) -> Iterator[str]:
+    """A line for each language and split without captions, which says what to do.
+
+    Args:
+        dataset: its name in the configuration. trained: languages that an experiment trains on captions by
+            people; the others need none for training.
+    """
+    for language, by_split in counts.items():
+        missing = [name for name in SPLITS if not by_split[name] and (name != "train" or language in trained)]
+        if not missing:
+            continue
+        found = ", ".join(f"{count} {name}" for name, count in by_split.items())
+        yield (
+            f"datasets.{dataset}: {language}: no {' and no '.join(missing)} image has a caption "
+            f"(found {found}): "
+            f"add captions of such images, move captioned images into the split (column or file `split`), or "
+            f"take {language} out of datasets.{dataset}.languages"
+        )
+
+
+def few_tested(dataset: str, counts: Counts) -> Iterator[str]:
+    """A warning for each data set with few test images in a language: its recalls are coarse."""
+    few = {code: by_split["test"] for code, by_split in counts.items() if 0 < by_split["test"] < FEW}
+    if few:
+        said = ", ".join(f"{code} {count}" for code, count in few.items())
+        points = 100 / min(few.values())
+        yield (
+            f"datasets.{dataset}: fewer than {FEW} test images ({said}): one image more or less moves R@1 by "
+            f"{points:.0f} points, so compare rows by their intervals (results/comparison) alone"
+        )
+
+
+def _split(data: Mapping[str, Any], image_list: Path | None) -> Split:
+    if "split" in data:
+        return own_given(Path(data["split"]), image_list)
+    return own_split(Path(data["captions"]), data.get("split_seed", 0), image_list)
+
+
+def _tables(data: Mapping[str, Any]) -> list[Path]:
+    """The tables of captions: one, or one of each language where the name says so."""
+    names = [data["captions"].replace("{language}", language) for language in data["languages"]]
+    return [Path(name) for name in dict.fromkeys(names)]

@@ -1,0 +1,91 @@
+"""The files and keys of a command line, of which Snakemake would answer mistakes by a traceback.
+
+profiles/default/profile.yaml calls `check` as Snakemake reads it, which is first of all.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import yaml
+
+from pipeline.configuration.reading import check_keys
+from pipeline.errors import InputError, raise_together
+
+
+def check(arguments: Sequence[str]) -> None:
+    """End with one message where a file after --configfile or a value after --config cannot be read."""
+    files, values = _after(arguments, "--configfile", "--configfiles"), _after(arguments, "--config", "-C")
+    mistakes = [*map(_file_mistake, files), *map(_value_mistake, values)]
+    try:
+        raise_together(filter(None, mistakes), "The command has mistakes:")
+        check_keys(files)
+    except InputError as error:
+        sys.exit(f"error: {error}")
+
+
+def _after(arguments: Sequence[str], *options: str) -> list[str]:
+    """Values of an option that takes all up to the next option."""
+    found: list[str] = []
+    taking = False
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if argument.startswith("-"):
+            taking = name in options
+            found += [value] if taking and equals else []
+        elif taking:
+            found.append(argument)
+    return found
+
+
+def _file_mistake(name: str) -> str:
+    path = Path(name)
+    if path.suffix in (".csv", ".html") and path.parts[0] == "results":
+        return f"--configfile: {name}: a target, expected YAML files alone; name targets before --configfile"
+    if path.is_dir() or not path.exists():
+        found = "a folder" if path.is_dir() else "not there"
+        return f"--configfile: {name}: {found}, expected a YAML file (paths start from {os.getcwd()})"
+    try:
+        content = yaml.load(path.read_bytes().decode("utf-8-sig"), yaml.SafeLoader)
+    except UnicodeDecodeError as error:
+        return f"--configfile: {name}: {not_utf8(error)}; save it in UTF-8"
+    except OSError as error:
+        return f"--configfile: {name}: cannot be read: {error.strerror}"
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return f"--configfile: {name}: {' '.join(_yaml_mistake(error))}"
+    if not isinstance(content, dict):
+        found = "nothing" if content is None else type(content).__name__
+        return f"--configfile: {name}: found {found}, expected `key: value` lines in YAML"
+    return ""
+
+
+def _yaml_mistake(error: Exception) -> Iterator[str]:
+    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+    yield "not YAML:"
+    if mark:
+        yield f"line {mark.line + 1}, column {mark.column + 1}:"
+    yield problem or str(error).partition("\n")[0]
+    if problem and "character '\\t'" in problem:
+        yield "(a tab; indent by blanks)"
+
+
+def _value_mistake(value: str) -> str:
+    key, equals, rest = value.partition("=")
+    if not equals:
+        return f"--config: found {value!r}, expected KEY=VALUE; name targets before --config"
+    if "." in key:
+        block = rest
+        for part in reversed(key.split(".")[1:]):
+            block = f"{{{part}: {block}}}"
+        return (
+            f"--config: found {value!r}, which has no meaning; write --config '{key.split('.')[0]}={block}', "
+            "or the key in a YAML file after --configfile"
+        )
+    return ""
+
+
+def not_utf8(error: UnicodeDecodeError) -> str:
+    """Where a text stops being UTF-8, by line."""
+    line = error.object[: error.start].count(b"\n") + 1
+    return f"line {line}: not UTF-8: the byte 0x{error.object[error.start]:02x}"

@@ -1,0 +1,97 @@
+"""What the experiments of *Lessons* depend on: those with a `selection` of captions, trained task by task."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pipeline.configuration.experiments import Settings, expanded, overlaid
+
+# Keys of `tasks` that decide what is read; the others are the training's.
+_OF_SELECTION = ("minimum_count", "draw_seed", "halves", "pairs_of")
+
+# What a selection says of a language, unless it says otherwise.
+_SELECTION: Settings = {"captions_per_image": None, "images": "all"}
+
+
+def selecting(settings: Settings, dataset: str) -> list[str]:
+    """Names of a data set's experiments that have a selection of captions."""
+    return [name for name, made in expanded(settings, dataset).items() if "selection" in made]
+
+
+def selection_of(settings: Settings, dataset: str, name: str) -> dict[str, Settings]:
+    """What an experiment reads in each of its languages: parts, tested_on, captions_per_image, images."""
+    experiment = expanded(settings, dataset)[name]
+    return {code: {**_SELECTION, **experiment["selection"][code]} for code in experiment["languages"]}
+
+
+def selection_tasks(settings: Settings, dataset: str, name: str) -> Settings:
+    """The keys of `tasks` that decide what an experiment reads."""
+    return {key: _tasks(settings, dataset, name)[key] for key in _OF_SELECTION}
+
+
+def multitask_settings(
+    settings: Settings, dataset: str, name: str, seed: int, features: Settings
+) -> Settings:
+    """What the training of an experiment with a selection depends on besides the files it reads.
+
+    Args:
+        features: what its features depend on (`feature_settings`).
+    """
+    experiment = expanded(settings, dataset)[name]
+    own = overlaid(settings, experiment.get("settings", {}))
+    return {
+        "scale": settings["scale"],
+        "dataset": dataset,
+        "experiment": name,
+        "seed": seed,
+        "languages": experiment["languages"],
+        "branches": "shared",
+        "features": features,
+        "model": own["model"],
+        "c2c": bool(experiment.get("c2c")),
+        "stop_on": experiment.get("stop_on", experiment["languages"]),
+        "tasks": {key: value for key, value in own["tasks"].items() if key not in _OF_SELECTION},
+        "training": {key: own["training"][key] for key in ("threads", "deterministic", "precision")},
+        "caption_origins": {},  # the selected captions are all own ones
+        "max_caption_length": None,
+    }
+
+
+def selection_contradictions(settings: Settings) -> Iterator[str]:
+    """Mistakes between the keys of experiments with a selection, each as a line."""
+    for name, experiment in settings["experiments"].items():
+        where = f"experiments.{name}"
+        if "selection" not in experiment:
+            for key in ("c2c", "stop_on_each_language"):
+                if experiment.get(key):
+                    yield f"{where}.{key}: is for experiments with a selection of captions; set `selection`"
+            continue
+        yield from _of_selection(where, experiment)
+        model = overlaid(settings, experiment.get("settings", {}))["model"]
+        for key, wanted in (("encoder", "vse"), ("word_vectors", "scratch")):
+            if model[key] != wanted:
+                yield f"{where}.settings.model.{key}: found {model[key]}; with a selection it is {wanted}"
+
+
+def _of_selection(where: str, experiment: Settings) -> Iterator[str]:
+    selected = list(experiment["selection"])
+    for code in experiment.get("languages", []):
+        if code not in selected:
+            yield f"{where}.selection: nothing is said of {code!r}, which is among its languages"
+    for key in ("ranking", "neighborhood", "classifier", "pretraining", "vectors"):
+        if experiment.get(key):
+            yield f"{where}.{key}: with a selection the losses are those of `tasks`; leave it out"
+    expected = {"branches": "shared", "captions": "human"}
+    for key, value in expected.items():
+        if experiment[key] != value:
+            yield f"{where}.{key}: found {experiment[key]!r}; with a selection it is {value}"
+    languages = experiment.get("languages", selected)
+    if experiment.get("c2c") and (experiment.get("one_per_language") or len(languages) < 2):
+        yield f"{where}.c2c: pairs of captions are of two languages; the experiment has one"
+    if experiment.get("one_per_language") and experiment.get("stop_on_each_language"):
+        yield f"{where}.stop_on_each_language: a model of one language stops on it; leave the key out"
+
+
+def _tasks(settings: Settings, dataset: str, name: str) -> dict[str, Any]:
+    experiment = expanded(settings, dataset)[name]
+    tasks: dict[str, Any] = overlaid(settings, experiment.get("settings", {}))["tasks"]
+    return tasks

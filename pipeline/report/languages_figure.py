@@ -1,0 +1,88 @@
+"""*Lessons*, Figure 3: retrieval in two languages by models of one, two and four languages, as SVG."""
+
+from html import escape
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline.files import existing, written_beside
+from pipeline.report.charts import axis, ticks
+from pipeline.rounding import tenths
+
+METRICS = {"s2i_R@10": "text to image", "i2s_R@10": "image to text"}
+NAMES = {"en": "English", "de": "German"}
+PANEL, HEIGHT, LEFT, TOP, BOTTOM = 250, 240, 44, 34, 44  # in SVG units
+# Colours that people with any colour vision tell apart (Okabe and Ito 2008).
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7")
+
+
+def write_figure(comparison: Path, output: Path) -> None:
+    """Write Figure 3 from what `tabulate` made of its rows: a panel a direction, a group of bars a language.
+
+    A bar is the mean of the seeds, with the 95% interval of the comparison.
+
+    Args:
+        comparison: CSV, one number a line: method, language, metric, measured, low, high, scale, seeds.
+    """
+    numbers = pd.read_csv(existing(comparison, "the comparison", "Run `tabulate`."))
+    shown = numbers[numbers["metric"].isin(METRICS)]
+    _, highest = axis(0, float(shown["high"].max()))
+    methods = list(dict.fromkeys(shown["method"]))
+    panels = [
+        _panel(shown[shown["metric"] == metric], title, methods, highest, 10 + place * (PANEL + 20))
+        for place, (metric, title) in enumerate(METRICS.items())
+    ]
+    width = 10 + len(METRICS) * (PANEL + 20)
+    said = f"R@10 in percent, scale {shown['scale'].iloc[0]}, {int(shown['seeds'].iloc[0])} seeds"
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT + 40}" width="{width}" '
+        f'font-family="sans-serif" font-size="11" fill="currentColor" role="img" aria-label="{escape(said)}">'
+        f"{''.join(panels)}{_legend(methods, HEIGHT + 14)}"
+        f'<text x="{LEFT}" y="{HEIGHT + 34}">{escape(said)}</text></svg>\n'
+    )
+    with written_beside(output) as temporary:
+        temporary.write_text(svg, encoding="utf-8")
+
+
+def _panel(numbers: pd.DataFrame, title: str, methods: list[str], highest: float, left: float) -> str:
+    """The bars of one direction, each `rect` with its value and interval as title."""
+    languages = list(dict.fromkeys(numbers["language"]))
+    bottom, tall = HEIGHT - BOTTOM, HEIGHT - TOP - BOTTOM
+    group = (PANEL - LEFT) / len(languages)
+    wide = group / (len(methods) + 1)
+    drawn = [f'<text x="{left + LEFT}" y="{TOP - 14}" font-weight="bold">{escape(title)}</text>']
+    for value in ticks(0, highest, 5):
+        y = bottom - tall * value / highest
+        drawn.append(
+            f'<line x1="{left + LEFT}" x2="{left + PANEL}" y1="{y:.1f}" y2="{y:.1f}" stroke="currentColor" '
+            f'opacity="0.2"/><text x="{left + LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>'
+        )
+    for place, language in enumerate(languages):
+        start = left + LEFT + place * group + wide / 2
+        name = escape(NAMES.get(language, language))
+        drawn.append(
+            f'<text x="{start + (group - wide) / 2:.1f}" y="{bottom + 18}" text-anchor="middle">{name}</text>'
+        )
+        of_language = numbers[numbers["language"] == language].set_index("method")
+        for number, method in enumerate(method for method in methods if method in of_language.index):
+            cell = of_language.loc[method]
+            up = [bottom - tall * float(cell[key]) / highest for key in ("measured", "low", "high")]
+            x = start + number * wide
+            said, low, high = (tenths(cell[key]) for key in ("measured", "low", "high"))
+            text = f"{method}, {name}: {said} ({low} to {high})"
+            drawn.append(
+                f'<rect x="{x:.1f}" y="{up[0]:.1f}" width="{wide * 0.9:.1f}" height="{bottom - up[0]:.1f}" '
+                f'fill="{COLOURS[methods.index(method) % len(COLOURS)]}"><title>{escape(text)}</title></rect>'
+                f'<line x1="{x + wide * 0.45:.1f}" x2="{x + wide * 0.45:.1f}" y1="{up[1]:.1f}" '
+                f'y2="{up[2]:.1f}" stroke="currentColor"/>'
+            )
+    return "".join(drawn)
+
+
+def _legend(methods: list[str], y: float) -> str:
+    return "".join(
+        f'<rect x="{LEFT + 130 * place}" y="{y - 9}" width="10" height="10" '
+        f'fill="{COLOURS[place % len(COLOURS)]}"/>'
+        f'<text x="{LEFT + 130 * place + 15}" y="{y}">{escape(method)}</text>'
+        for place, method in enumerate(methods)
+    )

@@ -1,0 +1,320 @@
+"""Commands of the search room: `bundle`, `index`, `embed`, `search`, `serve` and `context`."""
+
+import argparse
+import json
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipeline.errors import InputError
+
+if TYPE_CHECKING:
+    from pipeline.search.index import Index, Photographs, Sentence
+    from pipeline.search.model import SearchModel
+
+log = logging.getLogger("pipeline")
+
+HERE = ("127.0.0.1", "localhost")
+
+
+def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the room's commands to the command line."""
+    bundle = subparsers.add_parser("bundle", help="write a trained model as one folder that stands alone")
+    bundle.add_argument("--model", type=Path, required=True)
+    bundle.add_argument("--features", type=Path, required=True, help="that it was evaluated with")
+    bundle.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")
+    bundle.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
+    bundle.add_argument("--evaluation", type=Path, required=True, help="JSON that evaluate wrote")
+    bundle.add_argument("--data", type=json.loads, default=[], help="JSON: `what` and `licence` of the data")
+    bundle.add_argument("--output", type=Path, required=True, help="folder to write")
+    bundle.set_defaults(run=_bundle)
+
+    index = subparsers.add_parser("index", help="embed photographs, and sentences, to search among them")
+    index.add_argument("--bundle", type=Path, required=True)
+    index.add_argument("--photographs", type=Path, help="folder of photographs")
+    index.add_argument("--features", type=Path, help="store of features, instead of extracting them")
+    index.add_argument("--list", type=Path, help="with --features: list that find-images made")
+    index.add_argument(
+        "--split", help="only a split's images and sentences: FILE:NAME, such as split.csv:test"
+    )
+    index.add_argument(
+        "--sentences", type=Path, nargs="*", default=[], help="caption tables, to be found too"
+    )
+    index.add_argument("--workers", type=int, default=2, help="threads that decode and resize")
+    index.add_argument(
+        "--output", type=Path, required=True, help="folder of the index; is brought up to date"
+    )
+    _add_computing(index)
+    index.set_defaults(run=_index)
+
+    _add_questions(subparsers)
+    _add_context(subparsers)
+
+
+def _add_questions(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `embed`, `search` and `serve`."""
+    embed = subparsers.add_parser("embed", help="embed sentences or photographs")
+    embed.add_argument("--bundle", type=Path, required=True)
+    what = embed.add_mutually_exclusive_group(required=True)
+    what.add_argument("--sentences", type=Path, help="text, a sentence a line; - is standard input")
+    what.add_argument("--photographs", type=Path, nargs="+", help="files or folders")
+    embed.add_argument("--output", type=Path, required=True, help=".csv, .json or .h5")
+    embed.set_defaults(run=_embed)
+
+    search = subparsers.add_parser("search", help="search an index by sentences or photographs")
+    search.add_argument("--index", type=Path, required=True)
+    query = search.add_mutually_exclusive_group(required=True)
+    query.add_argument("--sentence", nargs="+", metavar="TEXT", help="finds images")
+    query.add_argument("--photograph", type=Path, nargs="+", metavar="FILE", help="finds images or sentences")
+    search.add_argument("--among", choices=("images", "sentences"), default="images")
+    search.add_argument("--nearest", type=int, default=10, metavar="K")
+    search.add_argument("--output", type=Path, help=".csv, .json or .h5; default: printed")
+    search.set_defaults(run=_search)
+
+    serve = subparsers.add_parser("serve", help="a page to search indexes, on this machine")
+    serve.add_argument("index", type=Path, nargs="+", help="folder of an index; several stand side by side")
+    serve.add_argument("--photographs", type=Path, help="their folder, where it has moved")
+    serve.add_argument("--port", type=int, default=8000)
+    serve.add_argument("--host", default=HERE[0], help="other than 127.0.0.1: other machines reach the page")
+    serve.add_argument(
+        "--token-file", type=Path, help="text that every request must carry; needed with --host"
+    )
+    serve.set_defaults(run=_serve)
+
+    for parser in (embed, search):
+        parser.add_argument("--language", help="of the sentences; default: by the words known")
+    for parser in (embed, search, serve):
+        _add_computing(parser)
+    for parser in (search, serve):
+        parser.add_argument("--bundle", type=Path, help="of the index, where it has moved")
+
+
+def _add_context(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    context = subparsers.add_parser("context", help="the same recalls through frozen multilingual CLIPs")
+    context.add_argument("--models", nargs="+", required=True, help="folders, or names on the hub")
+    context.add_argument(
+        "--settings", type=json.loads, required=True, help="JSON: dataset, languages, caption_origins"
+    )
+    context.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
+    context.add_argument("--images", type=Path, required=True, help="list that find-images made")
+    context.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    context.add_argument("--output", type=Path, required=True, help="CSV to write")
+    context.set_defaults(run=_context)
+
+
+def _add_computing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--weights", help="file of the backbone's weights, where the bundle names a file")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--threads", type=int, help="threads on a CPU; default: all, for serve 1")
+
+
+def _bundle(arguments: argparse.Namespace) -> None:
+    from pipeline.search.bundle import write_bundle
+
+    write_bundle(
+        arguments.model,
+        arguments.features,
+        arguments.words,
+        arguments.sentences,
+        arguments.evaluation,
+        arguments.data,
+        arguments.output,
+    )
+
+
+def _index(arguments: argparse.Namespace) -> None:
+    from pipeline.search.index import build_index
+
+    if (arguments.photographs is None) == (arguments.features is None) and arguments.photographs is None:
+        raise InputError("index: give --photographs, --features or both.")
+    chosen = _of_split(arguments.split)
+    model = _model(arguments.bundle, arguments)
+    photographs = _photographs(arguments, chosen)
+    build_index(
+        model,
+        arguments.output,
+        photographs,
+        arguments.features,
+        _sentences(arguments.sentences, model, chosen),
+        arguments.workers,
+    )
+
+
+def _embed(arguments: argparse.Namespace) -> None:
+    from pipeline.search.tables import check_ending, write_embeddings
+
+    check_ending(arguments.output)
+    model = _model(arguments.bundle, arguments)
+    if arguments.photographs:
+        paths = _files(arguments.photographs)
+        columns, vectors = {"file": list(map(str, paths))}, model.embed_images(paths)
+    else:
+        sentences = _lines(arguments.sentences)
+        languages = [model.recognise(sentence, arguments.language).read.language for sentence in sentences]
+        columns = {"sentence": sentences, "language": languages}
+        vectors = model.embed_sentences(sentences, arguments.language)
+    write_embeddings(arguments.output, columns, vectors)
+    log.info("%s: %d embeddings of %d numbers", arguments.output, *vectors.shape)
+
+
+def _search(arguments: argparse.Namespace) -> None:
+    from pipeline.search.tables import check_ending, write_found
+
+    if arguments.output:
+        check_ending(arguments.output)
+    model, index = _opened(arguments.index, arguments)
+    if arguments.photograph:
+        queries = list(map(str, arguments.photograph))
+        found = model.search(index, images=queries, among=arguments.among, k=arguments.nearest)
+    else:
+        queries = arguments.sentence
+        found = model.search(
+            index, sentences=queries, among=arguments.among, k=arguments.nearest, language=arguments.language
+        )
+    rows = [
+        {"query": query, "rank": rank, **_said(index, arguments.among, int(row)), "similarity": float(score)}
+        for query, nearest, scores in zip(queries, found.rows, found.scores, strict=True)
+        for rank, (row, score) in enumerate(zip(nearest, scores, strict=True), 1)
+        if row >= 0
+    ]
+    if arguments.output:
+        write_found(arguments.output, rows)
+        return
+    for row in rows:
+        print(*row.values(), sep="\t")
+
+
+def _serve(arguments: argparse.Namespace) -> None:
+    from pipeline.search.server import application, read_token, serve
+
+    elsewhere = arguments.host not in HERE
+    if elsewhere and not arguments.token_file:
+        raise InputError(
+            f"--host {arguments.host}: other machines would reach the page. Give --token-file with a token "
+            "that they must know, or leave --host out."
+        )
+    token = read_token(arguments.token_file) if arguments.token_file else None
+    arguments.threads = arguments.threads or 1  # of each request; several compute at the same time
+    searched = [_opened(folder, arguments) for folder in arguments.index]
+    app = application(searched, token, threads=os.cpu_count() or 1)
+    where = f"http://{arguments.host}:{arguments.port}/"
+    log.info("%s%s; Ctrl-C ends it", where, "?token=... with the token of the file" if token else "")
+    serve(app, arguments.host, arguments.port)
+
+
+def _context(arguments: argparse.Namespace) -> None:
+    from pipeline.search.context import write_context
+
+    write_context(
+        arguments.models,
+        arguments.sentences,
+        arguments.images,
+        arguments.settings,
+        arguments.output,
+        arguments.device,
+    )
+
+
+def _model(bundle: Path, arguments: argparse.Namespace) -> "SearchModel":
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    import torch
+
+    from pipeline.search import load
+
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    return load(bundle, arguments.device, arguments.weights)
+
+
+def _opened(folder: Path, arguments: argparse.Namespace) -> "tuple[SearchModel, Index]":
+    from pipeline.search.index import open_index
+
+    index = open_index(folder, getattr(arguments, "photographs", None))
+    model = _model(arguments.bundle or index.bundle, arguments)
+    model.check_index(index)
+    return model, index
+
+
+def _photographs(arguments: argparse.Namespace, chosen: set[str] | None) -> "Photographs":
+    from pipeline.images.lists import read_image_list
+    from pipeline.images.store import read_store
+    from pipeline.search.index import Photographs, photographs_in, photographs_listed
+
+    if arguments.features is None:
+        found = photographs_in(arguments.photographs)
+    elif arguments.list:
+        listed = read_image_list(arguments.list)
+        found = photographs_listed(list(listed), listed, arguments.photographs)
+    else:
+        images = read_store(arguments.features)[0]
+        shown = photographs_in(arguments.photographs).paths if arguments.photographs else {}
+        by_name = {Path(name).stem: path for name, path in shown.items() if path}
+        kept = [image for image in images if image in by_name] if arguments.photographs else images
+        log.info(
+            "%d of the %d images with features have a photograph",
+            len(by_name.keys() & set(images)),
+            len(images),
+        )
+        found = photographs_listed(kept, by_name, arguments.photographs)
+    if chosen is None:
+        return found
+    return Photographs({image: path for image, path in found.paths.items() if image in chosen}, found.folder)
+
+
+def _of_split(asked: str | None) -> set[str] | None:
+    from pipeline.captions.split import read_split
+
+    if asked is None:
+        return None
+    file, _, name = asked.rpartition(":")
+    if not file or name not in ("train", "val", "test"):
+        raise InputError(
+            f"--split {asked}: expected FILE:NAME with train, val or test, such as split.csv:test."
+        )
+    return {image for image, split in read_split(Path(file)).items() if split == name}
+
+
+def _sentences(paths: list[Path], model: "SearchModel", chosen: set[str] | None) -> "list[Sentence]":
+    from pipeline.captions.table import read_captions
+
+    return [
+        (row.image, row.language, row.caption)
+        for path in paths
+        for row in read_captions(path).itertuples()
+        if chosen is None or row.image in chosen
+    ]
+
+
+def _said(index: "Index", among: str, row: int) -> dict[str, Any]:
+    if among == "images":
+        return {"image": index.images[row], "file": index.files[row]}
+    image, language, text = index.sentences[row]
+    return {"sentence": text, "language": language, "image": image}
+
+
+def _files(given: list[Path]) -> list[Path]:
+    from pipeline.search.index import photographs_in
+
+    found: list[Path] = []
+    for path in given:
+        found += [file for file in photographs_in(path).paths.values() if file] if path.is_dir() else [path]
+    return found
+
+
+def _lines(path: Path) -> list[str]:
+    text = sys.stdin.read() if str(path) == "-" else _text(path)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise InputError(f"{path}: no sentences. Expected one a line.")
+    return lines
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: is not there. Expected a text file, a sentence a line.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not text in UTF-8: {error}.") from None

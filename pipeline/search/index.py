@@ -1,0 +1,376 @@
+"""An index: the embeddings of photographs, and of sentences if wanted, in one folder, by one model.
+
+| file                | what                                                                             |
+|---------------------|----------------------------------------------------------------------------------|
+| `index.json`        | names the files of the index by their digests; written last, so an index is whole |
+| `images-*.csv`      | id of each image, and its file in the folder of photographs                      |
+| `images-*.npy`      | (n, e) float16, unit vectors                                                     |
+| `sentences-*.csv`   | image, language and text of each sentence                                        |
+| `sentences-*.npy`   | (B, e) float16, unit vectors                                                     |
+| `nearest-*.faiss`   | approximate index, where there are more than a million images                    |
+| `features.h5`       | features of the photographs, so that a later indexing extracts only new ones     |
+"""
+
+import csv
+import functools
+import json
+import logging
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.lib.format import open_memmap
+from numpy.typing import NDArray
+
+from pipeline.errors import InputError, raise_together
+from pipeline.files import existing, naming, sha256, written_beside
+from pipeline.images.store import DONE
+from pipeline.progress import Progress
+from pipeline.search import nearest
+from pipeline.search.model import BATCH, SearchModel
+
+log = logging.getLogger("pipeline")
+
+FORMAT = 1
+INDEX = "index.json"
+ENDINGS = (".jpeg", ".jpg", ".png", ".webp")  # what browsers show and uploads may be
+ROWS = 4096  # features that are embedded at a time
+MEND = "Index again with `python -m pipeline index`."
+
+Sentence = tuple[str, str, str]  # image, language, text
+
+
+@dataclass(frozen=True)
+class Photographs:
+    """What is indexed: ids with their files, and features where these are at hand.
+
+    paths: image id to file, in order; None where an image is known by its features alone.
+    folder: the only one that its files may lie in.
+    """
+
+    paths: Mapping[str, Path | None]
+    folder: Path | None
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index as it was opened; its vectors are memory-mapped.
+
+    Attributes:
+        images: ids. files: file of each image, relative to `photographs`; "" for one without.
+        image_vectors: (n, e) float16. sentences: image, language, text. sentence_vectors: (B, e) float16.
+        approximate: of the images, where there are too many for exact search.
+        bundle: the folder of the model that made it.
+    """
+
+    folder: Path
+    images: list[str]
+    files: list[str]
+    image_vectors: NDArray[np.float16]
+    sentences: list[Sentence]
+    sentence_vectors: NDArray[np.float16]
+    approximate: Any
+    photographs: Path | None
+    bundle: Path
+    bundle_digest: str
+
+    @functools.cached_property
+    def rows(self) -> dict[str, int]:
+        """Row of each image id."""
+        return {image: row for row, image in enumerate(self.images)}
+
+    @functools.cached_property
+    def sentences_of(self) -> dict[str, list[int]]:
+        """Rows of the sentences that an image has."""
+        found: dict[str, list[int]] = {}
+        for row, (image, _, _) in enumerate(self.sentences):
+            found.setdefault(image, []).append(row)
+        return found
+
+    def file_of(self, image: str) -> Path | None:
+        """The file of an indexed image; None where it has none, or one that has since left the folder.
+
+        Links are followed first: a file outside the folder is none.
+        """
+        row = self.rows.get(image)
+        if row is None or not self.files[row] or self.photographs is None:
+            return None
+        path = (self.photographs / self.files[row]).resolve()
+        inside = path.is_relative_to(self.photographs.resolve())
+        return path if inside and path.suffix.lower() in ENDINGS and path.is_file() else None
+
+
+def photographs_in(folder: Path) -> Photographs:
+    """Every JPEG, PNG and WebP below a folder, by its path in it; what links lead out of it is left out."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: not a folder. Give the folder of the photographs.")
+    root, found, outside = folder.resolve(), {}, 0
+    for parent, _, names in os.walk(root):
+        for name in names:
+            path = Path(parent, name)
+            if path.suffix.lower() not in ENDINGS:
+                continue
+            if not _is_file(path) or not path.resolve().is_relative_to(root):
+                outside += 1
+                continue
+            found[path.relative_to(root).as_posix()] = path
+    if outside:
+        log.warning("%s: %d links that lead nowhere or out of the folder are left out", folder, outside)
+    if not found:
+        raise InputError(f"{folder}: no photographs in it; looked for {', '.join(ENDINGS)}.")
+    return Photographs(dict(sorted(found.items())), root)
+
+
+def photographs_listed(images: Sequence[str], listed: Mapping[str, Path], folder: Path | None) -> Photographs:
+    """Images known by their features, with the files that a list or a folder has of them."""
+    if folder is None:
+        parents = [path.resolve().parent for path in listed.values()]
+        folder = Path(os.path.commonpath(parents)) if parents else None
+    return Photographs({image: listed.get(image) for image in images}, folder and folder.resolve())
+
+
+def build_index(
+    model: SearchModel,
+    output: Path,
+    photographs: Photographs,
+    features: Path | None = None,
+    sentences: Sequence[Sentence] = (),
+    workers: int = 2,
+    exact_up_to: int = nearest.EXACT_UP_TO,
+) -> None:
+    """Make an index, or bring an earlier one up to date.
+
+    Photographs are extracted into `features.h5`, new and changed ones alone; a killed run goes on where it
+    was, and ends with the same index as an undisturbed one. `index.json` is replaced last: until then an
+    earlier index stays as it was.
+
+    Args:
+        features: a store of the images' features; None to extract them here.
+        sentences: to be found by images. exact_up_to: images beyond which an approximate index is made.
+
+    Raises:
+        InputError: no photograph decodes, sentences are in languages that the model does not read, or another
+            process is indexing there.
+    """
+    _check_sentences(sentences, model)
+    output.mkdir(parents=True, exist_ok=True)
+    with _alone(output):
+        store = features or _extracted(model, photographs, output, workers)
+        files: dict[str, str] = {}
+        images = _embed_images(model, photographs, store, output, files)
+        _embed_sentences(model, sentences, output, files)
+        if len(images) > exact_up_to and model.model.similarity == "cosine":
+            _kept(output, "nearest", ".faiss", files, _writes_approximate(output / files["images.npy"]))
+        values = {
+            "format": FORMAT,
+            "bundle": os.path.relpath(model.bundle.folder.resolve(), output.resolve()),
+            "bundle_digest": model.bundle.digest,
+            "photographs": photographs.folder and os.path.relpath(photographs.folder, output.resolve()),
+            "images": len(images),
+            "sentences": len(sentences),
+            "files": files,
+        }
+        with written_beside(output / INDEX) as temporary:
+            temporary.write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        _remove_others(output, files)
+    log.info("%s: %d images, %d sentences", output, len(images), len(sentences))
+
+
+def open_index(folder: Path, photographs: Path | None = None) -> Index:
+    """Open an index; raises `InputError` where it is not whole.
+
+    Args:
+        photographs: their folder, where it is no longer where it was.
+    """
+    path = existing(folder / INDEX, "the index", "Make it with `python -m pipeline index`.")
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        if values["format"] != FORMAT:
+            raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {MEND}")
+        named: dict[str, Path] = {key: folder / name for key, name in values["files"].items()}
+        counts = values["images"], values["sentences"]
+        moved = photographs or (values["photographs"] and folder / values["photographs"])
+        images, sentences = _read_csv(named["images.csv"], 2), _read_csv(named["sentences.csv"], 3)
+        vectors = [np.load(named[f"{key}.npy"], mmap_mode="c") for key in ("images", "sentences")]
+    except FileNotFoundError as error:
+        raise InputError(f"{error.filename}: is not there. {MEND}") from None
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise InputError(f"{path}: not an index of this project ({error!r}). {MEND}") from None
+    if counts != (len(images), len(sentences)) or counts != tuple(map(len, vectors)):
+        raise InputError(f"{path}: its files hold other numbers of images or sentences than it says. {MEND}")
+    return Index(
+        folder=folder,
+        images=[image for image, _ in images],
+        files=[file for _, file in images],
+        image_vectors=vectors[0],
+        sentences=[(image, language, text) for image, language, text in sentences],
+        sentence_vectors=vectors[1],
+        approximate=nearest.opened(named["nearest.faiss"]) if "nearest.faiss" in named else None,
+        photographs=Path(moved) if moved else None,
+        bundle=(folder / values["bundle"]).resolve(),
+        bundle_digest=values["bundle_digest"],
+    )
+
+
+def _extracted(model: SearchModel, photographs: Photographs, output: Path, workers: int) -> Path:
+    """The store of the photographs' features, brought up to date."""
+    from pipeline.code import digest
+    from pipeline.images.extract import extract
+
+    paths = {image: path for image, path in photographs.paths.items() if path is not None}
+    backbone, settings = model.backbone(BATCH)
+    store = output / "features.h5"
+    extract(
+        paths,
+        backbone,
+        settings,
+        partial=output / "features.partial.h5",
+        output=store,
+        failed=output / "failed.csv",
+        workers=workers,
+        failures_allowed=len(paths) - 1,
+        earlier=store,
+        code=digest("features"),
+    )
+    return store
+
+
+def _embed_images(
+    model: SearchModel, photographs: Photographs, store: Path, output: Path, files: dict[str, str]
+) -> list[str]:
+    """Write ids and vectors of the images that have features, in the order of `photographs`."""
+    stored, done = _stored(store)
+    row = {image: number for number, image in enumerate(stored) if done[number]}
+    images = [image for image in photographs.paths if image in row]
+    if not images:
+        raise InputError(f"{store}: has features of none of the images. Give the store of these images.")
+    if missing := len(photographs.paths) - len(images):
+        log.warning("%d of %d images have no features and are left out", missing, len(photographs.paths))
+
+    def write(path: Path) -> None:
+        vectors = open_memmap(path, "w+", np.float16, (len(images), model.size))
+        progress = Progress("embeddings", len(images))
+        with naming(store), h5py.File(store) as file:
+            for begin in range(0, len(images), ROWS):
+                rows = np.array([row[image] for image in images[begin : begin + ROWS]])
+                vectors[begin : begin + ROWS] = model.embed_features(_rows(file["features"], rows))
+                progress.advance(len(rows))
+        if not np.isfinite(vectors).all():
+            raise InputError(f"{store}: features that are not finite numbers. Make them again.")
+        vectors.flush()
+
+    _kept(output, "images", ".npy", files, write)
+    table = [(image, _relative(photographs.paths[image], photographs.folder)) for image in images]
+    _kept(output, "images", ".csv", files, lambda path: _write_csv(path, table))
+    return images
+
+
+def _embed_sentences(
+    model: SearchModel, sentences: Sequence[Sentence], output: Path, files: dict[str, str]
+) -> None:
+    vectors = np.zeros((len(sentences), model.size), np.float16)
+    for language in dict.fromkeys(language for _, language, _ in sentences):
+        rows = [row for row, sentence in enumerate(sentences) if sentence[1] == language]
+        vectors[rows] = model.embed_sentences([sentences[row][2] for row in rows], language)
+        log.info("%s: %d sentences embedded", language, len(rows))
+    _kept(output, "sentences", ".npy", files, lambda path: _write_npy(path, vectors))
+    _kept(output, "sentences", ".csv", files, lambda path: _write_csv(path, sentences))
+
+
+def _writes_approximate(vectors: Path) -> Callable[[Path], None]:
+    return lambda path: nearest.build(np.load(vectors, mmap_mode="r"), path)
+
+
+def _kept(output: Path, name: str, ending: str, files: dict[str, str], write: Callable[[Path], None]) -> None:
+    """Write a file under a name with its digest, and note the name; an index in use keeps its own files."""
+    with written_beside(output / f"{name}{ending}") as temporary:
+        write(temporary)
+        kept = f"{name}-{sha256(temporary)[:16]}{ending}"
+        if not (output / kept).exists():
+            os.link(temporary, output / kept)
+    (output / f"{name}{ending}").unlink()
+    files[f"{name}{ending}"] = kept
+
+
+def _stored(store: Path) -> tuple[list[str], NDArray[np.bool_]]:
+    """Ids of a feature store, and which of them have features."""
+    with naming(store), h5py.File(existing(store, "the feature store", "Extract it."), "r") as file:
+        if {"image", "features"} - file.keys():
+            raise InputError(f"{store}: expected datasets features (N, D) and image (N,).")
+        images = [str(image) for image in file["image"].asstr()[...].ravel()]
+        done = file["done"][...] == DONE if "done" in file else np.ones(len(images), bool)
+    return images, done
+
+
+def _rows(features: h5py.Dataset, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Some rows of a dataset, in any order."""
+    distinct, place = np.unique(rows, return_inverse=True)
+    if distinct[-1] - distinct[0] < 2 * len(rows):  # neighbours: far faster read as one
+        return features[distinct[0] : distinct[-1] + 1][rows - distinct[0]].astype(np.float32)
+    return features[distinct][place].astype(np.float32)
+
+
+def _check_sentences(sentences: Sequence[Sentence], model: SearchModel) -> None:
+    others = sorted({language for _, language, _ in sentences} - set(model.languages))
+    raise_together(
+        [f"{language!r}: the model reads {', '.join(model.languages)}" for language in others],
+        "Sentences are in languages that the model does not read; leave them out:",
+    )
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+def _relative(path: Path | None, folder: Path | None) -> str:
+    if path is None or folder is None:
+        return ""
+    return os.path.relpath(path.resolve(), folder)
+
+
+def _write_npy(path: Path, vectors: NDArray[np.float16]) -> None:
+    with open(path, "wb") as file:  # given a path, it would add an ending
+        np.save(file, vectors)
+
+
+def _write_csv(path: Path, rows: Sequence[Sequence[str]]) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def _read_csv(path: Path, columns: int) -> list[list[str]]:
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    if any(len(row) != columns for row in rows):
+        raise InputError(f"{path}: damaged, expected {columns} columns. {MEND}")
+    return rows
+
+
+def _remove_others(output: Path, files: Mapping[str, str]) -> None:
+    """Remove the files of an earlier index."""
+    for pattern in ("images-*.csv", "images-*.npy", "sentences-*.csv", "sentences-*.npy", "nearest-*.faiss"):
+        for path in output.glob(pattern):
+            if path.name not in files.values():
+                path.unlink()
+
+
+@contextmanager
+def _alone(output: Path) -> Iterator[None]:
+    """Hold the folder for one process at a time; the system lets go when the process ends, even if killed."""
+    import fcntl
+
+    with open(output / ".lock", "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"{output}: another process is indexing there. Wait for it or end it.") from None
+        yield

@@ -1,0 +1,30 @@
+"""Validation as in the public code of *Lessons*: five consecutive captions are taken for one image's.
+
+With five captions of each image they are. With one, only every fifth image is looked for, and four of five
+captions are asked for another image than their own.
+"""
+
+import torch
+
+from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.retrieval.embed import embed_images, embed_sentences
+from pipeline.retrieval.ranks import both_ranks
+from pipeline.retrieval.recall import recalls
+from pipeline.words.corpus import Corpus
+
+CAPTIONS = 5
+
+
+def mean_recall_by_fives(model: RetrievalModel, corpus: Corpus, language: str) -> float:
+    """mR of a language in percent, as that code would count it; up to four last captions are left out.
+
+    Captions and images stand in the order of the images, each caption with its image: the image of the first
+    of five consecutive captions is taken for the image of all five.
+    """
+    part = corpus.languages[language]
+    whole = len(part.image) // CAPTIONS
+    images = embed_images(model, corpus)
+    sentences = embed_sentences(model, language, part)[: whole * CAPTIONS]
+    shown = images[torch.from_numpy(part.image[: whole * CAPTIONS : CAPTIONS]).to(images.device)]
+    taken_for = torch.arange(whole, device=images.device).repeat_interleave(CAPTIONS)
+    return recalls(both_ranks(shown, sentences, taken_for))["mR"]

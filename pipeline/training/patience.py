@@ -1,0 +1,52 @@
+"""A run that ends where validation has not improved for some time (*Lessons*, "Implementation")."""
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+from pipeline.training.loop import Run
+
+State = dict[str, Any]
+
+
+@dataclass
+class Patience:
+    """Keeps the weights of the best validation, and says when to stop.
+
+    validations: without improvement, after which training ends ("patience of 10 evaluations").
+    kept: what a checkpoint takes along: `best`, the highest score; `epoch`, the validation that had it, from
+    1; `weights` of it; `waited`, validations since then; `stopped`.
+    """
+
+    validations: int
+    kept: State
+
+    def __post_init__(self) -> None:
+        self.kept.update(best=-1.0, epoch=0, waited=0, stopped=False)
+
+    def see(self, epoch: int, score: float, model: nn.Module) -> None:
+        """Take note of a validation, numbered from 0; a score must be above the best one to count."""
+        if score > self.kept["best"]:
+            weights = copy.deepcopy(model.state_dict())
+            self.kept.update(best=score, epoch=epoch + 1, weights=weights, waited=0)
+            return
+        self.kept["waited"] += 1
+        self.kept["stopped"] = self.kept["waited"] >= self.validations
+
+
+class PatientRun(Run):
+    """A run whose epochs lie between two validations, and which ends when `kept` says that it has stopped."""
+
+    def _after_epoch(self, epoch: int, sums: dict[str, Tensor]) -> dict[str, float]:
+        found = super()._after_epoch(epoch, sums)
+        if self.kept["stopped"]:
+            self.epochs = epoch + 1
+        return found
+
+    def _continued(self) -> tuple[int, int, dict[str, Tensor]]:
+        epoch, step, sums = super()._continued()
+        if self.kept["stopped"]:
+            self.epochs = epoch
+        return epoch, step, sums

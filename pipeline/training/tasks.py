@@ -1,0 +1,111 @@
+"""Which captions, or pairs of captions, a training step sees (*Lessons*, Figure 2).
+
+A step is of one task: captions of one language against their images, or captions of two languages of the same
+images against each other (c2c). Each data set is shuffled, gone through batch by batch, and shuffled again.
+
+Every draw is a function of (seed, step) alone, so a run that was killed goes on with the same batches.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.errors import InputError
+
+Rows = NDArray[np.int64]
+
+_TASK, _ORDER = 0x7A5C, 0x0DE2  # keep the draws of tasks and those of the orders apart
+
+
+def caption_pairs(images: Sequence[Rows], first_rows: Sequence[int]) -> Rows:
+    """All pairs of captions of two different languages of the same image (Section 3, last paragraph).
+
+    Args:
+        images: for each language the row (B,) of each caption's image, ascending.
+        first_rows: for each language the row of its first caption among those of all languages.
+
+    Returns:
+        (P, 2) rows among the captions of all languages.
+    """
+    found = [np.empty((0, 2), np.int64)]
+    for one, other in combinations(range(len(images)), 2):
+        pairs = _of_the_same_image(images[one], images[other])
+        found.append(pairs + np.array([first_rows[one], first_rows[other]]))
+    return np.concatenate(found)
+
+
+def _of_the_same_image(first: Rows, second: Rows) -> Rows:
+    """(P, 2) places of all pairs of a first and a second caption of the same image; both ascend by image."""
+    start, end = np.searchsorted(second, first, "left"), np.searchsorted(second, first, "right")
+    count = end - start
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    return np.stack([np.repeat(np.arange(len(first)), count), np.repeat(start, count) + within], axis=1)
+
+
+class TaskSampler:
+    """Draws the steps of a training.
+
+    Args:
+        captions: for each language the rows (B,) of its captions.
+        pairs: (P, 2) rows of captions that belong together; None: no step is of pairs.
+        batch: captions of a batch, or pairs. share_of_pairs: how probable a step of pairs is.
+        steps: between two validations; None: as many as go once through the captions of the first language.
+        seed: the experiment's seed.
+
+    Raises:
+        InputError: there are no pairs, or no captions of a language.
+    """
+
+    def __init__(
+        self,
+        captions: Sequence[Rows],
+        pairs: Rows | None,
+        batch: int,
+        share_of_pairs: float,
+        steps: int | None,
+        seed: int,
+    ):
+        self.datasets = [*captions, *([] if pairs is None else [pairs])]
+        self.languages, self.batch, self.seed = len(captions), batch, seed
+        self.share_of_pairs = 0.0 if pairs is None else share_of_pairs
+        if not all(map(len, self.datasets)):
+            raise InputError(
+                "c2c: no image has captions in two languages of the experiment, so that there are no pairs "
+                "of captions to train on; set c2c: false, or select the same images in several languages"
+            )
+        # Of a pass, an incomplete last one included: "going through each batch and re-shuffling when
+        # exhausted".
+        self.batches = [-(-len(dataset) // batch) for dataset in self.datasets]
+        self.steps = self.batches[0] if steps is None else steps
+
+    def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Rows]:
+        """The batches between two validations, which are numbered `epoch` from 0, from `first_step` on.
+
+        Yields:
+            (B,) rows of captions of one language, or (B, 2) rows of captions that belong together.
+        """
+        before = np.concatenate([np.empty(0, np.int64), *map(self.tasks, range(epoch))])
+        given = np.bincount(before, minlength=len(self.datasets))  # batches that each data set has given
+        orders: dict[int, tuple[int, Rows]] = {}
+        for step, task in enumerate(self.tasks(epoch).tolist()):
+            if step >= first_step:
+                yield self._batch(task, int(given[task]), orders)
+            given[task] += 1
+
+    def tasks(self, epoch: int) -> Rows:
+        """(steps,) the data set of each step between two validations: a language's place, or the pairs'."""
+        generator = np.random.default_rng([self.seed, epoch, _TASK])
+        languages = generator.integers(self.languages, size=self.steps)
+        paired = generator.random(self.steps) < self.share_of_pairs
+        return np.where(paired, self.languages, languages)
+
+    def _batch(self, task: int, number: int, orders: dict[int, tuple[int, Rows]]) -> Rows:
+        """A data set's batch of this number, from 0; `orders` keeps the order of its present pass."""
+        passed, place = divmod(number, self.batches[task])
+        if task not in orders or orders[task][0] != passed:
+            generator = np.random.default_rng([self.seed, task, passed, _ORDER])
+            orders[task] = passed, generator.permutation(len(self.datasets[task]))
+        order = orders[task][1][place * self.batch : (place + 1) * self.batch]
+        return self.datasets[task][order]

@@ -1,0 +1,97 @@
+"""What a person looks at while a training runs: curves so far, TensorBoard events, warnings.
+
+None of it changes a result.
+"""
+
+import itertools
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from pipeline.files import written_beside
+
+log = logging.getLogger("pipeline")
+
+STEPS_BETWEEN_EVENTS = 20  # reading a number makes the CPU wait for a GPU
+RISES = 3  # epochs in which the loss rose, and never fell, that are worth a warning
+
+
+def partial_curves(curves: Path) -> Path:
+    """Where the curves of a training that is not finished stand, beside those of the finished one."""
+    return curves.with_name(f"{curves.stem}-partial{curves.suffix}")
+
+
+class Watched:
+    """A training that is watched.
+
+    Args:
+        curves: file of its finished curves; None: no curves so far are written.
+        events: folder of its TensorBoard event files; None: none are written.
+    """
+
+    def __init__(self, curves: Path | None = None, events: Path | None = None):
+        self.curves, self.events = curves, events
+        self.step = 0
+        self._writer: Any = None
+
+    def begin(self, step: int) -> None:
+        """Begin at a step, after a kill the checkpoint's: TensorBoard drops what it has of later ones."""
+        if self.events:
+            from tensorboardX import SummaryWriter
+
+            self._writer = SummaryWriter(str(self.events), purge_step=step)
+
+    def before_update(self, terms: Mapping[str, Tensor], optimizer: torch.optim.Optimizer) -> None:
+        """Write each loss term, the learning rate and the norm of all gradients, before any clipping."""
+        if self._writer is None or self.step % STEPS_BETWEEN_EVENTS:
+            return
+        for name, term in terms.items():
+            self._add(f"training/{name}", float(term.detach()), self.step)
+        weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+        gradients = [weight.grad for weight in weights if weight.grad is not None]
+        self._add("optimizer/gradient_norm", float(torch.nn.utils.get_total_norm(gradients)), self.step)
+        self._add("optimizer/learning_rate", optimizer.param_groups[0]["lr"], self.step)
+
+    def after_epoch(self, rows: Sequence[Mapping[str, float]], step: int) -> None:
+        """Write the curves so far and the last epoch's events; warn of a loss that tells of no learning."""
+        if self.curves:
+            with written_beside(partial_curves(self.curves)) as temporary:
+                pd.DataFrame(rows).to_csv(temporary, index=False)
+        for name, value in rows[-1].items() if self._writer else ():
+            if name != "epoch":
+                self._add(f"epochs/{name}", value, step)
+        if self._writer:
+            self._writer.flush()
+        if said := trouble([row["loss"] for row in rows]):
+            log.warning("WARNING: epoch %d: %s", len(rows), said)
+
+    def end(self) -> None:
+        """Close the events: the training is over, or goes on another time."""
+        if self._writer:
+            self._writer.close()
+
+    def finished(self) -> None:
+        """Remove the curves so far, for the whole ones are there."""
+        if self.curves:
+            partial_curves(self.curves).unlink(missing_ok=True)
+
+    def _add(self, name: str, value: float, step: int) -> None:
+        self._writer.add_scalar(name, value, step)
+
+
+def trouble(losses: Sequence[float]) -> str:
+    """What is wrong with the losses of the epochs so far; empty where nothing is."""
+    mend = "lower training.learning_rate, or set training.max_grad_norm (2.0, say)"
+    if not math.isfinite(losses[-1]):
+        return f"the loss is {losses[-1]}, not a finite number: {mend}"
+    last = losses[-RISES - 1 :]
+    if len(last) > RISES and all(later > earlier for earlier, later in itertools.pairwise(last)):
+        rise = f"from {last[0]:.4g} to {last[-1]:.4g}"
+        return f"the loss rose in each of the last {RISES} epochs, {rise}: {mend}"
+    return ""

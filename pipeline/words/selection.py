@@ -1,0 +1,138 @@
+"""What an experiment of *Lessons* reads: its captions, and one word table over the union of its languages.
+
+A word stands in the table where it is seen often enough in the training captions of one of the languages
+(Sections 3 and 4); every other is UNK, and <start> and <end> stand around each caption. All this is written
+into the captions' tokens, so that the files say what a model was shown.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pandas as pd
+
+from pipeline.captions.table import read_sentences, write_sentences
+from pipeline.errors import InputError, raise_together
+from pipeline.files import existing, written_beside
+from pipeline.words.vocabulary import PADDING
+
+log = logging.getLogger("pipeline")
+
+UNKNOWN, START, END = "<unk>", "<start>", "<end>"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The captions of one language.
+
+    texts: sentence tables whose training and validation captions are taken, all together. tested_on: the one
+    whose test captions are asked for. halves: CSV of columns image, half; None: all training images.
+    half: the half whose training captions are taken.
+    """
+
+    texts: Sequence[Path]
+    tested_on: Path
+    halves: Path | None = None
+    half: str = "first"
+
+
+def write_selection(
+    chosen: Mapping[str, Chosen], minimum_count: int, dimension: int, with_all_pairs: bool, folder: Path
+) -> None:
+    """Write `{language}.csv` and `{language}.h5` of each language into a folder that is there.
+
+    Args:
+        minimum_count: times that a word is seen in a language's training captions, at least.
+        dimension: size of a word vector; the vectors themselves are begun at random by the training.
+        with_all_pairs: write `pairs-{language}.csv` as well, the training captions of all images, halves or
+            not: what the public code makes its pairs of captions from.
+
+    Raises:
+        InputError: lists every language without training captions, or with captions of fewer than two images.
+    """
+    tables = {language: _selected(language, of_language) for language, of_language in chosen.items()}
+    raise_together(_too_few(tables), f"{folder}: the captions cannot be trained on:")
+    words = union_of_words(
+        {language: table["tokens"][table["split"] == "train"] for language, table in tables.items()},
+        minimum_count,
+    )
+    known = set(words)
+    for language, table in tables.items():
+        write_sentences(_with_known_words(table, known), folder / f"{language}.csv")
+        write_words(language, words, dimension, folder / f"{language}.h5")
+        if with_all_pairs:
+            every = _selected(language, Chosen(chosen[language].texts, chosen[language].tested_on))
+            paired = every[every["split"] == "train"]
+            write_sentences(_with_known_words(paired, known), folder / f"pairs-{language}.csv")
+        training = table[table["split"] == "train"]
+        log.info(
+            "%s: %d training captions of %d images", language, len(training), training["image"].nunique()
+        )
+    log.info("%d words", len(words))
+
+
+def union_of_words(tokens: Mapping[str, Iterable[str]], minimum_count: int) -> list[str]:
+    """Words that are seen often enough in one of the languages, each once, in alphabetical order.
+
+    Args:
+        tokens: for each language the tokens of its training captions, joined by blanks.
+    """
+    frequent: set[str] = set()
+    for texts in tokens.values():
+        counts = Counter(word for text in texts for word in text.split())
+        frequent |= {word for word, count in counts.items() if count >= minimum_count}
+    return sorted(frequent)
+
+
+def write_words(language: str, words: Sequence[str], dimension: int, path: Path) -> None:
+    """Write the union's words as one language's vocabulary (`words/vocabulary.py`), vectors all zeros."""
+    every = [PADDING, UNKNOWN, START, END, *words]
+    with written_beside(path) as temporary, h5py.File(temporary, "w") as file:
+        file.create_dataset("words", data=every, dtype=h5py.string_dtype())
+        # Never written to, so that zeros take no space on the disk.
+        file.create_dataset("vectors", shape=(len(every), dimension), dtype=np.float32)
+        file.attrs.update({"language": language, "unit": "word", "vectors": "scratch"})
+
+
+def _selected(language: str, chosen: Chosen) -> pd.DataFrame:
+    """Training and validation captions of a language's texts, and the test captions of one.
+
+    All count as the language's own, also those that people translated: their source language is left out.
+    """
+    texts = pd.concat([read_sentences(path) for path in chosen.texts], ignore_index=True)
+    texts = texts[texts["split"] != "test"]
+    if chosen.halves is not None:
+        half = pd.read_csv(
+            existing(chosen.halves, "the list of halves", "Run `python -m pipeline draw-halves`."), dtype=str
+        )
+        inside = set(half["image"][half["half"] == chosen.half])
+        texts = texts[(texts["split"] != "train") | texts["image"].isin(inside)]
+    asked = read_sentences(chosen.tested_on)
+    both = pd.concat([texts, asked[asked["split"] == "test"]], ignore_index=True)
+    other = sorted(set(both["language"]) - {language})
+    if other:
+        raise InputError(f"{chosen.texts[0]}: found captions in {', '.join(other)}; expected {language}.")
+    return both.assign(source_language="")
+
+
+def _too_few(tables: Mapping[str, pd.DataFrame]) -> list[str]:
+    images = {
+        language: table["image"][table["split"] == "train"].nunique() for language, table in tables.items()
+    }
+    return [
+        f"{language}: training captions of {count} images; expected two images or more, to tell them apart"
+        for language, count in images.items()
+        if count < 2
+    ]
+
+
+def _with_known_words(table: pd.DataFrame, known: set[str]) -> pd.DataFrame:
+    def marked(tokens: str) -> str:
+        words = (word if word in known else UNKNOWN for word in tokens.split())
+        return " ".join([START, *words, END])
+
+    return table.assign(tokens=[marked(tokens) for tokens in table["tokens"]])

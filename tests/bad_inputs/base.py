@@ -1,0 +1,148 @@
+"""A small project with finished work, and a user's two commands, each in a process that starts at once."""
+
+import contextlib
+import csv
+import hashlib
+import io
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import h5py
+import numpy as np
+import yaml
+from PIL import Image
+from project import SMALL, copied
+
+from pipeline.configuration import overlaid
+
+WORDS = {"en": ["red", "green", "blue", "square", "bar"], "de": ["rot", "grün", "blau", "Quadrat", "Balken"]}
+SPLITS = ["train"] * 20 + ["val"] * 5 + ["test"] * 5
+TARGET = "results/own.csv"
+CONFIG: dict[str, Any] = overlaid(
+    SMALL,
+    {
+        "scale": "demo",
+        "sources": {"scenes": 36},
+        "images": {"features": "mine/features.h5", "dimension": 8, "backbone": "ours", "sets": {}},
+        "datasets": {
+            "shapes": {
+                "source": "own",
+                "captions": "mine/captions.csv",
+                "images": "mine/images",
+                "languages": ["en", "de"],
+            }
+        },
+        "tables": {
+            "own": {
+                "columns": {"shapes": ["en", "de"]},
+                "rows": [{"row": 1, "method": "PARALLEL-EmbN", "experiment": "parallel-embn"}],
+            }
+        },
+    },
+)
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    status: int
+    said: str
+
+
+def write_own_data(folder: Path) -> None:
+    """Thirty images of random features, with a split and a caption each in English and in German."""
+    draw = np.random.default_rng(0)
+    (folder / "images").mkdir(parents=True)
+    images = [f"image{number:02d}" for number in range(len(SPLITS))]
+    for image in images:
+        Image.fromarray(draw.integers(0, 255, (40, 50, 3), np.uint8)).save(folder / "images" / f"{image}.png")
+    with open(folder / "captions.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["image", "split", "language", "caption"])
+        for image, split in zip(images, SPLITS, strict=True):
+            for language, words in WORDS.items():
+                writer.writerow([f"{image}.png", split, language, " ".join(draw.permutation(words)[:3])])
+    with h5py.File(folder / "features.h5", "w") as file:
+        file["features"] = draw.normal(size=(len(images), 8)).astype(np.float32)
+        file.create_dataset("image", data=images, dtype=h5py.string_dtype())
+        file.attrs["backbone"] = "ours"
+    with open(folder / "split.csv", "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(
+            [("image", "split"), *zip(images, SPLITS, strict=True)]
+        )
+
+
+def made(folder: Path) -> Path:
+    """The project with its table made by Snakemake, in a folder of its own."""
+    project = copied(folder)
+    write_own_data(folder / "mine")
+    (folder / "small.yaml").write_text(yaml.safe_dump(CONFIG))
+    project.make(TARGET)
+    return folder
+
+
+def kept(folder: Path) -> dict[str, str]:
+    """Digest of every table, model, feature store and cache: what no mistake may change."""
+    found = sorted(path for part in ("results", "work/demo", "mine") for path in (folder / part).rglob("*"))
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in found
+        if path.is_file()
+    }
+
+
+def ended(run: Callable[[], object], folder: Path, arguments: Sequence[str]) -> Ended:
+    """What a command says on both streams and ends with: in a fork, so that its imports are made already."""
+    with tempfile.TemporaryFile() as said:
+        if not (child := os.fork()):
+            status = 70
+            try:
+                os.chdir(folder)
+                os.environ["PWD"] = str(folder)
+                os.dup2(said.fileno(), 1)
+                os.dup2(said.fileno(), 2)
+                sys.stdout = io.TextIOWrapper(os.fdopen(1, "wb", 0, closefd=False), write_through=True)
+                sys.stderr = io.TextIOWrapper(os.fdopen(2, "wb", 0, closefd=False), write_through=True)
+                sys.argv = list(arguments)
+                status = _status(run)
+            finally:
+                with contextlib.suppress(Exception):
+                    sys.stdout.flush()
+                os._exit(status)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        said.seek(0)
+        return Ended(status, said.read().decode("utf-8", errors="replace"))
+
+
+def _status(run: Callable[[], object]) -> int:
+    """As a script of a package's entry point ends: sys.exit(main())."""
+    try:
+        found = run()
+    except SystemExit as end:
+        found = end.code
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    if isinstance(found, str):
+        print(found, file=sys.stderr)
+        return 1
+    return int(found or 0)  # type: ignore[call-overload]
+
+
+def snakemake(folder: Path, *arguments: str) -> Ended:
+    """`snakemake ARGUMENTS` in a folder."""
+    from snakemake.cli import main
+
+    return ended(main, folder, ["snakemake", *arguments])
+
+
+def stage(folder: Path, *arguments: str) -> Ended:
+    """`python -m pipeline ARGUMENTS` in a folder."""
+    from pipeline.__main__ import main
+
+    return ended(main, folder, ["pipeline", *arguments])

@@ -1,0 +1,279 @@
+"""Changes of the finished project that a row of cases.yaml names: what a line of text cannot describe."""
+
+import csv
+import gzip
+import io
+import os
+import pickle
+import shutil
+import struct
+import tarfile
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import yaml
+from PIL import Image
+
+EXPERIMENT = Path("work/demo/shapes/experiments/parallel-embn/seed0")
+Change = Callable[[Path], None]
+
+
+def flip(path: Path, bit: int | None = None) -> None:
+    """Flip one bit, by default in the midst, as a disk does: the time of change stays."""
+    status, content = path.stat(), bytearray(path.read_bytes())
+    place = 4 * len(content) if bit is None else bit
+    content[place // 8] ^= 1 << place % 8
+    path.write_bytes(content)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _captions(folder: Path, change: Callable[[list[dict[str, str]]], list[dict[str, str]]]) -> None:
+    path = folder / "mine/captions.csv"
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = change(list(csv.DictReader(file)))
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def second_row(folder: Path) -> None:
+    path = folder / "small.yaml"
+    config = yaml.safe_load(path.read_text())
+    config["tables"]["own"]["rows"] *= 2
+    path.write_text(yaml.safe_dump(config))
+
+
+def workbook(folder: Path) -> None:
+    with zipfile.ZipFile(folder / "c.csv", "w") as file:
+        file.writestr("xl/workbook.xml", "<workbook/>")
+
+
+def utf16(folder: Path) -> None:
+    (folder / "c.csv").write_text("image,language,caption\na,en,b\n", encoding="utf-16")
+
+
+def windows(folder: Path) -> None:
+    path = folder / "mine/captions.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+
+
+def no_test(folder: Path) -> None:
+    _captions(folder, lambda rows: [row for row in rows if row["split"] != "test"])
+
+
+def no_split(folder: Path) -> None:
+    _captions(folder, lambda rows: [{k: v for k, v in row.items() if k != "split"} for row in rows])
+
+
+def many_mistakes(folder: Path) -> None:
+    _captions(folder, lambda rows: [{**row, "split": f"part{number}"} for number, row in enumerate(rows)])
+
+
+def list_with_endings(folder: Path) -> None:
+    names = [f"image{number:02d}.png\n" for number in range(30)]
+    (folder / "l.csv").write_text("image\n" + "".join(names))
+
+
+def second_photograph(folder: Path) -> None:
+    shutil.copy(folder / "mine/images/image03.png", folder / "mine/images/image03.jpg")
+
+
+def other_case(folder: Path) -> None:
+    (folder / "mine/images/image03.png").rename(folder / "mine/images/Image03.PNG")
+
+
+def no_photographs(folder: Path) -> None:
+    (folder / "empty").mkdir()
+
+
+def linked(folder: Path) -> None:
+    (folder / "linked").mkdir()
+    (folder / "linked/inner").symlink_to(folder / "mine/images")
+    (folder / "linked/back").symlink_to(folder / "linked")
+
+
+def decomposed(folder: Path) -> None:
+    (folder / "accents").mkdir()
+    shutil.copy(
+        folder / "mine/images/image03.png",
+        folder / "accents" / unicodedata.normalize("NFD", "café.png"),
+    )
+    (folder / "s.csv").write_text("image,split\ncafé,train\n", encoding="utf-8")
+
+
+def photograph(content: bytes) -> Change:
+    """One photograph of these bytes, and a list of it alone."""
+
+    def change(folder: Path) -> None:
+        (folder / "photo.jpg").write_bytes(content)
+        (folder / "photo.csv").write_text("image,path\nphoto,photo.jpg\n")
+
+    return change
+
+
+def _jpeg(width: int, height: int) -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (width, height), "red").save(file, "JPEG")
+    return file.getvalue()
+
+
+def _declared(width: int, height: int) -> bytes:
+    """A PNG whose header declares a size; its pixels are a few bytes."""
+    header = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    data = b"IDAT" + zlib.compress(bytes(1 << 16))
+    chunks = [
+        struct.pack(">I", len(c) - 4) + c + struct.pack(">I", zlib.crc32(c)) for c in (header, data, b"IEND")
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def gone_photograph(folder: Path) -> None:
+    photograph(b"")(folder)
+    (folder / "photo.jpg").unlink()
+
+
+def store(change: Callable[[list[str], np.ndarray], dict[str, object]], **attributes: str) -> Change:
+    """A feature store f.h5 made of the user's own, changed."""
+
+    def made(folder: Path) -> None:
+        with h5py.File(folder / "mine/features.h5") as file:
+            images, features = list(file["image"].asstr()[...]), file["features"][...]
+        with h5py.File(folder / "f.h5", "w") as file:
+            for name, value in change(images, features).items():
+                if name == "image" and isinstance(value, list):
+                    file.create_dataset(name, data=value, dtype=h5py.string_dtype())
+                else:
+                    file[name] = value
+            file.attrs.update({"backbone": "ours", **attributes})
+
+    return made
+
+
+def _with_nan(images: list[str], features: np.ndarray) -> dict[str, object]:
+    features[3, 4] = np.nan
+    return {"features": features, "image": images}
+
+
+def group(folder: Path) -> None:
+    with h5py.File(folder / "f.h5", "w") as file:
+        file.create_group("features")
+        file.create_group("image")
+
+
+def cut_features(folder: Path) -> None:
+    content = (folder / "mine/features.h5").read_bytes()
+    (folder / "f.h5").write_bytes(content[: len(content) // 2])
+
+
+def cut_mirror(folder: Path) -> None:
+    (folder / "mirror/a").mkdir(parents=True)
+    (folder / "mirror/a/b.gz").write_bytes(gzip.compress(os.urandom(5000))[:3000])
+
+
+def _zip(folder: Path, *members: tuple[str, bytes]) -> None:
+    with zipfile.ZipFile(folder / "a.zip", "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in members:
+            file.writestr(name, content)
+
+
+def cut_zip(folder: Path) -> None:
+    _zip(folder, ("a.jpg", os.urandom(3000)))
+    (folder / "a.zip").write_bytes((folder / "a.zip").read_bytes()[:2000])
+
+
+def tar_link(folder: Path) -> None:
+    with tarfile.open(folder / "a.tar", "w") as file:
+        link = tarfile.TarInfo("a.jpg")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        file.addfile(link)
+
+
+def cut_tar(folder: Path) -> None:
+    with tarfile.open(folder / "a.tar.gz", "w:gz") as file:
+        file.add(folder / "mine/images/image03.png", "a.png")
+        file.add(folder / "mine/images/image04.png", "b.png")
+    (folder / "a.tar.gz").write_bytes((folder / "a.tar.gz").read_bytes()[:-3000])
+
+
+def cut_vectors(folder: Path) -> None:
+    rows = "".join(f"w{number} {' '.join(['0.5'] * 16)}\n" for number in range(999))
+    (folder / "a.vec.gz").write_bytes(gzip.compress(f"999 16\n{rows}".encode())[:-20])
+
+
+class _Code:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, ("touch harmed",)
+
+
+def pickled_code(folder: Path) -> None:
+    import torch
+
+    torch.save({"weights": _Code()}, folder / "m.pt", pickle_module=pickle)
+
+
+def flipped_model(folder: Path) -> None:
+    shutil.copyfile(folder / EXPERIMENT / "model.pt", folder / "m.pt")  # its seal stays behind
+    flip(folder / "m.pt")
+
+
+def flipped(path: Path) -> Change:
+    """One bit of a file of the project's own."""
+    return lambda folder: flip(folder / path)
+
+
+CHANGES: dict[str, Change] = {
+    "second_row": second_row,
+    "workbook": workbook,
+    "utf16": utf16,
+    "windows": windows,
+    "no_test": no_test,
+    "no_split": no_split,
+    "many_mistakes": many_mistakes,
+    "list_with_endings": list_with_endings,
+    "second_photograph": second_photograph,
+    "other_case": other_case,
+    "no_photographs": no_photographs,
+    "linked": linked,
+    "decomposed": decomposed,
+    "postscript": photograph(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\nshowpage\n"),
+    "bomb": photograph(_declared(60_000, 60_000)),
+    "cut_photograph": photograph(_jpeg(300, 200)[:900]),
+    "empty_photograph": photograph(b""),
+    "text_photograph": photograph(b"a photograph"),
+    "line_photograph": photograph(_jpeg(3000, 1)),
+    "gone_photograph": gone_photograph,
+    "features_without_ids": store(lambda images, features: {"features": features}),
+    "integer_ids": store(lambda images, features: {"features": features, "image": np.arange(30)}),
+    "integer_features": store(lambda images, features: {"features": features.astype(int), "image": images}),
+    "deep_features": store(lambda images, features: {"features": features[..., None], "image": images}),
+    "few_rows": store(lambda images, features: {"features": features[:29], "image": images}),
+    "nan_features": store(_with_nan),
+    "missing_image": store(lambda images, features: {"features": features[:29], "image": images[:29]}),
+    "image_twice": store(lambda images, features: {"features": features, "image": [*images[:29], images[0]]}),
+    "group": group,
+    "cut_features": cut_features,
+    "other_backbone": store(
+        lambda images, features: {"features": features, "image": images}, backbone="theirs"
+    ),
+    "other_dimension": store(lambda images, features: {"features": features[:, :4], "image": images}),
+    "cut_mirror": cut_mirror,
+    "cut_zip": cut_zip,
+    "zip_of_text": lambda folder: _zip(folder, ("a.txt", b"text")),
+    "zip_twice": lambda folder: _zip(folder, ("x/a.jpg", b"1"), ("y/a.jpg", b"2")),
+    "zip_bomb": lambda folder: _zip(folder, ("a.jpg", bytes(40 << 20))),
+    "tar_link": tar_link,
+    "cut_tar": cut_tar,
+    "cut_vectors": cut_vectors,
+    "pickled_code": pickled_code,
+    "flipped_model": flipped_model,
+    "flipped_own_model": flipped(EXPERIMENT / "model.pt"),
+    "flipped_features": flipped(Path("work/demo/shapes/features.h5")),
+    "flipped_words": flipped(Path("work/demo/shapes/words/human/en.h5")),
+    "flipped_tokens": flipped(Path("work/demo/shapes/tokens/en.csv")),
+}

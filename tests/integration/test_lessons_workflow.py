@@ -1,0 +1,133 @@
+"""Experiments of *Lessons* through Snakemake, on a few scenes: parts, samples, training, one table."""
+
+from typing import Any
+
+import h5py
+import pandas as pd
+import pytest
+from project import Project, copied
+
+pytestmark = pytest.mark.integration
+
+# One experiment of each kind: halves as in text and code, a sample, both parts, a stop on one language.
+ROWS = [
+    "bi-disjoint",
+    "bi-overlap-c2c-as-code",
+    "multi-comparable-c2c",
+    "multilingual-comparable",
+    "monolingual-half",
+]
+SETTINGS: dict[str, Any] = {
+    "scale": "demo",
+    "sources": {"scenes": 36},
+    "tasks": {"most_steps": 4, "validate_after": 2, "batch": 8},
+    "tables": {
+        "few": {
+            "metrics": ["s2i_R@10"],
+            "columns": {"multi30k": ["en", "fr"]},
+            "rows": [{"row": n, "method": name, "experiment": name} for n, name in enumerate(ROWS, 1)],
+        }
+    },
+}
+FOLDER = "work/demo/multi30k"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = copied(tmp_path_factory.mktemp("lessons"))
+    project.configure(**SETTINGS)
+    project.make("results/few.csv")
+    return project
+
+
+def table(made: Project, path: str) -> pd.DataFrame:
+    return pd.read_csv(made.folder / FOLDER / path, keep_default_na=False)
+
+
+def training(made: Project, experiment: str, language: str) -> pd.DataFrame:
+    selected = table(made, f"selected/{experiment}/{language}.csv")
+    return selected[selected["split"] == "train"]
+
+
+def test_the_table_has_the_recalls_that_it_names(made: Project) -> None:
+    found = pd.read_csv(made.folder / "results/few.csv")
+    assert [name for name in found if name.startswith("multi30k")] == [
+        "multi30k en s2i_R@10",
+        "multi30k fr s2i_R@10",
+    ]
+    of_french = found["multi30k fr s2i_R@10"].notna().to_list()
+    assert of_french == [name.startswith("multi") for name in ROWS]
+    assert found["multi30k en s2i_R@10"].notna().all()
+    assert made.would_run("results/few.csv") == {}
+
+
+def test_halves_are_shared_in_the_text_and_of_each_language_in_the_code(made: Project) -> None:
+    """Of 24 training images."""
+    halves = table(made, "drawn/halves-seed0.csv").set_index("image")["half"]
+    assert halves.value_counts().to_dict() == {"first": 12, "second": 12}
+    first = set(halves.index[halves == "first"])
+    assert set(training(made, "bi-disjoint", "en")["image"]) == first
+    assert set(training(made, "bi-disjoint", "de")["image"]) == set(halves.index) - first
+    assert set(training(made, "monolingual-half-en", "en")["image"]) == first
+    own = table(made, "drawn/halves-seed0-de.csv").set_index("image")["half"]
+    assert set(training(made, "bi-overlap-c2c-as-code", "de")["image"]) == set(own.index[own == "first"])
+    paired = table(made, "selected/bi-overlap-c2c-as-code/pairs-de.csv")
+    assert paired["image"].value_counts().to_dict() == dict.fromkeys(halves.index, 5)
+
+
+def test_captions_of_the_parts_are_selected(made: Project) -> None:
+    """Five comparable captions, one of them drawn, or these five and the translation."""
+    drawn, both = (
+        training(made, name, "en") for name in ("multi-comparable-c2c", "multilingual-comparable-en")
+    )
+    assert drawn["image"].value_counts().to_dict() == dict.fromkeys(drawn["image"], 1)
+    assert both["image"].value_counts().to_dict() == dict.fromkeys(both["image"], 6)
+    assert len(training(made, "multilingual-comparable-fr", "fr")) == 24
+    asked = table(made, "selected/multi-comparable-c2c/en.csv")
+    assert (asked["split"] == "test").sum() == 5 * 8
+
+
+def test_languages_of_an_experiment_have_the_same_words(made: Project) -> None:
+    words = []
+    for language in ("en", "de", "fr", "cs"):
+        with h5py.File(made.folder / FOLDER / f"selected/multi-comparable-c2c/{language}.h5") as file:
+            words.append(list(file["words"].asstr()[:]))
+    assert words[0][:4] == ["", "<unk>", "<start>", "<end>"]
+    assert all(others == words[0] for others in words)
+
+
+def test_another_way_of_the_code_trains_what_uses_it_alone(made: Project) -> None:
+    """`validated_as` is asked for by the training; the halves, by the selection too."""
+    made.configure(**{**SETTINGS, "tasks": {**SETTINGS["tasks"], "halves": "per_language"}})
+    jobs = made.would_run("results/few.csv")
+    made.configure(**{**SETTINGS, "tasks": {**SETTINGS["tasks"], "validated_as": "five_captions"}})
+    validated = made.would_run("results/few.csv")
+    made.configure(**SETTINGS)
+    assert jobs["select"] == 2  # bi-disjoint, monolingual-half-en; as code it was so before
+    assert "select" not in validated
+    assert validated["train_multitask"] == len(ROWS) + 1  # a model for each column of multilingual-comparable
+
+
+COMPARABLE = {"parts": ["comparable"], "tested_on": "comparable"}
+WRONG = {
+    "comparable part has no captions in 'fr'": {"fr": COMPARABLE},
+    "6 captions of each image are to be drawn, but": {"en": {**COMPARABLE, "captions_per_image": 6}},
+}
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_captions_that_there_are_not_are_told_before_training(made: Project, said: str) -> None:
+    (language,) = WRONG[said]
+    wrong = {"one_per_language": True, "branches": "shared", "captions": "human", "features": "resnet50"}
+    wrong |= {"selection": WRONG[said]}
+    wrong |= {"settings": {"model": {"encoder": "vse", "word_vectors": "scratch", "recurrent": "gru"}}}
+    rows = [{"row": 1, "method": "Wrong", "experiment": "wrong"}]
+    few = {"columns": {"multi30k": [language]}, "rows": rows}
+    made.configure(**{**SETTINGS, "experiments": {"wrong": wrong}, "tables": {"wrong": few}})
+    done = made.snakemake("--cores", "2", "results/wrong.csv")
+    made.configure(**SETTINGS)
+    assert done.returncode == 1
+    logs = (made.folder / "work/logs/demo/multi30k").glob("*.log")
+    told = [log.read_text() for log in logs if said in log.read_text()]
+    assert len(told) == 1 and told[0].count("error: ") == 1
+    assert not (made.folder / f"{FOLDER}/experiments/wrong-{language}").exists()

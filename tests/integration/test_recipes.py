@@ -1,0 +1,190 @@
+"""The recipes of docs/recipes.md, run as they stand there, on a smaller demo."""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import torch
+import yaml
+from project import ROOT, SMALL, Project, copied
+
+from pipeline.configuration import overlaid
+
+pytestmark = pytest.mark.integration
+
+PAGE = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
+SECTIONS = {
+    title: blocks
+    for title, *body in (section.split("\n", 1) for section in re.split(r"^## ", PAGE, flags=re.M)[1:])
+    if (blocks := re.findall(r"^```(\w+)\n(.*?)^```", body[0], re.M | re.S))
+}
+TINY: dict[str, Any] = overlaid(SMALL, {"sources": {"scenes": 36}, "experiments": {}})
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project whose demo is small without a configuration file, and its first recipe's results."""
+    project = copied(tmp_path_factory.mktemp("recipes"))
+    path = project.folder / "config" / "scales" / "demo.yaml"
+    path.write_text(yaml.safe_dump(overlaid(yaml.safe_load(path.read_text()), TINY)))
+    follow(project, "Run one row only")
+    return project
+
+
+def follow(project: Project, title: str) -> str:
+    """Write the files, apply the changes and run the commands of a recipe; what they said."""
+    said = ""
+    for kind, text in SECTIONS[title]:
+        if kind in ("yaml", "python"):
+            path = project.folder / text.split("\n")[0].removeprefix("# ")
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        elif kind == "diff":
+            # --recount and one line of context: other lines of the file may have moved.
+            said += run(project, ["git", "apply", "--recount", "-C1", "-"], text)
+        elif kind == "bash":
+            said += run(project, ["bash", "-euc", text])
+    return said
+
+
+def run(project: Project, command: list[str], given: str = "") -> str:
+    done = subprocess.run(
+        command,
+        cwd=project.folder,
+        input=given,
+        env={**project.environment, "GIT_CEILING_DIRECTORIES": "/"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def jobs(said: str) -> dict[str, int]:
+    """Jobs by rule that the last dry run of an output announced."""
+    listed = said[said.rindex("Job stats") :]
+    return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", listed, re.M)}
+
+
+def evaluation(project: Project, experiment: str) -> Path:
+    return project.folder / "work/demo/multi30k/experiments" / experiment / "seed0" / "test-own.json"
+
+
+def terms(project: Project, experiment: str) -> set[str]:
+    """Columns of an experiment's training curve."""
+    return set(pd.read_csv(evaluation(project, experiment).parent / "curves.csv").columns)
+
+
+def test_every_recipe_is_tried_here() -> None:
+    tried = set(re.findall(r'follow\(\w+, "([^"]+)"\)', Path(__file__).read_text(encoding="utf-8")))
+    of_text = {"Use a trained model", "Add a data set"}  # no commands
+    assert tried | {"Compute nodes without a network"} == set(SECTIONS) - of_text
+    linked = set(re.findall(r"\]\(#([a-z-]+)\)", PAGE))
+    titles = re.findall(r"^## (.*)$", PAGE, re.M)
+    assert linked == {re.sub(r"[^a-z -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_one_row_is_trained_and_evaluated(finished: Project) -> None:
+    assert evaluation(finished, "parallel-embn").exists()
+    assert [path.name for path in evaluation(finished, "x").parents[1].parent.iterdir()] == ["parallel-embn"]
+
+
+def test_a_row_is_added_to_a_table(finished: Project) -> None:
+    with_row = jobs(follow(finished, "Add a table row"))
+    without = jobs(run(finished, ["snakemake", "-n", "results/table2.csv"]))
+    assert with_row["train"] == without["train"] + 1
+    assert with_row["evaluate"] == without["evaluate"] + 1
+
+
+def test_two_settings_are_compared_over_three_seeds(finished: Project) -> None:
+    follow(finished, "Compare two settings over three seeds")
+    results = finished.folder / "results"
+    means = pd.read_csv(results / "margins.csv").set_index("method")
+    paired = pd.read_csv(results / "comparison" / "margins-paired.csv")
+    assert list(paired["language"]) == ["en", "de", "fr", "cs"]
+    assert set(paired["seeds"]) == {"0 1 2"}
+    assert ((paired["low"] <= paired["difference"]) & (paired["difference"] <= paired["high"])).all()
+    for row in paired.itertuples():
+        assert row.first == pytest.approx(means.loc["margin 0.2", f"multi30k {row.language}"], abs=0.051)
+        assert row.second == pytest.approx(means.loc["margin 0.05", f"multi30k {row.language}"], abs=0.051)
+
+
+def test_a_loss_is_added_and_computes_what_it_says(finished: Project) -> None:
+    """Two captions of the first of two images; logits 0.14 / 0.07 = 2 and 0: -log(e^2 / (e^2 + 1))."""
+    follow(finished, "Add a loss")
+    assert "caption_image" in terms(finished, "mule-contrastive")
+    code = (finished.folder / "pipeline/models/contrastive.py").read_text(encoding="utf-8")
+    made: dict[str, Any] = {}
+    exec(code, made)
+    similarity = torch.tensor([[0.14, 0.0], [0.0, 0.14]], dtype=torch.float64)
+    loss = made["contrastive_loss"](similarity, torch.eye(2, dtype=torch.bool))
+    assert float(loss) == pytest.approx(0.1269280110429725)
+    # A second caption of the first image is no negative of the first: the image's only negative is at 0.
+    similarity = torch.tensor([[0.14, 0.0], [0.14, 0.0], [0.0, 0.14]], dtype=torch.float64)
+    own = torch.tensor([[True, False], [True, False], [False, True]])
+    two_negatives = 0.2395447662218847  # the second image's: -log(e^2 / (e^2 + 2))
+    expected = (5 * 0.1269280110429725 + two_negatives) / 6
+    assert float(made["contrastive_loss"](similarity, own)) == pytest.approx(expected)
+
+
+def test_a_branch_is_added_and_takes_the_maximum(finished: Project) -> None:
+    follow(finished, "Add a sentence branch")
+    assert {"matching", "neighborhood", "classifier"} <= terms(finished, "mule-max")
+    made: dict[str, Any] = {}
+    exec((finished.folder / "pipeline/models/max_branch.py").read_text(encoding="utf-8"), made)
+    branch = made["MaxBranch"](2, 2)
+    with torch.no_grad():
+        branch.projection.weight.copy_(torch.eye(2))
+        branch.projection.bias.zero_()
+    words = torch.tensor([[3.0, 0.0], [0.0, 4.0], [5.0, 12.0]])  # a sentence of two words, and one of one
+    expected = torch.tensor([[0.6, 0.8], [5 / 13, 12 / 13]])
+    assert torch.allclose(branch(words, torch.tensor([2, 1])), expected)
+
+
+def test_a_language_is_added(finished: Project) -> None:
+    said = follow(finished, "Add a language")
+    assert "captions of multi30k in ja" in said
+    assert "extract_features" not in jobs(said)
+    assert jobs(said)["demo_captions"] == 1
+
+
+def test_another_scale_leaves_this_one_alone(finished: Project) -> None:
+    said = follow(finished, "Another scale beside this one")
+    assert "work/pilot/multi30k" in said
+    assert "work/demo/multi30k" not in said
+
+
+def test_two_seeds_ask_for_two_gpus(finished: Project) -> None:
+    said = follow(finished, "Two seeds on two GPUs")
+    assert {"seed 0", "seed 1"} <= set(re.findall(r"seed \d", said))
+    assert "gpu=1" in said
+    assert jobs(said)["train"] % 2 == 0
+
+
+def test_the_controller_runs_as_a_job(finished: Project) -> None:
+    said = follow(finished, "The controller in sbatch or tmux")
+    assert jobs(said)["publish"] == 1
+    (script,) = [text for kind, text in SECTIONS["The controller in sbatch or tmux"] if kind == "sbatch"]
+    run(finished, ["bash", "-n"], script)
+    unset = [line for line in script.split("\n") if line.startswith("unset")]
+    left = run(finished, ["bash", "-euc", f"export SLURM_JOB_ID=1; {unset[0]}; env"])
+    assert "SLURM_JOB_ID" not in left
+
+
+def test_each_rule_that_may_ask_for_a_gpu_has_the_gpu_partition(finished: Project) -> None:
+    said = follow(finished, "CPU and GPU partitions")
+    assert re.search(r"resources: .*slurm_partition=gpu", said)
+    profile = yaml.safe_load((finished.folder / "profiles/mine/profile.yaml").read_text())
+    rules = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
+    asking = {
+        text.split(":")[0]
+        for text in re.split(r"^rule ", rules, flags=re.M)[1:]
+        if re.search(r"^        gpu=(?!0)", text, re.M)
+    }
+    assert set(profile["set-resources"]) == asking
+    shipped = yaml.safe_load((ROOT / "profiles/slurm/profile.yaml").read_text())
+    assert {key for key in shipped if key != "set-resources"} == set(profile) - {"set-resources"}

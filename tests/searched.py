@@ -1,0 +1,114 @@
+"""A page of `python -m pipeline serve` in a process of its own, as a user starts it."""
+
+import json
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from email.message import Message
+from pathlib import Path
+from typing import Any
+
+from project import ROOT
+
+PATIENCE = 120.0  # seconds that a start may take on a busy machine
+
+
+@dataclass
+class Answer:
+    """Status, headers by their names in lower case, and body of an answer."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class Served:
+    """A page that is served. said: the file of what the server logs."""
+
+    address: str
+    port: int
+    said: Path
+    pid: int
+
+    def get(
+        self,
+        path: str,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        method: str | None = None,
+    ) -> Answer:
+        """Ask for a path; redirects are followed."""
+        request = urllib.request.Request(self.address + path, body, dict(headers or {}), method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                return Answer(answer.status, _headers(answer.headers), answer.read())
+        except urllib.error.HTTPError as error:
+            return Answer(error.code, _headers(error.headers), error.read())
+
+    def raw(self, request: bytes) -> bytes:
+        """Send bytes as they are, and read the beginning of the answer."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
+            connection.sendall(request)
+            return connection.recv(65536)
+
+
+def _headers(headers: Message) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def pipeline(*arguments: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    """Run a command of the pipeline to its end."""
+    return subprocess.run(
+        command(*arguments), cwd=cwd, env=environment(), capture_output=True, text=True, timeout=600
+    )
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "pipeline", *map(str, arguments)]
+
+
+def environment() -> dict[str, str]:
+    return {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "HOME": "/nonexistent"}
+
+
+@contextmanager
+def served(indexes: Sequence[Path], folder: Path, *options: str) -> Iterator[Served]:
+    """Serve indexes on a free port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    said = folder / f"served-{port}.log"
+    with open(said, "w") as log:
+        running = subprocess.Popen(
+            command("serve", *indexes, "--port", port, *options),
+            cwd=folder, env=environment(), stdout=log, stderr=log,
+        )  # fmt: skip
+    page = Served(f"http://127.0.0.1:{port}", port, said, running.pid)
+    try:
+        _wait(page, running)
+        yield page
+    finally:
+        running.kill()
+        running.wait()
+
+
+def _wait(page: Served, running: "subprocess.Popen[bytes]") -> None:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and running.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", page.port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(page.said.read_text())

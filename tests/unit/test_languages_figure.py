@@ -1,0 +1,63 @@
+"""*Lessons*, Figure 3: bars of the right height, in the right panel, from numbers given by hand."""
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pipeline.errors import InputError
+from pipeline.report.languages_figure import write_figure
+
+SVG = "{http://www.w3.org/2000/svg}"
+VALUES = {"Monolingual": 20.0, "Bilingual": 30.0, "Multilingual & more": 45.0}
+
+
+def comparison(folder: Path) -> Path:
+    """German is 5 below English, image to text 10 above text to image; other recalls must not be drawn."""
+    rows = [
+        {
+            "method": method,
+            "language": language,
+            "metric": metric,
+            "measured": (measured := value - 5 * (language == "de") + 10 * (metric == "i2s_R@10")),
+            "low": measured - 2,
+            "high": measured + 3,
+            "scale": "pilot",
+            "seeds": 3,
+        }
+        for method, value in VALUES.items()
+        for language in ("en", "de")
+        for metric in ("mR", "i2s_R@1", "i2s_R@10", "s2i_R@10")
+    ]
+    pd.DataFrame(rows).to_csv(folder / "figure3.csv", index=False)
+    return folder / "figure3.csv"
+
+
+def test_each_bar_is_as_high_as_its_number(tmp_path: Path) -> None:
+    write_figure(comparison(tmp_path), tmp_path / "figure3.svg")
+    root = ET.fromstring((tmp_path / "figure3.svg").read_text())
+    bars = [bar for bar in root.iter(f"{SVG}rect") if bar.find(f"{SVG}title") is not None]
+    found = []
+    for bar in bars:
+        said = re.fullmatch(r"(.+), (\w+): (\S+) \((\S+) to (\S+)\)", str(bar.findtext(f"{SVG}title")))
+        assert said
+        found.append((float(bar.attrib["x"]), said[1], said[2], *map(float, said.groups()[2:])))
+        assert float(bar.attrib["height"]) / float(said[3]) == pytest.approx(162 / 60, abs=0.01)  # axis to 60
+    expected = [
+        (method, language, number, number - 2, number + 3)
+        for way in (0, 10)
+        for language, less in (("English", 0), ("German", 5))
+        for method, value in VALUES.items()
+        if (number := value - less + way)
+    ]
+    assert [one[1:] for one in sorted(found)] == expected
+    text = " ".join(root.itertext())
+    assert "R@10 in percent, scale pilot, 3 seeds" in text
+    assert text.index("text to image") < text.index("image to text")
+
+
+def test_a_missing_comparison_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the comparison is not there"):
+        write_figure(tmp_path / "none.csv", tmp_path / "figure3.svg")

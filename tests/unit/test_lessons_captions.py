@@ -1,0 +1,252 @@
+"""Captions and words of *Lessons*: parts, draws, and the union's word table, by hand."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from published import MULTI30K_IMAGES, caption, write_multi30k
+
+from pipeline.captions.draws import drawn_captions, halves
+from pipeline.captions.parts import part_of, published_part
+from pipeline.captions.table import SENTENCE_COLUMNS, read_sentences, write_sentences
+from pipeline.errors import InputError
+from pipeline.retrieval.inputs import own_sentences, read_vocabularies
+from pipeline.sources.demo.sentences import write_demo_captions
+from pipeline.sources.demo.translated import translated_captions
+from pipeline.words.selection import Chosen, union_of_words, write_selection
+
+SPLIT = {image: split for split, images in MULTI30K_IMAGES.items() for image in images}
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("multi30k")
+    write_multi30k(folder)
+    return folder
+
+
+def sentences(rows: list[tuple[str, str, str]], language: str = "en") -> pd.DataFrame:
+    """Sentence table of (image, split, tokens)."""
+    every = [(image, split, language, said, "human", "", said) for image, split, said in rows]
+    return pd.DataFrame(every, columns=SENTENCE_COLUMNS)
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "cs"])
+def test_the_translation_part_has_one_caption_of_each_image(sources: Path, language: str) -> None:
+    part = published_part(sources, "translation", language, SPLIT)
+    assert list(part["image"]) == list(SPLIT)
+    assert list(part["split"]) == list(SPLIT.values())
+    assert set(part["source_language"]) == {"" if language == "en" else "en"}
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_comparable_part_has_five_with_their_punctuation(sources: Path, language: str) -> None:
+    part = published_part(sources, "comparable", language, SPLIT)
+    assert part["image"].value_counts().to_dict() == dict.fromkeys(SPLIT, 5)
+    of_first = part[part["image"] == MULTI30K_IMAGES["train"][0]]
+    expected = [caption(MULTI30K_IMAGES["train"][0], language, number).lower() for number in range(5)]
+    joined = [said.replace(" ", "") for said in of_first["tokens"]]
+    assert joined == [said.replace(" ", "") for said in expected]
+    assert part["tokens"].str.contains(" .", regex=False).all()
+
+
+def test_images_outside_the_split_are_left_out(sources: Path) -> None:
+    few = {image: "train" for image in MULTI30K_IMAGES["test"][:3]}
+    assert len(published_part(sources, "comparable", "en", few)) == 15
+
+
+def test_a_language_without_the_part_is_refused(sources: Path) -> None:
+    with pytest.raises(InputError, match="comparable part has no captions in 'fr'; it has en, de"):
+        published_part(sources, "comparable", "fr", SPLIT)
+    with pytest.raises(InputError, match="translation part has no captions in 'en'"):
+        part_of(sentences([("1", "train", "a dog")]), "translation", "en")
+
+
+def test_a_text_with_a_missing_line_is_refused(tmp_path: Path) -> None:
+    write_multi30k(tmp_path)
+    (path,) = tmp_path.rglob("train.lc.norm.tok.3.de")
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    with pytest.raises(InputError, match=r"3[.]de: found 39 lines; its list has 40 images"):
+        published_part(tmp_path, "comparable", "de", SPLIT)
+
+
+def test_the_demo_translates_the_first_english_caption(tmp_path: Path) -> None:
+    """Its translations are what the demo's own captions have in French, and one of the English ones."""
+    for language, each in (("en", 5), ("fr", 1)):
+        write_demo_captions("multi30k", language, 3, 27, tmp_path / f"{language}.csv")
+        own = pd.read_csv(tmp_path / f"{language}.csv", keep_default_na=False)
+        translated = translated_captions("multi30k", language, 3, 27)
+        assert list(translated["caption"]) == list(own["caption"][::each])
+
+
+def test_the_demo_translates_into_german_too(tmp_path: Path) -> None:
+    translated = translated_captions("multi30k", "de", 3, 27)
+    write_demo_captions("multi30k", "de", 3, 27, tmp_path / "de.csv")
+    own = pd.read_csv(tmp_path / "de.csv", keep_default_na=False)
+    assert len(translated) == 27 and set(translated["source_language"]) == {"en"}
+    assert list(translated["caption"]) != list(own["caption"][::5])
+
+
+def five_each() -> pd.DataFrame:
+    """Five captions of each of sixty images, thirty to train on, which all say which they are."""
+    splits = ["train"] * 30 + ["val"] * 20 + ["test"] * 10
+    return sentences(
+        [
+            (f"{image:02d}", split, f"{image} {number}")
+            for image, split in enumerate(splits)
+            for number in range(5)
+        ]
+    )
+
+
+def test_one_caption_of_each_image_is_drawn_and_all_test_captions_stay() -> None:
+    drawn = drawn_captions(five_each(), 1, 0)
+    counts = drawn.groupby(["split", "image"]).size().groupby("split").agg(["min", "max", "size"])
+    assert counts.loc["train"].tolist() == [1, 1, 30]
+    assert counts.loc["val"].tolist() == [1, 1, 20]
+    assert counts.loc["test"].tolist() == [5, 5, 10]
+    assert not drawn.duplicated("tokens").any()
+
+
+def test_every_caption_can_be_drawn_and_each_language_draws_for_itself() -> None:
+    of_language = {
+        language: drawn_captions(five_each().assign(language=language), 1, 0) for language in ("en", "de")
+    }
+    numbers = [said.split()[1] for said in of_language["en"]["tokens"][of_language["en"]["split"] != "test"]]
+    assert set(numbers) == set("01234")
+    assert list(of_language["en"]["tokens"]) != list(of_language["de"]["tokens"])
+    assert list(drawn_captions(five_each(), 1, 1)["tokens"]) != list(of_language["en"]["tokens"])
+    assert list(drawn_captions(five_each(), 1, 0)["tokens"]) == list(of_language["en"]["tokens"])
+
+
+def test_fewer_captions_than_asked_for_are_refused() -> None:
+    table = five_each().drop(index=[0, 7])
+    with pytest.raises(InputError, match="are to be drawn, but 2 images have fewer, first '00' with 4"):
+        drawn_captions(table, 5, 0)
+
+
+SCENES = {f"{image:03d}": "train" for image in range(101)} | {"val": "val", "test": "test"}
+
+
+def test_halves_are_of_the_training_images_alone() -> None:
+    drawn = halves(SCENES, 0)
+    assert set(drawn) == {image for image, split in SCENES.items() if split == "train"}
+    assert sorted(drawn.values()) == ["first"] * 50 + ["second"] * 51
+    assert drawn == halves(dict(reversed(SCENES.items())), 0)
+    assert drawn != halves(SCENES, 1)
+
+
+def test_as_published_code_each_language_has_halves_of_its_own() -> None:
+    """Two languages' first halves share some images but not all, and so do a first and a second half."""
+    english, german = (halves(SCENES, 0, language) for language in ("en", "de"))
+    alike = sum(english[image] == german[image] for image in english)
+    assert 30 < alike < 71  # 50 expected, four standard deviations
+
+
+def test_a_half_of_one_image_is_refused() -> None:
+    with pytest.raises(InputError, match="3 training images; expected 4 or more"):
+        halves({"1": "train", "2": "train", "3": "train", "4": "val"}, 0)
+
+
+def test_a_word_counts_where_one_language_has_it_often_enough() -> None:
+    """`dog` is English often enough; `a` only in both languages together; `in` in both; each stands once."""
+    tokens = {"en": ["a dog in", "a dog in"], "de": ["a in ein", "in ein ein"]}
+    assert union_of_words(tokens, 2) == ["a", "dog", "ein", "in"]
+    assert union_of_words({"en": ["a b"], "de": ["a b b"]}, 2) == ["b"]
+    assert union_of_words(tokens, 3) == ["ein"]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """Sentence tables of two languages in two parts, and halves, in a folder."""
+    english = [("1", "train", "a dog"), ("1", "train", "a cat"), ("2", "train", "a dog runs")]
+    german = [("1", "train", "ein hund"), ("2", "train", "ein hund"), ("3", "val", "hund a")]
+    english += [("3", "val", "dog"), ("4", "test", "a new dog")]
+    german += [("4", "test", "x hund")]
+    write_sentences(sentences(english), tmp_path / "comparable-en.csv")
+    write_sentences(sentences(german, "de"), tmp_path / "comparable-de.csv")
+    translated = sentences([("1", "train", "hund a"), ("2", "train", "kein hund"), ("3", "val", "a")], "de")
+    write_sentences(translated.assign(source_language="en"), tmp_path / "translation-de.csv")
+    (tmp_path / "halves.csv").write_text("image,half\n1,second\n2,first\n")
+    return tmp_path
+
+
+def chosen(folder: Path, halved: bool = False) -> dict[str, Chosen]:
+    """English comparable captions, and German ones of both parts."""
+    half = folder / "halves.csv" if halved else None
+    english = folder / "comparable-en.csv"
+    german = [folder / "translation-de.csv", folder / "comparable-de.csv"]
+    return {
+        "en": Chosen([english], english, half, "first"),
+        "de": Chosen(german, german[1], half, "second"),
+    }
+
+
+def test_words_that_are_rare_in_every_language_are_unknown(written: Path) -> None:
+    """`a` is seen three times in English; `hund` four times in German, `ein` twice; `dog` twice."""
+    write_selection(chosen(written), 2, 6, False, written)
+    vocabularies = read_vocabularies([written / "en.h5", written / "de.h5"], ["en", "de"])
+    words = ["", "<unk>", "<start>", "<end>", "a", "dog", "ein", "hund"]
+    assert vocabularies["en"].words == vocabularies["de"].words == words
+    assert vocabularies["en"].vectors.shape == (8, 6)
+    english, german = (read_sentences(written / f"{language}.csv") for language in ("en", "de"))
+    assert list(english["tokens"]) == [
+        "<start> a dog <end>",
+        "<start> a <unk> <end>",
+        "<start> a dog <unk> <end>",
+        "<start> dog <end>",
+        "<start> a <unk> dog <end>",
+    ]
+    assert list(german["tokens"]) == [
+        "<start> hund a <end>",
+        "<start> <unk> hund <end>",
+        "<start> a <end>",
+        "<start> ein hund <end>",
+        "<start> ein hund <end>",
+        "<start> hund a <end>",
+        "<start> <unk> hund <end>",
+    ]
+
+
+def test_captions_that_people_translated_stand_beside_those_written_anew(written: Path) -> None:
+    """Where a language has both, MULE leaves the translations out; a selection names what it reads."""
+    write_selection(chosen(written), 2, 6, False, written)
+    own = own_sentences([written / "de.csv"], {"languages": ["de"], "caption_origins": {}})["de"]
+    assert own["split"].value_counts().to_dict() == {"train": 4, "val": 2, "test": 1}
+
+
+def test_halves_and_the_captions_of_all_images_to_pair(tmp_path: Path) -> None:
+    """Images 1 and 2 make the first half, 3 and 4 the second; `cat` stands in the second alone."""
+    said = {"1": ["dog"], "2": ["dog", "dog dog"], "3": ["cat"], "4": ["dog"]}
+    rows = [(image, "train", tokens) for image, texts in said.items() for tokens in texts]
+    rows += [("5", "val", "cat"), ("6", "test", "dog")]
+    for language in ("en", "de"):
+        write_sentences(sentences(rows, language), tmp_path / f"part-{language}.csv")
+    (tmp_path / "halves.csv").write_text("image,half\n1,first\n2,first\n3,second\n4,second\n")
+    english, german = (tmp_path / f"part-{language}.csv" for language in ("en", "de"))
+    both = {
+        "en": Chosen([english], english, tmp_path / "halves.csv", "first"),
+        "de": Chosen([german], german, tmp_path / "halves.csv", "second"),
+    }
+    write_selection({"en": both["en"]}, 1, 6, True, tmp_path)
+    assert list(read_sentences(tmp_path / "en.csv")["image"]) == ["1", "2", "2", "5", "6"]
+    paired = read_sentences(tmp_path / "pairs-en.csv")
+    assert list(paired["image"]) == ["1", "2", "2", "3", "4"]
+    assert paired["tokens"].iloc[3] == "<start> <unk> <end>"
+    write_selection(both, 1, 6, False, tmp_path)
+    assert list(read_sentences(tmp_path / "de.csv")["image"]) == ["3", "4", "5", "6"]
+    assert read_sentences(tmp_path / "de.csv")["tokens"].iloc[0] == "<start> cat <end>"
+
+
+def test_a_half_with_captions_of_one_image_is_refused_in_every_language(written: Path) -> None:
+    table = read_sentences(written / "comparable-en.csv")
+    write_sentences(table[table["image"] != "1"], written / "comparable-en.csv")
+    with pytest.raises(InputError, match=r"en: training captions of 1(.|\n)*de: training captions of 1"):
+        write_selection(chosen(written, halved=True), 1, 6, False, written)
+
+
+def test_captions_of_another_language_are_refused(written: Path) -> None:
+    wrong = {"fr": Chosen([written / "comparable-en.csv"], written / "comparable-en.csv")}
+    with pytest.raises(InputError, match="found captions in en; expected fr"):
+        write_selection(wrong, 1, 6, False, written)
+    assert not (written / "fr.csv").exists()

@@ -1,0 +1,213 @@
+"""The configuration of *Lessons* beside the paper: what each row reads, and how it is trained."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from pipeline import configuration
+from pipeline.configuration.experiments import Settings
+from pipeline.errors import InputError
+
+ROOT = Path(__file__).parents[2]
+CONFIG = ROOT / "config"
+
+# What is read of each language: a caption an image of the translation part, all five of the comparable part,
+# one of those drawn, all five on one or the other half of the images, or both parts.
+TRANSLATION, COMPARABLE, DRAWN, FIRST, SECOND, BOTH = (
+    "translation",
+    "comparable",
+    "drawn",
+    "first",
+    "second",
+    "both",
+)
+EN_DE, ALL = ("en", "de"), ("en", "de", "fr", "cs")
+TRANSLATED = dict.fromkeys(("fr", "cs"), TRANSLATION)  # of which there is no more
+
+# (table, method, group): what is read, c2c, and whether the model has one language (M), all of what is read
+# (J), or all and stops on its column's (S). Sections 5 and 6 of the paper.
+ROWS: dict[tuple[str, str, str], tuple[dict[str, str], bool, str]] = {
+    ("2", "Monolingual", ""): (dict.fromkeys(EN_DE, COMPARABLE), False, "M"),
+    ("2", "Bilingual", ""): (dict.fromkeys(EN_DE, COMPARABLE), False, "J"),
+    ("2", "+ c2c", "Bilingual"): (dict.fromkeys(EN_DE, COMPARABLE), True, "J"),
+    # "a Monolingual model trained on 29K single-captioned images in the translation portion"
+    ("4", "Monolingual", ""): (dict.fromkeys(ALL, TRANSLATION), False, "M"),
+    ("4", "Bi-translation", ""): (dict.fromkeys(EN_DE, TRANSLATION), False, "J"),
+    ("4", "+ c2c", "Bi-translation"): (dict.fromkeys(EN_DE, TRANSLATION), True, "J"),
+    # "we randomly select an English and a German sentence for each image in the comparable portion"
+    ("4", "Bi-comparable", ""): (dict.fromkeys(EN_DE, DRAWN), False, "J"),
+    ("4", "+ c2c", "Bi-comparable"): (dict.fromkeys(EN_DE, DRAWN), True, "J"),
+    ("5", "Full Monolingual", ""): (dict.fromkeys(EN_DE, COMPARABLE), False, "M"),
+    ("5", "Half Monolingual", ""): (dict.fromkeys(EN_DE, FIRST), False, "M"),
+    ("5", "Bi-overlap", ""): (dict.fromkeys(EN_DE, FIRST), False, "J"),
+    ("5", "+ c2c", "Bi-overlap"): (dict.fromkeys(EN_DE, FIRST), True, "J"),
+    ("5", "Bi-disjoint", ""): ({"en": FIRST, "de": SECOND}, False, "J"),
+    ("6", "Monolingual", ""): (dict.fromkeys(ALL, TRANSLATION), False, "M"),
+    ("6", "Multi-translation", ""): (dict.fromkeys(ALL, TRANSLATION), False, "J"),
+    ("6", "+ c2c", "Multi-translation"): (dict.fromkeys(ALL, TRANSLATION), True, "J"),
+    ("6", "Multi-comparable", ""): (dict.fromkeys(EN_DE, DRAWN) | TRANSLATED, False, "J"),
+    ("6", "+ c2c", "Multi-comparable"): (dict.fromkeys(EN_DE, DRAWN) | TRANSLATED, True, "J"),
+    ("7", "Monolingual", ""): (dict.fromkeys(ALL, TRANSLATION), False, "M"),
+    ("7", "Multilingual", ""): (dict.fromkeys(ALL, TRANSLATION), False, "S"),
+    ("7", "+ Comparable", "Multilingual"): (dict.fromkeys(EN_DE, BOTH) | TRANSLATED, False, "S"),
+    ("7", "+ c2c", "Multilingual + Comparable"): (dict.fromkeys(EN_DE, BOTH) | TRANSLATED, True, "S"),
+    # Section 6.3
+    ("figure3", "Monolingual", ""): (dict.fromkeys(EN_DE, DRAWN), False, "M"),
+    ("figure3", "Bilingual", ""): (dict.fromkeys(EN_DE, DRAWN), True, "J"),
+    ("figure3", "Multilingual", ""): (dict.fromkeys(EN_DE, DRAWN) | TRANSLATED, True, "J"),
+}  # fmt: skip
+ROWS |= {("3", *key[1:]): row for key, row in ROWS.items() if key[0] == "2"}
+NUMBERED = ("2", "3", "4", "5", "6", "7")
+TABLES = {name: f"lessons/table{name}" for name in NUMBERED} | {"figure3": "lessons/figure3"}
+
+RIGHT = {"lengths_in_pairs": "right", "validated_as": "captions"}
+IN_TEXT = {"halves": "shared", "pairs_of": "selected"}
+
+
+@pytest.fixture(scope="module")
+def paper() -> Settings:
+    """The configuration of scale paper."""
+    return configuration.load({"scale": "paper"}, CONFIG)
+
+
+def rows(paper: Settings) -> list[tuple[str, dict[str, Any]]]:
+    """Rows of the paper's own models, by their table."""
+    every = [(name, row) for name, table in TABLES.items() for row in paper["tables"][table]["rows"]]
+    return [(name, row) for name, row in every if "Gella" not in row.get("group", "")]
+
+
+def read(paper: Settings, row: dict[str, Any]) -> tuple[dict[str, str], bool, str]:
+    """What a row's experiment reads and is, in the words of ROWS."""
+    made = paper["experiments"][row["experiment"]]
+    found = {}
+    for language, chosen in made["selection"].items():
+        parts, each, images = chosen["parts"], chosen.get("captions_per_image"), chosen.get("images")
+        found[language] = BOTH if len(parts) == 2 else images or (DRAWN if each == 1 else parts[0])
+        assert len(parts) == 1 or set(parts) == {TRANSLATION, COMPARABLE}
+        assert chosen["tested_on"] == (COMPARABLE if language in EN_DE else TRANSLATION)
+        if found[language] not in (TRANSLATION, BOTH):
+            assert parts == [COMPARABLE]
+    one, stops = made.get("one_per_language"), made.get("stop_on_each_language")
+    return found, made.get("c2c", False), "M" if one else "S" if stops else "J"
+
+
+def test_every_row_reads_what_the_paper_says(paper: Settings) -> None:
+    seen = set()
+    for table, row in rows(paper):
+        key = (table, row["method"], row.get("group", ""))
+        assert read(paper, row) == ROWS[key], (table, row)
+        if not row.get("section"):
+            seen.add(key)
+    assert seen == set(ROWS)
+
+
+def tasks(paper: Settings, row: dict[str, Any]) -> dict[str, Any]:
+    return configuration.overlaid(paper, paper["experiments"][row["experiment"]].get("settings", {}))["tasks"]
+
+
+def test_rows_of_the_text_have_none_of_the_codes_ways(paper: Settings) -> None:
+    for _, row in rows(paper):
+        if not row.get("section"):
+            assert tasks(paper, row).items() >= (RIGHT | IN_TEXT).items(), row
+
+
+def test_rows_as_published_code_have_every_way_that_concerns_them(paper: Settings) -> None:
+    """Lengths where there are pairs; five captions where images have one; halves and pairs in Table 5."""
+    for table, row in rows(paper):
+        if row.get("section") != "as published code":
+            continue
+        found, pairs, _ = read(paper, row)
+        few = any(part not in (COMPARABLE, FIRST, SECOND) for part in found.values())
+        halved = any(part in (FIRST, SECOND) for part in found.values())
+        assert (
+            tasks(paper, row).items()
+            >= {
+                "lengths_in_pairs": "reversed" if pairs else "right",
+                "validated_as": "five_captions" if few else "captions",
+                "halves": "per_language" if halved else "shared",
+                "pairs_of": "all_images" if halved and pairs else "selected",
+            }.items()
+        ), (table, row)
+
+
+def test_some_rows_of_table_5_have_one_way_of_the_code_alone(paper: Settings) -> None:
+    found = {
+        row["section"]: {key for key, value in (RIGHT | IN_TEXT).items() if tasks(paper, row)[key] != value}
+        for _, row in rows(paper)
+        if row.get("section", "").endswith("alone")
+    }
+    assert found == {
+        "pairs of all images alone": {"pairs_of"},
+        "reversed lengths alone": {"lengths_in_pairs"},
+    }
+
+
+@pytest.mark.parametrize("row", range(25))
+def test_the_papers_sizes_rates_and_patience(paper: Settings, row: int) -> None:
+    """Section 3, "Implementation", and the details of VSE++ that it follows."""
+    name = sorted({made["experiment"] for _, made in rows(paper)})[row]
+    made = configuration.expanded(paper, "multi30k")
+    for expanded in [key for key in made if key == name or key in {f"{name}-{code}" for code in ALL}]:
+        found = configuration.experiment_settings(paper, "multi30k", expanded, 0)
+        model = found["model"]
+        assert (model["encoder"], model["word_vectors"]) == ("vse", "scratch")
+        assert (model["recurrent"], model["hidden"], model["similarity"]) == ("gru", 1024, "cosine")
+        assert found["features"]["backbone"] == "resnet50.tv_in1k"
+        assert {key: found["tasks"][key] for key in found["tasks"] if key not in RIGHT} == {
+            "margin": 0.2,  # VSE++
+            "hinge": "max",
+            "batch": 128,  # VSE++
+            "share_of_pairs": 0.5,
+            "validate_after": 500,
+            "patience": 10,
+            "most_steps": 1_000_000,  # never reached
+            "learning_rate": 2e-4,
+            "max_grad_norm": 2.0,  # VSE++
+        }
+        assert found["max_caption_length"] is None
+        assert found["stop_on"] == ([expanded[-2:]] if "stop_on" in made[expanded] else found["languages"])
+    assert paper["words"]["dimension"] == 300
+    assert tasks(paper, {"experiment": name})["minimum_count"] == 4
+
+
+def test_columns_and_recalls_are_the_papers() -> None:
+    """As pipeline/tables/papers.csv has them."""
+    printed = pd.read_csv(ROOT / "pipeline/tables/papers.csv", dtype=str, keep_default_na=False)
+    paper = configuration.load({"scale": "paper"}, CONFIG)
+    for number in ("4", "5", "6", "7"):
+        table = paper["tables"][f"lessons/table{number}"]
+        of_table = printed[(printed["paper"] == "lessons") & (printed["table"] == number)]
+        assert set(table["metrics"]) == set(of_table["metric"])
+        assert set(table["columns"]["multi30k"]) == set(of_table["language"])
+        named = {
+            (row["row"], row.get("group", ""), row["method"]) for row in table["rows"] if "section" not in row
+        }
+        assert named == set(
+            zip(of_table["row"].astype(int), of_table["group"], of_table["method"], strict=True)
+        )
+
+
+WRONG = {
+    "selection: nothing is said of 'fr'": {"languages": ["en", "fr"]},
+    "c2c: pairs of captions are of two languages": {"languages": ["en"], "c2c": True},
+    "branches: found 'separate'; with a selection it is shared": {"branches": "separate"},
+    "ranking: with a selection the losses are those of `tasks`": {"ranking": True},
+    "settings.model.encoder: found embn; with a selection it is vse": {
+        "settings": {"model": {"encoder": "embn"}}
+    },
+}
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_keys_that_contradict_a_selection_are_refused(said: str) -> None:
+    wrong = {"scale": "demo", "experiments": {"bi-comparable": WRONG[said]}}
+    with pytest.raises(InputError, match="bi-comparable") as caught:
+        configuration.load(wrong, CONFIG)
+    assert said in str(caught.value)
+
+
+def test_keys_of_a_selection_need_one() -> None:
+    with pytest.raises(InputError, match="c2c: is for experiments with a selection"):
+        configuration.load({"scale": "demo", "experiments": {"embn": {"c2c": True}}}, CONFIG)

@@ -1,0 +1,439 @@
+"""Training of *Lessons*: losses beside a plain reading, one word table, patience, killed runs."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from pipeline.captions.table import SENTENCE_COLUMNS, write_sentences
+from pipeline.errors import InputError
+from pipeline.files import sha256
+from pipeline.images.store import write_features
+from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.saved import load_model
+from pipeline.retrieval.evaluate import evaluate, mean_recalls
+from pipeline.training import fives, loop, multitask
+from pipeline.training.fives import mean_recall_by_fives
+from pipeline.training.multitask import (
+    captions_and_sampler,
+    step_loss,
+    train_multitask,
+    union_model,
+    with_reversed_lengths,
+)
+from pipeline.training.patience import Patience
+from pipeline.training.tasks import TaskSampler
+from pipeline.training.train import Inputs
+from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
+from pipeline.words.selection import Chosen, write_selection
+from pipeline.words.vocabulary import Vocabulary
+
+MODEL = {
+    "encoder": "vse",
+    "word_vectors": "scratch",
+    "similarity": "cosine",
+    "universal": 4,
+    "universal_layers": "separate",
+    "universal_mean": "words",
+    "multimodal": 4,
+    "recurrent": "gru",
+    "recurrent_init": "pytorch",
+    "hidden": 12,
+}
+TASKS = {
+    "margin": 0.2,
+    "hinge": "max",
+    "batch": 8,
+    "share_of_pairs": 0.5,
+    "validate_after": 10,
+    "patience": 3,
+    "most_steps": 200,
+    "learning_rate": 0.02,
+    "max_grad_norm": 2.0,
+    "lengths_in_pairs": "right",
+    "validated_as": "captions",
+}
+SETTINGS: dict[str, Any] = {
+    "scale": "demo",
+    "dataset": "things",
+    "experiment": "bilingual-c2c",
+    "seed": 0,
+    "languages": ["en", "de"],
+    "branches": "shared",
+    "features": {"backbone": "eight things"},
+    "model": MODEL,
+    "c2c": True,
+    "stop_on": ["en", "de"],
+    "tasks": TASKS,
+    "training": {"threads": 1, "deterministic": False, "precision": "float32"},
+    "caption_origins": {},
+    "max_caption_length": None,
+}
+
+
+def with_tasks(**keys: Any) -> dict[str, Any]:
+    return {**SETTINGS, "tasks": {**TASKS, **keys}}
+
+
+def vocabularies(size: int = 9) -> dict[str, Vocabulary]:
+    words = ["", *(str(number) for number in range(size))]
+    return {code: Vocabulary(code, words, np.zeros((size + 1, 5), np.float32)) for code in ("en", "de")}
+
+
+@pytest.fixture
+def model() -> RetrievalModel:
+    torch.manual_seed(0)
+    return union_model(vocabularies(), 7, MODEL).double()
+
+
+@pytest.fixture
+def captions() -> LanguageCorpus:
+    """Six captions of four images, of one to five words."""
+    lengths = np.array([2, 5, 1, 3, 4, 2])
+    ids = np.random.default_rng(1).integers(1, 10, (6, 5)) * (np.arange(5) < lengths[:, None])
+    return LanguageCorpus(torch.from_numpy(ids), torch.from_numpy(lengths), np.array([0, 0, 1, 2, 2, 3]))
+
+
+@pytest.fixture
+def features() -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(2).normal(size=(4, 7)))
+
+
+def read(model: RetrievalModel, words: list[int]) -> torch.Tensor:
+    """A caption's embedding, read on its own without padding."""
+    (language,) = model.embed_sentences(
+        {"de": Sentences(torch.tensor([words]), torch.tensor([len(words)]))}
+    ).values()
+    return language.multimodal[0]
+
+
+def hinges(first: list[torch.Tensor], second: list[torch.Tensor], worst: bool) -> float:
+    """*Lessons*, Section 3: hinges of both sides' contrastive pairs, summed or the worst."""
+    total = 0.0
+    for place, (one, other) in enumerate(zip(first, second, strict=True)):
+        for own, others in ((one, second), (other, first)):
+            found = [
+                max(0.0, 0.2 - (one @ other).item() + (own @ contrast).item())
+                for number, contrast in enumerate(others)
+                if number != place
+            ]
+            total += max(found) if worst else sum(found)
+    return total
+
+
+@pytest.mark.parametrize("hinge", ["max", "sum"])
+def test_captions_against_images(
+    model: RetrievalModel, captions: LanguageCorpus, features: torch.Tensor, hinge: str
+) -> None:
+    """Captions 0 and 1 are of one image: each is the other's negative, and so is the image beside it."""
+    rows = np.array([1, 5, 0, 3])
+    said = [read(model, captions.ids[row, : captions.lengths[row]].tolist()) for row in rows]
+    shown = [model.embed_images(features[captions.image[row]][None])[0] for row in rows]
+    found = step_loss(model, captions, features, rows, with_tasks(hinge=hinge))
+    assert found.item() == pytest.approx(hinges(said, shown, hinge == "max"))
+
+
+@pytest.mark.parametrize("lengths", ["right", "reversed"])
+def test_captions_against_captions(
+    model: RetrievalModel, captions: LanguageCorpus, features: torch.Tensor, lengths: str
+) -> None:
+    """As published code, by hand: lengths 2 5 1 are read as 2 1 5, and 3 4 2 as 3 2 4."""
+    pairs = np.array([[0, 3], [1, 4], [2, 5]])
+    read_as = [[2, 5, 1], [3, 4, 2]] if lengths == "right" else [[2, 1, 5], [3, 2, 4]]
+    sides = [
+        [read(model, captions.ids[row, :length].tolist()) for row, length in zip(rows, of, strict=True)]
+        for rows, of in zip(pairs.T, read_as, strict=True)
+    ]
+    found = step_loss(model, captions, features, pairs, with_tasks(lengths_in_pairs=lengths))
+    assert found.item() == pytest.approx(hinges(sides[0], sides[1], worst=True))
+
+
+def test_reversed_lengths_give_the_shortest_the_longest() -> None:
+    found = with_reversed_lengths(Sentences(torch.zeros(4, 7, dtype=torch.long), torch.tensor([3, 7, 2, 4])))
+    assert found.lengths.tolist() == [4, 2, 7, 3]
+
+
+def test_all_languages_have_one_word_table(
+    model: RetrievalModel, captions: LanguageCorpus, features: torch.Tensor
+) -> None:
+    """A step of one language moves the words that the others read, and never padding."""
+    assert model.universal["en"].table is model.universal["de"].table
+    before = read(model, [4, 2]).detach().clone()
+    optimizer = torch.optim.Adam(model.parameters(), 0.01)
+    step_loss(model, captions, features, np.arange(6), SETTINGS).backward()
+    optimizer.step()
+    assert not torch.allclose(read(model, [4, 2]), before)
+    assert not model.universal["en"].table.weight[0].any()
+    # The table once (10 x 5), GRU (3 x 12 x (5 + 12 + 2)), image layer (7 x 12 + 12), classifier, unused.
+    assert sum(map(torch.numel, model.parameters())) == 50 + 684 + 96 + 4 * 2 + 2
+
+
+def test_captions_of_all_languages_stand_one_after_another_with_their_pairs() -> None:
+    """Images a, b; English a a b, German a b: pairs of rows (0 3) (1 3) (2 4)."""
+
+    def part(images: list[int], word: int) -> LanguageCorpus:
+        return LanguageCorpus(
+            torch.full((len(images), word), word), torch.full((len(images),), word), np.array(images)
+        )
+
+    corpus = Corpus(["a", "b"], torch.zeros(2, 7), {"en": part([0, 0, 1], 1), "de": part([0, 1], 2)})
+    captions, sampler = captions_and_sampler(corpus, None, SETTINGS)
+    assert captions.lengths.tolist() == [1, 1, 1, 2, 2]
+    assert captions.image.tolist() == [0, 0, 1, 0, 1]
+    assert captions.ids.tolist() == [[1, 0], [1, 0], [1, 0], [2, 2], [2, 2]]
+    assert [dataset.tolist() for dataset in sampler.datasets] == [[0, 1, 2], [3, 4], [[0, 3], [1, 3], [2, 4]]]
+    assert sampler.steps == 10
+    # As published code: pairs of other captions, which no step shows with images.
+    paired = Corpus(["b", "c"], torch.zeros(2, 0), {"en": part([0, 1], 3), "de": part([0, 1], 4)})
+    captions, sampler = captions_and_sampler(corpus, paired, SETTINGS)
+    assert captions.lengths.tolist() == [1, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert [dataset.tolist() for dataset in sampler.datasets] == [[0, 1, 2], [3, 4], [[5, 7], [6, 8]]]
+
+
+def test_a_model_of_one_language_is_validated_after_each_pass() -> None:
+    part = LanguageCorpus(
+        torch.ones(20, 1, dtype=torch.long), torch.ones(20, dtype=torch.long), np.arange(20)
+    )
+    corpus = Corpus([str(image) for image in range(20)], torch.zeros(20, 7), {"en": part})
+    _, sampler = captions_and_sampler(corpus, None, {**SETTINGS, "c2c": False})
+    assert sampler.steps == 3
+
+
+class Scored(torch.nn.Module):
+    """A model that knows at which validation it was kept."""
+
+    def __init__(self, number: int):
+        super().__init__()
+        self.register_buffer("number", torch.tensor(number))
+
+
+def test_patience_is_over_after_so_many_validations_without_a_higher_score() -> None:
+    kept: dict[str, Any] = {}
+    patience = Patience(3, kept)
+    stopped = []
+    for epoch, score in enumerate([10.0, 30.0, 20.0, 30.0, 25.0]):
+        patience.see(epoch, score, Scored(epoch))
+        stopped.append(kept["stopped"])
+    assert stopped == [False, False, False, False, True]
+    patience = Patience(3, kept)
+    for epoch, score in enumerate([10.0, 30.0, 20.0, 29.0, 31.0, 25.0]):
+        patience.see(epoch, score, Scored(epoch))
+    assert (kept["epoch"], kept["best"], kept["waited"]) == (5, 31.0, 1)
+    assert kept["weights"]["number"] == 4
+
+
+def perfect(monkeypatch: pytest.MonkeyPatch, each: int, images: int) -> Corpus:
+    """A corpus whose captions are embedded exactly where their images are."""
+    part = LanguageCorpus(
+        torch.ones(images * each, 1, dtype=torch.long),
+        torch.ones(images * each, dtype=torch.long),
+        np.arange(images).repeat(each),
+    )
+    monkeypatch.setattr(fives, "embed_images", lambda model, corpus: torch.eye(images))
+    monkeypatch.setattr(
+        fives,
+        "embed_sentences",
+        lambda model, language, part: torch.eye(images)[torch.from_numpy(part.image)],
+    )
+    return Corpus([str(image) for image in range(images)], torch.zeros(images, 7), {"en": part})
+
+
+def test_validation_of_the_published_code_with_one_caption_of_each_image(
+    model: RetrievalModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten images and captions that fit exactly: looked for are images 0 and 5 alone.
+
+    Both find a caption at once. Captions 0 and 5 find their image; 1 to 4 and 6 to 9 are equally far from
+    both: the first image counts as nearer, and four of these captions are taken for its own.
+    """
+    corpus = perfect(monkeypatch, 1, 10)
+    assert mean_recall_by_fives(model, corpus, "en") == pytest.approx((100 + 100 + 100 + 60 + 100 + 100) / 6)
+
+
+def test_it_is_the_same_where_images_have_five(
+    model: RetrievalModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert mean_recall_by_fives(model, perfect(monkeypatch, 5, 7), "en") == 100
+    monkeypatch.undo()
+    rng = np.random.default_rng(4)
+    part = LanguageCorpus(
+        torch.from_numpy(rng.integers(1, 10, (60, 3))), torch.full((60,), 3), np.arange(12).repeat(5)
+    )
+    corpus = Corpus(
+        [str(image) for image in range(12)], torch.from_numpy(rng.normal(size=(12, 7))), {"en": part}
+    )
+    assert mean_recall_by_fives(model, corpus, "en") == pytest.approx(mean_recalls(model, corpus)["en"])
+
+
+THINGS = {
+    "en": ["dog", "cat", "car", "tree", "house", "bird", "boat", "horse"],
+    "de": ["hund", "katze", "auto", "baum", "haus", "vogel", "boot", "pferd"],
+}
+
+
+@pytest.fixture(scope="module")
+def selected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Images of three of eight things, three English captions of each and one or two German ones."""
+    folder = tmp_path_factory.mktemp("selected")
+    rng = np.random.default_rng(0)
+    rows, images, features = [], [], []
+    for split, count in {"train": 40, "val": 15, "test": 12}.items():
+        for number in range(count):
+            things = rng.choice(8, 3, replace=False)
+            images.append(f"{split}{number:02d}")
+            features.append(np.isin(np.arange(8), things) + 0.05 * rng.normal(size=8))
+            for language, each in (("en", 3), ("de", 1 + number % 2)):
+                for _ in range(each):
+                    said = " ".join(
+                        THINGS[language][thing] for thing in rng.permutation(things)[: rng.integers(1, 4)]
+                    )
+                    rows.append((images[-1], split, language, said, "human", "", said))
+    table = pd.DataFrame(rows, columns=SENTENCE_COLUMNS)
+    chosen = {}
+    for language in THINGS:
+        path = folder / f"part-{language}.csv"
+        write_sentences(table[table["language"] == language], path)
+        chosen[language] = Chosen([path], path)
+    write_selection(chosen, 1, 6, True, folder)
+    write_features(folder / "features.h5", images, np.array(features), {"backbone": "eight things"})
+    return folder
+
+
+def inputs(selected: Path) -> Inputs:
+    return Inputs(
+        [selected / "en.csv", selected / "de.csv"],
+        [],
+        [selected / "en.h5", selected / "de.h5"],
+        selected / "features.h5",
+    )
+
+
+def trained(selected: Path, folder: Path, settings: dict[str, Any], pairs: bool = False) -> Path:
+    folder.mkdir(exist_ok=True)
+    paired = [selected / "pairs-en.csv", selected / "pairs-de.csv"] if pairs else []
+    train_multitask(
+        inputs(selected),
+        paired,
+        settings,
+        "code",
+        folder / "checkpoint.pt",
+        folder / "curves.csv",
+        folder / "model.pt",
+    )
+    return folder / "model.pt"
+
+
+def test_a_training_learns_stops_and_is_evaluated(selected: Path, tmp_path: Path) -> None:
+    path = trained(selected, tmp_path, with_tasks(hinge="sum", most_steps=2000))
+    curves = pd.read_csv(tmp_path / "curves.csv")
+    best = curves["val_sum"].idxmax()
+    assert len(curves) < 200  # it ended by patience
+    assert len(curves) == best + 1 + 3
+    assert curves["val_sum"].iloc[best] == pytest.approx(
+        6 * (curves["val_mR_en"] + curves["val_mR_de"]).iloc[best]
+    )
+    model, saved = load_model(path)
+    assert saved.epoch == best + 1
+    assert saved.training_captions == {"en": {"human": 120}, "de": {"human": 60}}
+    assert torch.equal(model.universal["en"].table.weight, model.universal["de"].table.weight)
+    evaluate(
+        path,
+        selected / "features.h5",
+        inputs(selected).words,
+        inputs(selected).sentences,
+        [],
+        {"threads": 1},
+        tmp_path / "test.json",
+        tmp_path / "ranks.csv.gz",
+    )
+    found = pd.read_json(tmp_path / "test.json", typ="series")["test"]
+    # By chance 1/12 of the images stand first, and of mR about half.
+    assert found["en"]["s2i_R@1"] > 3 * found["en"]["chance"]["s2i_R@1"]
+    assert (found["en"]["sentences"], found["de"]["sentences"]) == (36, 18)
+
+
+def test_it_stops_on_the_language_of_its_column(selected: Path, tmp_path: Path) -> None:
+    trained(selected, tmp_path, {**with_tasks(hinge="sum"), "stop_on": ["de"]})
+    curves = pd.read_csv(tmp_path / "curves.csv")
+    assert curves["val_sum"].tolist() == pytest.approx((6 * curves["val_mR_de"]).tolist())
+    assert load_model(tmp_path / "model.pt")[1].epoch == curves["val_mR_de"].idxmax() + 1
+
+
+def test_each_way_of_the_published_code_is_another_training(selected: Path, tmp_path: Path) -> None:
+    short = {"most_steps": 30, "hinge": "sum"}
+    plain = pd.read_csv(trained(selected, tmp_path / "plain", with_tasks(**short)).with_name("curves.csv"))
+    lengths = with_tasks(**short, lengths_in_pairs="reversed")
+    reversed_ = pd.read_csv(trained(selected, tmp_path / "lengths", lengths).with_name("curves.csv"))
+    assert not np.allclose(plain["ranking"], reversed_["ranking"])
+    fives_ = trained(selected, tmp_path / "fives", with_tasks(**short, validated_as="five_captions"))
+    counted = pd.read_csv(fives_.with_name("curves.csv"))
+    assert counted["ranking"].tolist() == plain["ranking"].tolist()  # it changes the choice alone
+    assert counted["val_mR"].tolist() == plain["val_mR"].tolist()
+    assert counted["val_sum"].tolist() != plain["val_sum"].tolist()
+    # Pairs of all images: here the same captions, in rows of their own.
+    paired = pd.read_csv(
+        trained(selected, tmp_path / "pairs", with_tasks(**short), pairs=True).with_name("curves.csv")
+    )
+    assert np.allclose(paired["ranking"], plain["ranking"])
+
+
+class Killed(Exception):
+    """Stands for a signal that nobody can note."""
+
+
+@pytest.mark.parametrize("steps", [1, 17, 30])
+def test_a_killed_training_ends_bit_for_bit_alike(
+    selected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    settings = with_tasks(most_steps=40)
+    whole = trained(selected, tmp_path / "whole", settings)
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    drawn = TaskSampler.epoch
+    left = steps
+
+    def killed(self: TaskSampler, epoch: int, first_step: int = 0) -> Iterator[Any]:
+        nonlocal left
+        for batch in drawn(self, epoch, first_step):
+            if not left:
+                raise Killed
+            left -= 1
+            yield batch
+
+    with monkeypatch.context() as patched:
+        patched.setattr(TaskSampler, "epoch", killed)
+        with pytest.raises(Killed):
+            trained(selected, tmp_path / "killed", settings)
+    again = trained(selected, tmp_path / "killed", settings)
+    assert sha256(again) == sha256(whole)
+    assert (tmp_path / "killed/curves.csv").read_bytes() == (tmp_path / "whole/curves.csv").read_bytes()
+
+
+def test_a_training_that_had_stopped_does_not_go_on(
+    selected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed after its last checkpoint, before its model was written."""
+    settings = with_tasks(hinge="sum", most_steps=2000)
+    whole = trained(selected, tmp_path / "whole", settings)
+
+    def killed(*_: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(multitask, "save_model", killed)
+        with pytest.raises(Killed):
+            trained(selected, tmp_path / "killed", settings)
+    again = trained(selected, tmp_path / "killed", settings)
+    assert sha256(again) == sha256(whole)
+
+
+def test_another_word_table_is_refused(selected: Path, tmp_path: Path) -> None:
+    shutil.copytree(selected, tmp_path / "other")
+    english = tmp_path / "other/part-en.csv"
+    write_selection({"en": Chosen([english], english)}, 1, 6, False, tmp_path / "other")
+    with pytest.raises(InputError, match="de: has other words than en"):
+        trained(tmp_path / "other", tmp_path / "run", SETTINGS)

@@ -1,0 +1,126 @@
+"""Which captions a step of *Lessons* sees: pairs by hand, passes, shares of tasks, going on."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.errors import InputError
+from pipeline.training.tasks import Rows, TaskSampler, caption_pairs
+
+
+def rows(*numbers: int) -> Rows:
+    return np.array(numbers, dtype=np.int64)
+
+
+def test_pairs_are_all_captions_of_two_languages_of_an_image() -> None:
+    """Image 0: two English, one German, no French; image 1: one, none, two; image 2: none, one, one."""
+    english, german, french = rows(0, 0, 1), rows(0, 2), rows(1, 1, 2)
+    pairs = caption_pairs([english, german, french], [0, 3, 5])
+    assert sorted(map(tuple, pairs.tolist())) == [(0, 3), (1, 3), (2, 5), (2, 6), (4, 7)]
+
+
+def test_captions_of_one_language_are_never_a_pair() -> None:
+    assert caption_pairs([rows(0, 0, 0)], [0]).shape == (0, 2)
+
+
+@given(st.lists(st.lists(st.integers(0, 5), max_size=12).map(sorted), min_size=1, max_size=4))
+def test_pairs_are_those_that_a_plain_loop_finds(images: list[list[int]]) -> None:
+    firsts = [sum(map(len, images[:place])) for place in range(len(images))]
+    captions = [
+        (image, language, first + place)
+        for language, (of, first) in enumerate(zip(images, firsts, strict=True))
+        for place, image in enumerate(of)
+    ]
+    expected = {
+        (one, other)
+        for image, language, one in captions
+        for another, second, other in captions
+        if image == another and language < second
+    }
+    found = caption_pairs([np.array(of, dtype=np.int64) for of in images], firsts)
+    assert len(found) == len(expected)
+    assert set(map(tuple, found.tolist())) == expected
+
+
+# Captions of an image in English, German, French and Czech; the pairs that they make.
+PAIRS_OF_AN_IMAGE = {
+    (1, 1, 0, 0): 1,  # Table 4: translations, or one of each drawn
+    (5, 5, 0, 0): 25,  # Tables 2, 3 and 5
+    (1, 1, 1, 1): 6,  # Table 6
+    (5, 5, 1, 1): 46,  # the "46 possible caption pairs" of Section 6.2: comparable En and De with Fr and Cs
+    (6, 6, 1, 1): 61,  # both parts together, as the same section says
+}
+
+
+@pytest.mark.parametrize(("each", "expected"), PAIRS_OF_AN_IMAGE.items())
+def test_pairs_of_an_image(each: tuple[int, ...], expected: int) -> None:
+    firsts = [sum(each[:place]) for place in range(4)]
+    assert len(caption_pairs([np.zeros(number, dtype=np.int64) for number in each], firsts)) == expected
+
+
+def test_a_model_of_one_language_is_validated_after_each_pass() -> None:
+    sampler = TaskSampler([np.arange(10) + 3], None, 4, 0.5, None, seed=0)
+    assert sampler.steps == 3
+    for epoch in range(3):
+        batches = list(sampler.epoch(epoch))
+        assert [len(batch) for batch in batches] == [4, 4, 2]
+        assert sorted(np.concatenate(batches)) == list(range(3, 13))
+
+
+def test_each_pass_has_another_order_and_each_seed() -> None:
+    orders = {
+        tuple(np.concatenate(list(TaskSampler([np.arange(50)], None, 7, 0.5, None, seed).epoch(epoch))))
+        for seed in range(3)
+        for epoch in range(3)
+    }
+    assert len(orders) == 9
+
+
+def joint(seed: int = 0, steps: int = 40) -> TaskSampler:
+    """Eleven English and seven German captions, and nine pairs, in batches of four."""
+    pairs = np.stack([np.arange(9), np.arange(9) + 11], axis=1)
+    return TaskSampler([np.arange(11), np.arange(11, 18)], pairs, 4, 0.5, steps, seed)
+
+
+def test_every_data_set_is_gone_through_before_it_is_shuffled_again() -> None:
+    """Passes go on over validations: a data set's batches are counted from the beginning of the training."""
+    sampler = joint()
+    of_each: dict[str, list[Rows]] = {"en": [], "de": [], "pairs": []}
+    for epoch in range(5):
+        for batch in sampler.epoch(epoch):
+            name = "pairs" if batch.ndim == 2 else "en" if batch[0] < 11 else "de"
+            of_each[name].append(batch)
+    for name, (batches, whole) in {"en": (3, 11), "de": (2, 7), "pairs": (3, 9)}.items():
+        given = of_each[name]
+        for first in range(0, len(given) - batches + 1, batches):
+            passed = np.concatenate(given[first : first + batches])
+            assert len(passed) == whole
+            assert len(np.unique(passed, axis=0)) == whole, f"pass {first // batches} of {name}"
+
+
+def test_half_of_the_steps_are_of_pairs_and_the_others_of_a_language_drawn_evenly() -> None:
+    """Of 40,000 steps a share lies within four standard deviations (0.01) of its probability."""
+    counts = Counter(joint(seed=5, steps=40_000).tasks(0).tolist())
+    shares = [counts[task] / 40_000 for task in range(3)]
+    assert np.allclose(shares, [0.25, 0.25, 0.5], atol=0.01)
+
+
+def test_without_pairs_no_step_is_of_pairs() -> None:
+    sampler = TaskSampler([np.arange(11), np.arange(11, 18)], None, 4, 0.5, 1000, 0)
+    assert set(sampler.tasks(0).tolist()) == {0, 1}
+
+
+@given(st.integers(0, 6), st.integers(0, 39), st.integers(0, 3))
+def test_a_run_that_goes_on_has_the_same_batches(epoch: int, step: int, seed: int) -> None:
+    whole = list(joint(seed).epoch(epoch))
+    rest = list(joint(seed).epoch(epoch, step))
+    assert len(rest) == 40 - step
+    assert all(np.array_equal(one, other) for one, other in zip(whole[step:], rest, strict=True))
+
+
+def test_without_pairs_to_train_on_it_says_so() -> None:
+    with pytest.raises(InputError, match="no image has captions in two languages"):
+        TaskSampler([np.arange(3), np.arange(3)], np.empty((0, 2), np.int64), 4, 0.5, 10, 0)

@@ -1,0 +1,120 @@
+# The captions and words that experiments of Lessons select, and what they are trained with.
+
+SELECTING = {
+    dataset: configuration.selecting(SETTINGS, dataset) for dataset in DATASETS
+}
+SELECTED = "work/{scale}/{dataset}/selected/{experiment}"
+
+
+# Names of experiments that select their captions, and nothing else; a pattern that matches nothing if none does.
+SELECTING_EXPERIMENTS = (
+    "|".join(re.escape(name) for name in sorted(set(sum(SELECTING.values(), []))))
+    or "(?!)"
+)
+
+
+def part_source(wildcards):
+    """Where a part of a data set is read from: published text, the demo's grammars, or its own sentence table."""
+    source = DATASETS[wildcards.dataset]["source"]
+    if source == "demo" and wildcards.part == "translation":
+        return "demo"
+    return source if source == "multi30k" else "sentences"
+
+
+def part_inputs(wildcards):
+    """Files that a part is read from."""
+    source = part_source(wildcards)
+    if source == "demo":
+        return {
+            "sources": [
+                DEMO_CONCEPTS,
+                DEMO_DATASETS,
+                DEMO_GRAMMAR.format(language=wildcards.language),
+            ]
+        }
+    if source == "sentences":
+        return {"sentences": tokenised(wildcards, [wildcards.language])}
+    task = {"translation": "task1", "comparable": "task2"}[wildcards.part]
+    texts = source_files("multi30k", "multi30k-text")
+    return {
+        "split": f"work/{wildcards.scale}/{wildcards.dataset}/split.csv",
+        "sources": [
+            path
+            for path in texts
+            if re.search(
+                rf"{task}/(image_splits/|tok/.*[.]{wildcards.language}$)", path
+            )
+        ],
+    }
+
+
+def part_options(wildcards):
+    """Arguments of `caption-part` that say where it reads from."""
+    source = part_source(wildcards)
+    if source == "demo":
+        made = SETTINGS["sources"]
+        return [f"--demo={wildcards.dataset}/{made['seed']}/{made['scenes']}"]
+    if source == "sentences":
+        return [f"--sentences={path}" for path in part_inputs(wildcards)["sentences"]]
+    return [
+        "--sources=work/sources",
+        f"--split=work/{wildcards.scale}/{wildcards.dataset}/split.csv",
+    ]
+
+
+def selection(wildcards):
+    """What `select` takes: texts, test captions and halves of each language, as paths."""
+    named = SETTINGS, wildcards.dataset, wildcards.experiment
+    tasks = configuration.selection_tasks(*named)
+    folder = f"work/{wildcards.scale}/{wildcards.dataset}"
+    languages = {}
+    for language, chosen in configuration.selection_of(*named).items():
+        each, seed = chosen["captions_per_image"], tasks["draw_seed"]
+        drawn = f"drawn/{each}-seed{seed}/" if each else ""
+        own = f"-{language}" if tasks["halves"] == "per_language" else ""
+        halved = chosen["images"] != "all"
+        languages[language] = {
+            "texts": [
+                f"{folder}/parts/{drawn}{part}/{language}.csv"
+                for part in chosen["parts"]
+            ],
+            "tested_on": f"{folder}/parts/{chosen['tested_on']}/{language}.csv",
+            "halves": f"{folder}/drawn/halves-seed{seed}{own}.csv" if halved else None,
+            "half": chosen["images"] if halved else "first",
+        }
+    return {
+        "languages": languages,
+        "minimum_count": tasks["minimum_count"],
+        "dimension": SETTINGS["words"]["dimension"],
+        "with_all_pairs": tasks["pairs_of"] == "all_images",
+    }
+
+
+def selected_texts(wildcards):
+    """Files that `select` reads."""
+    each = selection(wildcards)["languages"].values()
+    return sorted(
+        {
+            path
+            for chosen in each
+            for path in [
+                *chosen["texts"],
+                chosen["tested_on"],
+                *given(chosen["halves"]),
+            ]
+        }
+    )
+
+
+def selected(kind):
+    """The `params` function of files in a selection's folder: `.csv`, `.h5` or `pairs`."""
+
+    def files(wildcards):
+        folder = SELECTED.format(**wildcards)
+        languages = experiment(wildcards)["languages"]
+        if kind == "pairs":
+            paired = selection(wildcards)["with_all_pairs"]
+            return [f"{folder}/pairs-{code}.csv" for code in languages if paired]
+        return [f"{folder}/{code}{kind}" for code in languages]
+
+    return files

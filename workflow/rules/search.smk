@@ -1,0 +1,62 @@
+# A trained model as one folder that stands alone, with the recalls of its evaluation.
+rule bundle:
+    input:
+        model="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/model.pt",
+        features=features_of,
+        sentences=own_sentences,
+        words=vocabularies,
+        evaluation="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-own.json",
+        ranks="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-own-ranks.csv.gz",
+    output:
+        directory("work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/bundle"),
+    log:
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-bundle.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-bundle.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(30),
+        disk_mb=1000,
+        gpu=0,
+    params:
+        data=data_licences,
+        code=code.digest("bundle"),
+    message:
+        "Bundling {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
+    shell:
+        "python -m pipeline bundle --model {input.model:q} --features {input.features:q} --words {input.words:q} "
+        "--sentences {input.sentences:q} --evaluation {input.evaluation:q} --data {params.data:q} --output {output:q} "
+        "> {log:q} 2>&1"
+
+
+# Test images alone: among images that it was trained on, a model looks better than it is.
+rule index:
+    input:
+        bundle="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/bundle",
+        features=features_of,
+        split="work/{scale}/{dataset}/split.csv",
+        sentences=own_sentences,
+        images=index_photographs,
+    output:
+        directory("work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/index"),
+    log:
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-index.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-index.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(30),
+        disk_mb=1000,
+        gpu=0,
+    params:
+        images=lambda wildcards, input: [f"--list={path}" for path in input.images],
+        code=code.digest("index"),
+    message:
+        "Indexing the test images of {wildcards.dataset} by {wildcards.experiment} seed {wildcards.seed}"
+    shell:
+        "python -m pipeline index --bundle {input.bundle:q} --features {input.features:q} {params.images:q} "
+        "--split {input.split:q}:test --sentences {input.sentences:q} --threads 1 --output {output:q} > {log:q} 2>&1"
