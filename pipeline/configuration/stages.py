@@ -195,7 +195,8 @@ def report_settings(settings: Settings, folder: Path) -> Settings:
     return {
         **{key: settings[key] for key in chosen},
         "caption_origins": {
-            dataset: data["caption_origins"] for dataset, data in settings["datasets"].items()
+            dataset: data["caption_origins"] | translated_origins(settings, dataset)
+            for dataset, data in settings["datasets"].items()
         },
         "stands_for": {dataset: data["stands_for"] for dataset, data in settings["datasets"].items()},
         "left_out": {name: table_settings(settings, name)["left_out"] for name in settings["tables"]},

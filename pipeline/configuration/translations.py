@@ -135,7 +135,7 @@ def missing_providers(settings: Settings, needed: Iterable[Needed]) -> str:
     """What to tell a user of pairs without a provider, each pair once; empty where all have one."""
     datasets: dict[str, list[str]] = {}
     for dataset, pair in dict.fromkeys(needed):
-        borrowed = settings["datasets"][dataset]["borrowed_translations"]
+        borrowed = settings["datasets"].get(dataset, {}).get("borrowed_translations", {})
         if pair.removeprefix("en-") not in borrowed and provider_of(settings, pair) is None:
             datasets.setdefault(pair, []).append(dataset)
     if not datasets:

@@ -30,7 +30,7 @@ def columns_of_rows(settings: Mapping[str, Any]) -> Iterator[tuple[str, list[Cel
 
 def _averaged(settings: Mapping[str, Any], dataset: str, cell: Cell) -> dict[str, list[str]]:
     """The languages of each average."""
-    if not settings["table"].get("averages") or "columns" in cell.row:
+    if not settings["table"].get("averages"):
         return {}
     every = settings["table"]["columns"][cell.paper_dataset]
     human = [language for language in every if language in settings["human"][dataset]]

@@ -37,7 +37,7 @@ def reduce_words(
         sentences: tokens of the captions that are trained on. english, dictionaries: of dictionary-T alone.
 
     Raises:
-        InputError: nothing is left, or the vocabulary is too small for so many numbers.
+        InputError: nothing is left, or the vectors have fewer numbers than they are to be reduced to.
     """
     kind, _, amount = reduction.partition("-")
     whole, count = read_vocabulary(words), Counter(word for tokens in sentences for word in tokens.split())
@@ -68,15 +68,19 @@ def frequent(whole: Vocabulary, count: Counter[str], least: int) -> Vocabulary:
 def with_smaller_vectors(whole: Vocabulary, size: int) -> Vocabulary:
     """The same words, their vectors projected on the `size` directions of most variance around their mean.
 
-    The mean is taken off, as in any PCA; padding stays zeros.
+    The mean is taken off, as in any PCA; padding stays zeros. V words lie in V - 1 directions at most: a
+    small vocabulary has zeros in the others, which loses nothing, and is told in the log.
     """
     vectors = whole.vectors[1:].astype(np.float64)
-    if size > min(len(vectors) - 1, vectors.shape[1]):
+    if size > vectors.shape[1]:
         raise InputError(
-            f"{whole.language}: {len(vectors)} words with vectors of {vectors.shape[1]} have no {size} "
-            "principal components; take fewer, or more captions."
+            f"{whole.language}: word vectors of {vectors.shape[1]} numbers cannot be reduced to {size}."
         )
-    rows = np.vstack([np.zeros((1, size)), _projected(vectors, size)]).astype(np.float32)
+    directions = min(size, len(vectors) - 1)
+    if directions < size:
+        log.warning("%s: %d words have %d directions; others are 0", whole.language, len(vectors), directions)
+    rows = np.zeros((len(whole.words), size), dtype=np.float32)
+    rows[1:, :directions] = _projected(vectors, directions)
     return Vocabulary(whole.language, whole.words, rows)
 
 

@@ -82,7 +82,7 @@ def test_the_model_concerns_training_evaluation_figures_and_search(edit: Edit) -
     before = digests()
     edit("models/branches.py", "nn.ReLU()", "nn.GELU()")
     made = {"assign", *ALL_TRAINED, *ALL_EVALUATED, "bundle", "index"}
-    assert changed(before) == {*made, "figure", "parameters", "scaling"}
+    assert changed(before) == {*made, "figure", "parameters", "scaling", "smalr-parameters"}
 
 
 def test_the_ranking_loss_concerns_those_who_use_it(edit: Edit) -> None:
@@ -95,7 +95,7 @@ def test_liwe_concerns_itself_alone(edit: Edit) -> None:
     before = digests()
     edit("models/liwe.py", "(forward + backward) / 2", "(forward + backward)")
     edit("training/liwe.py", "share = 1 - base**step", "share = base**step")
-    assert changed(before) == {"train liwe", "evaluate liwe"}
+    assert changed(before) == {"train liwe", "evaluate liwe", "smalr-parameters"}
 
 
 def test_the_hybrid_embedding_concerns_models_that_have_it(edit: Edit) -> None:

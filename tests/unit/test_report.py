@@ -259,10 +259,12 @@ def test_a_mistyped_table_in_report_is_one_clear_message() -> None:
 def test_a_report_is_made_of_the_tables_that_there_are_data_for() -> None:
     every = configuration.load({"scale": "demo"}, ROOT / "config")["report"]
     lessons = {f"lessons/table{number}" for number in range(1, 4)}
-    assert set(every) == {*(f"table{number}" for number in range(1, 12)), "parameters", *lessons}
+    smalr = {"smalr/table1", "smalr/table2"}
+    assert set(every) == {*(f"table{number}" for number in range(1, 12)), "parameters", *lessons, *smalr}
     loaded = configuration.load({"scale": "demo"}, ROOT / "config")
     without = {**loaded, "datasets": {"mscoco": loaded["datasets"]["mscoco"]}}
     without_multi30k = {"table1", "table3", "table4", "table9", "table10", "table11", "parameters"}
+    without_multi30k |= {"smalr/table1"}
     assert set(configuration.makeable_tables(without)) == without_multi30k
 
 

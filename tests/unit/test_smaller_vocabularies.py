@@ -67,8 +67,17 @@ def test_distances_are_kept_where_all_directions_are() -> None:
         )
 
 
-def test_a_vocabulary_too_small_for_so_many_numbers_is_refused() -> None:
-    with pytest.raises(InputError, match="4 words with vectors of 3 have no 4 principal components"):
+def test_a_vocabulary_of_few_words_keeps_all_its_directions() -> None:
+    """Three words lie in a plane: two numbers say all of them, and the third is 0."""
+    whole = made("fr", list("abc"), size=5)
+    found = with_smaller_vectors(whole, 3).vectors
+    assert not found[:, 2].any()
+    apart = np.linalg.norm(whole.vectors[1] - whole.vectors[2:], axis=1)
+    np.testing.assert_allclose(np.linalg.norm(found[1] - found[2:], axis=1), apart, rtol=1e-5)
+
+
+def test_vectors_are_not_made_longer() -> None:
+    with pytest.raises(InputError, match="word vectors of 3 numbers cannot be reduced to 4"):
         with_smaller_vectors(FRENCH, 4)
 
 
@@ -171,7 +180,9 @@ def test_figure_3_has_the_texts_reductions() -> None:
         f"pca-{n}" for n in (50, 100, 200)
     }
     whole = settings["experiments"]["mule-ten"]
-    assert all(made == {**whole, "reduction": name} for name, made in found.items())
+    for name, made_of in found.items():
+        words = {"model": {"universal_mean": "words"}} if name.startswith("dictionary") else {}
+        assert made_of == {**whole, "reduction": name, "settings": {**whole["settings"], **words}}
 
 
 @pytest.mark.parametrize(

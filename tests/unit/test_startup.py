@@ -22,6 +22,8 @@ NEED_TORCH = {
     "evaluate",
     "figure",
     "parameters",
+    "scaling",
+    "smalr-parameters",
     "bundle",
     "index",
 }
