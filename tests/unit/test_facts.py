@@ -102,8 +102,10 @@ def test_there_are_no_other_experiments(paper: Settings) -> None:
         for table in ("smalr/table1", "smalr/table2")
         for row in paper["tables"][table]["rows"]
     }
-    others = {name for name, made in paper["experiments"].items() if "reduction" not in made}
-    assert others - elsewhere <= set(PARTS)
+    elsewhere |= {
+        name for name, made in paper["experiments"].items() if "reduction" in made
+    }  # SMALR, Figure 3
+    assert set(paper["experiments"]) - elsewhere <= set(PARTS)
     assert set(PARTS) <= set(paper["experiments"])
 
 
@@ -396,7 +398,7 @@ def test_a_table_has_a_cell_for_each_number_that_the_paper_prints(paper: Setting
 
 # --- The transcribed numbers
 
-DIGEST = "1fc1dfc445a9cb14817ba3e45d138b5d58b0a425fa323394c46932b704d131a6"
+DIGEST = "3912fc9284284f4824a3714a0cefb0e30f7e5092e95c3d84e629852fe6f7021c"
 RECALLS = [f"{way}_R@{k}" for way in ("i2s", "s2i") for k in (1, 5, 10)]
 
 # Printed mR that are not the mean of the six recalls printed beside them: (table, row, data set, language).

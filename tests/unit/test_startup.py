@@ -22,10 +22,10 @@ NEED_TORCH = {
     "evaluate",
     "figure",
     "parameters",
-    "scaling",
-    "smalr-parameters",
     "bundle",
     "index",
+    "scaling",
+    "smalr-parameters",
 }
 WITHOUT_DIGEST = {
     "download": ["pipeline.sources.download"],

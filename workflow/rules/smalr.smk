@@ -51,8 +51,8 @@ rule smalr_parameters:
         spelled=lambda wildcards: ten_vocabularies("characters"),
         papers="pipeline/tables/papers.csv",
     output:
-        table="results/smalr/parameters.csv",
-        comparison="results/comparison/smalr/parameters.csv",
+        table=f"{FINISHED}/smalr/parameters.csv",
+        comparison=f"{FINISHED}/comparison/smalr/parameters.csv",
     log:
         "work/logs/tables/smalr-parameters.log",
     localrule: True
@@ -80,12 +80,12 @@ rule judge_smalr_claims:
         claims="config/claims/smalr.yaml",
     output:
         claims=report(
-            "results/smalr/claims.csv",
+            f"{FINISHED}/smalr/claims.csv",
             caption="../captions/claims.rst",
             category="Claims",
         ),
         comparison=report(
-            "results/comparison/smalr/claims.csv",
+            f"{FINISHED}/comparison/smalr/claims.csv",
             caption="../captions/claim-comparisons.rst",
             category="Claims",
         ),
