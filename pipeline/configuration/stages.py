@@ -139,7 +139,7 @@ def table_settings(settings: Settings, name: str) -> Settings:
         for dataset, data in settings["datasets"].items()
     }
     return {
-        **({"human": human} if settings["tables"][name].get("averages") else {}),
+        **({"human": human} if table.get("averages") else {}),
         "scale": settings["scale"],
         "seeds": settings["seeds"],
         "table": table,
@@ -153,7 +153,7 @@ def table_settings(settings: Settings, name: str) -> Settings:
         ],
         "caption_origins": {
             dataset: data["caption_origins"]
-            | (translated_origins(settings, dataset) if settings["tables"][name].get("averages") else {})
+            | (translated_origins(settings, dataset) if table.get("averages") else {})
             for dataset, data in settings["datasets"].items()
         },
         "one_per_language": one_for_each(settings),
