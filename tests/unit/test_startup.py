@@ -25,6 +25,9 @@ NEED_TORCH = {
     "bundle",
     "index",
     "scaling",
+    "assign",
+    "evaluate-consistency",
+    "train-multitask",
     "smalr-parameters",
 }
 WITHOUT_DIGEST = {
