@@ -65,7 +65,9 @@ rule publish_file:
     log:
         "work/logs/tables/{file}-publish.log",
     wildcard_constraints:
-        file="|".join(map(re.escape, OTHER_RESULTS)),
+        file="|".join(
+            [*map(re.escape, OTHER_RESULTS), r"compare/[^/]+/[^/]+-vs-[^/]+[.]csv"]
+        ),
     localrule: True
     conda:
         "../../envs/pipeline.yaml"
@@ -83,8 +85,7 @@ rule compare:
             sum(compared_evaluations(wildcards).values(), [])
         ),
     output:
-        table="results/compare/{dataset}/{first}-vs-{second}.csv",
-        of_scale=f"{KEPT}/compare/{{dataset}}/{{first}}-vs-{{second}}.csv",
+        f"{FINISHED}/compare/{{dataset}}/{{first}}-vs-{{second}}.csv",
     log:
         "work/logs/tables/compare-{dataset}-{first}-vs-{second}.log",
     wildcard_constraints:
@@ -99,8 +100,7 @@ rule compare:
     message:
         "Comparing {wildcards.first} with {wildcards.second} on {wildcards.dataset}"
     shell:
-        "python -m pipeline compare --first {input.first:q} --second {input.second:q} --output {output.table:q} "
-        "--also {output.table:q}={output.of_scale:q} > {log:q} 2>&1"
+        "python -m pipeline compare --first {input.first:q} --second {input.second:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule count_captions:
