@@ -61,7 +61,7 @@ def test_a_file_changed_on_purpose_is_believed_without_its_seal(finished: Path, 
 
 
 def test_a_model_without_a_seal_is_refused_or_the_same(finished: Path, tmp_path: Path) -> None:
-    """On a disk without extended attributes: the checksums inside. (HDF5 has none of what says where rows lie.)"""
+    """On a disk without extended attributes: the checksums inside. (HDF5 has none of where its rows lie.)"""
     draw = np.random.default_rng(1)
     file = tmp_path / "model.pt"
     shutil.copyfile(finished / EXPERIMENT / "model.pt", file)
