@@ -19,15 +19,18 @@ PAIRS = 2**18  # pairs that the network reads at a time: 33 MB with 32 hidden un
 
 
 class Combiner(nn.Module):
-    """L scores to one: linear layer, ReLU, linear layer, no biases.
+    """L scores to one: two linear layers without biases, with or without a ReLU between them.
 
     Args:
         languages: L. hidden: units between, 32 in the paper, which makes 352 weights of ten languages.
         begin: all weights begin alike, so that scores that agree on 1 make this; 1 is the mean (CLC-A).
+        activation: `none` or `relu`. Units that begin alike stay alike, so a ReLU adds nothing here but ties among
+            candidates whose weighted sum is negative.
     """
 
-    def __init__(self, languages: int, hidden: int, begin: float):
+    def __init__(self, languages: int, hidden: int, begin: float, activation: str = "none"):
         super().__init__()
+        self.activation = nn.ReLU() if activation == "relu" else nn.Identity()
         self.first = nn.Linear(languages, hidden, bias=False)
         self.second = nn.Linear(hidden, 1, bias=False)
         for weight in self.parameters():
@@ -35,7 +38,7 @@ class Combiner(nn.Module):
 
     def forward(self, scores: Tensor) -> Tensor:
         """Scores (..., L) to scores (...)."""
-        combined: Tensor = self.second(self.first(scores).relu())[..., 0]
+        combined: Tensor = self.second(self.activation(self.first(scores)))[..., 0]
         return combined
 
 

@@ -76,7 +76,8 @@ def evaluate_consistency(
     told: dict[str, Any] = {"kind": settings["kind"]}
     combiner = None
     if settings["kind"] == "learned":
-        combiner = Combiner(len(model.languages), settings["hidden"], settings["begin"])
+        network = (settings[key] for key in ("hidden", "begin", "activation"))
+        combiner = Combiner(len(model.languages), *network)
         told["losses"] = _learn(combiner, queries("val"), saved, settings)
         told["weights"] = [weight.tolist() for weight in combiner.parameters()]
     asked = queries("test")

@@ -119,7 +119,7 @@ def test_how_words_are_assigned_concerns_no_training_itself(edit: Edit) -> None:
 
 def test_the_network_of_consistency_concerns_its_evaluation_alone(edit: Edit) -> None:
     before = digests()
-    edit("models/consistency.py", ".relu()", ".tanh()")
+    edit("models/consistency.py", "nn.ReLU()", "nn.Tanh()")
     assert changed(before) == {"evaluate-consistency", "scaling"}
 
 

@@ -34,8 +34,15 @@ def test_it_begins_as_the_mean(scores: list[float], begin: float) -> None:
     assert found.item() == pytest.approx(begin * np.mean(scores), rel=1e-6, abs=1e-9)
 
 
+def test_without_a_relu_it_begins_as_the_mean_of_negative_scores_too() -> None:
+    scores = torch.tensor([[-0.5, -0.1], [-0.2, -0.1]])
+    with torch.no_grad():
+        assert Combiner(2, 32, 1.0)(scores).tolist() == pytest.approx([-0.3, -0.15])
+        assert Combiner(2, 32, 1.0, "relu")(scores).tolist() == [0.0, 0.0]
+
+
 def test_the_network_by_hand() -> None:
-    made = Combiner(2, 2, 1.0)
+    made = Combiner(2, 2, 1.0, "relu")
     with torch.no_grad():
         made.first.weight.copy_(torch.tensor([[1.0, 2.0], [-1.0, 0.0]]))
         made.second.weight.copy_(torch.tensor([[3.0, 5.0]]))
