@@ -24,7 +24,7 @@ class Combiner(nn.Module):
     Args:
         languages: L. hidden: units between, 32 in the paper, which makes 352 weights of ten languages.
         begin: all weights begin alike, so that scores that agree on 1 make this; 1 is the mean (CLC-A).
-        activation: `none` or `relu`. Units that begin alike stay alike, so a ReLU adds nothing here but ties among
+        activation: `none` or `relu`. Units that begin alike stay alike, so a ReLU adds nothing but ties among
             candidates whose weighted sum is negative.
     """
 

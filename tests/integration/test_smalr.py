@@ -143,7 +143,7 @@ def test_smalr_learns_what_the_captions_say(
         if kind == "own":
             evaluate(*given, [], {"threads": 1}, output, ranks)  # type: ignore[arg-type]
         else:
-            how = {"hidden": 32, "iterations": 5, "learning_rate": 1e-3, "begin": 1.0}
+            how = {"hidden": 32, "iterations": 5, "learning_rate": 1e-3, "begin": 1.0, "activation": "none"}
             asked = {"threads": 1, "kind": kind, **(how if kind == "learned" else {})}
             evaluate_consistency(*given, queries, asked, output, ranks)  # type: ignore[arg-type]
         found[kind] = json.loads(output.read_text())
@@ -218,6 +218,7 @@ def test_consistency_gives_the_same_bytes_each_time(
         "iterations": 3,
         "learning_rate": 1e-2,
         "begin": 1.0,
+        "activation": "none",
     }
     found = []
     for name in ("first", "second"):
