@@ -115,7 +115,7 @@ def open_partial(
             store = PartialStore(found)
             _forget_damaged(store, files)
             if count := int((store.done == DONE).sum()):
-                log.info("%s: going on after %d images", path, count)
+                log.info("%s: resuming after %d images", path, count)
             yield store
 
 
@@ -242,7 +242,7 @@ def _opened(path: Path) -> h5py.File | None:
 def _put_away(path: Path, why: str) -> None:
     """Keep what cannot be read: after an error of the disk it may be whole."""
     damaged = path.with_name(f"{path.name}.unreadable")
-    log.warning("%s: starting anew, it is no feature store (%s); it is kept as %s", path, why, damaged.name)
+    log.warning("%s: starting over, it is not a feature store (%s); kept as %s", path, why, damaged.name)
     os.replace(path, damaged)
 
 

@@ -45,7 +45,9 @@ class Watched:
         if self.events:
             from tensorboardX import SummaryWriter
 
-            self._writer = SummaryWriter(str(self.events), purge_step=step)
+            # Named by the step, too: two writers of one second would share a file.
+            suffix = f".{step:09d}"
+            self._writer = SummaryWriter(str(self.events), purge_step=step, filename_suffix=suffix)
 
     def before_update(self, terms: Mapping[str, Tensor], optimizer: torch.optim.Optimizer) -> None:
         """Write each loss term, the learning rate and the norm of all gradients, before any clipping."""

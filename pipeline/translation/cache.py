@@ -197,7 +197,7 @@ class Cache:
                 self._connection.execute("ROLLBACK")
             if isinstance(error, sqlite3.OperationalError):
                 raise self._trouble(error) from None
-            if isinstance(error, sqlite3.Error):
+            if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.ProgrammingError):
                 raise self._damaged(error) from None
             raise
 

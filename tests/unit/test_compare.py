@@ -52,6 +52,7 @@ def test_what_cannot_be_compared_is_refused_and_nothing_written(tmp_path: Path) 
         "--metric: found 'mr', expected one of i2s_R",
     ):
         assert part in str(caught.value)
-    with pytest.raises(InputError, match="'fr': shared and alone-fr of pictures are given for one system"):
+    both = "'fr': shared and alone-fr of pictures are both given for one system"
+    with pytest.raises(InputError, match=both):
         compared(tmp_path, paths[:4], paths[2:4])
     assert not (tmp_path / "difference.csv").exists()

@@ -123,6 +123,7 @@ def test_what_is_no_clip_is_refused(clip: Path, tmp_path: Path) -> None:
 
 def test_a_missing_photograph_is_named(clip: Path, data: Path) -> None:
     lines = (data / "images.csv").read_text().splitlines()
+    (data / "images.csv").unlink()  # and its seal
     (data / "images.csv").write_text("\n".join(line for line in lines if "image05" not in line) + "\n")
     with pytest.raises(InputError, match="1 test images are not in it, the first:\n  - image05"):
         write_context(

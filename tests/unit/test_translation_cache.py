@@ -218,6 +218,7 @@ def test_a_damaged_file_is_refused(cache: Cache, tmp_path: Path, damage: str) ->
     file = tmp_path / "a.csv.gz"
     export(cache.path, file)
     content = file.read_bytes()
+    file.unlink()  # and its seal, which would notice first
     if damage == "cut":
         file.write_bytes(content[:-20])
     elif damage == "plain":

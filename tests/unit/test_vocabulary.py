@@ -65,6 +65,7 @@ def test_a_file_that_is_cut_short_is_an_error(tmp_path: Path) -> None:
     write_vocabulary(vocabulary("de", sorted(VECTORS), VECTORS), {}, path)
     content = path.read_bytes()
     for length in (0, 10, len(content) // 2, len(content) - 1):
+        path.unlink()  # and its seal, which would notice first
         path.write_bytes(content[:length])
         with pytest.raises(InputError, match=r"words.h5: not an HDF5 file.*words. again"):
             read_vocabulary(path)
@@ -192,7 +193,9 @@ def test_vectors_of_other_text_have_one_for_each_word_and_add_none(sentences: Pa
         assert made.vectors[made.index[word]].tolist() == expected.get_word_vector(word).tolist()
     with pytest.raises(InputError, match=r"de.bin: has 5 dimensions; the setting `dimension` is 6"):
         _command(sentences, "--vectors-file", model, vectors="multi30k", dimension=6)
-    model.write_bytes(model.read_bytes()[:100])
+    cut = model.read_bytes()[:100]
+    model.unlink()  # and its seal
+    model.write_bytes(cut)
     with pytest.raises(InputError, match=r"de.bin: not a FastText model"):
         _command(sentences, "--vectors-file", model, vectors="multi30k")
 
