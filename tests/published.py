@@ -230,6 +230,9 @@ def write_everything(folder: Path, dimension: int = 300) -> dict[str, Any]:
             write_vectors(facebook / f"arrival/vectors/wiki.multi.{language}.vec", words(language), dimension)
         if language != "en":
             write_dictionary(facebook / f"arrival/dictionaries/en-{language}.txt", pairs(language))
+    for language in ("ar", "af", "ko", "ru"):  # of which no captions are published
+        vectors = facebook / f"fasttext/vectors-crawl/cc.{language}.300.vec.gz"
+        write_vectors(vectors, words("en"), dimension)
     return {
         "multi30k": MULTI30K_IMAGES,
         "mscoco": coco,

@@ -147,7 +147,8 @@ LESSONS = [
 def test_rows_of_lessons_from_published_files(project: Project, settings: dict[str, Any]) -> None:
     """Of 40 training images: translations, halves, both parts with their pairs, a stop on one language."""
     rows = [{"row": number, "method": name, "experiment": name} for number, name in enumerate(LESSONS, 1)]
-    small = {"backbone": "resnet152.tv_in1k", "crops": 1, "resize": 72, "crop": 64}
+    weights = settings["images"]["weights"]
+    small = {"backbone": "resnet152.tv_in1k", "weights": weights, "crops": 1, "resize": 72, "crop": 64}
     images = {**settings["images"], "sets": {"resnet50": small}}
     few = {"metrics": ["s2i_R@10"], "columns": {"multi30k": ["de", "fr"]}, "rows": rows}
     tasks = {"most_steps": 4, "validate_after": 2, "batch": 8}

@@ -119,7 +119,10 @@ def test_a_damaged_checkpoint_is_one_clear_message(
 ) -> None:
     experiment["training"]["epochs"] = 1
     (tmp_path / "checkpoint.pt").write_bytes(b"PK\x03\x04 half")
-    with pytest.raises(InputError, match=r"checkpoint\.pt: a damaged checkpoint .* Delete it to start over"):
+    with pytest.raises(
+        InputError,
+        match=r"checkpoint\.pt: not a checkpoint of a training, or damaged: .* Delete it to start over",
+    ):
         trained(inputs, experiment, tmp_path)
 
 

@@ -453,6 +453,7 @@ def test_evaluation_refuses_an_epoch_chosen_by_other_recalls(
     model = trained(inputs, experiment, tmp_path)
     content = torch.load(model, weights_only=True)
     content["validation"]["de"] += 1.0
+    model.unlink()  # and its seal, which would notice first
     torch.save(content, model)
     with pytest.raises(InputError, match="chosen by another definition of recall"):
         evaluated(inputs, model, tmp_path)

@@ -195,6 +195,17 @@ def reported_jobs():
     return sorted(jobs)
 
 
+def published_beside(wildcards):
+    """What is published with a file: with the report, all that it shows."""
+    if wildcards.file != "report.html":
+        return []
+    shown = expand(
+        "{folder}/comparison/{table}.csv", folder=FINISHED, table=SETTINGS["report"]
+    )
+    shown += [*reported_claims(), *reported_figures()]
+    return [path.replace(FINISHED, "results", 1) for path in shown]
+
+
 def report_options():
     """What the report tells of the configuration, of the published files and of its jobs."""
     told = configuration.report_settings(SETTINGS, Path(workflow.basedir, "config"))

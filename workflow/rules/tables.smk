@@ -58,7 +58,8 @@ rule publish:
 # Every other result, each alone.
 rule publish_file:
     input:
-        f"{FINISHED}/{{file}}",
+        made=f"{FINISHED}/{{file}}",
+        told=published_beside,
     output:
         shown="results/{file}",
         of_scale=f"{KEPT}/{{file}}",
@@ -74,7 +75,7 @@ rule publish_file:
     message:
         "Writing {output.shown}"
     shell:
-        "python -m pipeline publish --files {input:q} {input:q} --outputs {output:q} > {log:q} 2>&1"
+        "python -m pipeline publish --files {input.made:q} {input.made:q} --outputs {output:q} > {log:q} 2>&1"
 
 
 # Two experiments over all configured seeds: results/compare/multi30k/mule-full-vs-parallel-embn.csv.
