@@ -9,7 +9,7 @@ SEARCHED := work/demo/multi30k/experiments/mule-full/seed0
 .PHONY: demo search test test-all check mutants lock clean help
 
 help:
-	@echo "make demo   results/table4.csv on synthetic data: a quarter of an hour on 2 cores after installation, 7 GB disk"
+	@echo "make demo   results/table4.csv on synthetic data: about ten minutes on 2 cores after installation, 7 GB disk"
 	@echo "make search a page to search the demo's test scenes with its model, at http://127.0.0.1:8000"
 	@echo "make test   the tests, but for those of test-all: minutes on 2 cores after installation"
 	@echo "make test-all  all tests, with power cuts, queues and the walk over a server: about half an hour on 2 cores"
@@ -19,7 +19,7 @@ help:
 	@echo "make clean  delete .venv, work/ and what is under results/"
 
 demo: $(READY)
-	@echo "Table 4 of the MULE paper on synthetic data: a quarter of an hour on 2 cores, 200 MB under work/."
+	@echo "Table 4 of the MULE paper on synthetic data: about ten minutes on 2 cores, 200 MB under work/."
 	$(RUN) snakemake results/table4.csv --cores all
 
 search: $(READY)
@@ -57,5 +57,5 @@ lock:
 	  requirements.in requirements-dev.in --output-file requirements.lock
 
 clean:
-	rm -rf .venv work .snakemake results/*.csv results/*.html results/comparison results/lessons \
+	rm -rf .venv work .snakemake results/*.csv results/*.html results/comparison results/lessons results/smalr results/compare \
 	  results/demo results/pilot results/paper
