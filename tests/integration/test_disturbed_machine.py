@@ -364,7 +364,8 @@ TOKENS = "work/demo/multi30k/tokens/de.csv"
 
 
 def test_two_snakemakes_in_one_folder(project: Project) -> None:
-    with project.started("--cores", "1", "work/demo/multi30k/words/human/de.h5") as first:
+    long = ["work/demo/multi30k/words/human/de.h5", "work/demo/multi30k/features.h5"]
+    with project.started("--cores", "1", *long) as first:
         until = time.monotonic() + 120
         while not any(project.folder.glob(".snakemake/locks/*")):
             assert first.poll() is None and time.monotonic() < until
