@@ -1,6 +1,5 @@
 """The real chain through Snakemake, on a few scenes: it runs, and an edit reruns what it must and no more."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
