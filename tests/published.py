@@ -233,6 +233,7 @@ def write_everything(folder: Path, dimension: int = 300) -> dict[str, Any]:
     for language in ("ar", "af", "ko", "ru"):  # of which no captions are published
         vectors = facebook / f"fasttext/vectors-crawl/cc.{language}.300.vec.gz"
         write_vectors(vectors, words("en"), dimension)
+        write_vectors(facebook / f"arrival/vectors/wiki.multi.{language}.vec", words("en"), dimension)
         write_dictionary(facebook / f"arrival/dictionaries/en-{language}.txt", pairs("de"))
     return {
         "multi30k": MULTI30K_IMAGES,
