@@ -159,5 +159,5 @@ def test_bad_features_stop_the_run_with_their_message_and_touch_no_table(project
     finally:
         kept.replace(features)
     assert done.returncode == 1
-    assert "not a whole feature store" in done.stdout + done.stderr
+    assert "not a whole HDF5 file" in done.stdout + done.stderr
     assert table.read_bytes() == before
