@@ -56,7 +56,7 @@ def evaluate_consistency(
             each with its report, `SOURCE-TARGET.json`. A table whose sentences are translated from English
             was made of the table into English.
         settings: threads; kind, `average` or `learned`; of `learned` also hidden, iterations, learning_rate,
-            begin (`pipeline.models.consistency`).
+            begin, activation (`pipeline.models.consistency`).
         output, ranks: as of `evaluate`; `consistency` has the network's losses and weights.
     """
     torch.set_num_threads(settings["threads"])
