@@ -301,8 +301,10 @@ def kills(arguments: argparse.Namespace) -> None:
             running.wait()
             done += 1
     subprocess.run([*command, str(killed)], check=True, stderr=subprocess.DEVNULL)
-    same = (whole / "index.json").read_bytes() == (killed / "index.json").read_bytes()
-    print(f"killed {done} times: {'identical' if same else 'ANOTHER'} index", flush=True)
+    names = ["index.json", *json.loads((whole / "index.json").read_text())["files"].values()]
+    same = all((whole / name).read_bytes() == (killed / name).read_bytes() for name in names)
+    found = f"{'identical' if same else 'ANOTHER'} index, {len(names)} files"
+    print(f"killed {done} times: {found}, in {time.monotonic() - begun - seconds:.0f} s", flush=True)
     begun = time.monotonic()
     draw_pictures(photographs, arguments.count + 100)
     subprocess.run([*command, str(whole)], check=True, stderr=subprocess.DEVNULL)

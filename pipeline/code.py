@@ -74,6 +74,8 @@ STAGES = {
     "report": ["pipeline.report.report"],
     "bundle": ["pipeline.search.bundle"],
     "index": ["pipeline.search.index"],
+    "context": ["pipeline.search.context"],
+    "tabulate-context": ["pipeline.tables.context"],
     "count-captions": ["pipeline.tables.data"],
     "vocabulary-overlap": ["pipeline.tables.overlap"],
 }

@@ -12,7 +12,7 @@ from pipeline.configuration.experiments import (
     stand_ins,
 )
 from pipeline.configuration.figures import figure_settings
-from pipeline.configuration.hub import hub_models
+from pipeline.configuration.hub import context_name, hub_models
 from pipeline.configuration.lessons import selecting, selection_of, selection_tasks
 from pipeline.configuration.paths import check_paths
 from pipeline.configuration.reading import check_keys, load, read
@@ -21,6 +21,7 @@ from pipeline.configuration.stages import (
     bert_settings,
     claim_settings,
     consistency_settings,
+    context_settings,
     count_settings,
     experiment_settings,
     extraction_options,
@@ -56,6 +57,8 @@ __all__ = [
     "claim_settings",
     "consistency_pairs",
     "consistency_settings",
+    "context_name",
+    "context_settings",
     "count_settings",
     "evaluation_pairs",
     "every_language",

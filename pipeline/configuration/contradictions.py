@@ -13,6 +13,7 @@ from pipeline.configuration.experiments import (
     overlaid,
     stand_ins,
 )
+from pipeline.configuration.hub import context_name
 from pipeline.configuration.lessons import selection_contradictions
 
 # Keys that only some sources of captions have, and need.
@@ -43,6 +44,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
         if provider.get("provider") == "libre" and "url" not in provider:
             yield f"translation.{where}: provider libre needs `url`, the address of your server"
     yield from _feature_contradictions(settings)
+    yield from _context_contradictions(settings)
     for name, experiment in settings["experiments"].items():
         model = overlaid(settings, experiment.get("settings", {}))["model"]
         yield from _vector_contradictions(f"experiments.{name}", model, experiment)
@@ -68,6 +70,18 @@ def _feature_contradictions(settings: Settings) -> Iterator[str]:
         chosen = experiment.get("features")
         if chosen is not None and chosen not in known:
             yield f"experiments.{name}.features: no set {chosen!r} in images.sets{meant(chosen, known)}"
+
+
+def _context_contradictions(settings: Settings) -> Iterator[str]:
+    """Models of context are told apart by their names."""
+    first: dict[str, str] = {}
+    for place, model in enumerate(settings["context"]):
+        name = context_name(model)
+        if first.setdefault(name, model) != model:
+            yield (
+                f"context.{place}: {model} would be called {name}, as {first[name]} is; rename the folder or "
+                "link to it"
+            )
 
 
 def _encoder_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:

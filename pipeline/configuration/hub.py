@@ -1,5 +1,6 @@
 """Models of the Hugging Face hub that a configuration uses."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -7,8 +8,14 @@ from pipeline.configuration.experiments import Settings, feature_sets
 from pipeline.configuration.translations import provider_of
 
 
+def context_name(model: str) -> str:
+    """What files of a model of `context` are called: a folder's own name, `OWNER--NAME` on the hub."""
+    folder = model.startswith((".", "/")) or Path(model).is_dir()
+    return re.sub(r"[^A-Za-z0-9._-]", "-", Path(model).name if folder else model.replace("/", "--"))
+
+
 def hub_models(settings: Settings, pairs: Iterable[str]) -> Settings:
-    """What jobs would fetch from the hub: `backbones`, `bert`, and `marian` as (name, revision).
+    """What jobs would fetch from the hub: `backbones`, `bert`, `marian` as (name, revision), `context`.
 
     Args:
         pairs: languages (`SOURCE-TARGET`) that are translated.
@@ -28,4 +35,5 @@ def hub_models(settings: Settings, pairs: Iterable[str]) -> Settings:
         "backbones": sorted({images["backbone"] for images in extracted if images["weights"] == "timm"}),
         "bert": None if bert == "pretrain" or Path(bert).is_dir() else bert,
         "marian": sorted((one for one in named if not Path(one[0]).is_dir()), key=str),
+        "context": [model for model in settings["context"] if not Path(model).is_dir()],
     }

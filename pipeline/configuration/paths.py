@@ -58,6 +58,10 @@ def with_paths_expanded(settings: Settings) -> Settings:
                 mistakes.append(f"{where}.{key}: has a name or password in its address; {_NETRC}")
             if key in block:
                 block[key] = value or None
+    for place, model in enumerate(found["context"]):
+        found["context"][place] = os.path.expanduser(os.path.expandvars(model))
+        if "$" in found["context"][place]:
+            mistakes.append(f"context.{place}: {model}: the environment variable is not set")
     for where, provider in _providers(found["translation"]):
         if "@" in urlsplit(provider.get("url") or "").netloc:
             mistakes.append(f"{where}.url: has a name or password in its address; {_NETRC}")
@@ -90,6 +94,8 @@ def check_paths(settings: Settings, scale: Settings) -> None:
             mistakes.append(f"{where}: {path}: a folder, expected {kind}")
         elif kind == FOLDER and os.path.isfile(path):
             mistakes.append(f"{where}: {path}: a file, expected {kind}")
+        elif where.startswith("context.") and not os.path.isfile(os.path.join(path, "config.json")):
+            mistakes.append(f"{where}: {path}: has no config.json, expected a folder that transformers wrote")
     heading = f"The configuration has paths to correct, or to put there (they start from {os.getcwd()}):"
     raise_together(mistakes, heading)
 
@@ -115,7 +121,8 @@ def _configured(settings: Settings, usual: Settings) -> Iterator[tuple[str, str,
                 continue
             for path in _of_languages(value, block) if key == "captions" else [value]:
                 yield f"{where}.{key}", path, kind
-    for where, model in _marian_models(settings["translation"]):
+    models = [(f"context.{place}", model) for place, model in enumerate(settings["context"])]
+    for where, model in [*models, *_marian_models(settings["translation"])]:
         if not _elsewhere("model", model):
             yield where, model, FOLDER
 

@@ -218,6 +218,14 @@ def count_settings(settings: Settings) -> Settings:
     return {"scale": settings["scale"], "datasets": datasets}
 
 
+def context_settings(settings: Settings, dataset: str) -> Settings:
+    """What the recalls of a frozen CLIP on a data set depend on: its own captions in its own languages."""
+    data = settings["datasets"][dataset]
+    kept = {key: data[key] for key in ("languages", "caption_origins")}
+    threads = settings["training"]["threads"]
+    return {"scale": settings["scale"], "dataset": dataset, **kept, "threads": threads}
+
+
 def _experiment(settings: Settings, dataset: str, name: str) -> tuple[Settings, Settings]:
     experiment = expanded(settings, dataset)[name]
     return experiment, overlaid(settings, experiment.get("settings", {}))

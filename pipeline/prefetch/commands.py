@@ -10,7 +10,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser = subparsers.add_parser(
         "prefetch-models", help="fetch weights into the Hugging Face cache, for nodes without network"
     )
-    parser.add_argument("--models", type=json.loads, required=True, help="JSON: backbones, bert, marian")
+    parser.add_argument("--models", type=json.loads, required=True, help="JSON: backbones, bert, ...")
     parser.add_argument("--output", type=Path, required=True, help="list of them to write")
     parser.set_defaults(run=_prefetch)
 

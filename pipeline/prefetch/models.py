@@ -1,4 +1,4 @@
-"""Weights of CNNs, BERT and Marian, fetched as the jobs that use them would."""
+"""Weights of CNNs, BERT, Marian and frozen CLIPs, fetched as the jobs that use them would."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +19,7 @@ def prefetch_models(models: Mapping[str, Any], output: Path) -> None:
 
     Args:
         models: `backbones`, names of timm; `bert`, a name on the hub or None; `marian`, pairs of a name and a
-            revision or None.
+            revision or None; `context`, names on the hub.
         output: list of what was fetched, one a line.
 
     Raises:
@@ -52,3 +52,7 @@ def _fetches(models: Mapping[str, Any]) -> Iterator[Fetch]:
         from pipeline.translation.marian import model_folder
 
         yield f"marian {name}", partial(model_folder, name, revision)
+    for name in models["context"]:
+        from pipeline.search.context import check_models
+
+        yield f"context {name}", partial(check_models, [name])

@@ -41,6 +41,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     report.add_argument("--figures", type=Path, nargs="*", default=[], help="pages that `figure` made")
     report.add_argument("--curves", type=Path, nargs="*", default=[], help="training curves")
     report.add_argument("--captions", nargs="*", default=[], metavar="DATASET=CSV", help="caption tables")
+    report.add_argument("--context", type=Path, help="CSV of `tabulate-context`; left out: no section")
     report.add_argument(
         "--benchmarks", type=Path, required=True, help="folder of Snakemake's benchmark files"
     )
@@ -86,6 +87,7 @@ def _report(arguments: argparse.Namespace) -> None:
         arguments.figures,
         arguments.curves,
         named_files(arguments.captions),
+        arguments.context,
         arguments.benchmarks,
         arguments.sources,
         arguments.found,

@@ -47,8 +47,9 @@ class Inputs:
     """Files of a report.
 
     comparisons: by table name. claims, claim_comparisons: None for a report without a paper's claims.
-    figures: pages and SVG drawings. captions: caption tables, by data set. benchmarks: folder of Snakemake's
-    benchmark files. sources: table of published files, found: the folder they are fetched to.
+    figures: pages and SVG drawings. captions: caption tables, by data set. context: recalls of frozen models
+    of others, or None. benchmarks: folder of Snakemake's benchmark files. sources: table of published files,
+    found: the folder they are fetched to.
     """
 
     comparisons: Mapping[str, Path]
@@ -57,6 +58,7 @@ class Inputs:
     figures: Sequence[Path]
     curves: Sequence[Path]
     captions: Mapping[str, Path]
+    context: Path | None
     benchmarks: Path
     sources: Path
     found: Path
@@ -69,7 +71,8 @@ def write_report(settings: Mapping[str, Any], inputs: Inputs, output: Path) -> N
         settings: `scale`, `seeds`, `datasets`, `caption_origins`; `tables`, as in config/tables; `left_out`,
             by table the rows that are not made, and why; `missing`, names of tables not in the report;
             `scales`, what each scale is; `files`, the published files of this one; `images`, `model` and
-            `training`; `jobs`, whose run times are shown, as their benchmark files are named.
+            `training`; `jobs`, whose run times are shown, as their benchmark files are named; `searchable`,
+            folders of models that can be bundled, by data set.
     """
     made = [
         tables.of_comparison(name, path, settings)
@@ -86,6 +89,7 @@ def write_report(settings: Mapping[str, Any], inputs: Inputs, output: Path) -> N
         "claims": _claims(inputs.claims, inputs.claim_comparisons),
         "figures": [_figure(path) for path in inputs.figures],
         "curves": _curves(inputs.curves, settings),
+        "context": _context(inputs.context, settings),
         "scales": list(_scales(settings["scales"])),
         "sources": list(_sources(settings["files"], inputs.sources, inputs.found)),
         "captions": [[name, sha256(path)] for name, path in inputs.captions.items()],
@@ -227,6 +231,26 @@ def _told(
 def _highest(panels: Mapping[str, Mapping[str, Sequence[pd.Series]]]) -> float:
     top = max(float(one.max()) for lines in panels.values() for each in lines.values() for one in each)
     return charts.axis(0, top)[1]
+
+
+def _context(path: Path | None, settings: Mapping[str, Any]) -> list[list[str]]:
+    """Rows of the frozen models, each of a data set and language; none where no model is named."""
+    if path is None:
+        return []
+    rows = _read(path).to_dict("records")
+    return [
+        [
+            row["model"],
+            tables.printed(row["dataset"], settings),
+            LANGUAGES.get(row["language"], row["language"]),
+            *(tenths(row[metric]) for metric in tables.METRICS),
+            f"{row['parameters'] / 1e6:,.0f}M",
+            tenths(row["images_per_second"]),
+            tenths(row["sentences_per_second"]),
+            row["device"],
+        ]
+        for row in rows
+    ]
 
 
 def _sources(files: Sequence[str], table: Path, found: Path) -> Iterator[dict[str, Any]]:

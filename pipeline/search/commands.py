@@ -1,4 +1,4 @@
-"""Commands of the search room: `bundle`, `index`, `embed`, `search`, `serve` and `context`."""
+"""Commands of the search package: from `bundle` and `index` to `serve` and `context`."""
 
 import argparse
 import json
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import InputError
+from pipeline.gpus import add_gpus, take_gpu
 
 if TYPE_CHECKING:
     from pipeline.search.index import Index, Photographs, Sentence
@@ -92,14 +93,20 @@ def _add_questions(subparsers: "argparse._SubParsersAction[argparse.ArgumentPars
 
 
 def _add_context(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    context = subparsers.add_parser("context", help="the same recalls through frozen multilingual CLIPs")
-    context.add_argument("--models", nargs="+", required=True, help="folders, or names on the hub")
+    """Add `check-context` and `context`."""
+    check = subparsers.add_parser("check-context", help="see whether frozen multilingual CLIPs can be used")
+    check.add_argument("--models", nargs="+", required=True, help="folders, or names on the hub")
+    check.set_defaults(run=_check_context)
+
+    context = subparsers.add_parser("context", help="the same recalls through a frozen multilingual CLIP")
+    context.add_argument("--model", required=True, help="a folder, or a name on the Hugging Face hub")
     context.add_argument(
-        "--settings", type=json.loads, required=True, help="JSON: dataset, languages, caption_origins"
+        "--settings", type=json.loads, required=True, help="JSON: scale, dataset, languages, ..."
     )
     context.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
     context.add_argument("--images", type=Path, required=True, help="output of `find-images`")
-    context.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    context.add_argument("--partial", type=Path, required=True, help="folder that a killed run resumes from")
+    add_gpus(context)
     context.add_argument("--output", type=Path, required=True, help="CSV to write")
     context.set_defaults(run=_context)
 
@@ -204,16 +211,27 @@ def _serve(arguments: argparse.Namespace) -> None:
     serve(app, arguments.host, arguments.port)
 
 
+def _check_context(arguments: argparse.Namespace) -> None:
+    from pipeline.search.context import check_models
+
+    check_models(arguments.models)
+
+
 def _context(arguments: argparse.Namespace) -> None:
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    take_gpu(arguments.gpus)
+    import torch
+
     from pipeline.search.context import write_context
 
+    torch.set_num_threads(arguments.settings["threads"])
     write_context(
-        arguments.models,
+        arguments.model,
         arguments.sentences,
         arguments.images,
         arguments.settings,
+        arguments.partial,
         arguments.output,
-        arguments.device,
     )
 
 

@@ -54,6 +54,11 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.set_defaults(run=_parameters)
 
     _add_smalr(subparsers)
+    parser = subparsers.add_parser("tabulate-context", help="frozen CLIPs on all data sets, as one table")
+    parser.add_argument("--parts", type=Path, nargs="+", required=True, help="outputs of `context`")
+    parser.add_argument("--output", type=Path, required=True, help="CSV to write")
+    parser.set_defaults(run=_tabulate_context)
+
     parser = subparsers.add_parser("publish", help="put finished tables in the place of earlier ones")
     parser.add_argument("--files", type=Path, nargs="+", required=True, help="finished tables")
     parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="where each is copied to")
@@ -171,6 +176,12 @@ def _named_files(given: list[str]) -> dict[str, list[Path]]:
     for name, _, path in (item.partition("=") for item in given):
         files.setdefault(name, []).append(Path(path))
     return files
+
+
+def _tabulate_context(arguments: argparse.Namespace) -> None:
+    from pipeline.tables.context import tabulate_context
+
+    tabulate_context(arguments.parts, arguments.output)
 
 
 def _compare(arguments: argparse.Namespace) -> None:

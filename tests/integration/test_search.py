@@ -90,7 +90,7 @@ def captions(made: Project, language: str) -> pd.DataFrame:
 
 
 def test_a_bundle_elsewhere_has_the_recalls_of_the_table(made: Project, bundle: Path, tmp_path: Path) -> None:
-    """In a process of its own, far from work/ and the configuration."""
+    """In a process of its own with an empty environment, while work/ and the configuration are gone."""
     source = """
 import json, sys
 from pathlib import Path
@@ -102,10 +102,15 @@ print(json.dumps(recalls_on_test(read_bundle(bundle), sentences, features)))
     for name in (*(f"tokens/{code}.csv" for code in LANGUAGES), "features.h5"):
         shutil.copy(data / name, tmp_path)
     sentences = [tmp_path / f"{code}.csv" for code in LANGUAGES]
-    done = subprocess.run(
-        [sys.executable, "-c", source, str(bundle), str(tmp_path / "features.h5"), *map(str, sentences)],
-        cwd=tmp_path, env=environment(), capture_output=True, text=True,
-    )  # fmt: skip
+    there, gone = made.folder, made.folder.with_name("gone")
+    there.rename(gone)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", source, str(bundle), str(tmp_path / "features.h5"), *map(str, sentences)],
+            cwd=tmp_path, env=environment(), capture_output=True, text=True,
+        )  # fmt: skip
+    finally:
+        gone.rename(there)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     table = json.loads((data / "experiments/mule-full/seed0/test-own.json").read_text())["test"]
@@ -644,6 +649,8 @@ def test_a_token_is_asked_for_and_not_logged(seed: Path, tmp_path: Path) -> None
         assert page.get("/api/indexes", {"Cookie": "token=wrong"}).status == 401
         assert page.get("/api/indexes?token=" + TOKEN).status == 401  # in an address only where it leaves it
         assert page.get("/?token=wrong-wrong-wrong-wrong").status == 401
+        upload = b"POST /api/picture HTTP/1.1\r\nHost: x\r\nContent-Length: 19000000\r\n\r\n"
+        assert page.raw(upload).startswith(b"HTTP/1.1 401")  # before the body comes
         assert page.get("/api/indexes", {"Authorization": f"Bearer {TOKEN}"}).status == 200
         assert page.get("/api/indexes", {"Cookie": f"token={TOKEN}"}).status == 200
         assert page.get("/api/indexes", {"Cookie": f"token={TOKEN}", "Host": "search.example"}).status == 200

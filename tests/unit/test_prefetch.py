@@ -17,7 +17,12 @@ def models(pairs: list[str], **user: Any) -> dict[str, Any]:
 
 
 def test_the_demo_needs_nothing() -> None:
-    assert models(["en-de"], scale="demo") == {"backbones": [], "bert": None, "marian": []}
+    assert models(["en-de"], scale="demo") == {
+        "backbones": [],
+        "bert": None,
+        "marian": [],
+        "context": [],
+    }
 
 
 def test_the_paper_scale_needs_its_three_networks_and_bert() -> None:
@@ -32,8 +37,9 @@ def test_features_and_folders_that_are_at_hand_are_not_fetched(tmp_path: Path) -
     sets = {"vgg": {"features": str(tmp_path / "f.h5")}, "resnet50": None}
     images = {"features": str(tmp_path / "f.h5"), "sets": sets}
     bert = {"model": str(tmp_path / "model")}
-    found = models([], scale="paper", images=images, bert=bert)
-    assert found == {"backbones": [], "bert": None, "marian": []}
+    context = [str(tmp_path / "model"), "BAAI/AltCLIP-m9"]
+    found = models([], scale="paper", images=images, bert=bert, context=context)
+    assert found == {"backbones": [], "bert": None, "marian": [], "context": ["BAAI/AltCLIP-m9"]}
 
 
 def test_marian_models_of_each_pair_once() -> None:
@@ -53,10 +59,12 @@ def test_all_that_cannot_be_fetched_is_said_together(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr("pipeline.images.backbone.downloaded", refused)
     monkeypatch.setattr("pipeline.translation.marian.model_folder", refused)
-    wanted = {"backbones": ["one", "two"], "bert": None, "marian": [("three", None)]}
+    context = str(tmp_path / "four")
+    wanted = {"backbones": ["one", "two"], "bert": None, "marian": [("three", None)], "context": [context]}
     with pytest.raises(InputError) as caught:
         prefetch_models(wanted, tmp_path / "list.txt")
     assert all(f"{name}: no network" in str(caught.value) for name in ("one", "two", "three"))
+    assert f"{context}: neither a folder of a whole model" in str(caught.value)
     assert not (tmp_path / "list.txt").exists()
 
 
@@ -64,7 +72,7 @@ def test_what_was_fetched_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     fetched: list[Any] = []
     monkeypatch.setattr("pipeline.images.backbone.downloaded", fetched.append)
     monkeypatch.setattr("pipeline.translation.marian.model_folder", lambda *given: fetched.append(given))
-    wanted = {"backbones": ["one", "two"], "bert": None, "marian": [("three", "main")]}
+    wanted = {"backbones": ["one", "two"], "bert": None, "marian": [("three", "main")], "context": []}
     prefetch_models(wanted, tmp_path / "list.txt")
     assert fetched == ["one", "two", ("three", "main")]
     assert (tmp_path / "list.txt").read_text() == "timm one\ntimm two\nmarian three\n"

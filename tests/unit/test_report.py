@@ -16,7 +16,7 @@ from PIL import Image
 
 from pipeline import configuration
 from pipeline.errors import InputError
-from pipeline.report import charts
+from pipeline.report import charts, tables
 from pipeline.report.figures import SIDE, Said, _images, _query, thumbnails
 from pipeline.report.pages import difference, main_of, write_page
 from pipeline.report.report import Inputs, natural, write_report
@@ -44,12 +44,15 @@ def report(
     test: dict[Key, dict[str, float]] = TEST,
     trained_on: Mapping[Key, Translations] | None = None,
     with_claims: bool = True,
+    context: Path | None = None,
+    searchable: Mapping[str, list[str]] | None = None,
     **user: Any,
 ) -> str:
     """The report's text, of one table; also a counted table, a figure, a curve, a benchmark and a source."""
     loaded = configuration.load(
         {"scale": "demo", "tables": {"mine": TABLE}, "report": ["mine", "table1"], **user}, ROOT / "config"
     )
+    folder.mkdir(exist_ok=True)
     paths = write_evaluations(folder, test, images=100, trained_on=trained_on)
     tabulate(
         configuration.table_settings(loaded, "mine"), paths, PAPERS, folder / "mine.csv", folder / "c.csv"
@@ -90,13 +93,15 @@ def report(
         [folder / "figure3.html"],
         [curves],
         {"multi30k": folder / "sources.csv"},
+        context,
         folder / "logs",
         folder / "sources.csv",
         folder / "found",
     )
     told = configuration.report_settings(loaded, ROOT / "config")
     jobs = ["multi30k/mule-full-0-train", "multi30k/features-vgg"]
-    write_report({**told, "files": ["a.txt", "b.txt"], "jobs": jobs}, inputs, folder / "report.html")
+    told |= {"files": ["a.txt", "b.txt"], "jobs": jobs, "searchable": searchable or {}}
+    write_report(told, inputs, folder / "report.html")
     return (folder / "report.html").read_text(encoding="utf-8")
 
 
@@ -381,3 +386,37 @@ def test_a_page_of_another_kind_is_refused(tmp_path: Path) -> None:
         main_of(tmp_path / "other.html")
     with pytest.raises(InputError, match=r"results/mine\.csv"):
         of_comparison("mine", tmp_path / "none.csv", {"tables": {}})
+
+
+def test_pretrained_models_stand_in_a_section_of_their_own_and_in_no_table(tmp_path: Path) -> None:
+    """Also where they are better than every row: no best number, no claim and no plot knows them."""
+    without = report(tmp_path / "without")
+    assert 'id="context"' not in without
+    row = {"model": "OWNER/clip", "scale": "demo", "dataset": "multi30k", "language": "de"}
+    recalls = {metric: 99.0 - place for place, metric in enumerate(tables.METRICS)}
+    told = {
+        "parameters": 366_123_456,
+        "images_per_second": 1.44,
+        "sentences_per_second": 2.55,
+        "device": "CPU",
+    }
+    pd.DataFrame([{**row, **recalls, **told}]).to_csv(tmp_path / "context.csv", index=False)
+    html = report(tmp_path / "with", context=tmp_path / "context.csv")
+    section = of_table(html, "context")
+    assert "Nothing here is reproduced" in section
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", section)
+    expected = [f"{recalls[metric]:.1f}" for metric in ("mR", "i2s_R@1", "i2s_R@5", "i2s_R@10")]
+    expected += [f"{recalls[metric]:.1f}" for metric in ("s2i_R@1", "s2i_R@5", "s2i_R@10")]
+    assert cells == ["OWNER/clip", "Multi30K (demo)", "German", *expected, "366M", "1.4", "2.6", "CPU"]
+    assert html.replace(section, "").count("OWNER/clip") == 0
+    assert of_table(html, "mine") == of_table(without, "mine")
+
+
+def test_the_report_says_how_to_search_with_its_models(tmp_path: Path) -> None:
+    folders = [f"work/demo/multi30k/experiments/{name}/seed0" for name in ("mule-full", "parallel-embn")]
+    html = report(tmp_path, searchable={"multi30k": folders})
+    section = of_table(html, "search")
+    assert f"snakemake {folders[0]}/index --cores all\npython -m pipeline serve {folders[0]}/index" in section
+    assert f"<code>{folders[1]}/index</code>" in section
+    assert "1 more model on Multi30K (demo)" in section
+    assert 'href="#search"' in html

@@ -24,6 +24,7 @@ NEED_TORCH = {
     "parameters",
     "bundle",
     "index",
+    "context",
     "scaling",
     "assign",
     "evaluate-consistency",

@@ -2,10 +2,12 @@
 
 import contextlib
 import csv
+import importlib.util
 import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace

@@ -46,7 +46,9 @@ def feature_shards(wildcards):
 
 
 def needs_photographs(dataset):
-    """Whether the features of a data set that its tables need are extracted from photographs, not imported."""
+    """Whether the features that a data set's tables need are extracted from photographs, or `context` reads these."""
+    if SETTINGS["context"]:
+        return True
     needed = {
         configuration.expanded(SETTINGS, dataset)[cell.experiment].get("features")
         for table in TABLES

@@ -202,7 +202,7 @@ def published_beside(wildcards):
     shown = expand(
         "{folder}/comparison/{table}.csv", folder=FINISHED, table=SETTINGS["report"]
     )
-    shown += [*reported_claims(), *reported_figures()]
+    shown += [*reported_claims(), *reported_figures(), *reported_context()]
     return [path.replace(FINISHED, "results", 1) for path in shown]
 
 
@@ -210,4 +210,6 @@ def report_options():
     """What the report tells of the configuration, of the published files and of its jobs."""
     told = configuration.report_settings(SETTINGS, Path(workflow.basedir, "config"))
     files = [path.removeprefix("work/sources/") for path in public_files()]
-    return as_json({**told, "files": files, "jobs": reported_jobs()})
+    return as_json(
+        {**told, "files": files, "jobs": reported_jobs(), "searchable": searchable()}
+    )

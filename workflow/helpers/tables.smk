@@ -13,6 +13,7 @@ OTHER_RESULTS = [
         for folder in ("", "comparison/")
     ),
     *("claims.csv", "comparison/claims.csv", "counts.csv", "translation-quality.csv"),
+    "context.csv",
     *("figure3.html", "figure4.html", "report.html", "lessons/figure3.svg"),
     *(
         f"smalr/figure{number}.{kind}"

@@ -79,6 +79,7 @@ rule report:
         figures=reported_figures,
         curves=reported_curves,
         captions=list(reported_captions().values()),
+        context=reported_context(),
         sources="workflow/sources.csv",
         templates=TEMPLATES,
     output:
@@ -101,6 +102,7 @@ rule report:
             for name, path in zip(SETTINGS["report"], input.comparisons)
         ],
         captions=[f"{name}={path}" for name, path in reported_captions().items()],
+        context=[f"--context={path}" for path in reported_context()],
         code=code.digest("report"),
     message:
         "Writing {output}"
@@ -108,4 +110,4 @@ rule report:
         "python -m pipeline report --settings {params.settings:q} --comparisons {params.comparisons:q} "
         "{params.claims:q} --figures {input.figures:q} "
         "--curves {input.curves:q} --captions {params.captions:q} --benchmarks {params.benchmarks:q} "
-        "--sources {input.sources:q} --found work/sources --output {output:q} > {log:q} 2>&1"
+        "{params.context:q} --sources {input.sources:q} --found work/sources --output {output:q} > {log:q} 2>&1"

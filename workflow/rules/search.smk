@@ -1,7 +1,7 @@
 # A trained model as one folder that stands alone, with the recalls of its evaluation.
 rule bundle:
     input:
-        model="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/model.pt",
+        model=bundled_model,
         features=features_of,
         sentences=own_sentences,
         words=vocabularies,
@@ -60,3 +60,56 @@ rule index:
     shell:
         "python -m pipeline index --bundle {input.bundle:q} --features {input.features:q} {params.images:q} "
         "--split {input.split:q}:test --sentences {input.sentences:q} --threads 1 --output {output:q} > {log:q} 2>&1"
+
+
+# A frozen multilingual CLIP on the same test split: context for the tables, never one of their rows.
+rule context:
+    input:
+        sentences=context_sentences,
+        images="work/{scale}/{dataset}/images.csv",
+        model=context_files,
+    output:
+        "work/{scale}/{dataset}/context/{model}.csv",
+    log:
+        "work/logs/{scale}/{dataset}/context-{model}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/context-{model}.tsv"
+    wildcard_constraints:
+        model="|".join(map(re.escape, CONTEXT)) or "(?!)",
+    conda:
+        "../../envs/pipeline.yaml"
+    threads: SETTINGS["training"]["threads"]
+    resources:
+        mem_mb=growing(8000),
+        runtime=growing(480),
+        disk_mb=8000,
+        gpu=SETTINGS["gpu"],
+    params:
+        model=lambda wildcards: CONTEXT[wildcards.model],
+        settings=context_settings,
+        partial="work/{scale}/partial/{dataset}-context-{model}",
+        code=code.digest("context"),
+    message:
+        "Embedding the test split of {wildcards.dataset} by {params.model}, frozen"
+    shell:
+        "exec python -m pipeline context --model {params.model:q} --settings {params.settings:q} "
+        "--sentences {input.sentences:q} --images {input.images:q} --partial {params.partial:q} "
+        "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
+
+
+rule tabulate_context:
+    input:
+        context_parts,
+    output:
+        f"{FINISHED}/context.csv",
+    log:
+        "work/logs/tables/context.log",
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    params:
+        code=code.digest("tabulate-context"),
+    message:
+        "Writing {output}"
+    shell:
+        "python -m pipeline tabulate-context --parts {input:q} --output {output:q} > {log:q} 2>&1"

@@ -1,0 +1,18 @@
+"""results/context.csv: frozen models of others beside the tables, and never in them (docs/search.md)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline.files import existing, written_beside
+
+
+def tabulate_context(parts: Sequence[Path], output: Path) -> None:
+    """Write the rows of every model and data set, in the order given, as `context` made them."""
+    rows = [
+        pd.read_csv(existing(path, "the model's recalls", "Run `python -m pipeline context`."), dtype=str)
+        for path in parts
+    ]
+    with written_beside(output) as temporary:
+        pd.concat(rows, ignore_index=True).to_csv(temporary, index=False, lineterminator="\n")
