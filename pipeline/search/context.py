@@ -89,7 +89,7 @@ class FrozenClip:
         self.weights_sha256 = weights_digest(model)
         self.siglip = "siglip" in model.config.model_type
         tokenizer = self.processor.tokenizer
-        # SigLIP 2 was trained on lower case (Tschannen et al. 2025); the tokenisers published with it keep capitals.
+        # SigLIP 2 was trained on lower case (Tschannen et al. 2025); its published tokenisers keep capitals.
         self.lowers = self.siglip and type(tokenizer).__name__.startswith(("Gemma", "Siglip2"))
         positions = getattr(model.config.text_config, "max_position_embeddings", 512)
         self.longest = positions if self.siglip else min(positions, tokenizer.model_max_length)
