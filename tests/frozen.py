@@ -30,7 +30,7 @@ def tokenizer() -> transformers.PreTrainedTokenizerFast:
     pieces.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=ends)
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=pieces, bos_token="<s>", eos_token="</s>", pad_token="<pad>", unk_token="<unk>",
-        cls_token="<s>", sep_token="</s>", model_max_length=20,
+        cls_token="<s>", sep_token="</s>", model_max_length=32,
     )  # fmt: skip
 
 
@@ -53,9 +53,7 @@ def chinese_clip(folder: Path) -> None:
 
 def siglip(folder: Path) -> None:
     """SigLIP, and SigLIP 2 at one resolution."""
-    config = transformers.SiglipConfig(
-        text_config={**TEXT, "max_position_embeddings": 20, "projection_size": 16}, vision_config=VISION
-    )
+    config = transformers.SiglipConfig(text_config={**TEXT, "projection_size": 16}, vision_config=VISION)
     transformers.SiglipModel(config).save_pretrained(folder)
     reads = transformers.SiglipImageProcessor(size={"height": 32, "width": 32})
     transformers.SiglipProcessor(reads, tokenizer()).save_pretrained(folder)

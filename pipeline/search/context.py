@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from PIL import Image
 from safetensors import SafetensorError
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from pipeline.errors import InputError, disk_trouble, raise_together
 from pipeline.files import sha256, written_beside
 from pipeline.images.crops import UnreadableImage, read_image
 from pipeline.images.lists import read_image_list
-from pipeline.models.branches import unit
 from pipeline.progress import Progress
 from pipeline.retrieval.gallery import gallery_of
 from pipeline.retrieval.inputs import own_sentences
@@ -105,13 +105,13 @@ class FrozenClip:
         )
         taken = ("input_ids",) if self.siglip else ("input_ids", "attention_mask")
         given = {key: found[key].to(self.device) for key in taken if key in found}
-        return unit(_pooled(self.model.get_text_features(**given)))
+        return normalize(_pooled(self.model.get_text_features(**given)))
 
     @torch.inference_mode()
     def embed_images(self, images: Sequence[Image.Image]) -> Tensor:
         """(n, e) unit vectors of decoded images."""
         found = self.processor.image_processor(images=list(images), return_tensors="pt")
-        return unit(_pooled(self.model.get_image_features(**found.to(self.device))))
+        return normalize(_pooled(self.model.get_image_features(**found.to(self.device))))
 
 
 def _pooled(found: Any) -> Tensor:

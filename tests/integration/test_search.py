@@ -733,6 +733,10 @@ def test_a_visit(made: Project, page: Served, browser: Tab, model: SearchModel, 
     assert browser.value("location.search") == f"?image={first}"
     near = found(browser)
     assert first not in near
+    # Photographs of real data have so many sentences that pictures after them would be out of sight.
+    heights = "['.grid', '.sentences'].map(one => document.querySelector(one).getBoundingClientRect().y)"
+    above, below = browser.value(heights)
+    assert above < below
     own = browser.value("[...document.querySelectorAll('.sentences')][0].innerText")
     assert all(index.sentences[row][2] in own for row in index.sentences_of[first])
 
@@ -763,6 +767,8 @@ def test_the_language_is_switched_and_two_models_stand_side_by_side(
     browser.wide(1280, 900)
     browser.open(page.address + "/?q=" + quote(captions(made, "en")["caption"][0]))
     found(browser)
+    offered = browser.value("[...document.querySelector('#language').options].map(one => one.textContent)")
+    assert offered == ["recognised", "English", "German", "French", "Czech"]
     choose(browser, "language", "en")
     browser.until("location.search.includes('language=en')")
     browser.until("document.querySelector('.read').textContent.startsWith('Read as English.')")

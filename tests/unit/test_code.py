@@ -69,13 +69,13 @@ def test_the_recall_code_concerns_evaluation_and_search(edit: Edit) -> None:
     before = digests()
     edit("retrieval/ranks.py", "similarity > right", "similarity >= right")
     edit("retrieval/recall.py", "ranks <= k", "ranks < k")
-    assert changed(before) == {*ALL_EVALUATED, "bundle", "index"}
+    assert changed(before) == {*ALL_EVALUATED, "bundle", "index", "context"}
 
 
 def test_the_gallery_concerns_evaluation_figures_and_search_and_no_training(edit: Edit) -> None:
     before = digests()
     edit("retrieval/gallery.py", "return Gallery(rows, image_of)", "return Gallery(rows[::1], image_of)")
-    assert changed(before) == {*ALL_EVALUATED, "figure", "bundle", "index"}
+    assert changed(before) == {*ALL_EVALUATED, "figure", "bundle", "index", "context"}
 
 
 def test_the_model_concerns_training_evaluation_figures_and_search(edit: Edit) -> None:

@@ -52,6 +52,8 @@ function tile(found, index, now) {
   return made("li", {}, made("a", {href: where, title: found.image}, shown, made("span", {class: "score"}, found.score.toFixed(3))));
 }
 
+const language = code => new Intl.DisplayNames(["en"], {type: "language"}).of(code);
+
 const grid = (images, index, now) => made("ul", {class: "grid"}, ...images.map(one => tile(one, index, now)));
 
 function sentences(title, list, index, now) {
@@ -64,9 +66,8 @@ function sentences(title, list, index, now) {
 }
 
 function readAs(found) {
-  const name = new Intl.DisplayNames(["en"], {type: "language"}).of(found.language);
-  let text = found.recognised ? `Recognised as ${name}.` : `Read as ${name}.`;
-  if (found.also.length) text += ` ${found.also.join(", ")} would know as many of its words.`;
+  let text = `${found.recognised ? "Recognised" : "Read"} as ${language(found.language)}.`;
+  if (found.also.length) text += ` ${found.also.map(language).join(", ")} would know as many of its words.`;
   if (found.unknown.length) text += ` Not known: ${found.unknown.join(", ")}.`;
   return made("p", {class: "quiet read"}, text);
 }
@@ -75,8 +76,10 @@ function column(found, now, index) {
   const part = made("section", {class: "column"}, made("h2", {}, indexes[index].name));
   if (now.q) part.append(readAs(found), grid(found.images, index, now));
   else {
-    if (now.image) part.append(made("div", {class: "chosen"}, photograph(now.image, index)), sentences("Its own sentences", found.own, index, now));
-    part.append(made("h3", {}, "Nearest pictures"), grid(found.images, index, now), sentences("Nearest sentences", found.sentences, index, now));
+    if (now.image) part.append(made("div", {class: "chosen"}, photograph(now.image, index)));
+    part.append(made("h3", {}, "Nearest pictures"), grid(found.images, index, now));
+    if (now.image) part.append(sentences("Its own sentences", found.own, index, now));
+    part.append(sentences("Nearest sentences", found.sentences, index, now));
   }
   return part;
 }
@@ -86,7 +89,7 @@ function fillForm(now) {
   by("index").value = now.index || "0";
   by("beside").value = now.beside || "";
   const languages = indexes[Number(now.index || 0)]?.languages || [];
-  by("language").replaceChildren(made("option", {value: ""}, "recognised"), ...languages.map(code => made("option", {value: code}, code)));
+  by("language").replaceChildren(made("option", {value: ""}, "recognised"), ...languages.map(code => made("option", {value: code}, language(code))));
   by("language").value = languages.includes(now.language) ? now.language : "";
 }
 
@@ -104,7 +107,7 @@ async function show() {
   if (!(now.q || now.image || now.picture)) {
     const first = indexes[Number(now.index || 0)];
     by("results").replaceChildren();
-    status(first ? `${first.images.toLocaleString("en")} photographs. Ask in ${first.languages.join(", ")}, or drop a picture.` : "");
+    status(first ? `${first.images.toLocaleString("en")} photographs. Ask in ${first.languages.map(language).join(", ")}, or drop a picture.` : "");
     return;
   }
   status("Searching …");
