@@ -65,7 +65,7 @@ class FrozenClip:
         transformers.logging.set_verbosity_error()
         try:
             model, loaded = transformers.AutoModel.from_pretrained(
-                given, dtype=torch.float32, output_loading_info=True
+                given, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
             )
             missing = sorted({*loaded["missing_keys"], *map(str, loaded["mismatched_keys"])})
             if not (hasattr(model, "get_text_features") and hasattr(model, "get_image_features")):
@@ -73,7 +73,7 @@ class FrozenClip:
             if missing:  # the library would draw them at random
                 found = f"{len(missing)} of its weights are missing, the first {missing[0]}"
                 raise InputError(f"{given}: {found}. Fetch it again.")
-            self.processor = transformers.AutoProcessor.from_pretrained(given)
+            self.processor = transformers.AutoProcessor.from_pretrained(given, trust_remote_code=False)
         except UNLOADABLE as error:
             if disk_trouble(error):
                 raise

@@ -133,4 +133,5 @@ def check_context(persistence):
     command = [sys.executable, "-m", "pipeline", "check-context", "--models", *models]
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
     if done.returncode:
-        refuse(done.stderr.partition("error: ")[2].strip() or done.stderr)
+        said = re.search(r"^error: (.*)", done.stderr, re.M | re.S)
+        refuse((said[1] if said else done.stderr).strip())
