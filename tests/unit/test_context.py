@@ -199,6 +199,16 @@ def test_what_is_no_clip_is_refused(clip: Path, tmp_path: Path) -> None:
         FrozenClip(str(tmp_path / "text"), CPU)
 
 
+def test_no_code_of_a_model_is_run(tmp_path: Path) -> None:
+    """Nor is anybody asked whether it may be."""
+    named = {"AutoConfig": "mine.Config", "AutoModel": "mine.Model", "AutoProcessor": "mine.Processor"}
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "mine", "auto_map": named}))
+    (tmp_path / "mine.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    with pytest.raises(InputError, match="neither a folder of a whole model"):
+        FrozenClip(str(tmp_path), CPU)
+    assert not (tmp_path / "ran").exists()
+
+
 def test_missing_or_damaged_weights_are_no_model(clip: Path, tmp_path: Path) -> None:
     """The library would draw what is missing at random, and say so in a line that nobody reads."""
     for name in ("lacking", "cut"):
