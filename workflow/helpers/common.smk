@@ -19,8 +19,8 @@ sys.path.insert(0, workflow.basedir)
 
 # Jobs run the Python that runs Snakemake, also where its environment is not active; on a cluster's nodes too, which
 # read this file before their job. A conda environment, where one is asked for, comes before it.
-os.environ["PATH"] = os.pathsep.join(
-    [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
+os.environ.update(
+    PATH=os.pathsep.join([os.path.dirname(sys.executable), *os.get_exec_path()])
 )
 
 from pipeline import code, configuration, parts
