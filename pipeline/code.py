@@ -4,9 +4,15 @@ Comments, docstrings and layout do not count.
 """
 
 import ast
+import contextlib
 import hashlib
-from functools import cache
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent
 
@@ -91,7 +97,7 @@ def digest(stage: str, uses: tuple[str, ...] = ()) -> str:
     Args:
         uses: modules that it imports by name for some experiments alone (`pipeline.parts`).
     """
-    seen: dict[str, str] = {}
+    seen: dict[str, Path] = {}
     left = [*STAGES[stage], *uses]
     skipped = WITHOUT_EFFECT | WITHOUT.get(stage, set())
     while left:
@@ -99,10 +105,54 @@ def digest(stage: str, uses: tuple[str, ...] = ()) -> str:
         path = _path(module)
         if module in seen or module in skipped or path is None:
             continue
-        seen[module], imported = _parsed(path)
-        left.extend(imported)
-    text = "\n".join(f"{module} {code}" for module, code in sorted(seen.items()))
+        seen[module] = path
+        left.extend(_remembered(_content(path), partial(_imports, path)))
+    sources = "\n".join(f"{module} {_content(path)}" for module, path in sorted(seen.items()))
+    return str(_remembered(hashlib.sha256(sources.encode()).hexdigest(), partial(_of_code, seen)))
+
+
+def _imports(path: Path) -> list[str]:
+    return _parsed(path)[1]
+
+
+def _of_code(modules: Mapping[str, Path]) -> str:
+    text = "\n".join(f"{module} {_parsed(path)[0]}" for module, path in sorted(modules.items()))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@cache
+def _content(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _remembered(content: str, work_out: Callable[[], Any]) -> Any:
+    """What follows from the bytes of some modules, which would take every `snakemake` half a second to parse.
+
+    It is kept beside Python's own compiled modules; like them it may be deleted, and may fail to be written.
+    """
+    known = _memory()
+    if content not in known:
+        known[content] = work_out()
+        with contextlib.suppress(OSError):
+            kept = _kept_at()
+            kept.parent.mkdir(exist_ok=True)
+            beside = kept.with_suffix(f".{os.getpid()}")
+            beside.write_text(json.dumps(known), encoding="utf-8")
+            beside.replace(kept)
+    return known[content]
+
+
+@cache
+def _memory() -> dict[str, Any]:
+    with contextlib.suppress(OSError, ValueError):
+        return dict(json.loads(_kept_at().read_text(encoding="utf-8")))
+    return {}
+
+
+def _kept_at() -> Path:
+    """A file that belongs to this Python and to these rules."""
+    rules = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
+    return ROOT / "__pycache__" / f"code-{rules}.{sys.implementation.cache_tag}.json"
 
 
 def _path(module: str) -> Path | None:

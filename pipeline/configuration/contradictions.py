@@ -15,6 +15,9 @@ from pipeline.configuration.experiments import (
 )
 from pipeline.configuration.lessons import selection_contradictions
 
+# How many known names a message lists.
+LISTED = 30
+
 # Keys that only some sources of captions have, and need.
 _OF_SOURCE = {
     "demo": (),
@@ -245,6 +248,7 @@ def _unknown_experiments(settings: Settings) -> Iterator[str]:
 
 
 def meant(key: str, known: list[str]) -> str:
-    """What to say of an unknown name: the known one that it resembles, or all that are known."""
+    """What to say of an unknown name: the known one that it resembles, or what is known, at most 30 names."""
     close = difflib.get_close_matches(str(key), known, 1)
-    return f", did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
+    more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+    return f", did you mean {close[0]!r}?" if close else f"; known are {', '.join(known[:LISTED])}{more}"

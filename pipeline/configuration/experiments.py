@@ -75,13 +75,13 @@ def feature_sets(settings: Settings) -> dict[str | None, Settings]:
 
 def left_out(settings: Settings) -> dict[str, str]:
     """Why an experiment, by its name, is not trained: the configuration lacks its feature set."""
-    every = {**settings["experiments"]}
+    every, known = {**settings["experiments"]}, feature_sets(settings)
     for dataset in settings["datasets"]:
         every |= expanded(settings, dataset)
     return {
         name: f"the configuration has no features {experiment['features']} (images.sets)"
         for name, experiment in every.items()
-        if experiment.get("features") not in feature_sets(settings)
+        if experiment.get("features") not in known
     }
 
 

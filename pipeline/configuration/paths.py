@@ -90,8 +90,7 @@ def check_paths(settings: Settings, scale: Settings) -> None:
             mistakes.append(f"{where}: {path}: a folder, expected {kind}")
         elif kind == FOLDER and os.path.isfile(path):
             mistakes.append(f"{where}: {path}: a file, expected {kind}")
-    heading = f"The configuration has paths to correct, or to put there (they start from {os.getcwd()}):"
-    raise_together(mistakes, heading)
+    raise_together(mistakes, f"Paths in the configuration that cannot be used (relative to {os.getcwd()}):")
 
 
 def _blocks(settings: Settings) -> Iterator[tuple[str, Settings, dict[str, str]]]:

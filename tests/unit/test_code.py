@@ -31,8 +31,8 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
 
 
 def _forget() -> None:
-    code.digest.cache_clear()
-    code._parsed.cache_clear()
+    for cached in (code.digest, code._parsed, code._content, code._memory):
+        cached.cache_clear()
 
 
 def digests() -> dict[str, str]:

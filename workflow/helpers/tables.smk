@@ -154,8 +154,10 @@ def models_of(named, every):
     if named in every:
         return [named]
     if named not in SETTINGS["experiments"]:
-        close = configuration.meant(named, [*every, *SETTINGS["experiments"]])
-        refuse(f"results/compare: no experiment {named!r}{close}")
+        known = sorted({*every, *SETTINGS["experiments"]})
+        refuse(
+            f"results/compare: no experiment {named!r}{configuration.meant(named, known)}"
+        )
     return [
         name for name in every if re.fullmatch(rf"{re.escape(named)}-[a-z]{{2}}", name)
     ]
