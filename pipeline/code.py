@@ -155,6 +155,7 @@ def _kept_at() -> Path:
     return ROOT / "__pycache__" / f"code-{rules}.{sys.implementation.cache_tag}.json"
 
 
+@cache
 def _path(module: str) -> Path | None:
     base = ROOT.joinpath(*module.split(".")[1:])
     return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.exists()), None)

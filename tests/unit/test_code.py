@@ -31,7 +31,7 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
 
 
 def _forget() -> None:
-    for cached in (code.digest, code._parsed, code._content, code._memory):
+    for cached in (code.digest, code._path, code._parsed, code._content, code._memory):
         cached.cache_clear()
 
 

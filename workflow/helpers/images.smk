@@ -51,7 +51,7 @@ def needs_photographs(dataset):
     needed = {
         trained[cell.experiment].get("features")
         for table in TABLES
-        for cell in cells(configuration.table_settings(SETTINGS, table))
+        for cell in cells_of_table(table)
         if cell.dataset == dataset
     }
     made = configuration.feature_sets(SETTINGS)
