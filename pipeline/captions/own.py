@@ -73,7 +73,7 @@ def read_own(path: Path) -> tuple[pd.DataFrame, bool]:
 
 
 def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
-    """The split of a table's images: from its column `split`, or a tenth each sampled for test and validation.
+    """The split of a table's images: from its column `split`, or with a tenth each sampled for val and test.
 
     Raises:
         InputError: as `read_own`, `restricted` and `tenths`.

@@ -76,7 +76,7 @@ def assign(
 
 
 def read_from(vectors: Tensor, how: str) -> Tensor:
-    """Input of the scoring layer, (V + 1, 300): the vectors of a language as `given`, or `centred` on their mean.
+    """Input of the scoring layer, (V + 1, 300): a language's vectors as `given`, or `centred` on their mean.
 
     What all words of a language have in common makes them choose the same few entries.
     """
