@@ -8,7 +8,7 @@ from pipeline.configuration.translations import provider_of
 
 
 def hub_models(settings: Settings, pairs: Iterable[str]) -> Settings:
-    """What jobs would fetch from the hub: `backbones`, `bert`, and `marian` as (name, revision).
+    """What jobs would download from the hub: `backbones`, `bert`, and `marian` as (name, revision).
 
     Args:
         pairs: languages (`SOURCE-TARGET`) that are translated.

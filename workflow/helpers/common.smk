@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 

@@ -47,10 +47,11 @@ def feature_shards(wildcards):
 
 def needs_photographs(dataset):
     """Whether the features of a data set that its tables need are extracted from photographs, not imported."""
+    trained = configuration.expanded(SETTINGS, dataset)
     needed = {
-        configuration.expanded(SETTINGS, dataset)[cell.experiment].get("features")
+        trained[cell.experiment].get("features")
         for table in TABLES
-        for cell in cells(configuration.table_settings(SETTINGS, table))
+        for cell in cells_of_table(table)
         if cell.dataset == dataset
     }
     made = configuration.feature_sets(SETTINGS)
