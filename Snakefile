@@ -1,6 +1,6 @@
 # Every table of the papers is a target: snakemake results/table4.csv --cores 8
-# Rules stand in workflow/rules, in the order the data walks; each is one `python -m pipeline` call. What they read and
-# take is worked out in workflow/helpers.
+# Rules are in workflow/rules, in the order of the data flow; each is one `python -m pipeline` call. Functions that
+# compute their inputs and parameters are in workflow/helpers.
 
 from snakemake.utils import min_version
 

@@ -1,1 +1,1 @@
-"""Multilingual image-sentence retrieval: the stages of the papers, in the order the data walks."""
+"""Multilingual image-sentence retrieval: the stages of the papers, in the order of the data flow."""

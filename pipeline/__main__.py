@@ -1,4 +1,4 @@
-"""Command line: `python -m pipeline STAGE ...`, one stage of the chain, files in, files out."""
+"""Command line: `python -m pipeline STAGE ...`, one stage of the pipeline, files in, files out."""
 
 import argparse
 import logging

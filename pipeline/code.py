@@ -1,6 +1,6 @@
 """Digest of the code that a stage runs, so that an edit reruns the stages that import it and no others.
 
-Comments, docstrings and layout do not count.
+Comments, docstrings, layout and the wording of errors and log lines do not count.
 """
 
 import ast
@@ -101,7 +101,7 @@ def digest(stage: str, uses: tuple[str, ...] = ()) -> str:
         path = _path(module)
         if module in seen or module in skipped or path is None:
             continue
-        seen[module], imported = _parsed(path)
+        seen[module], imported = _parsed(path.read_text(encoding="utf-8"))
         left.extend(imported)
     text = "\n".join(f"{module} {code}" for module, code in sorted(seen.items()))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -113,14 +113,16 @@ def _path(module: str) -> Path | None:
 
 
 @cache
-def _parsed(path: Path) -> tuple[str, list[str]]:
-    """A module's code without docstrings, as text, and the modules of this package that it imports."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def _parsed(text: str) -> tuple[str, list[str]]:
+    """A module's code without docstrings and messages, and the modules of this package that it imports."""
+    tree = ast.parse(text)
     imported: list[str] = []
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and _is_docstring(body[0]):
             del body[0]
+        if _is_message(node):
+            _without_words(node)
         imported += _imported(node)
     return ast.dump(tree), [module for module in imported if module.split(".")[0] == "pipeline"]
 
@@ -131,6 +133,20 @@ def _is_docstring(node: ast.AST) -> bool:
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)
     )
+
+
+def _is_message(node: ast.AST) -> bool:
+    """Whether a statement raises an error or writes to the log."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        called = ast.unparse(node.value.func)
+        return called == "raise_together" or called.startswith("log.")
+    return isinstance(node, ast.Raise)
+
+
+def _without_words(node: ast.AST) -> None:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            part.value = ""
 
 
 def _imported(node: ast.AST) -> list[str]:

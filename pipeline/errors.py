@@ -1,4 +1,4 @@
-"""Errors a user can mend: one message that says what, where, and what to do."""
+"""Errors that a user can fix: one message that says what, where, and what to do."""
 
 import errno
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ class InputError(Exception):
 
 
 def raise_together(mistakes: Iterable[str], heading: str) -> None:
-    """Raise one `InputError` that lists the mistakes, at most `MOST` of them; nothing where there is none."""
+    """Raise one `InputError` that lists the mistakes, at most `MOST`; do nothing if there are none."""
     lines = list(mistakes)
     if len(lines) > MOST:
         lines[MOST - 1 :] = [f"and {len(lines) - MOST + 1} more"]
@@ -35,7 +35,7 @@ def raise_together(mistakes: Iterable[str], heading: str) -> None:
 
 
 def disk_trouble(error: BaseException) -> str:
-    """What to tell a user of an error that is the disk's, not the file's or the code's; empty for others."""
+    """The message for an error caused by the disk, not by the file or the code; empty for others."""
     if not isinstance(error, OSError) or error.errno not in _DISK:
         return ""
     file = error.filename or "a file"

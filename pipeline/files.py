@@ -1,4 +1,4 @@
-"""Files that are either whole or not there, and whose damage is noticed.
+"""Files that are written completely or not at all, and whose corruption is detected.
 
 A file is sealed when it is written: its SHA-256 stands in an extended attribute of it. Not its time, which
 Snakemake changes when a job ends. A file that replaces it has no seal, or its own.
@@ -25,7 +25,7 @@ LEFT_BEHIND = 3600.0  # seconds without a change after which a temporary file is
 
 @contextmanager
 def written_beside(path: Path) -> Iterator[Path]:
-    """Give a temporary path in the same folder; move it onto `path` once the block succeeds.
+    """Yield a temporary path in the same folder, which is renamed to `path` if the block succeeds.
 
     A reader never sees half a file, and a kill at any moment leaves an earlier `path` as it was.
     An `OSError` names `path`.
@@ -50,7 +50,7 @@ def written_beside(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
-    """Let an `OSError` of the block name `path` where it names no file, or `temporary`."""
+    """Make an `OSError` of the block name `path` if it names no file, or names `temporary`."""
     try:
         yield
     except (OSError, RuntimeError) as error:
@@ -86,7 +86,7 @@ def check_room(path: Path, needed: int) -> None:
 
 
 def linked(path: Path, other: Path) -> None:
-    """Let `other` be the same file as `path`, or a copy of it where the disk has no links."""
+    """Hard-link `other` to `path`, or copy it where the disk has no links."""
     with written_beside(other) as temporary:
         try:
             os.link(path, temporary)
@@ -95,7 +95,7 @@ def linked(path: Path, other: Path) -> None:
 
 
 def named_files(given: Iterable[str]) -> dict[str, Path]:
-    """Files by the name before their `=`, as the command line gives them."""
+    """Files by name, from arguments of the form NAME=PATH."""
     pairs = [item.partition("=") for item in given]
     raise_together((f"found {''.join(pair)!r}" for pair in pairs if not all(pair)), "Expected NAME=FILE:")
     return {name: Path(path) for name, _, path in pairs}
@@ -108,13 +108,13 @@ def sha256(path: Path) -> str:
 
 
 def seal(path: Path) -> None:
-    """Note a file's digest in an attribute of it, where its disk and the system have such attributes."""
+    """Store a file's digest in an extended attribute, where the disk and the system support them."""
     with contextlib.suppress(OSError, AttributeError):
         os.setxattr(path, _SEAL, sha256(path).encode())
 
 
 def undamaged(path: Path) -> Path:
-    """Return `path`, or raise an `InputError` where its bytes are not those that were written.
+    """Return `path`, or raise an `InputError` if its bytes are not those that were written.
 
     A file without a seal is believed.
     """
@@ -132,7 +132,7 @@ def undamaged(path: Path) -> Path:
 
 
 def existing(path: Path, what: str, mend: str) -> Path:
-    """Return `path`, or raise an `InputError` that names `what` is missing and how to `mend` it.
+    """Return `path`, or raise an `InputError` that says `what` is missing and how to `mend` it.
 
     Raises:
         InputError: it is not there, or is damaged (`undamaged`).

@@ -1,4 +1,4 @@
-"""The GPU of a job: each job of a machine has its own, whichever Snakemake started it.
+"""The GPU of a job: each job on a machine has its own, even if several Snakemakes run.
 
 A slot is a name that a process holds until it ends, so that a killed job leaves none taken.
 """
@@ -31,7 +31,7 @@ def add_gpus(parser: argparse._ActionsContainer) -> None:
 
 
 def take_gpu(count: int) -> None:
-    """Let this process see one GPU that no other job of this machine has, or with `count` 0 none.
+    """Make one GPU that no other job on this machine uses visible to this process; none if `count` is 0.
 
     To be called before CUDA is first used. Where no GPU is in reach, a warning says so, and the job computes
     on the CPU.
@@ -51,7 +51,7 @@ def take_gpu(count: int) -> None:
 
 
 def gpu_trouble(error: BaseException) -> str:
-    """What to tell a user of an error that is the GPU's memory; empty for others."""
+    """The message for an error caused by GPU memory; empty for others."""
     torch = sys.modules.get("torch")  # without it there is no such error, and importing it takes seconds
     if torch is None or not isinstance(error, torch.OutOfMemoryError):
         return ""
@@ -64,7 +64,7 @@ def gpu_trouble(error: BaseException) -> str:
 
 
 def take_slot() -> None:
-    """Take the first free GPU, or wait until one is, and let this process see no other.
+    """Take the first free GPU, waiting until there is one, and hide all others from this process.
 
     Where CUDA_VISIBLE_DEVICES is set, its devices are shared out. One that stands alone there is the job's
     already: a cluster's queue gave it, and may call it 0 in several jobs.
@@ -77,7 +77,7 @@ def take_slot() -> None:
 
 
 def devices() -> list[str]:
-    """GPUs that this process may see, as CUDA_VISIBLE_DEVICES names them: numbers or UUIDs."""
+    """GPUs visible to this process, as CUDA_VISIBLE_DEVICES names them: numbers or UUIDs."""
     if VISIBLE in os.environ:
         return _listed(os.environ[VISIBLE])
     if not shutil.which("nvidia-smi"):

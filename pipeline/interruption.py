@@ -1,4 +1,4 @@
-"""SIGTERM, SIGINT (Ctrl-C) and SIGHUP: a stage ends in order, and long work first saves what it has."""
+"""SIGTERM, SIGINT (Ctrl-C) and SIGHUP: a stage ends cleanly, and long work saves its state first."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ Handler = Callable[[int, FrameType | None], None]
 
 
 class Interrupted(BaseException):
-    """A signal asks the stage to end. No `Exception`, so that nothing takes it for a failure to be borne.
+    """A signal asks the stage to end. Not an `Exception`, so that nothing handles it as a failure.
 
     Attributes:
         number: the signal; the command line exits with 128 more, as shells have it (143, 130, 129).
@@ -26,7 +26,7 @@ class Interrupted(BaseException):
 
 @contextmanager
 def ended_at_once() -> Iterator[None]:
-    """Raise `Interrupted` wherever the block is when a signal comes."""
+    """Raise `Interrupted` at once when a signal arrives during the block."""
 
     def end(number: int, frame: FrameType | None) -> None:
         raise Interrupted(number)
@@ -37,7 +37,7 @@ def ended_at_once() -> Iterator[None]:
 
 @contextmanager
 def noted() -> Iterator[list[int]]:
-    """Give a list that takes the signals which come, for a block that looks at it where it can be ended."""
+    """Yield a list that collects signals, for a block that checks it where it can be interrupted."""
     came: list[int] = []
     with _handled(lambda number, frame: came.append(number)):
         yield came

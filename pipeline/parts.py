@@ -1,7 +1,7 @@
-"""Parts that only some experiments have: a module each, named here (docs/add-a-method.md).
+"""Parts that only some experiments use, each a module named here (docs/add-a-method.md).
 
-They are imported by name, and this file counts in no digest: one part more leaves alone every finished model
-that does not use it. Each module says itself what it offers.
+They are imported by name, and this file is in no digest: adding a part leaves every finished model alone
+that does not use it.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ COURSES = {"liwe": "pipeline.training.liwe"}
 
 
 def losses(settings: Mapping[str, Any]) -> dict[str, ModuleType]:
-    """The losses of an experiment, by name, besides those that any may have."""
+    """The optional losses of an experiment, by name."""
     return {name: import_module(module) for name, module in LOSSES.items() if settings.get(name)}
 
 
@@ -41,19 +41,19 @@ def encoder(settings: Mapping[str, Any]) -> ModuleType | None:
 
 
 def course(settings: Mapping[str, Any]) -> ModuleType | None:
-    """The module that says how an experiment's model is trained; None where it is as all others are."""
+    """The module that defines how an experiment's model is trained; None for the usual training."""
     name = settings["model"]["encoder"]
     return import_module(COURSES[name]) if name in COURSES else None
 
 
 def of_model(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Modules that an experiment's model is made of, besides those of every model."""
+    """Modules of an experiment's model, besides those of every model."""
     chosen = EMBEDDINGS.get(settings.get("embedding", "")), ENCODERS.get(settings["model"]["encoder"])
     return tuple(module for module in chosen if module)
 
 
 def of_training(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Modules that an experiment is trained with, besides those of every training."""
+    """Modules of an experiment's training, besides those of every training."""
     losses = [module for name, module in LOSSES.items() if settings.get(name)]
     other = COURSES.get(settings["model"]["encoder"])
     return (*of_model(settings), *losses, *([other] if other else []))

@@ -1,4 +1,4 @@
-"""Progress of long work, as lines of a log: done, rate, time left."""
+"""Progress of long work as log lines: amount done, rate, time left."""
 
 import logging
 import time
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Progress:
-    """Log how far some work is, at most once every `every` seconds, and once at its end.
+    """Log the progress of some work, at most once every `every` seconds, and once at its end.
 
     Args:
         what: what is counted, as it should read in the log ("images").
@@ -25,7 +25,7 @@ class Progress:
         self.begun_at = self.logged_at = time.monotonic()
 
     def advance(self, count: int = 1, note: str = "") -> None:
-        """Count `count` more as done; `note` is added to a line that is logged now."""
+        """Count `count` more as done; `note` is appended if a line is logged now."""
         self.done += count
         now = time.monotonic()
         if now - self.logged_at >= self.every or self.done >= self.total:
@@ -42,7 +42,7 @@ class Progress:
 
 
 def counted(items: Iterable[T], what: str, total: int) -> Iterator[T]:
-    """Yield the items and log progress on the way."""
+    """Yield the items and log the progress."""
     progress = Progress(what, total)
     for item in items:
         yield item
@@ -50,7 +50,7 @@ def counted(items: Iterable[T], what: str, total: int) -> Iterator[T]:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person reads them: `48 s`, `3 min 05 s`, `2 h 10 min`."""
+    """A duration in readable form: `48 s`, `3 min 05 s`, `2 h 10 min`."""
     if seconds == float("inf"):
         return "unknown time"
     minutes, rest = divmod(round(seconds), 60)

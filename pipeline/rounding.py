@@ -1,4 +1,4 @@
-"""How a percentage is printed: one rounding for tables, claims and pages, which never differ by a tenth."""
+"""Rounding of percentages, the same for tables, claims and pages, so that they never differ by a tenth."""
 
 from decimal import ROUND_HALF_UP, Decimal
 

@@ -1,4 +1,4 @@
-"""Files that torch.save wrote, read only where they are whole."""
+"""Files written by torch.save; incomplete ones are refused."""
 
 import pickle
 import zipfile
@@ -28,7 +28,7 @@ _DAMAGED = (
 
 
 def read_torch(path: Path, what: str, mend: str, device: "torch.device | str" = "cpu") -> dict[str, Any]:
-    """The dictionary in a file of torch.save: numbers, texts and containers alone, never code.
+    """The dictionary in a file of torch.save: only numbers, text and containers, never code.
 
     The file is a ZIP archive. torch does not compare the checksums of its members; this does.
 
@@ -51,7 +51,7 @@ def read_torch(path: Path, what: str, mend: str, device: "torch.device | str" = 
 
 
 def reason(error: BaseException) -> str:
-    """What went wrong in few words. PyTorch's own advice, to load what may run code, is left out."""
+    """What went wrong, in few words, without PyTorch's advice to load files that may run code."""
     if isinstance(error, pickle.UnpicklingError):
         return "it holds other objects than numbers and texts"
     first = str(error).strip().partition("\n")[0].rstrip(".")

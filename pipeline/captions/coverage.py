@@ -1,4 +1,4 @@
-"""Whether a user's own captions cover every split in every language, asked before anything runs."""
+"""Whether a user's own captions cover every split in every language; checked before anything runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The text of a user's CSV file, and what to say of files that are none."""
+"""The text of a user's CSV file, and messages for files that are not CSV."""
 
 import csv
 import io
@@ -74,7 +74,7 @@ def csv_rows(path: Path, what: str, mend: str) -> Iterator[Line]:
 
 
 def not_csv(path: Path, line: int, error: csv.Error) -> str:
-    """What to say of a row that breaks the rules of quotation marks."""
+    """The message for a row with malformed quotation marks."""
     return (
         f"{path}: line {line}: not CSV ({error}): a quotation mark is stray or not closed. Double those "
         "inside a field, and put the field in quotation marks."
@@ -82,7 +82,7 @@ def not_csv(path: Path, line: int, error: csv.Error) -> str:
 
 
 def other_separator(columns: Sequence[str]) -> str:
-    """What to say of a header in which something else than commas separates the columns; else empty."""
+    """The message for a header whose columns are not separated by commas; empty otherwise."""
     if len(columns) == 1:
         for separator, name in _SEPARATORS.items():
             if separator in columns[0]:

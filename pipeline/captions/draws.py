@@ -1,4 +1,4 @@
-"""What *Lessons* draws from the captions: some of each image, and halves of the training images.
+"""Samples of *Lessons*: some captions of each image, and halves of the training images.
 
 Each draw is written to a file, so that experiments that should share captions or images do.
 """
@@ -12,7 +12,7 @@ from pipeline.errors import InputError, raise_together
 
 
 def drawn_captions(part: pd.DataFrame, each: int, seed: int) -> pd.DataFrame:
-    """So many captions of every image, drawn by a seed from all of them ("downsampled", Section 5.2).
+    """A number of captions of every image, sampled with a seed ("downsampled", Section 5.2).
 
     The draw of a language does not move with another's: its seed is (seed, language, split). Test images keep
     all their captions, which are what is asked for.
@@ -48,7 +48,7 @@ def _generator(seed: int, *names: str) -> np.random.Generator:
 
 
 def halves(split: Mapping[str, str], seed: int, language: str | None = None) -> dict[str, str]:
-    """Each training image's half, `first` or `second`, drawn by a seed (Section 5.3).
+    """Each training image's half, `first` or `second`, sampled with a seed (Section 5.3).
 
     Of an odd number of images the first half has one less. The order of `split` does not matter.
 

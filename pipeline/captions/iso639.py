@@ -1,4 +1,4 @@
-"""The two-letter codes of ISO 639-1, and what to say of a code that is none of them."""
+"""The two-letter codes of ISO 639-1, and the message for any other code."""
 
 _LISTED = """
 aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv
@@ -20,7 +20,7 @@ _MEANT = {
 
 
 def unknown_code(code: str) -> str:
-    """What to say of a code that ISO 639-1 does not have; empty for one that it has."""
+    """The message for a code that ISO 639-1 does not have; empty for one that it has."""
     if code in CODES:
         return ""
     meant = f", did you mean {_MEANT[code]!r}?" if code in _MEANT else ""

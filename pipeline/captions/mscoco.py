@@ -39,7 +39,7 @@ Row = tuple[str, str, int, str]  # image, source language, number, caption
 
 
 class Images(NamedTuple):
-    """Images that have captions, sorted, and those that have captions written anew in all three languages."""
+    """Images with captions, sorted, and those with captions written independently in all three languages."""
 
     captioned: list[str]
     in_all: set[str]

@@ -1,4 +1,4 @@
-"""The split of MSCOCO 2014: test and validation images out of those captioned anew in all languages."""
+"""The split of MSCOCO 2014: test and validation images are sampled from those captioned in all languages."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -13,7 +13,7 @@ INDEPENDENT = {"train": "train", "val": "val", "test": "test_2016"}  # task 2
 
 
 def flickr8k_split(sources: Sources) -> Split:
-    """Flickr8k's split: 6,000 / 1,000 / 1,000 images. Mistakes are noted in `sources`."""
+    """Flickr8k's split: 6,000 / 1,000 / 1,000 images. Mistakes are collected in `sources`."""
     split: Split = {}
     for name in ("train", "val", "test"):
         path = f"{FLICKR8K}/flickr8k{name}.txt"
@@ -25,7 +25,7 @@ def flickr8k_split(sources: Sources) -> Split:
 
 
 def multi30k_split(sources: Sources, lists: str) -> Split:
-    """Multi30K's images by one of two splits. Mistakes are noted in `sources`.
+    """Multi30K's images by one of two splits. Mistakes are collected in `sources`.
 
     Args:
         lists: "multi30k" for its own split (29,000 / 1,014 / 1,000 images), "flickr8k" for the images

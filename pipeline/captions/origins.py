@@ -8,7 +8,7 @@ Origins = dict[str, int]
 
 
 def count_origins(captions: pd.DataFrame, split: str, images: Collection[str]) -> Origins:
-    """Captions of some images of a split by their origin, in alphabetical order."""
+    """Number of captions of some images of a split by origin, in alphabetical order."""
     chosen = captions[(captions["split"] == split) & captions["image"].isin(images)]
     return {str(origin): int(count) for origin, count in chosen["origin"].value_counts().sort_index().items()}
 
@@ -16,7 +16,7 @@ def count_origins(captions: pd.DataFrame, split: str, images: Collection[str]) -
 def count_by_pair(
     translations: Sequence[pd.DataFrame], split: str, images: Collection[str]
 ) -> dict[str, Origins]:
-    """The same of translations, for each pair of languages `SOURCE-TARGET`."""
+    """The same for translations, by language pair `SOURCE-TARGET`."""
     if not translations:
         return {}
     pairs = pd.concat(translations).groupby(["source_language", "language"])

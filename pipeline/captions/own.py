@@ -39,7 +39,7 @@ Row = dict[str, str]
 
 
 def read_own(path: Path) -> tuple[pd.DataFrame, bool]:
-    """Caption table of a CSV file (UTF-8), and whether it gives the split; where not, all is for training.
+    """Caption table of a CSV file (UTF-8), and whether it has a split; if not, all rows are train.
 
     Columns: `image`, an id or a file's name (photos/a.jpg is the image a); `language`, ISO 639-1; `caption`;
     and if wanted `split` (train, val, test), `origin` (human where there is none) and `source_language`.
@@ -73,7 +73,7 @@ def read_own(path: Path) -> tuple[pd.DataFrame, bool]:
 
 
 def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
-    """The split of a table's images: as its column `split` says, else a tenth each is sampled.
+    """The split of a table's images: from its column `split`, or with a tenth each sampled for val and test.
 
     Raises:
         InputError: as `read_own`, `restricted` and `tenths`.

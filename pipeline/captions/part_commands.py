@@ -1,4 +1,4 @@
-"""Command line of the parts of a data set, and of what is drawn from them."""
+"""Command line of the parts of a data set, and of the samples drawn from them."""
 
 import argparse
 from pathlib import Path

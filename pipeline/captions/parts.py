@@ -1,4 +1,4 @@
-"""The translation part and the comparable part of a data set, as *Lessons* takes them (Section 4).
+"""The translation part and the comparable part of a data set, as *Lessons* uses them (Section 4).
 
 Of Multi30K the published text is read that is lower-cased, normalised and tokenised (`lc.norm.tok`),
 punctuation included: one caption of each image in En, De, Fr and Cs that are translations of one another
@@ -21,7 +21,7 @@ CAPTIONS_OF_COMPARABLE = 5
 
 
 def published_part(folder: Path, part: str, language: str, split: Mapping[str, str]) -> pd.DataFrame:
-    """Sentence table of a part of Multi30K in a language; what was written anew has no source language.
+    """Sentence table of a part of Multi30K in a language; other than translations, without source language.
 
     Args:
         folder: sources, laid out as HOST/PATH. part: `translation` or `comparable`.
@@ -53,7 +53,7 @@ def published_part(folder: Path, part: str, language: str, split: Mapping[str, s
 
 
 def part_of(sentences: pd.DataFrame, part: str, language: str) -> pd.DataFrame:
-    """The part of any other data set: own captions that people translated, or that they wrote anew.
+    """The part of any other data set: own captions that people translated, or wrote independently.
 
     Args:
         sentences: sentence table of one language.
@@ -69,7 +69,7 @@ def part_of(sentences: pd.DataFrame, part: str, language: str) -> pd.DataFrame:
 
 
 def no_part(part: str, language: str, has: tuple[str, ...] | list[str]) -> str:
-    """What to tell of a language that a part has no captions in."""
+    """The message for a language in which a part has no captions."""
     known = f"; it has {', '.join(has)}" if has else ""
     return (
         f"The {part} part has no captions in {language!r}{known}. Take the language out of the experiment, "

@@ -1,4 +1,4 @@
-"""Choose captions by who wrote them."""
+"""Select captions by their origin."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ def select(
 
 
 def own_captions(sentences: pd.DataFrame, origin: str) -> pd.DataFrame:
-    """A language's own captions: those of an origin, `human` unless the data set has none by people."""
+    """A language's own captions: those of one origin, `human` unless the data set has no human captions."""
     return select(sentences, [origin])
 
 

@@ -1,4 +1,4 @@
-"""Read published text files line by line, and say all that is wrong with them at once."""
+"""Read published text files line by line, and report all that is wrong with them together."""
 
 import gzip
 import tarfile
@@ -70,12 +70,12 @@ class Sources:
         return found
 
     def check(self) -> None:
-        """Raise an `InputError` that lists every mistake noted so far."""
+        """Raise an `InputError` that lists every mistake found so far."""
         raise_together(self.mistakes, f"{self.folder}: the sources cannot be used:")
 
 
 def bounded(file: "SupportsRead[bytes]") -> bytes:
-    """All of a file, unless it is more than captions ever are; a small archive can hold any amount."""
+    """The content of a file, unless too large for captions; a small archive may unpack to any size."""
     content = file.read(_MOST + 1)
     if len(content) > _MOST:
         raise EOFError(f"it holds more than {_MOST >> 20} MB, which published captions never do")

@@ -1,4 +1,4 @@
-"""The split: a file that says of every image of a data set whether it is for train, val or test.
+"""The split: a file that assigns every image of a data set to train, val or test.
 
 It depends on no language: one more that is configured changes nothing in it.
 """
@@ -25,12 +25,12 @@ _SHOWN = 5  # names of wrong images in a message
 
 
 def whole_split(images: Iterable[str], chosen: Mapping[str, str]) -> Split:
-    """The split of all images, in their order; those that are not chosen are for training."""
+    """The split of all images, in their order; those in neither list are for training."""
     return {image: chosen.get(image, "train") for image in images}
 
 
 def restricted(images: Iterable[str], image_list: Path | None) -> list[str]:
-    """Those images that stand in the column `image` of a CSV file; all where there is none.
+    """The images listed in the column `image` of a CSV file; all images without a file.
 
     Raises:
         InputError: no such column, or images that have no captions.
@@ -72,7 +72,7 @@ def without_ending(image: str) -> str:
 
 
 def with_split(captions: pd.DataFrame, split: Mapping[str, str]) -> pd.DataFrame:
-    """Captions of the images of a split, with it as their column `split`."""
+    """Captions of the images of a split, with a column `split`."""
     within = captions[captions["image"].isin(list(split))]
     return within.assign(split=within["image"].map(split).astype("str"))
 

@@ -1,4 +1,4 @@
-"""The configuration: read and checked as a whole, and cut to what each stage depends on."""
+"""The configuration: read and validated as a whole, then reduced to what each stage depends on."""
 
 from pipeline.configuration.contradictions import meant
 from pipeline.configuration.experiments import (

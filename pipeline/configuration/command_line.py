@@ -1,4 +1,4 @@
-"""The files and keys of a command line, of which Snakemake would answer mistakes by a traceback.
+"""The files and keys of a command line, checked here because Snakemake would print a traceback.
 
 profiles/default/profile.yaml calls `check` as Snakemake reads it, which is first of all.
 """
@@ -86,6 +86,6 @@ def _value_mistake(value: str) -> str:
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:
-    """Where a text stops being UTF-8, by line."""
+    """The line at which a text stops being UTF-8."""
     line = error.object[: error.start].count(b"\n") + 1
     return f"line {line}: not UTF-8: the byte 0x{error.object[error.start]:02x}"

@@ -1,4 +1,4 @@
-"""Mistakes between keys of a configuration that each look right."""
+"""Contradictions between keys of a configuration that are each valid."""
 
 import difflib
 from collections.abc import Iterator
@@ -16,6 +16,9 @@ from pipeline.configuration.experiments import (
 from pipeline.configuration.hub import context_name
 from pipeline.configuration.lessons import selection_contradictions
 
+# How many known names a message lists.
+LISTED = 30
+
 # Keys that only some sources of captions have, and need.
 _OF_SOURCE = {
     "demo": (),
@@ -28,7 +31,7 @@ _OPTIONAL = {"own": ("split_seed", "split")}
 
 
 def contradictions(settings: Settings) -> Iterator[str]:
-    """Every such mistake, as a line that names the keys and says what to do."""
+    """Every contradiction, as a line that names the keys and says what to do."""
     for dataset, data in settings["datasets"].items():
         yield from _dataset_contradictions(f"datasets.{dataset}", data)
         if (other := stand_ins(settings)[data["stands_for"]]) != dataset:
@@ -259,6 +262,7 @@ def _unknown_experiments(settings: Settings) -> Iterator[str]:
 
 
 def meant(key: str, known: list[str]) -> str:
-    """What to say of an unknown name: the known one that it resembles, or all that are known."""
+    """End of a message about an unknown name: a similar known one, or the known ones, at most `LISTED`."""
     close = difflib.get_close_matches(str(key), known, 1)
-    return f", did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
+    more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+    return f", did you mean {close[0]!r}?" if close else f"; known are {', '.join(known[:LISTED])}{more}"

@@ -1,4 +1,4 @@
-"""What a configuration holds: experiments of a data set, feature sets, tables that it has data for."""
+"""The experiments of a data set, the feature sets, and the tables that a configuration has data for."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ OTHER_TABLES = ("table1", "parameters", "lessons/table1")
 
 
 def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> Settings:
-    """Lay one configuration over another, block by block; lists and plain values are replaced whole.
+    """Merge one configuration over another, block by block; lists and plain values are replaced as a whole.
 
     Neither is changed; the result shares with them what only one of them has.
     """
@@ -24,7 +24,7 @@ def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> Settings:
 
 
 def expanded(settings: Settings, dataset: str) -> dict[str, Settings]:
-    """Every experiment of a data set by its name; one for each language becomes as many entries.
+    """Every experiment of a data set by name; one with a model per language becomes one entry per language.
 
     Such an entry has that language alone (one_per_language), or all and stops on it (stop_on_each_language).
     An experiment has the data set's own languages, or those of them that it names; with `languages: all` the
@@ -47,24 +47,24 @@ def expanded(settings: Settings, dataset: str) -> dict[str, Settings]:
 
 
 def every_language(settings: Settings, dataset: str) -> list[str]:
-    """A data set's own languages, and then those all of whose captions are translations from English."""
+    """A data set's own languages, followed by those whose captions are all translated from English."""
     data = settings["datasets"][dataset]
     return [*data["languages"], *data["translated_languages"]]
 
 
 def one_for_each(settings: Settings) -> list[str]:
-    """Names of the experiments that are one model for each language."""
+    """Names of the experiments with one model per language."""
     keys = ("one_per_language", "stop_on_each_language")
     return [name for name, made in settings["experiments"].items() if any(map(made.get, keys))]
 
 
 def stand_ins(settings: Settings) -> dict[str, str]:
-    """For each data set of the papers, and each of the user's own, the one of this scale."""
+    """The data set of this scale for each data set of the papers, and for each of the user's own."""
     return {data["stands_for"]: dataset for dataset, data in settings["datasets"].items()}
 
 
 def feature_sets(settings: Settings) -> dict[str | None, Settings]:
-    """Settings of every feature set at hand: `None` the main one, others by name, laid over it.
+    """Settings of every feature set: `None` is the main one, others are by name, merged over it.
 
     Precomputed features belong only to the set that names them.
     """
@@ -74,19 +74,19 @@ def feature_sets(settings: Settings) -> dict[str | None, Settings]:
 
 
 def left_out(settings: Settings) -> dict[str, str]:
-    """Why an experiment, by its name, is not trained: the configuration lacks its feature set."""
-    every = {**settings["experiments"]}
+    """Experiments that are not trained because the configuration lacks their feature set, with the reason."""
+    every, known = {**settings["experiments"]}, feature_sets(settings)
     for dataset in settings["datasets"]:
         every |= expanded(settings, dataset)
     return {
         name: f"the configuration has no features {experiment['features']} (images.sets)"
         for name, experiment in every.items()
-        if experiment.get("features") not in feature_sets(settings)
+        if experiment.get("features") not in known
     }
 
 
 def table_named(settings: Settings, name: str) -> Settings:
-    """A table by its name; `table2-row7+11` is table2 with rows 7 and 11 alone.
+    """A table by its name; `table2-row7+11` is table2 with only rows 7 and 11.
 
     Raises:
         InputError: the table has no such row.
@@ -105,7 +105,7 @@ def table_named(settings: Settings, name: str) -> Settings:
 
 
 def makeable_tables(settings: Settings) -> list[str]:
-    """Tables that this configuration has data for, at least for some of their columns and rows."""
+    """Tables for which this configuration has data, at least for some columns and rows."""
     named, lacking = set(stand_ins(settings)), left_out(settings)
     found = [
         name

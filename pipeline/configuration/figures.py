@@ -1,4 +1,4 @@
-"""SMALR's figures of size and recall: which evaluations and models make the points of each data set."""
+"""SMALR's figures of size and recall: the evaluations and models behind the points of each data set."""
 
 from collections.abc import Iterator
 from pathlib import Path

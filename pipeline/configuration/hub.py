@@ -15,7 +15,7 @@ def context_name(model: str) -> str:
 
 
 def hub_models(settings: Settings, pairs: Iterable[str]) -> Settings:
-    """What jobs would fetch from the hub: `backbones`, `bert`, `marian` as (name, revision), `context`.
+    """What jobs would download from the hub: `backbones`, `bert`, `marian` as (name, revision), `context`.
 
     Args:
         pairs: languages (`SOURCE-TARGET`) that are translated.

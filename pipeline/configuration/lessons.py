@@ -18,13 +18,13 @@ def selecting(settings: Settings, dataset: str) -> list[str]:
 
 
 def selection_of(settings: Settings, dataset: str, name: str) -> dict[str, Settings]:
-    """What an experiment reads in each of its languages: parts, tested_on, captions_per_image, images."""
+    """What an experiment uses in each of its languages: parts, tested_on, captions_per_image, images."""
     experiment = expanded(settings, dataset)[name]
     return {code: {**_SELECTION, **experiment["selection"][code]} for code in experiment["languages"]}
 
 
 def selection_tasks(settings: Settings, dataset: str, name: str) -> Settings:
-    """The keys of `tasks` that decide what an experiment reads."""
+    """The keys of `tasks` that determine the captions of an experiment."""
     return {key: _tasks(settings, dataset, name)[key] for key in _OF_SELECTION}
 
 

@@ -1,4 +1,4 @@
-"""Paths of a configuration: variables in them filled in, and each one there before anything runs."""
+"""Paths of a configuration: variables are expanded, and every path must exist before anything runs."""
 
 import copy
 import difflib
@@ -42,7 +42,7 @@ _MADE = ("work/sources", "work/photographs", "work/{scale}")
 
 
 def with_paths_expanded(settings: Settings) -> Settings:
-    """The settings with environment variables and ~ in paths filled in; an empty path becomes None.
+    """The settings with environment variables and ~ expanded in paths; an empty path becomes None.
 
     Raises:
         InputError: variables are not set; every one is listed.
@@ -70,7 +70,7 @@ def with_paths_expanded(settings: Settings) -> Settings:
 
 
 def check_paths(settings: Settings, scale: Settings) -> None:
-    """Every path that a user configured is there, whether the target needs it or not.
+    """Check that every configured path exists, whether the target needs it or not.
 
     Snakemake itself takes a missing input for no reason to complain where an older result made of it exists.
 
@@ -96,8 +96,7 @@ def check_paths(settings: Settings, scale: Settings) -> None:
             mistakes.append(f"{where}: {path}: a file, expected {kind}")
         elif where.startswith("context.") and not os.path.isfile(os.path.join(path, "config.json")):
             mistakes.append(f"{where}: {path}: has no config.json, expected a folder that transformers wrote")
-    heading = f"The configuration has paths to correct, or to put there (they start from {os.getcwd()}):"
-    raise_together(mistakes, heading)
+    raise_together(mistakes, f"Paths in the configuration that cannot be used (relative to {os.getcwd()}):")
 
 
 def _blocks(settings: Settings) -> Iterator[tuple[str, Settings, dict[str, str]]]:

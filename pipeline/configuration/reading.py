@@ -1,4 +1,4 @@
-"""The configuration read, laid over one another, and checked as a whole.
+"""The configuration files: read, merged and validated as a whole.
 
 Order: config/experiments.yaml and config/tables/*.yaml, then config/scales/{scale}.yaml, which may change an
 experiment, then what the user gives (config/config.yaml, --configfile, --config).
@@ -38,7 +38,7 @@ DATASET_DEFAULTS: Settings = {
 def load(user: Mapping[str, Any], folder: Path) -> Settings:
     """The whole configuration; raises `InputError` that lists every mistake of a kind.
 
-    Unknown keys and wrong values are said first, then keys that contradict each other, then paths.
+    Unknown keys and wrong values are reported first, then keys that contradict each other, then paths.
 
     Args:
         user: what the user gives; at least `scale`.
@@ -106,7 +106,7 @@ def read(path: Path) -> Settings:
 
 
 def check_keys(paths: Iterable[str | Path]) -> None:
-    """No key of a user's files stands twice in its block: YAML would keep the last and drop the others.
+    """Check that no key of a user's files occurs twice in a block: YAML would silently keep the last.
 
     Snakemake reads these files before this project does, so they are read again.
 

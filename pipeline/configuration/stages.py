@@ -1,4 +1,4 @@
-"""What each stage depends on, cut from the configuration, so that a changed key reruns nothing else."""
+"""The part of the configuration that each stage depends on, so that a changed key reruns nothing else."""
 
 from pathlib import Path
 
@@ -80,7 +80,7 @@ def assignment_settings(settings: Settings, dataset: str, name: str, seed: int) 
 
 
 def consistency_settings(settings: Settings, kind: str) -> Settings:
-    """What an evaluation with translated queries beside the own ones depends on besides its model."""
+    """What an evaluation with queries and their translations depends on, besides its model."""
     return {"threads": 1, "kind": kind, **(settings["consistency"] if kind == "learned" else {})}
 
 
@@ -101,7 +101,7 @@ def sentence_vector_settings(settings: Settings) -> Settings:
 
 
 def feature_settings(settings: Settings, name: str | None = None) -> Settings:
-    """What the features of an image depend on, in a feature set: little is known of precomputed ones."""
+    """What the features of a feature set depend on; of precomputed ones little is known."""
     images = feature_sets(settings)[name]
     made = ("backbone", "weights", "dimension", "resize", "crop", "crops", "precision", "crop_evaluation")
     keys = ("backbone", "dimension") if images["features"] else made
@@ -109,7 +109,7 @@ def feature_settings(settings: Settings, name: str | None = None) -> Settings:
 
 
 def extraction_options(settings: Settings) -> str:
-    """Arguments of `features` that its result does not depend on, but for the rounding of its numbers.
+    """Arguments of `features` that do not affect its result, except for rounding.
 
     The network's threads on a CPU are as many as are configured, not as many as Snakemake has to give: with
     another number features differ in their last digits, and so do the weights trained on them.
@@ -161,13 +161,13 @@ def table_settings(settings: Settings, name: str) -> Settings:
 
 
 def parameter_settings(folder: Path) -> Settings:
-    """What counting the parameters takes: the papers' sizes, whatever the scale that is run."""
+    """What counting parameters depends on: the papers' sizes, whatever scale is run."""
     paper = load({"scale": "paper"}, folder)
     return {key: paper[key] for key in ("scale", "model")}
 
 
 def ten_language_settings(settings: Settings, dataset: str, folder: Path) -> Settings:
-    """What counting the parameters of ten languages takes: the papers' sizes, and whose words are counted."""
+    """What counting the parameters for ten languages depends on: the papers' sizes and the data set."""
     paper = load({"scale": "paper"}, folder)
     sizes = {key: paper[key] for key in ("model", "liwe")}
     return {"scale": settings["scale"], "dataset": dataset, **sizes}
@@ -187,7 +187,7 @@ def claim_settings(settings: Settings) -> Settings:
 
 
 def report_settings(settings: Settings, folder: Path) -> Settings:
-    """What the report tells of the configuration.
+    """The part of the configuration that the report shows.
 
     Args:
         folder: the folder config/, of whose scales the report tells too.
@@ -210,7 +210,7 @@ def report_settings(settings: Settings, folder: Path) -> Settings:
 
 
 def count_settings(settings: Settings) -> Settings:
-    """What counting the captions takes."""
+    """What counting the captions depends on."""
     datasets = {
         name: {"dataset": dataset, "caption_origins": settings["datasets"][dataset]["caption_origins"]}
         for name, dataset in stand_ins(settings).items()

@@ -1,4 +1,4 @@
-"""Pairs of languages that experiments need translations between, and who translates each.
+"""Language pairs for which experiments need translations, and the provider of each.
 
 A pair is written `SOURCE-TARGET`, as in `translation.pairs`.
 """
@@ -57,13 +57,13 @@ def training_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
 
 
 def own_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
-    """Pairs whose translations are all captions that an experiment has in a language."""
+    """Pairs whose translations are the only captions of an experiment in a language."""
     translated = settings["datasets"][dataset]["translated_languages"]
     return [f"en-{code}" for code in expanded(settings, dataset)[name]["languages"] if code in translated]
 
 
 def translated_origins(settings: Settings, dataset: str) -> dict[str, str]:
-    """Who made the captions of each translated language; a pair that nobody translates is left out."""
+    """The provider of the captions of each translated language; a pair without a provider is left out."""
     data, found = settings["datasets"][dataset], {}
     for code in data["translated_languages"]:
         provider = data["borrowed_translations"].get(code) or provider_of(settings, f"en-{code}") or {}

@@ -1,4 +1,4 @@
-"""How words find their entry of the latent vocabulary (SMALR, Section 3.1, pretraining).
+"""How words are assigned to entries of the latent vocabulary (SMALR, Section 3.1, pretraining).
 
 A linear layer scores all entries for a word's FastText vector; the best is the word's. While it is learned,
 a word takes with probability p a random one of its M best instead. Words are gone through in chunks: no
@@ -24,7 +24,7 @@ CHUNK = 1024  # words whose scores of all entries are held at a time, 160 MB wit
 
 @dataclass(frozen=True)
 class Exploration:
-    """How words choose while entries are learned.
+    """How words choose entries while these are learned.
 
     probability: p, of a random one of the best. best: M. gradient: how the choice is learned through, of
 
@@ -54,7 +54,7 @@ class Assignment(nn.Module):
 
     @torch.no_grad()
     def chosen(self, words: Tensor) -> Tensor:
-        """The best entry (U,), from 0, of words' vectors (U, features); the first of equally good ones."""
+        """The best entry (U,), from 0, for word vectors (U, features); the first one in case of ties."""
         return torch.cat([self._scored(part).argmax(1) for part in words.split(CHUNK)])
 
     @torch.no_grad()
@@ -66,7 +66,7 @@ class Assignment(nn.Module):
         return product(words, self.scores.weight).add_(self.scores.bias)
 
     def vectors(self, words: Tensor, how: Exploration) -> Tensor:
-        """Latent vectors (U, d) of words' vectors (U, features), each by an entry that it chooses."""
+        """Latent vectors (U, d) for word vectors (U, features), each from the entry that it chooses."""
         best = self.best(words, min(how.best, self.entries.num_embeddings))
         place = uploaded(explored(len(words), best.shape[1], how.probability), words.device)
         chunks = zip(words.split(CHUNK), best.split(CHUNK), place.split(CHUNK), strict=True)
@@ -86,13 +86,13 @@ class Assignment(nn.Module):
 
 
 def explored(words: int, best: int, probability: float) -> Tensor:
-    """Which of its best entries each word takes, (U,): 0, or with a probability a random one of them."""
+    """Which of its best entries each word takes, (U,): 0, or with some probability a random one."""
     explores = torch.rand(words) < probability
     return torch.where(explores, torch.randint(best, (words,)), 0)
 
 
 def choice_weights(scores: Tensor, place: Tensor, gradient: str) -> Tensor:
-    """How much each of a word's best entries counts, (U, M), and what gradient its score has by that.
+    """Weight of each of a word's best entries, (U, M), with the gradient for its score.
 
     Args:
         scores: (U, M) of the best entries. place: (U,) of the one that is taken. gradient: see `Exploration`.

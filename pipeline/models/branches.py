@@ -45,7 +45,7 @@ class RecurrentBranch(nn.Module):
         return unit(self.projection(last[0].index_select(0, uploaded(order.argsort(), words.device))))
 
     def reads_beginnings(self) -> bool:
-        """Whether common beginnings of sentences are computed once: an LSTM's on a CPU, where it pays."""
+        """Whether common prefixes of sentences are computed once: for an LSTM on a CPU, where it pays."""
         on_cpu = self.recurrent.weight_ih_l0.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
         return on_cpu and isinstance(self.recurrent, nn.LSTM)
 
@@ -125,18 +125,18 @@ class ImageBranch(nn.Module):
 
 
 def without_autocast(device: str) -> AbstractContextManager[object]:
-    """Inside, products are made of the numbers as they come."""
+    """Products inside keep the precision of their operands."""
     available = torch.amp.is_autocast_available(device)
     return torch.autocast(device, enabled=False) if available else nullcontext()
 
 
 def full(vectors: Tensor) -> Tensor:
-    """The same numbers, in float32 where they were in bfloat16."""
+    """The same numbers, converted to float32 if they were bfloat16."""
     return vectors.float() if vectors.dtype == torch.bfloat16 else vectors
 
 
 def unit(vectors: Tensor) -> Tensor:
-    """Vectors (B, e) at length 1; never in bfloat16, whose three digits are too few for distances."""
+    """Vectors (B, e) normalised to unit length; never in bfloat16, which is too imprecise for distances."""
     return F.normalize(full(vectors), dim=-1)
 
 
@@ -153,7 +153,7 @@ class LinearImageBranch(nn.Module):
 
 
 def image_branch(size: int, model: Mapping[str, Any]) -> nn.Module:
-    """The image branch that the `model` settings ask for by `encoder`: embn or vse."""
+    """The image branch selected by `encoder` in the `model` settings: embn or vse."""
     if model["encoder"] == "vse":
         return LinearImageBranch(size, model["hidden"])
     sizes = size, model["image_hidden"], model["multimodal"]
@@ -161,7 +161,7 @@ def image_branch(size: int, model: Mapping[str, Any]) -> nn.Module:
 
 
 def sentence_branch(words: int, model: Mapping[str, Any]) -> nn.Module:
-    """The sentence branch of the `model` settings' `recurrent`: a recurrent layer, mean or mlp.
+    """The sentence branch selected by `recurrent` in the `model` settings: a recurrent layer, mean or mlp.
 
     Args:
         words: size of a word vector, which VSE reads in the universal one's place.

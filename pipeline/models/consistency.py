@@ -19,7 +19,7 @@ PAIRS = 2**18  # pairs that the network reads at a time: 33 MB with 32 hidden un
 
 
 class Combiner(nn.Module):
-    """L scores to one: two linear layers without biases, with or without a ReLU between them.
+    """Combines L scores into one: two linear layers without biases, with or without a ReLU between them.
 
     Args:
         languages: L. hidden: units between, 32 in the paper, which makes 352 weights of ten languages.
@@ -60,7 +60,7 @@ def fit(
     iterations: int,
     learning_rate: float,
 ) -> list[float]:
-    """Train on all pairs at once by Equation 3, mean over languages; the loss before each iteration.
+    """Train on all pairs at once (Equation 3, mean over languages); returns the loss before each iteration.
 
     Args:
         how: margin, hardest (k); image and sentence, weights of the two directions.

@@ -1,4 +1,4 @@
-"""The hybrid embedding: frequent words have vectors of their own, all others share latent ones.
+"""The hybrid embedding: frequent words have their own vectors, all others share latent entries.
 
 SMALR, Section 3.1 (HEM; LA where no word has a vector of its own). A language's K most frequent words each
 have 50 numbers, FastText's reduced by PCA, and pass one linear layer into the universal embedding. Every
@@ -28,7 +28,7 @@ from pipeline.words.corpus import Sentences, uploaded
 
 @dataclass(frozen=True)
 class Places:
-    """Where one language's words are found, by word id; padding, id 0, is nowhere.
+    """Row of each word of one language, by word id: its own vector or an entry; padding, id 0, has none.
 
     own: (V + 1,) 1 to K, the more frequent the smaller, or 0. entry: (V + 1,) 1 to E, or 0.
     """
@@ -38,7 +38,7 @@ class Places:
 
 
 class HybridWords(nn.Module):
-    """One language's own vectors, their linear layer, and the places of its words.
+    """One language's own vectors, their linear layer, and the rows of its words.
 
     Args:
         vectors: (K, own size) initial own vectors, in the order of `places.own`; K may be 0.
@@ -58,18 +58,18 @@ class HybridWords(nn.Module):
         self.register_buffer("entry", places.entry)
 
     def own_vectors(self) -> Tensor | None:
-        """Universal vectors (K + 1, d) of the own words, zeros before them; None for LA."""
+        """Universal vectors (K + 1, d) of words with their own vectors, after a row of zeros; None for LA."""
         if self.projection is None:
             return None
         return F.pad(self.projection(self.table.weight), (0, 0, 1, 0))
 
     def drift(self) -> Tensor:
-        """1/2 sum (E - E0)^2 of the own vectors; entries have none to be near to."""
+        """1/2 sum (E - E0)^2 of the words' own vectors; entries have no initial vectors to stay close to."""
         return 0.5 * F.mse_loss(self.table.weight, self.initial, reduction="sum")
 
 
 class HybridEmbedding(UniversalEmbedding):
-    """Words of every language in one space of d numbers, most of them by shared entries.
+    """Words of every language in one d-dimensional space, most of them through shared entries.
 
     Args:
         own: for each language its (K, own size) initial own vectors. places: of each language's words.
@@ -132,7 +132,7 @@ def _weights(layer: nn.Linear | None) -> list[nn.Parameter]:
 def begun(
     vectors: Mapping[str, Tensor], pretrained: Path | None, settings: Mapping[str, Any]
 ) -> HybridEmbedding:
-    """The embedding as training begins with it.
+    """The embedding at the start of training.
 
     Args:
         vectors: for each language its (V + 1, 300) FastText vectors.
@@ -170,7 +170,7 @@ def _own_vectors(vectors: Tensor, places: Places, size: int) -> Tensor:
 
 
 def empty(weights: Mapping[str, Tensor], settings: Mapping[str, Any]) -> HybridEmbedding:
-    """An embedding that the weights of a saved model fit, numbers still to be filled in."""
+    """An embedding of the shape of a saved model, whose weights are loaded afterwards."""
     masks = bool(settings.get("masking"))
     own, places = {}, {}
     for language in settings["languages"]:
@@ -182,7 +182,7 @@ def empty(weights: Mapping[str, Tensor], settings: Mapping[str, Any]) -> HybridE
 
 
 def reduced(vectors: Tensor, size: int) -> Tensor:
-    """Vectors (V, 300) to their (V, size) principal components, about their mean.
+    """Project vectors (V, 300) on their principal components, (V, size), after centring.
 
     A component's sign makes its largest weight positive, so that equal vectors give equal numbers.
 
@@ -201,7 +201,7 @@ def reduced(vectors: Tensor, size: int) -> Tensor:
 
 
 def write_places(entries: Tensor, places: Mapping[str, Places]) -> dict[str, Any]:
-    """What `torch.save` takes and `begun` reads."""
+    """Write what `begun` reads."""
     kept = {language: {"own": part.own, "entry": part.entry} for language, part in places.items()}
     return {"entries": entries, "places": kept}
 

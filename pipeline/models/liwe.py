@@ -1,4 +1,4 @@
-"""LIWE, sentences from characters (Wehrmann et al. 2019), as SMALR's Tables 1 and 2 compare with it.
+"""LIWE, sentences from characters (Wehrmann et al. 2019), a baseline in SMALR's Tables 1 and 2.
 
 Sizes in comments: N words of B sentences, c characters of a word, e embedding size, n images.
 """
@@ -17,7 +17,7 @@ from pipeline.words.corpus import Sentences, uploaded
 
 
 class SpelledWords(nn.Module):
-    """Words of every language from their characters, which all languages share.
+    """Words of every language from their characters, shared by all languages.
 
     A word's character vectors side by side go through layers that are 1x1 convolutions over the words of a
     sentence: weight-normalised, batch norm, LeakyReLU 0.1.
@@ -112,7 +112,7 @@ class LiweModel(RetrievalModel):
         return self.spelled.languages
 
     def embed_sentences(self, sentences: Mapping[str, Sentences]) -> dict[str, Embedded]:
-        """Sentences of each language to their embeddings; there is no universal one besides."""
+        """Sentences of each language to their embeddings; there is no universal embedding."""
         rows = self.branches["shared"](*self.spelled(sentences))
         parts = rows.split([len(batch.lengths) for batch in sentences.values()])
         return {language: Embedded(part, part) for language, part in zip(sentences, parts, strict=True)}
@@ -124,11 +124,11 @@ def begun(codes: Mapping[str, Tensor], features: int, settings: Mapping[str, Any
 
 
 def empty(weights: Mapping[str, Tensor], features: int, settings: Mapping[str, Any]) -> LiweModel:
-    """A model that the weights of a saved one fit, numbers still to be filled in."""
+    """A model of the shape of a saved one, whose weights are loaded afterwards."""
     return begun(codes_of(weights, settings["languages"]), features, settings)
 
 
 def codes_of(weights: Mapping[str, Tensor], languages: list[str]) -> dict[str, Tensor]:
-    """The code points that a saved model's words were made of."""
+    """The code points of the characters of a saved model."""
     alphabet = weights["spelled.alphabet"]
     return {language: alphabet[weights[f"spelled.spelling_{language}"]] for language in languages}

@@ -1,4 +1,4 @@
-"""A universal embedding in which rare words of other languages are English words (SMALR, Section 4).
+"""A universal embedding that maps rare words of other languages to English words (SMALR, Section 4).
 
 Such a word has no row in its language's table: it is read with the English word's vector and linear layer.
 
@@ -16,7 +16,7 @@ from pipeline.words.corpus import Sentences, uploaded
 
 
 class MappedEmbedding(UniversalEmbedding):
-    """Words of every language in one space, some of them by way of English.
+    """Words of every language in one space, some of them mapped to English words.
 
     Args:
         vectors: as `UniversalEmbedding` takes them, of the words that have their own.
@@ -56,5 +56,5 @@ class MappedEmbedding(UniversalEmbedding):
 def universal_embedding(
     vectors: Mapping[str, Tensor], english: Mapping[str, Tensor], model: Mapping[str, Any]
 ) -> UniversalEmbedding:
-    """The universal embedding of some vocabularies; `english` is empty where no word is read as English."""
+    """The universal embedding of some vocabularies; `english` is empty if no word is mapped to English."""
     return MappedEmbedding(vectors, english, model) if english else UniversalEmbedding(vectors, model)

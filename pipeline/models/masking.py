@@ -23,7 +23,7 @@ from pipeline.words.corpus import Sentences, uploaded
 
 
 def layers(settings: Mapping[str, Any]) -> nn.Module:
-    """The layers that predict what is lacking, [S_i, S_j] (2d) to (S_i', S_j') (2d), by embedding."""
+    """The layers that predict what is masked, [S_i, S_j] (2d) to (S_i', S_j') (2d), one per embedding."""
     model = settings["model"]
     return nn.ModuleDict(
         {
@@ -65,7 +65,7 @@ def _instead(anchored: Anchored, vectors: Tensor) -> Anchored:
 
 
 def masked_sentences(sentences: Sentences, mask: int, share: float) -> Sentences:
-    """The sentences with each word replaced by MASK with the probability `share`."""
+    """The sentences, with each word replaced by MASK with probability `share`."""
     drawn = uploaded(torch.rand(sentences.ids.shape) < share, sentences.ids.device)
     ids = sentences.ids.masked_fill(drawn & (sentences.ids != 0), mask)
     return Sentences(ids, sentences.lengths)
@@ -74,7 +74,7 @@ def masked_sentences(sentences: Sentences, mask: int, share: float) -> Sentences
 def reconstruction_loss(
     predictor: nn.Module, masked: Mapping[str, Anchored], whole: Mapping[str, Anchored]
 ) -> Tensor:
-    """Equation 2: mean over pairs of languages of the mean over their pairs of sentences.
+    """Equation 2: the mean over sentence pairs, averaged over pairs of languages.
 
     An image's k-th sentence in one language is paired with its k-th in the other; the language with fewer
     repeats them. Languages that share no image make no pair; a batch without pairs costs nothing.

@@ -1,4 +1,4 @@
-"""An LSTM over sentences that share what they have in common: each distinct beginning is computed once.
+"""An LSTM over a prefix tree of sentences: each distinct prefix is computed once.
 
 The states of an LSTM after "a man in" are the same in every sentence that begins so. A batch is therefore
 read as the tree of its beginnings, level by level: one product with the recurrent weights for the distinct
@@ -22,7 +22,7 @@ sigmoid_backward, tanh_backward = torch.ops.aten.sigmoid_backward, torch.ops.ate
 
 @dataclass
 class Beginnings:
-    """The distinct beginnings of some sentences: those of one word first, then those of two, and so on.
+    """The distinct prefixes of some sentences: those of one word first, then those of two, and so on.
 
     words: (N,) the last word of each, 0 to U - 1. parents: (N,) each without its last word; 0 where nothing
     is left. levels: how many have 1, 2, ... words. sentences: (B,) which of them is the whole sentence.
@@ -35,7 +35,7 @@ class Beginnings:
 
 
 def beginnings(ids: Tensor, lengths: Tensor) -> Beginnings:
-    """The beginnings of sentences (B, W) that have `lengths` (B,) words; padding is not looked at."""
+    """The prefixes of sentences (B, W) of `lengths` (B,) words; padding is ignored."""
     distinct = int(ids.max()) + 1
     reached = torch.zeros(len(ids), dtype=torch.long)  # by each sentence, as far as it is read
     words, parents, levels, before = [], [], [], 0

@@ -1,4 +1,4 @@
-"""Products of float32 matrices on a CPU, by oneDNN where PyTorch has it.
+"""Products of float32 matrices on a CPU, with oneDNN where PyTorch has it.
 
 PyTorch's own `@` is MKL's, which leaves AMD processors half their speed (86 against 190 GFLOP/s with AVX-512;
 docs/training.md). PyTorch reaches oneDNN's product only from a call of its compiler, which is used here.
@@ -19,7 +19,7 @@ def product(left: Tensor, right: Tensor) -> Tensor:
 
 
 def linear(vectors: Tensor, weight: Tensor) -> Tensor:
-    """`vectors @ weight.T`, with gradients, all three products by `product`."""
+    """`vectors @ weight.T`, with gradients; all three products use `product`."""
     found: Tensor = _Linear.apply(vectors, weight)
     return found
 

@@ -1,4 +1,4 @@
-"""Ranking losses of VSE, order embeddings and PARALLEL-SYM / -ASYM: hinges over all or the worst negatives.
+"""Ranking losses of VSE, order embeddings and PARALLEL-SYM / -ASYM: hinges over all negatives or the hardest.
 
 VSE: Kiros et al. 2014. Order embeddings: Vendrov et al. 2016. PARALLEL: Gella et al. 2017. The worst negative
 alone: VSE++ (Faghri et al. 2018), as in *Lessons*, Section 3.
@@ -21,7 +21,7 @@ from pipeline.words.corpus import uploaded
 
 @dataclass(frozen=True)
 class Ranking:
-    """How similarities become a loss.
+    """How similarities are turned into a loss.
 
     margin: m. hinge: `sum` over all negatives, or `max`, the worst of them. caption_caption: weight of the
     loss between the captions of two languages. similarity: `cosine` or `order`.
@@ -34,13 +34,13 @@ class Ranking:
 
 
 def terms(step: Step) -> Terms:
-    """The losses of a training step, in the place of MULE's matching; `ranking` of the settings says how."""
+    """The losses of a training step, replacing MULE's matching; configured by `ranking` in the settings."""
     ranking = Ranking(**step.settings["ranking"], similarity=step.model.similarity)
     return ranking_terms(step.images, list(step.multimodal.values()), ranking)
 
 
 def ranking_terms(images: Anchored, languages: Sequence[Anchored], ranking: Ranking) -> dict[str, Tensor]:
-    """Losses by name: captions against images of each language, captions of each two languages.
+    """Losses by name: captions against images in each language, and captions of each pair of languages.
 
     Args:
         images: embeddings of the batch's images. languages: those of each language's captions.
@@ -55,7 +55,7 @@ def ranking_terms(images: Anchored, languages: Sequence[Anchored], ranking: Rank
 
 
 def ranking_loss(similarity: Tensor, own: Tensor, ranking: Ranking) -> Tensor:
-    """Sum over pairs that belong together of their hinges in both directions (*Lessons*, Section 3).
+    """Sum of the hinges of all matching pairs, in both directions (*Lessons*, Section 3).
 
     A pair's negatives are all that its caption does not belong to, and all captions that do not belong to
     its image.

@@ -1,4 +1,4 @@
-"""The recurrent layers of a sentence branch, and how their weights begin.
+"""The recurrent layers of a sentence branch, and the initialisation of their weights.
 
 PyTorch's own, and the GRU of the MULE authors' framework (TensorFlow 1.2), which is another: its reset gate
 is applied to the state before the product (Cho et al. 2014), in PyTorch and cuDNN after it.
@@ -32,7 +32,7 @@ class ResetBeforeGRU(nn.Module):
             nn.init.uniform_(weight, -1 / math.sqrt(hidden_size), 1 / math.sqrt(hidden_size))
 
     def forward(self, words: PackedSequence) -> tuple[Tensor, Tensor]:
-        """The last states, as `nn.GRU` gives them second: (1, B, h), in the order of the packed sentences."""
+        """The last states, the second output of `nn.GRU`: (1, B, h), in the order of the packed sentences."""
         inputs = F.linear(words.data, self.weight_ih_l0, self.bias_ih_l0)  # (N, 3h)
         to_gates, to_new = self.weight_hh_l0.split([2 * self.hidden_size, self.hidden_size])
         sizes = words.batch_sizes.tolist()  # on the CPU always
@@ -50,7 +50,7 @@ Recurrent = nn.LSTM | nn.GRU | ResetBeforeGRU
 
 
 def recurrent_layer(size: int, model: Mapping[str, Any]) -> Recurrent:
-    """The layer that the `model` settings ask for.
+    """The layer selected by the `model` settings.
 
     Args:
         size: of a word vector that it reads.

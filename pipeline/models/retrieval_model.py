@@ -1,4 +1,4 @@
-"""The model of every row: an image branch, a word embedding a language, sentence branches shared or separate.
+"""The retrieval model: an image branch, a word embedding per language, shared or separate sentence branches.
 
 | model         | languages | sentence branches |
 |---------------|-----------|-------------------|

@@ -1,4 +1,4 @@
-"""A trained model as a file: weights, the settings that made it, and the epoch that was kept."""
+"""A trained model as a file: weights, settings, and the selected epoch."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ class Saved:
 
 
 def save_model(path: Path, model: RetrievalModel, saved: Saved) -> None:
-    """Write a model whole or not at all."""
+    """Write a model completely or not at all."""
     weights = {name: value.cpu() for name, value in model.state_dict().items() if not _of_training(name)}
     # A pickle also says which equal texts are one object; in a run gone on from a checkpoint others are.
     said = json.loads(json.dumps(vars(saved)))
@@ -46,7 +46,7 @@ def save_model(path: Path, model: RetrievalModel, saved: Saved) -> None:
 
 
 def load_model(path: Path) -> tuple[RetrievalModel, Saved]:
-    """Read a model back, on the CPU; raises `InputError` where the file is missing or damaged."""
+    """Load a model on the CPU; raises `InputError` if the file is missing or damaged."""
     existing(path, "the trained model", "Run its training.")
     content = read_torch(path, "a model of this project", "Delete it and train again.")
     try:
@@ -85,5 +85,5 @@ def _of_training(name: str) -> bool:
 
 
 def vocabulary_digest(words: list[str]) -> str:
-    """Digest of a vocabulary: a model answers only for the words it was trained with."""
+    """Digest of a vocabulary: a model can only be used with the words it was trained with."""
     return hashlib.sha256("\n".join(words).encode()).hexdigest()

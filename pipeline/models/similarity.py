@@ -1,4 +1,4 @@
-"""How alike captions and images are: by cosine, or by the order of order embeddings (Vendrov et al. 2016)."""
+"""Similarity of captions and images: cosine, or that of order embeddings (Vendrov et al. 2016)."""
 
 from torch import Tensor
 

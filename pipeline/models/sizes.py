@@ -1,4 +1,4 @@
-"""How many parameters a model has at given vocabularies, counted on the model, without memory for it."""
+"""Number of parameters of a model for given vocabularies, counted on the model without allocating it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -53,7 +53,7 @@ def of_losses(settings: Mapping[str, Any]) -> int:
 
 
 def at_test_time(settings: Mapping[str, Any], words: Mapping[str, int], hidden: int = 0) -> Sizes:
-    """Parameters that a query needs when the universal vectors of all words are there already.
+    """Parameters needed for a query if the universal vectors of all words are precomputed.
 
     Args:
         hidden: units of the network that combines languages (CLC-C), 0 for none.

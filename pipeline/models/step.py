@@ -1,4 +1,4 @@
-"""What a loss may read of one training step."""
+"""What a loss can access in a training step."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The universal embedding: one word table and one linear layer a language (MULE, Figure 2, left half).
+"""The universal embedding: one word table and one linear layer per language (MULE, Figure 2, left half).
 
 Multilingual vectors, which are aligned already, may go through one linear layer for all languages.
 
@@ -43,7 +43,7 @@ class WordEmbedding(nn.Module):
 
 
 class UniversalEmbedding(nn.Module):
-    """Words of every language in one space of d numbers.
+    """Words of every language in one d-dimensional space.
 
     Args:
         vectors: for each language its (V + 1, 300) initial word vectors; where frozen sentence vectors are
@@ -77,7 +77,7 @@ class UniversalEmbedding(nn.Module):
         return embedding
 
     def pad_to(self, longest: int) -> None:
-        """Let means run over rows of `longest` words, the longest training sentence's, where they are padded.
+        """Pad means to `longest` words, those of the longest training sentence, if padding counts in them.
 
         A longer sentence, which training never saw, is its own row.
         """
@@ -109,7 +109,7 @@ class UniversalEmbedding(nn.Module):
         return mean
 
     def unpadded(self, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor]:
-        """The words of all languages' sentences one after another, without padding: vectors (N, d).
+        """The words of all sentences of all languages, concatenated without padding: vectors (N, d).
 
         And the word counts (B,) of the sentences, on the CPU.
         """
@@ -139,7 +139,7 @@ class UniversalEmbedding(nn.Module):
 
     @torch.no_grad()
     def forget_initial(self) -> None:
-        """Take the tables as they now are for E0 (the authors' code does so after each epoch)."""
+        """Make the current tables E0 (as the authors' code does after each epoch)."""
         for language in self.languages:
             self[language].initial.copy_(self[language].table.weight)
 
@@ -167,7 +167,7 @@ def _from_scratch(vectors: Tensor) -> Tensor:
 
 
 def linear(size: int, out: int) -> nn.Linear:
-    """A linear layer with Glorot uniform weights and no bias at first, as the authors' framework makes it."""
+    """A linear layer with Glorot uniform weights and zero bias, as in the authors' framework."""
     layer = nn.Linear(size, out)
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)

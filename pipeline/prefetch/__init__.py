@@ -1,1 +1,1 @@
-"""What jobs would otherwise fetch from the Hugging Face hub, fetched beforehand for nodes without network."""
+"""Models of the Hugging Face hub, downloaded in advance for compute nodes without a network."""

@@ -1,4 +1,4 @@
-"""Weights of CNNs, BERT, Marian and frozen CLIPs, fetched as the jobs that use them would."""
+"""Weights of CNNs, BERT, Marian and frozen CLIPs, downloaded as the jobs that use them would."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ Fetch = tuple[str, Callable[[], object]]
 
 
 def prefetch_models(models: Mapping[str, Any], output: Path) -> None:
-    """Fetch models into the Hugging Face cache ($HF_HOME), which later jobs read without a network.
+    """Download models into the Hugging Face cache ($HF_HOME), from which jobs load them without a network.
 
     Args:
         models: `backbones`, names of timm; `bert`, a name on the hub or None; `marian`, pairs of a name and a

@@ -1,1 +1,1 @@
-"""Retrieval: embeddings, ranks, recalls, and one JSON an experiment."""
+"""Retrieval: embeddings, ranks, recalls, and one JSON file per experiment."""

@@ -1,4 +1,4 @@
-"""What must be true before a trained model is asked anything."""
+"""Checks before a trained model is evaluated."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ from pipeline.words.vocabulary import Vocabulary
 
 
 def check_vocabularies(saved: Saved, vocabularies: Mapping[str, Vocabulary], path: Path) -> None:
-    """Raise an `InputError` where a model was trained with other words than it is asked with."""
+    """Raise an `InputError` if a model was trained with another vocabulary than it is evaluated with."""
     wrong = [
         f"{language!r}: the --words file is not the one the model was trained with"
         for language, vocabulary in vocabularies.items()

@@ -156,14 +156,14 @@ class _Queries:
         return Scored(scores, torch.from_numpy(gallery.image_of))
 
     def origins(self, source: str, target: str) -> dict[str, int]:
-        """Who translated, and how many, of the images that are in the gallery."""
+        """Number of translations by provider, for the images of the gallery."""
         table = self.tables[source, target]
         rows = table[table["image"].isin(self.corpus.images)]
         return {str(origin): int(count) for origin, count in rows["origin"].value_counts().items()}
 
 
 def with_human_captions(saved: Saved) -> list[str]:
-    """The model's languages whose captions are by people."""
+    """The model's languages with human captions."""
     origins = saved.settings["caption_origins"]
     return [key for key in saved.settings["languages"] if origins.get(key, "human") == "human"]
 
@@ -192,7 +192,7 @@ def _combining(combiner: Combiner, shape: torch.Size) -> Any:
 
 
 def filled(embedded: Tensor, there: Tensor) -> Tensor:
-    """Embeddings (B, L, e); those that are not there, (B, L), become the mean of those that are.
+    """Embeddings (B, L, e), where missing ones, (B, L), are replaced by the mean of the others.
 
     The score of a mean is the mean of the scores.
     """
@@ -212,7 +212,7 @@ def of_split(table: pd.DataFrame, split: str) -> pd.DataFrame:
 
 
 def translated_tokens(captions: pd.DataFrame, steps: Sequence[pd.DataFrame]) -> pd.Series:
-    """Tokens of each caption's translation, by one or more steps; empty where there is none."""
+    """Tokens of each caption's translation, in one or more steps; empty if there is none."""
     place = np.arange(len(captions))
     for table in steps:
         found = matched(captions, table)

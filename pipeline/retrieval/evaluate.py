@@ -1,4 +1,4 @@
-"""Evaluate a trained model on the test split: one JSON an experiment, and the rank of every right answer."""
+"""Evaluate a trained model on the test split: a JSON file per experiment, and the correct answers' ranks."""
 
 import gzip
 import json
@@ -48,7 +48,7 @@ def evaluate(
     output: Path,
     ranks: Path,
 ) -> None:
-    """Write recalls on the test split for each language as JSON, and the ranks that they are counted from.
+    """Write recalls on the test split for each language as JSON, and the ranks they are computed from.
 
     Args:
         model_file: the trained model. features: image features. words: one vocabulary a language of it.
@@ -155,7 +155,7 @@ def _test(
 
 
 def described(corpus: Corpus, query: str, ranks: Mapping[str, Tensor]) -> tuple[dict[str, Any], pd.DataFrame]:
-    """What the ranks of a language's queries (`both_ranks`) come to, as `_test` has it."""
+    """Recalls and counts from the ranks of a language's queries (`both_ranks`), as in `_test`."""
     part = corpus.languages[query]
     gallery = gallery_of(part.image)
     by_chance = chance_recalls(len(gallery.rows), gallery.image_of)
@@ -221,7 +221,7 @@ def check_choice_of_epoch(
     vocabularies: Mapping[str, Vocabulary],
     features: Path,
 ) -> None:
-    """Training chose its epoch by validation mR; a later change to the recall code must not pass unseen.
+    """Check that validation mR is still what training selected its epoch by, whatever the recall code.
 
     Such a change reruns evaluation only, so evaluation computes the kept epoch's validation mR again.
     """

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Gallery:
-    """The images that a language's sentences are retrieved for, and from.
+    """The images that are queries and candidates of a language's sentences.
 
     rows: (n,) rows of these images among the corpus' images, ascending.
     image_of: (B,) place of each sentence's image among the n.

@@ -1,4 +1,4 @@
-"""What a model is trained on and evaluated with, read from files and checked."""
+"""The data that a model is trained and evaluated on, read from files and checked."""
 
 import logging
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Ranks of right answers, in both directions, from tiles of the similarity matrix.
+"""Ranks of the correct answers, in both directions, from tiles of the similarity matrix.
 
 Nearer means a larger similarity. Ties must not flatter: rank = 1 + number of strictly nearer candidates +
 number of equally near ones that stand earlier.
@@ -30,14 +30,14 @@ Similarity = Callable[[Tensor, Tensor], Tensor]
 
 
 def dot_products(sentences: Tensor, images: Tensor) -> Tensor:
-    """(sentences, images); of unit vectors the order of the cosine and of the Euclidean distance."""
+    """Dot products (sentences, images); for unit vectors, ordered like cosine and Euclidean distance."""
     return sentences @ images.T
 
 
 def both_ranks(
     images: Tensor, sentences: Tensor, image_of: Tensor, similarity: Similarity = dot_products
 ) -> dict[str, Tensor]:
-    """Ranks of right answers, `i2s` for each image that has sentences and `s2i` for each sentence.
+    """Ranks of the correct answers: `i2s` for each image with sentences, `s2i` for each sentence.
 
     Memory beside the embeddings: a few tiles, and some numbers a query.
 
@@ -100,7 +100,7 @@ class _Queries:
         self.ranks = torch.ones_like(self.answers)
 
     def count(self, similarity: Tensor, queries: slice, candidates: slice) -> None:
-        """Add the candidates of a tile (queries, candidates) that stand before the right answers."""
+        """Add the candidates of a tile (queries, candidates) that rank before the correct answers."""
         right, places = self.right[queries, None], self.on_host[queries]
         if candidates.stop <= places.min():  # all stand earlier
             before = similarity >= right

@@ -11,12 +11,12 @@ KS = (1, 5, 10)
 
 
 def recall_at_k(ranks: Tensor, k: int) -> float:
-    """Share of queries, in percent, whose right answer is among the K nearest."""
+    """Share of queries, in percent, whose correct answer is among the K nearest."""
     return 100 * int((ranks <= k).sum()) / len(ranks)
 
 
 def recalls(ranks: Mapping[str, Tensor]) -> dict[str, float]:
-    """The six recalls and their mean, mR, in percent, of the ranks that `both_ranks` gives.
+    """The six recalls and their mean, mR, in percent, from the ranks of `both_ranks`.
 
     Image to sentence counts a hit when any of the image's sentences is among the K nearest; sentence to
     image when its one image is. Recalls are not rounded before the mean.
@@ -25,7 +25,7 @@ def recalls(ranks: Mapping[str, Tensor]) -> dict[str, float]:
 
 
 def chance_recalls(images: int, image_of: NDArray[np.int64]) -> dict[str, float]:
-    """The six recalls and mR, in percent, that a retrieval in random order is expected to have.
+    """The expected six recalls and mR of a random ranking, in percent.
 
     Args:
         images: how many images there are. image_of: (B,) row of each sentence's image.

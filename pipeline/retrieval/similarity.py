@@ -1,4 +1,4 @@
-"""How near captions and images are to each other, as the model was trained to compare them."""
+"""Similarity of captions and images, as in training."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""What a file's first bytes and a server's words tell of its kind."""
+"""The type of a file, from its first bytes and the server's headers."""
 
 import bz2
 import gzip
@@ -21,7 +21,7 @@ HEAD = 1 << 16  # bytes that are looked at
 
 
 def wrong_kind(name: str, head: bytes, content_type: str = "") -> str:
-    """Say what is wrong with a file that begins with `head`; empty if nothing is seen.
+    """The problem with a file that begins with `head`; empty if none is found.
 
     Servers send a page with status 200 where a login is asked for or a file has moved.
     """
@@ -39,7 +39,7 @@ def wrong_kind(name: str, head: bytes, content_type: str = "") -> str:
 
 
 def broken_off(name: str, path: Path) -> str:
-    """Say that a compressed file or a ZIP archive is cut short; empty for whole and for other files."""
+    """The message for a truncated compressed file or ZIP archive; empty for complete and other files."""
     kinds: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".xz": lzma.open}
     opened = kinds | {".gz": gzip.open, ".tgz": gzip.open}
     try:

@@ -1,4 +1,4 @@
-"""Fetch the published files, whole and checked, or say exactly what is missing."""
+"""Download the published files completely and verified, or say exactly what is missing."""
 
 import logging
 import re
@@ -29,7 +29,7 @@ def download(
     lock: Path | None = None,
     patience: Patience = USUAL,
 ) -> None:
-    """Fetch one file from the first of the URLs that gives it, or from a mirror.
+    """Download one file from the first URL that provides it, or from a mirror.
 
     What has come of it stays in `.NAME.part` beside `output`; the next call goes on from there.
 

@@ -1,4 +1,4 @@
-"""Digests of files that are published without one: what came first is what is expected from then on.
+"""Digests of files published without one: trust on first use.
 
 The lock file has the format of `sha256sum`, so `sha256sum --check` reads it: `DIGEST  HOST/PATH`, sorted.
 """
@@ -12,12 +12,12 @@ from pipeline.sources.locked import locked
 
 
 def recorded(lock: Path, file: str) -> str:
-    """Digest of HOST/PATH `file` at its first use; empty: it is not in the lock file."""
+    """Digest of HOST/PATH `file` at its first use; empty if it is not in the lock file."""
     return _read(lock).get(file, "") if lock.exists() else ""
 
 
 def record(lock: Path, file: str, digest: str) -> None:
-    """Add a digest; downloads that end at the same time lose no line.
+    """Add a digest; safe for downloads that end at the same time.
 
     Raises:
         InputError: another digest has come into the lock file meanwhile.
@@ -32,7 +32,7 @@ def record(lock: Path, file: str, digest: str) -> None:
 
 
 def changed(lock: Path, expected: str, found: str) -> str:
-    """What to say of a file that is not the one of its first use."""
+    """The message for a file that differs from its first use."""
     return (
         f"sha256: found {found}; expected {expected}. The file has changed since first use; "
         f"delete its line from {lock} if that is meant"

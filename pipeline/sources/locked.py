@@ -1,4 +1,4 @@
-"""Files that one process at a time writes."""
+"""Files that are written by one process at a time."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ from pipeline.errors import InputError
 
 @contextmanager
 def locked(path: Path, wait: bool = False) -> Iterator[BinaryIO]:
-    """Open `path` for reading and writing, made if it is not there, while no other process has it locked.
+    """Open `path` for reading and writing under an exclusive lock; it is created if missing.
 
     The lock goes with the process, so one that was killed holds none.
 

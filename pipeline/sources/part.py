@@ -1,4 +1,4 @@
-"""What has come of a file so far: `.NAME.part`, and whence in `.NAME.part.json`."""
+"""A partial download: `.NAME.part`, with its origin in `.NAME.part.json`."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from pipeline.sources.locked import locked
 
 
 class Origin(NamedTuple):
-    """Where a part's bytes came from.
+    """The origin of a partial download.
 
     Attributes:
         validator: strong ETag or Last-Modified of that version of the file; empty: it cannot be continued.
@@ -25,7 +25,7 @@ class Origin(NamedTuple):
 
 
 class Part:
-    """A file on its way. It outlives the process, so that the next one can go on."""
+    """A partial download. It outlives the process, so that the next one can resume it."""
 
     def __init__(self, path: Path, file: BinaryIO):
         self.path, self.file, self.moved = path, file, False
@@ -34,7 +34,7 @@ class Part:
 
     @property
     def size(self) -> int:
-        """Bytes that have come."""
+        """Bytes received so far."""
         return os.fstat(self.file.fileno()).st_size
 
     def begin(self, origin: Origin) -> None:
@@ -45,7 +45,7 @@ class Part:
         self.origin = origin
 
     def clear(self) -> None:
-        """Keep nothing of it."""
+        """Delete it."""
         self.file.seek(0)
         self.file.truncate()
         self.note.unlink(missing_ok=True)
@@ -58,7 +58,7 @@ class Part:
         self.file.flush()
 
     def finish(self, output: Path) -> None:
-        """Move it onto `output`."""
+        """Rename it to `output`."""
         os.fsync(self.file.fileno())
         seal(self.path)
         os.replace(self.path, output)
@@ -68,7 +68,7 @@ class Part:
 
 @contextmanager
 def part_of(output: Path) -> Iterator[Part]:
-    """Open the part of `output`, which no other process can open meanwhile; an empty one does not stay.
+    """Open the partial download of `output` exclusively; an empty one is removed afterwards.
 
     Raises:
         InputError: another process has it open.

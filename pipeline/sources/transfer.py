@@ -1,4 +1,4 @@
-"""Bring one file from one URL: go on where an earlier call stopped, wait out what passes."""
+"""Download one file from one URL: resume partial downloads, retry after temporary failures."""
 
 import email.utils
 import logging
@@ -29,7 +29,7 @@ _PASSING = {408, 429, 500, 502, 503, 504}  # and every other 5xx
 
 
 class Patience(NamedTuple):
-    """How long a server is borne with; all but `attempts` in seconds.
+    """Retry limits; all but `attempts` in seconds.
 
     Attributes:
         attempts: how many in a row may bring nothing new.
@@ -49,11 +49,11 @@ USUAL = Patience()
 
 
 class Final(Exception):
-    """This URL will not give the file."""
+    """A permanent failure of this URL."""
 
 
 class Passing(Exception):
-    """It may go better after a while, which the server may have named (seconds)."""
+    """A temporary failure; the server may have given a delay, in seconds."""
 
     def __init__(self, message: str, after: float = 0.0):
         super().__init__(message)
@@ -61,7 +61,7 @@ class Passing(Exception):
 
 
 class Answer(NamedTuple):
-    """A file that comes: position of the first byte, size of the whole file, and its pieces."""
+    """A response: position of its first byte, size of the complete file, and its chunks."""
 
     start: int
     total: int | None
@@ -79,7 +79,7 @@ class _Uncounted(Progress):
 
 
 def fetch(url: str, part: Part, name: str, size: int | None, patience: Patience) -> None:
-    """Bring what is missing of `part` from a http, https or file URL.
+    """Download the rest of `part` from an HTTP, HTTPS or file URL.
 
     Args:
         name: the file's published name, which tells its kind.

@@ -1,4 +1,4 @@
-"""Archives of photographs as one flat folder, under the names they were published with."""
+"""Unpack archives of photographs into one flat folder, under their published file names."""
 
 import bz2
 import gzip
@@ -259,7 +259,7 @@ class _Forward:
         return self.last
 
     def ended(self) -> bool:
-        """Whether the last block read is the mark of the end; reads on to the end, where checksums are."""
+        """Whether the last block read is the end marker; reads to the end, where the checksums are."""
         marked = self.last == bytes(tarfile.BLOCKSIZE)
         while self.read(_CHUNK):
             pass

@@ -1,1 +1,1 @@
-"""The papers' tables, and each number beside the paper's."""
+"""The papers' tables, with each number beside the paper's."""

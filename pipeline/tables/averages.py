@@ -10,7 +10,7 @@ HUMAN, ALL = "HA", "A"
 
 
 def columns_of_rows(settings: Mapping[str, Any]) -> Iterator[tuple[str, list[Cell]]]:
-    """What stands in each place of a table: its column's name and the cells that it is the mean of.
+    """The columns of each row: name, and the cells that a number is the mean of.
 
     A place of one language has one cell. After a row's languages of a data set come its averages, where the
     table has such: HA where the row has every language with human captions, A where it has every column.

@@ -82,7 +82,7 @@ def counted(stated: Mapping[str, Any], counts: pd.DataFrame) -> Row:
 
 
 def count_mistakes(where: str, stated: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong in a statement about a count."""
+    """What is wrong with a statement about a count."""
     wrong = (set(stated) - _KEYS) | ({"count", "in"} - set(stated))
     if wrong:
         yield f"{where}: keys unknown or missing: {', '.join(sorted(wrong))}"

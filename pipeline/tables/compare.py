@@ -1,4 +1,4 @@
-"""Two systems against each other on the same test images, over all their seeds (docs/report.md)."""
+"""Comparison of two systems on the same test images, over all their seeds (docs/report.md)."""
 
 import json
 from collections.abc import Sequence

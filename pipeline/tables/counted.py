@@ -20,7 +20,7 @@ def paper_rows(path: Path, paper: str, table: str) -> list[Row]:
 
 
 def write_tables(printed: pd.DataFrame, table: Path, lines: Sequence[Row], comparison: Path) -> None:
-    """Write a table as it is printed, and one number a line beside the paper's; columns as of `tabulate`."""
+    """Write a table as printed, and one number per line beside the paper's, in the columns of `tabulate`."""
     with written_beside(comparison) as temporary:
         pd.DataFrame(lines, columns=COMPARISON_COLUMNS).to_csv(temporary, index=False, lineterminator="\n")
     with written_beside(table) as temporary:

@@ -1,4 +1,4 @@
-"""Evaluations of experiments, read together with the ranks beside them."""
+"""Evaluations of experiments, read with their ranks."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ OTHER_CANDIDATES = (
 
 
 class Evaluations:
-    """What `evaluate` made of several experiments, for all of some seeds.
+    """The evaluations of several experiments, each with all seeds.
 
     Args:
         paths: JSON files; each names its file of ranks, which lies beside it.
@@ -47,7 +47,7 @@ class Evaluations:
         raise_together(_other_candidates(self._found), OTHER_CANDIDATES)
 
     def missing(self, key: Key, language: str) -> list[str]:
-        """The evaluations that a number would need and that are not there."""
+        """The evaluations that a number needs and that are missing."""
         return [
             " ".join([key[0], key[1], str(seed), key[2]])
             for seed in self.seeds
@@ -88,7 +88,7 @@ class Evaluations:
         return self._hits[key, language]
 
     def hits(self, key: Key, language: str) -> pd.DataFrame:
-        """Hits by image, their mean over seeds."""
+        """Hits by image, averaged over seeds."""
         return mean_over_seeds(self.hits_of_seeds(key, language))
 
     def _of_seed(self, path: Path, dataset: str, language: str) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Finished tables put in the place of earlier ones."""
+"""Replacing earlier tables by finished ones."""
 
 import shutil
 from collections.abc import Sequence

@@ -25,7 +25,7 @@ Sizes = Mapping[tuple[str, str], tuple[int, int]]  # data set, experiment -> par
 def write_points(
     settings: Mapping[str, Any], evaluations: Sequence[Path], models: Sequence[Path], output: Path
 ) -> None:
-    """Write a line for each point: mR as the mean over languages with its 95% interval, and parameters.
+    """Write one line per point: mR averaged over languages with its 95% interval, and parameters.
 
     Args:
         settings: as `figure_settings` gives them. evaluations: JSON files with the ranks beside them.
@@ -51,7 +51,7 @@ def write_points(
 
 
 def trained(model: RetrievalModel, saved: Saved) -> int:
-    """Parameters that training changed: all but the language classifier's where no loss had one.
+    """Trained parameters: all but those of the language classifier, if no loss used it.
 
     And those of losses, which no saved model has.
     """
@@ -61,7 +61,7 @@ def trained(model: RetrievalModel, saved: Saved) -> int:
 
 
 def at_test(model: RetrievalModel) -> int:
-    """Parameters of the sentence and image branches; of LIWE, which reads any word, all."""
+    """Parameters of the sentence and image branches; for LIWE, which reads any word, all."""
     left = count_parameters(model.branches) + count_parameters(model.image_branch)
     return left if hasattr(model, "universal") else count_parameters(model)
 

@@ -109,7 +109,7 @@ def mule(model: Mapping[str, Any], sizes: Mapping[str, int]) -> RetrievalModel:
 
 
 def trained(model: RetrievalModel) -> int:
-    """Parameters; of one language without the classifier, which has nothing to tell apart."""
+    """Parameters; for one language without the classifier, which has nothing to distinguish."""
     alone = len(model.languages) == 1
     return count_parameters(model) - (count_parameters(model.classifier) if alone else 0)
 

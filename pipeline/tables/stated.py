@@ -1,4 +1,4 @@
-"""What a paper claims, as config/claims/*.yaml states it: read, checked, and cut into single comparisons."""
+"""A paper's claims from config/claims/*.yaml: read, checked, and split into single comparisons."""
 
 import itertools
 import re
@@ -49,7 +49,7 @@ class Comparison:
         return self.within is not None or self.at_most is not None
 
     def as_claimed(self, difference: float) -> bool:
-        """Whether a measured difference is what the claim says."""
+        """Whether a measured difference agrees with the claim."""
         if self.within is not None:
             return abs(difference) <= self.within
         return difference > 1e-9 and (self.at_most is None or difference <= self.at_most)
@@ -66,7 +66,7 @@ def read_claims(path: Path) -> list[Row]:
 
 
 def comparisons(claim: Mapping[str, Any]) -> Iterator[Comparison]:
-    """The comparisons that a claim is made of, one for each pair, language and metric."""
+    """The comparisons of a claim, one for each pair, language and metric."""
     for stated in claim.get("compare", []):
         places = stated["in"]
         columns = (

@@ -1,4 +1,4 @@
-"""How sure a recall is, and a difference of recalls: bootstrap intervals and a paired test.
+"""Uncertainty of recalls and of their differences: bootstrap intervals and a paired test.
 
 An image's captions say much the same, so they are no independent queries; an image is drawn, or changes
 sides, with all of its captions. The candidates stay those of the whole split.
@@ -27,7 +27,7 @@ Array = NDArray[np.floating[Any]]
 
 
 def hits_by_image(ranks: pd.DataFrame) -> pd.DataFrame:
-    """One row an image: hits among the K nearest, a column each of `RECALLS`, and queries, `i2s` and `s2i`.
+    """One row per image: hits among the K nearest, a column each of `RECALLS`, and queries, `i2s` and `s2i`.
 
     Args:
         ranks: of one language, columns direction, image, rank.
@@ -52,7 +52,7 @@ def measured(hits: pd.DataFrame) -> dict[str, float]:
 
 
 def intervals(hits: pd.DataFrame, seed: int = 0, level: float = 0.95) -> dict[str, tuple[float, float]]:
-    """Percentile bootstrap interval of each recall and of mR, in percent; images are drawn with replacement.
+    """Percentile bootstrap interval of each recall and of mR, in percent; over resampled images.
 
     Args:
         hits: as `hits_by_image` gives. seed: of the draws. level: share of the draws within the interval.
@@ -65,7 +65,7 @@ def intervals(hits: pd.DataFrame, seed: int = 0, level: float = 0.95) -> dict[st
 def mean_intervals(
     languages: Sequence[pd.DataFrame], seed: int = 0, level: float = 0.95
 ) -> dict[str, tuple[float, float]]:
-    """The same of the mean over languages of each recall; a draw takes the same images in all of them.
+    """The same for recalls averaged over languages; a resample has the same images in all of them.
 
     Args:
         languages: hits of each language, as `hits_by_image` gives. seed, level: as `intervals` has them.
@@ -78,7 +78,7 @@ def mean_intervals(
 
 
 def contributions(hits: pd.DataFrame, metric: str) -> pd.Series:
-    """What each image adds to a metric, in percent: the sum over images is the metric."""
+    """The contribution of each image to a metric, in percent; they add up to the metric."""
     recalls = RECALLS if metric == "mR" else (metric,)
     found = hits[list(recalls)].to_numpy()
     queries = np.array([hits[recall.split("_")[0]].sum() for recall in recalls])

@@ -38,12 +38,12 @@ Place = tuple[EvaluationKey, str]  # an evaluation and a language of it
 def tabulate(
     settings: Mapping[str, Any], evaluations: Sequence[Path], papers: Path, table: Path, comparison: Path
 ) -> None:
-    """Write a table as the paper prints it, and the same with one number a line beside the paper's.
+    """Write a table as the paper prints it, and the same with one number per line beside the paper's.
 
     The comparison has of each number its 95% interval (`statistics.intervals`), how many images and sentences
     it is among and what chance gives there, its place in its column from the highest, the paper's place among
     the same rows, and at scale paper the difference: elsewhere the data are others, and only the order can be
-    compared. Where a row has translations, both say by whom they were made (`translation_columns`).
+    compared. Where a row uses translations, both name their provider (`translation_columns`).
 
     Args:
         settings: `scale`; `seeds`; `table`, as in config/tables; `datasets`, for each data set of the paper

@@ -1,4 +1,4 @@
-"""Who made the translations that a number was measured with, as a reader is told."""
+"""The providers of the translations behind a number, as shown to the reader."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,7 +9,7 @@ Origins = Mapping[str, Iterable[str]]  # for each pair of languages (`en-de`) wh
 
 
 def by_whom(origins: Origins) -> str:
-    """Who made some translations: `google`, or `en-zh: google; others: dictionary (word by word)`.
+    """The providers of some translations: `google`, or `en-zh: google; others: dictionary (word by word)`.
 
     Pairs of languages are named where they differ; the most that are alike are the `others`. Where several
     made those of one pair, all are named: `en-zh: baidu and google`. Empty without translations.
@@ -30,9 +30,9 @@ def word_by_word(origins: Origins) -> bool:
 
 
 def translation_columns(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """What a table says of each of its lines, in their order.
+    """The translation columns of a table, line by line.
 
-    `translations`: by whom those of the line's row were made, empty where the line has none. `word_by_word`:
+    `translations`: the providers of those of the line's row, empty if it has none. `word_by_word`:
     `yes` where some of the line's own are.
 
     Args:

@@ -1,4 +1,4 @@
-"""Pretraining of the hybrid embedding: which latent entry each word takes (SMALR, Section 3.1)."""
+"""Pretraining of the hybrid embedding: which latent entry each word is assigned to (SMALR, Section 3.1)."""
 
 import logging
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ COLUMNS = ["word", "language", "entry"]
 def assign(
     inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint: Path, output: Path, table: Path
 ) -> None:
-    """Learn entries and who takes them; write both, without entries that nobody takes.
+    """Learn the entries and the assignment; write both, without unused entries.
 
     Args:
         settings: `hybrid`: own_words, entries; `assignment`: exploration, best, features, gradient, pairs;
@@ -76,7 +76,7 @@ def assign(
 
 
 def read_from(vectors: Tensor, how: str) -> Tensor:
-    """What scores are made of, (V + 1, 300): a language's vectors as `given`, or `centred` about their mean.
+    """Input of the scoring layer, (V + 1, 300): a language's vectors as `given`, or `centred` on their mean.
 
     What all words of a language have in common makes them choose the same few entries.
     """
@@ -90,7 +90,7 @@ def assignment_terms(
     drawn: Drawn,
     settings: Mapping[str, Any],
 ) -> dict[str, Tensor]:
-    """Triplets of sentences of one image, by the means of their words' entries.
+    """Triplet loss between sentences of the same image, on the means of their words' entries.
 
     Each language's sentences are anchors to each later language's, and with `pairs: all` to its own. As in
     MULE the positive is the farthest sentence of the image, and the most violated constraints count.
@@ -111,7 +111,7 @@ def assignment_terms(
 
 
 def own_places(part: LanguageCorpus, words: int, most: int) -> Tensor:
-    """Rank (V + 1,) of each word among a language's `most` frequent ones, from 1; 0 of all others.
+    """Rank (V + 1,), from 1, of each of a language's `most` most frequent words; 0 for all others.
 
     Of equally frequent words the earlier in the vocabulary is taken. Words that no training caption has come
     last; padding never.
@@ -124,7 +124,7 @@ def own_places(part: LanguageCorpus, words: int, most: int) -> Tensor:
 
 
 def without_empty(entries: Tensor, places: Mapping[str, Places]) -> tuple[Tensor, dict[str, Places]]:
-    """The entries that words take, numbered anew from 1, and those places; own words and padding take none.
+    """The entries in use, renumbered from 1, and each word's entry; 0 for own words and padding.
 
     Args:
         entries: (E, d). places: `entry` of all words, 1 to E.

@@ -1,4 +1,4 @@
-"""Which images and sentences stand in a batch (MULE, supplement, "Minibatch Construction").
+"""Which images and sentences are in a batch (MULE, supplement, "Minibatch Construction").
 
 Every draw is a function of (seed, epoch, step) alone, so a run that was killed goes on with the same batches.
 """
@@ -70,7 +70,7 @@ class Sampler:
 
     @property
     def steps(self) -> int:
-        """Batches an epoch, an incomplete last one left out.
+        """Batches per epoch; an incomplete last one is dropped.
 
         An epoch is one pass over the sentences of the language with most of them, as in the MULE authors'
         code (`len(sent_inds) // batch_size`), or over the images.
@@ -129,7 +129,7 @@ class _Stream:
     rows: Rows | None = None
 
     def sentences(self, language: str) -> Rows:
-        """Rows (steps, share) of the sentences drawn in a language, -1 where it is another's."""
+        """Rows (steps, share) of the sentences drawn in a language, -1 where it is another's turn."""
         if self.rows is None or language != self.language:
             return np.full_like(self.images, -1)
         return self.rows
@@ -159,7 +159,7 @@ class _Captions:
         return np.flatnonzero(np.isin(self.image, group))
 
     def draw(self, images: Rows, generator: np.random.Generator, kept: Rows | None = None) -> Rows:
-        """Rows (n, each) of sentences, drawn without replacement as far as an image has enough.
+        """Rows (n, each) of sentences, drawn without replacement if an image has enough.
 
         Args:
             kept: (n,) for each image a sentence of its own that must be among them; -1 for none.
@@ -187,7 +187,7 @@ def language_groups(
     own: Mapping[str, Collection[str]],
     groups: Sequence[Sequence[str]],
 ) -> list[Rows]:
-    """Rows of images that are drawn equally often (MULE: English only, English-Japanese, English-Chinese).
+    """Rows of images that are sampled equally often (MULE: English only, English-Japanese, English-Chinese).
 
     An image belongs to the largest groups of which it has every language; images of no group make one more.
 

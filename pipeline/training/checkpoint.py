@@ -1,4 +1,4 @@
-"""The state of a training run in one file, so that it can be killed at any moment and go on."""
+"""The state of a training run in one file, so that it can be killed at any moment and resumed."""
 
 import logging
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ log = logging.getLogger("pipeline")
 
 
 def save_checkpoint(path: Path, fingerprint: str, state: dict[str, Any]) -> None:
-    """Write `state` whole or not at all; an earlier checkpoint stays until then."""
+    """Write `state` completely or not at all; an earlier checkpoint is kept until then."""
     with written_beside(path) as temporary, open(temporary, "wb") as file:
         torch.save({"fingerprint": fingerprint, **state}, file)
 
 
 def load_checkpoint(path: Path, fingerprint: str) -> dict[str, Any] | None:
-    """The state to go on from; None where there is none, or where settings, inputs or code were others.
+    """The state to resume from; None if there is none, or if settings, inputs or code have changed.
 
     Raises:
         InputError: the file is damaged.
@@ -36,7 +36,7 @@ def load_checkpoint(path: Path, fingerprint: str) -> dict[str, Any] | None:
 
 
 def keep_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> None:
-    """Put links to the files of a finished run in the place of its checkpoint; they take no space.
+    """Replace the checkpoint of a finished run by links to its files, which take no space.
 
     Snakemake deletes the outputs of a job that it did not see end: it was killed, the job in a queue was not.
     """
@@ -46,7 +46,7 @@ def keep_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> None:
 
 
 def found_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> bool:
-    """Whether a run was finished before; its files are then there again."""
+    """Whether a run was finished before; if so, its files are restored."""
     state = load_checkpoint(path, fingerprint)
     if state is None or "finished" not in state:
         return False

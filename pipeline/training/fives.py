@@ -1,4 +1,4 @@
-"""Validation as in the public code of *Lessons*: five consecutive captions are taken for one image's.
+"""Validation as in the public code of *Lessons*: five consecutive captions count as one image's.
 
 With five captions of each image they are. With one, only every fifth image is looked for, and four of five
 captions are asked for another image than their own.
@@ -16,7 +16,7 @@ CAPTIONS = 5
 
 
 def mean_recall_by_fives(model: RetrievalModel, corpus: Corpus, language: str) -> float:
-    """mR of a language in percent, as that code would count it; up to four last captions are left out.
+    """mR of a language in percent, as that code computes it; up to four last captions are dropped.
 
     Captions and images stand in the order of the images, each caption with its image: the image of the first
     of five consecutive captions is taken for the image of all five.

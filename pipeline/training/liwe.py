@@ -1,4 +1,4 @@
-"""How LIWE is trained (Wehrmann et al. 2019): its loss, its rate, and validation after some steps.
+"""Training of LIWE (Wehrmann et al. 2019): its loss, learning rate, and validation every few steps.
 
 k = 1 - b^step moves from all hinges to the worst one: b is 0.991 between captions and images, 0.91 between
 the captions of two languages.
@@ -20,7 +20,7 @@ from pipeline.words.corpus import Corpus, uploaded
 
 
 class PacedSampler:
-    """The batches of a sampler in stretches of some steps, each of which ends with validation.
+    """The batches of a sampler in segments of a fixed number of steps, each followed by validation.
 
     Args:
         sampler: its epochs follow one another. every: steps of a stretch.
@@ -30,11 +30,11 @@ class PacedSampler:
         self.sampler, self.steps, self.seed = sampler, every, sampler.seed
 
     def stretches(self, epochs: int) -> int:
-        """How many stretches make the steps of so many epochs of the sampler, rounded up."""
+        """Number of segments for a number of epochs of the sampler, rounded up."""
         return -(-epochs * self.sampler.steps // self.steps)
 
     def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Drawn]:
-        """The batches of a stretch, from `first_step` on."""
+        """The batches of a segment, from `first_step` on."""
         step, end = epoch * self.steps + first_step, (epoch + 1) * self.steps
         while step < end:
             of_sampler, skipped = divmod(step, self.sampler.steps)
@@ -52,7 +52,7 @@ def course(
     sampler: Sampler,
     settings: Mapping[str, Any],
 ) -> Course:
-    """The steps of all epochs in stretches that end with validation; each step sets its learning rate."""
+    """The steps of all epochs in segments that end with validation; each step sets its learning rate."""
     own, paced = settings["liwe"], PacedSampler(sampler, settings["liwe"]["validate_every"])
     stretches = paced.stretches(settings["training"]["epochs"])
 
@@ -100,7 +100,7 @@ def _annealed(captions: Anchored, others: Anchored, margin: float, base: float, 
 
 
 def annealed_loss(similarity: Tensor, own: Tensor, margin: float, base: float, step: int) -> Tensor:
-    """(1 - k) times the sum of all hinges, and k times the sum of each pair's worst, k = 1 - base^step.
+    """(1 - k) times the sum of all hinges plus k times the sum of each pair's largest, k = 1 - base^step.
 
     Args:
         similarity: (B, n). own: (B, n), what belongs together.
@@ -113,6 +113,6 @@ def annealed_loss(similarity: Tensor, own: Tensor, margin: float, base: float, s
 
 
 def set_rate(optimizer: torch.optim.Optimizer, settings: Mapping[str, Any], rate: float, step: int) -> None:
-    """The learning rate of a step: the first one, and after `drop_after` steps `drop` times that."""
+    """Set the learning rate of a step: the initial one, times `drop` after `drop_after` steps."""
     for group in optimizer.param_groups:
         group["lr"] = rate * (settings["drop"] if step >= settings["drop_after"] else 1.0)

@@ -1,4 +1,4 @@
-"""The loop that pretraining and training share: epochs, steps, checkpoints, progress, curves.
+"""The loop shared by pretraining and training: epochs, steps, checkpoints, progress, curves.
 
 Batches and dropout are functions of (seed, epoch, step), so a run that is killed and goes on from its
 checkpoint ends with the same weights, bit for bit, as one that is not (on a CPU).
@@ -27,13 +27,13 @@ SHARE_OF_SAVING = 0.05  # of the time, at most, at the ends of short epochs
 
 
 class Batches(Protocol):
-    """What a run is made of: as many batches an epoch as `steps`, each a function of (seed, epoch, step)."""
+    """The batches of a run: `steps` per epoch, each a function of (seed, epoch, step)."""
 
     seed: int
 
     @property
     def steps(self) -> int:
-        """Batches an epoch."""
+        """Batches per epoch."""
 
     def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Drawn]:
         """The batches of an epoch, from `first_step` on."""
@@ -41,7 +41,7 @@ class Batches(Protocol):
 
 @dataclass
 class Course:
-    """What a training does in which order: its batches, its epochs, the loss terms of a batch."""
+    """The schedule of a training: its batches, its epochs, and the loss terms of a batch."""
 
     batches: Batches
     epochs: int
@@ -50,7 +50,7 @@ class Course:
 
 @dataclass
 class Run:
-    """A run of some epochs.
+    """A training run over a number of epochs.
 
     terms: the loss terms of a batch, given also the share of the run that is done.
     after_epoch: gives the epoch's row of the curves; it may keep what it wants in `kept`.
@@ -76,7 +76,7 @@ class Run:
     took: float = 0.0
 
     def finish(self) -> None:
-        """Run from the checkpoint, or from the beginning, to the last epoch.
+        """Run to the last epoch, from the checkpoint or from the beginning.
 
         Raises:
             Interrupted: a signal came; the checkpoint is of the step that was under way.
@@ -177,6 +177,6 @@ def seed_dropout(seed: int, epoch: int, step: int) -> None:
 
 
 def add_to(sums: dict[str, Tensor], values: dict[str, Tensor]) -> None:
-    """Add each value to the sum of its name; one that a checkpoint brought moves to the values' device."""
+    """Add each value to the sum of its name; sums from a checkpoint are moved to the device of the values."""
     for name, value in values.items():
         sums[name] = sums[name].to(value.device) + value if name in sums else value

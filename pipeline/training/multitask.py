@@ -129,7 +129,7 @@ def union_model(
 def step_loss(
     model: RetrievalModel, captions: LanguageCorpus, features: Tensor, rows: Rows, settings: Mapping[str, Any]
 ) -> Tensor:
-    """The ranking loss of a step (*Lessons*, Section 3): its task is told by the form of `rows`.
+    """The ranking loss of a step (*Lessons*, Section 3): its task follows from the type of `rows`.
 
     What belongs together are places of the batch: another caption of the same image is a negative, as are its
     other captions' images.
@@ -156,7 +156,7 @@ def step_loss(
 
 
 def with_reversed_lengths(sentences: Sentences) -> Sentences:
-    """Captions as the public code's c2c batches have them: the shortest with the length of the longest.
+    """Captions as in the c2c batches of the public code: lengths in reversed order.
 
     It sorts them by rising length and gives their lengths in falling order, so that long ones are cut and
     short ones are read on into their padding.
@@ -170,7 +170,7 @@ def with_reversed_lengths(sentences: Sentences) -> Sentences:
 def captions_and_sampler(
     corpus: Corpus, paired: Corpus | None, settings: Mapping[str, Any]
 ) -> tuple[LanguageCorpus, TaskSampler]:
-    """The training captions of all languages, one after another, and the draws of their rows.
+    """The concatenated training captions of all languages, and the sampler of their rows.
 
     Args:
         paired: whose captions are paired, in the place of the corpus' own. settings: `c2c`, `tasks`, `seed`.

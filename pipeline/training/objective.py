@@ -68,7 +68,7 @@ def training_terms(
 def pretraining_terms(
     universal: UniversalEmbedding, corpus: Corpus, drawn: Drawn, triplets: Triplets
 ) -> Terms:
-    """The neighbourhood constraints on u alone (MULE: pretraining MULE with paired sentences)."""
+    """The neighbourhood constraints on u only (MULE: pretraining MULE with paired sentences)."""
     anchored = []
     for language, rows in drawn.rows.items():
         means = universal.means(language, corpus.languages[language].take(rows))

@@ -1,4 +1,4 @@
-"""A run that ends where validation has not improved for some time (*Lessons*, "Implementation")."""
+"""Early stopping (*Lessons*, "Implementation")."""
 
 import copy
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ State = dict[str, Any]
 
 @dataclass
 class Patience:
-    """Keeps the weights of the best validation, and says when to stop.
+    """Keeps the weights of the best validation, and decides when to stop.
 
     validations: without improvement, after which training ends ("patience of 10 evaluations").
     kept: what a checkpoint takes along: `best`, the highest score; `epoch`, the validation that had it, from
@@ -27,7 +27,7 @@ class Patience:
         self.kept.update(best=-1.0, epoch=0, waited=0, stopped=False)
 
     def see(self, epoch: int, score: float, model: nn.Module) -> None:
-        """Take note of a validation, numbered from 0; a score must be above the best one to count."""
+        """Record a validation, numbered from 0; only a score above the best one is an improvement."""
         if score > self.kept["best"]:
             weights = copy.deepcopy(model.state_dict())
             self.kept.update(best=score, epoch=epoch + 1, weights=weights, waited=0)
@@ -37,7 +37,7 @@ class Patience:
 
 
 class PatientRun(Run):
-    """A run whose epochs lie between two validations, and which ends when `kept` says that it has stopped."""
+    """A run whose epochs are the steps between two validations, and which ends when `kept` has stopped."""
 
     def _after_epoch(self, epoch: int, sums: dict[str, Tensor]) -> dict[str, float]:
         found = super()._after_epoch(epoch, sums)

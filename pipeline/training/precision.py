@@ -1,4 +1,4 @@
-"""How exactly the products of a training step are computed: a switch for GPUs.
+"""Precision of the matrix products of a training step, for GPUs.
 
 Validation is computed in float32 whatever the switch says, because it chooses the epoch.
 """
@@ -16,7 +16,7 @@ _CUDNN: Any = torch.backends.cudnn
 
 
 def set_precision(precision: str, device: torch.device) -> None:
-    """Make float32 products exact, or TF32 where `precision` is tf32; a CPU knows float32 alone.
+    """Make float32 products exact, or TF32 if `precision` is tf32; a CPU only has float32.
 
     Under bfloat16 recurrent layers multiply in TF32, see `RecurrentBranch`.
     """
@@ -29,13 +29,13 @@ def set_precision(precision: str, device: torch.device) -> None:
 
 
 def embedding_precision(precision: str, device: torch.device) -> AbstractContextManager[object]:
-    """Where sentences and images are embedded: bfloat16 products if asked for; losses are kept out of it."""
+    """Context for embedding sentences and images: bfloat16 products if configured, but not for losses."""
     return torch.autocast(device.type, torch.bfloat16) if precision == "bfloat16" else nullcontext()
 
 
 @contextmanager
 def exact() -> Iterator[None]:
-    """Float32 products inside, whatever training uses."""
+    """Float32 products inside, whatever precision training uses."""
     before = _CUDA.fp32_precision, _CUDNN.rnn.fp32_precision
     _products("ieee", "ieee")
     try:

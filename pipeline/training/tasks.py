@@ -1,4 +1,4 @@
-"""Which captions, or pairs of captions, a training step sees (*Lessons*, Figure 2).
+"""The captions, or pairs of captions, of a training step (*Lessons*, Figure 2).
 
 A step is of one task: captions of one language against their images, or captions of two languages of the same
 images against each other (c2c). Each data set is shuffled, gone through batch by batch, and shuffled again.
@@ -45,7 +45,7 @@ def _of_the_same_image(first: Rows, second: Rows) -> Rows:
 
 
 class TaskSampler:
-    """Draws the steps of a training.
+    """Samples the batches of a training.
 
     Args:
         captions: for each language the rows (B,) of its captions.
@@ -95,7 +95,7 @@ class TaskSampler:
             given[task] += 1
 
     def tasks(self, epoch: int) -> Rows:
-        """(steps,) the data set of each step between two validations: a language's place, or the pairs'."""
+        """(steps,) the task of each step between two validations: index of a language, or of the pairs."""
         generator = np.random.default_rng([self.seed, epoch, _TASK])
         languages = generator.integers(self.languages, size=self.steps)
         paired = generator.random(self.steps) < self.share_of_pairs

@@ -102,7 +102,7 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
 def pretraining_data(
     inputs: Inputs, settings: Mapping[str, Any]
 ) -> tuple[dict[str, Vocabulary], Corpus, Sampler]:
-    """Vocabularies, the training corpus without features, and what draws its batches."""
+    """Vocabularies, the training corpus without features, and the sampler of its batches."""
     vocabularies = read_vocabularies(inputs.words, settings["languages"])
     own = own_sentences(inputs.sentences, settings)
     sentences = _training_sentences(own, _translations(inputs, settings), settings)
@@ -217,7 +217,7 @@ def _made(
 
 
 def clipped(optimizer: torch.optim.Optimizer, max_norm: float) -> torch.optim.Optimizer:
-    """The optimiser, which before each step cuts the gradient of all its weights together to this length."""
+    """The optimiser, with gradient clipping by total norm before each step."""
 
     def cut(*_: Any) -> None:
         weights = [weight for group in optimizer.param_groups for weight in group["params"]]
@@ -269,12 +269,12 @@ def _on_cpu(model: RetrievalModel, validation: Corpus, before: Mapping[str, floa
 
 
 def adam(parameters: Iterable[torch.nn.Parameter], learning_rate: float) -> torch.optim.Adam:
-    """The optimiser of every training, all its arithmetic in one pass over the weights."""
+    """The optimiser of every training: fused Adam."""
     return torch.optim.Adam(parameters, lr=learning_rate, fused=True)
 
 
 def prepare(settings: Mapping[str, Any], precision: str = "float32") -> torch.device:
-    """Set threads, seed and precision for repeatable numbers; the device: a GPU where there is one."""
+    """Set threads, seed and precision for reproducible results; returns the device, a GPU if there is one."""
     torch.set_num_threads(settings["training"]["threads"])
     torch.manual_seed(settings["seed"])
     if settings["training"]["deterministic"]:
@@ -349,7 +349,7 @@ def _longest(corpus: Corpus) -> int:
 
 
 def vectors_of(vocabularies: Mapping[str, Vocabulary]) -> dict[str, torch.Tensor]:
-    """Each language's initial vectors, of words that have their own; padding alone of sentence vectors."""
+    """Each language's initial vectors, for words with their own; only padding for sentence vectors."""
     own = {
         language: len(part.vectors) - (0 if part.english is None else len(part.english))
         for language, part in vocabularies.items()

@@ -1,4 +1,4 @@
-"""What a person looks at while a training runs: curves so far, TensorBoard events, warnings.
+"""Monitoring of a running training: curves so far, TensorBoard events, warnings.
 
 None of it changes a result.
 """
@@ -23,12 +23,12 @@ RISES = 3  # epochs in which the loss rose, and never fell, that are worth a war
 
 
 def partial_curves(curves: Path) -> Path:
-    """Where the curves of a training that is not finished stand, beside those of the finished one."""
+    """Path of the curves of an unfinished training, beside those of the finished one."""
     return curves.with_name(f"{curves.stem}-partial{curves.suffix}")
 
 
 class Watched:
-    """A training that is watched.
+    """A training with monitoring.
 
     Args:
         curves: file of its finished curves; None: no curves so far are written.
@@ -41,7 +41,7 @@ class Watched:
         self._writer: Any = None
 
     def begin(self, step: int) -> None:
-        """Begin at a step, after a kill the checkpoint's: TensorBoard drops what it has of later ones."""
+        """Begin at a step, possibly that of a checkpoint: TensorBoard drops events of later steps."""
         if self.events:
             from tensorboardX import SummaryWriter
 
@@ -50,7 +50,7 @@ class Watched:
             self._writer = SummaryWriter(str(self.events), purge_step=step, filename_suffix=suffix)
 
     def before_update(self, terms: Mapping[str, Tensor], optimizer: torch.optim.Optimizer) -> None:
-        """Write each loss term, the learning rate and the norm of all gradients, before any clipping."""
+        """Write each loss term, the learning rate and the total gradient norm, before clipping."""
         if self._writer is None or self.step % STEPS_BETWEEN_EVENTS:
             return
         for name, term in terms.items():
@@ -61,7 +61,7 @@ class Watched:
         self._add("optimizer/learning_rate", optimizer.param_groups[0]["lr"], self.step)
 
     def after_epoch(self, rows: Sequence[Mapping[str, float]], step: int) -> None:
-        """Write the curves so far and the last epoch's events; warn of a loss that tells of no learning."""
+        """Write the curves so far and the last epoch's events; warn if the losses show no learning."""
         if self.curves:
             with written_beside(partial_curves(self.curves)) as temporary:
                 pd.DataFrame(rows).to_csv(temporary, index=False)
@@ -74,12 +74,12 @@ class Watched:
             log.warning("WARNING: epoch %d: %s", len(rows), said)
 
     def end(self) -> None:
-        """Close the events: the training is over, or goes on another time."""
+        """Close the event file: the training is finished, or will be resumed later."""
         if self._writer:
             self._writer.close()
 
     def finished(self) -> None:
-        """Remove the curves so far, for the whole ones are there."""
+        """Remove the curves so far: the complete ones exist."""
         if self.curves:
             partial_curves(self.curves).unlink(missing_ok=True)
 
@@ -88,7 +88,7 @@ class Watched:
 
 
 def trouble(losses: Sequence[float]) -> str:
-    """What is wrong with the losses of the epochs so far; empty where nothing is."""
+    """What is wrong with the losses of the epochs so far; empty if nothing is."""
     mend = "lower training.learning_rate, or set training.max_grad_norm (2.0, say)"
     if not math.isfinite(losses[-1]):
         return f"the loss is {losses[-1]}, not a finite number: {mend}"

@@ -1,4 +1,4 @@
-"""Translations that lie in the caption table of another data set of the same images."""
+"""Translations from the caption table of another data set of the same images."""
 
 import logging
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ log = logging.getLogger("pipeline")
 
 
 def borrowed(found: Translations, split: Mapping[str, str]) -> Translations:
-    """Published translations of the images of a split, which says what each image is for.
+    """Published translations of the images of a split.
 
     Args:
         found: what `published` gives for the other data set's captions. split: image -> train, val or test.

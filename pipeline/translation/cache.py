@@ -1,4 +1,4 @@
-"""Every answer that a translator ever gave, in one SQLite file that outlives runs, scales and projects.
+"""All answers of translators, in one SQLite file shared by runs, scales and projects.
 
 Answers are appended as they come, one transaction a request: a kill loses at most the request under way.
 Several jobs can use the file at once. The first answer to a caption stays; a later one is not taken in.
@@ -35,7 +35,7 @@ _BUSY = 60.0  # seconds to wait for another job's transaction
 
 
 class Model(NamedTuple):
-    """Who answers: the first parts of an answer's key."""
+    """The translator: the first parts of the key of an answer."""
 
     provider: str
     version: str
@@ -44,7 +44,7 @@ class Model(NamedTuple):
 
 
 class Cache:
-    """Answers by model and text, and the count of requests by service and day.
+    """Answers by model and text, and the number of requests per service and day.
 
     One connection, guarded by a lock, serves all threads of a job.
 
@@ -106,7 +106,7 @@ class Cache:
             self._connection.executemany(_INSERT_SEAL, [(_seal(row),) for row in rows])
 
     def add(self, model: Model, answers: Mapping[str, str]) -> None:
-        """Keep the answers of one request; captions that have one already keep it."""
+        """Store the answers of one request; captions that already have an answer keep it."""
         date = datetime.now(UTC).isoformat(timespec="seconds")
         self.insert(
             (*model, digest(text), text, answer, judge(text, answer, model.target), date)
@@ -134,7 +134,7 @@ class Cache:
         return [row for row in self.rows() if part in row[5] or part in row[6]]
 
     def remove(self, rows: Iterable[tuple[str, ...]]) -> None:
-        """Remove rows, all or none; their captions will be asked for anew."""
+        """Remove rows, all or none; their captions will be translated again."""
         command = f"DELETE FROM translations WHERE {' AND '.join(f'{column} = ?' for column in KEY)}"
         with self._lock, self._transaction():
             self._connection.executemany(command, [row[: len(KEY)] for row in rows])
@@ -163,7 +163,7 @@ class Cache:
         return slot
 
     def hold(self, service: str, seconds: float) -> None:
-        """Let no job send this service a request for some seconds."""
+        """Block requests of all jobs to this service for some seconds."""
         with self._lock, self._transaction():
             until = max(
                 time.time() + seconds, self._value("SELECT next FROM pauses WHERE service = ?", service)

@@ -1,4 +1,4 @@
-"""A translator that asks only for what its cache lacks."""
+"""A translator that requests only what its cache lacks."""
 
 import logging
 import threading
@@ -19,12 +19,12 @@ class Stopped(Exception):
 
 
 class Engine(Protocol):
-    """Anything that answers captions in parts, as it gets on."""
+    """Anything that translates captions, returning them in parts."""
 
     model: Model
 
     def translate(self, texts: Sequence[str], keep: Keep) -> None:
-        """Hand the answers to different captions to `keep`, in any order and in any parts, from any thread.
+        """Pass the translations of distinct captions to `keep`, in any order, in any parts, from any thread.
 
         Raises:
             Stopped: what was kept stays; a later call asks for the rest.
@@ -32,14 +32,14 @@ class Engine(Protocol):
 
 
 class CachedTranslator:
-    """A `Translator` (translate.py) over an engine and a cache. Equal captions are asked for once."""
+    """A `Translator` (translate.py) over an engine and a cache. Equal captions are requested once."""
 
     def __init__(self, engine: Engine, cache: Cache):
         self.engine, self.cache = engine, cache
         self.source, self.target = engine.model.source, engine.model.target
 
     def translate(self, sentences: Sequence[str]) -> list[str]:
-        """Translations in the order of the sentences; empty where there is none.
+        """Translations in the order of the sentences; empty if there is none.
 
         Raises:
             InputError: the engine stopped. All answers that came are kept.

@@ -55,7 +55,7 @@ class DictionaryTranslator:
         self._split = tokenizer(source)
 
     def translate(self, sentences: Sequence[str]) -> list[str]:
-        """Translations of captions, in order; empty where no word could be translated."""
+        """Translations of captions, in order; empty if no word could be translated."""
         return [
             " ".join(part for word in self._split(sentence) for part in self._word(word))
             for sentence in counted(sentences, f"{self.source}-{self.target} captions", len(sentences))
@@ -85,7 +85,7 @@ class DictionaryTranslator:
 
 
 def read_dictionaries(paths: Sequence[Path], source: str, target: str) -> Candidates:
-    """Translations of each lower-cased source word, the best first.
+    """Translations of each lower-cased source word, best first.
 
     Forwards, that is the order of the file. Backwards, a target word that lists the source word earlier
     comes first, then the order of the file (MUSE: the more frequent word first). Words that are not in

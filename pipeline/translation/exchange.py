@@ -1,4 +1,4 @@
-"""The cache as one compressed file, for a laboratory to publish and another to reproduce from."""
+"""The cache as one compressed file, so that results can be reproduced elsewhere without a service."""
 
 import csv
 import gzip
@@ -31,7 +31,7 @@ _PATTERNS = {
 
 
 def export(cache: Path, output: Path) -> None:
-    """Write all answers of a cache as CSV, gzip. Equal answers give equal bytes.
+    """Write all answers of a cache as gzipped CSV. Equal answers give equal bytes.
 
     Raises:
         InputError: there is no such cache, or it is empty.
@@ -54,7 +54,7 @@ def export(cache: Path, output: Path) -> None:
 
 
 def import_(file: Path, cache: Path, on_conflict: str = "stop") -> None:
-    """Take the answers of an exported file into a cache, all or none.
+    """Import the answers of an exported file into a cache, all or none.
 
     Args:
         on_conflict: where the cache has another answer to the same caption by the same model: `stop`,

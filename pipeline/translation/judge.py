@@ -1,4 +1,4 @@
-"""Which answers of a translator are translations at all, as far as the answer itself shows."""
+"""Whether the answer of a service is a translation at all, as far as the answer itself shows."""
 
 import functools
 import re

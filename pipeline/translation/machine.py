@@ -1,4 +1,4 @@
-"""Translators whose answers are kept: the web services, and Marian models on this machine."""
+"""Translators whose answers are cached: web services, and Marian models run locally."""
 
 import dataclasses
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""Translation on this machine with Marian models (opus-mt), through transformers."""
+"""Local translation with Marian models (opus-mt), through transformers."""
 
 import hashlib
 import logging
@@ -64,7 +64,7 @@ class MarianEngine:
         log.info("marian: %s, version %s, on %s", name, self.model.version, self.device)
 
     def translate(self, texts: Sequence[str], keep: Keep) -> None:
-        """Hand the answers to `keep`, batch by batch, the longest captions first."""
+        """Pass the translations to `keep`, batch by batch, longest captions first."""
         # Captions of about one length waste no padding; the longest first shows early what does not fit.
         ordered = sorted(texts, key=lambda text: (-len(text), text))
         for start in range(0, len(ordered), self.batch_size):
@@ -97,7 +97,7 @@ def _transformers() -> Any:
 
 
 def model_folder(name: str, revision: str | None) -> Path:
-    """The folder of a model, fetched from the hub where the name is no folder of this machine."""
+    """The folder of a model, downloaded from the hub if the name is not a local folder."""
     folder = Path(name)
     if not folder.is_dir():
         folder = _fetched(name, revision)

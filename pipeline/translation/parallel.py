@@ -1,4 +1,4 @@
-"""Sentences with their translations by people, to measure a translator against."""
+"""Sentences with human translations, as references for a translator."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ _MULTI30K = ("de", "fr", "cs")  # task 1; test_2016_flickr
 
 
 def multi30k_translations(folder: Path) -> pd.DataFrame:
-    """Multi30K's test set of 2016 (task 1): 1,000 English captions and their De, Fr and Cs by people.
+    """Multi30K's test set of 2016 (task 1): 1,000 English captions with human translations in De, Fr and Cs.
 
     Its German captions are not among those of the caption table, which are independent (task 2).
 
@@ -44,7 +44,7 @@ def multi30k_translations(folder: Path) -> pd.DataFrame:
 
 
 def translations_in(captions: pd.DataFrame) -> pd.DataFrame:
-    """The test captions of a caption table with their translations, by people and by others.
+    """The test captions of a caption table with their translations, human and other.
 
     An image's translations of one origin follow the order of its captions: Flickr8K-CN gives all five
     (zhm, zhg, zhb), the demo the first. Not for Multi30K, where French and Czech translate any of five.

@@ -1,4 +1,4 @@
-"""BLEU (Papineni et al. 2002) and chrF (Popović 2015) of translators against translations by people.
+"""BLEU (Papineni et al. 2002) and chrF (Popović 2015) of translators against human references.
 
 Both by sacrebleu (Post 2018), whose signatures stand in the table. BLEU's words are its default's (13a) in
 European languages, its Chinese tokeniser's in Chinese, and single characters in Japanese, where words
@@ -64,7 +64,7 @@ def measured(
 
 
 def scores(answers: Sequence[str], references: Sequence[str], target: str) -> dict[str, float | int | str]:
-    """BLEU and chrF of a corpus, 0 to 100, with one reference a sentence; a missing answer counts as empty.
+    """BLEU and chrF of a corpus, 0 to 100, with one reference per sentence; missing translations are empty.
 
     Args:
         target: language of both, which decides what BLEU's words are.
@@ -101,7 +101,7 @@ def write(table: pd.DataFrame, output: Path) -> None:
 
 
 def of_pair(parallel: pd.DataFrame, source: str, target: str) -> pd.DataFrame:
-    """Sentences of a pair of languages with their translations; people's serve the other way round too."""
+    """Sentences of a language pair with their translations; human ones serve in both directions."""
     forwards = parallel[(parallel["source"] == source) & (parallel["target"] == target)]
     if not forwards.empty:
         return forwards

@@ -24,7 +24,7 @@ from pipeline.translation.cached import Stopped
 
 
 class Service(NamedTuple):
-    """What sets one service apart.
+    """What is specific to one service.
 
     `keys`: environment variables that deep-translator reads its keys from.
     `characters`: the longest text of a request. `url_bytes`: the longest text where it is part of the
@@ -65,7 +65,7 @@ _TOO_LONG = {400, 413, 414, 431}  # 400 is Google's answer to a URL that is too 
 
 
 class Unavailable(Exception):
-    """The service does not answer now; `retry_after` is in seconds, as it asked for."""
+    """The service is unavailable; `retry_after` is the delay that it requested, in seconds."""
 
     def __init__(self, reason: str, retry_after: float = 0.0):
         super().__init__(reason)
@@ -73,11 +73,11 @@ class Unavailable(Exception):
 
 
 class Refused(Exception):
-    """The service does not take this text, because it is too long or for reasons of its own."""
+    """The service rejects this text, because it is too long or for reasons of its own."""
 
 
 class Asker:
-    """Ask one service to translate texts; can be used by several threads.
+    """Requests translations from one service; thread-safe.
 
     Args:
         url: another address of the service, such as a server of one's own; empty: the service's.
@@ -164,7 +164,7 @@ class _Session(requests.Session):
         self.timeout, self.keyed = timeout, keyed
 
     def get_redirect_target(self, resp: requests.Response) -> str | None:
-        """Where a response redirects to; a request with a key follows to no other host, nor to plain http."""
+        """The target of a redirect; requests with a key never go to another host or to plain HTTP."""
         target = super().get_redirect_target(resp)
         if target is None or not self.keyed:
             return target

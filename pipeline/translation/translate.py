@@ -33,7 +33,7 @@ class Translator(Protocol):
 
 
 class Translations(NamedTuple):
-    """What came of translating some captions.
+    """The result of translating some captions.
 
     `table`: sentence table in the target language. `left_out`: captions whose answer is no translation,
     with the columns `LEFT_OUT`; status as in judge.py.
@@ -88,7 +88,7 @@ def translate(
 
 
 def write_report(path: Path, translations: Translations, **described: str) -> None:
-    """Write as JSON how many captions were translated, and all that were not, by status."""
+    """Write as JSON the number of translated captions, and all that were not translated, by status."""
     left_out = translations.left_out
     report = {
         **described,
@@ -113,7 +113,7 @@ def _log_left_out(translator: Translator, left_out: pd.DataFrame, captions: int)
 
 
 def published(captions: pd.DataFrame, source: str, target: str, origin: str) -> Translations:
-    """The translations from `source` to `target` that came with the data; none is left out.
+    """All translations from `source` to `target` published with the data.
 
     Raises:
         InputError: the caption table has none of this origin.

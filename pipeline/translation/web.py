@@ -1,4 +1,4 @@
-"""Translation by web services: many captions a request, split back by line, within the rates allowed."""
+"""Translation by web services: many captions per request, one per line, within the permitted rates."""
 
 import logging
 import random
@@ -25,7 +25,7 @@ _NUMBERED = re.compile(r"\W?\d+\s*[.)．）、:]")
 
 @dataclass(frozen=True)
 class Limits:
-    """How a service may be used; nothing here changes a translation.
+    """Limits on the use of a service; none affects the translations.
 
     Attributes:
         requests_per_second, requests_per_day: of all jobs together that share a cache.
@@ -69,7 +69,7 @@ class WebEngine:
         self._refused = 0
 
     def translate(self, texts: Sequence[str], keep: Keep) -> None:
-        """Hand the answers to `keep`, request by request; a caption that is refused alone stays without one.
+        """Pass the translations to `keep`, request by request; a caption refused alone is left without one.
 
         Raises:
             Stopped: the day's requests are used up, no answer came for too long, or the user must act.
@@ -155,7 +155,7 @@ class WebEngine:
 
 
 def batched(texts: Iterable[str], service: Service) -> Iterator[list[str]]:
-    """Texts in groups that, joined by newlines, each fit one request; one that is too long goes alone."""
+    """Texts grouped so that each group, joined by newlines, fits one request; longer texts go alone."""
     batch: list[str] = []
     characters = size = 0
     for text in texts:
@@ -171,7 +171,7 @@ def batched(texts: Iterable[str], service: Service) -> Iterator[list[str]]:
 
 
 def split(answer: str, lines: Sequence[str]) -> list[str] | None:
-    """The translation of each line; None where an answer's lines cannot be told apart safely.
+    """The translation of each line; None if the lines of an answer cannot be separated safely.
 
     That is where lines were merged, dropped, added, left blank or given numbers. Lines that changed
     places cannot be told.

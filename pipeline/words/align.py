@@ -1,4 +1,4 @@
-"""Word vectors of one language turned into the space of English ones, as MUSE's supervised mode begins.
+"""Word vectors of one language aligned to the English space, as at the start of MUSE's supervised mode.
 
 Conneau et al. (2018), Section 2: with pairs of a bilingual dictionary as rows of X (the language) and Y
 (English), the orthogonal W that minimises |X W' - Y| is U V', where U S V' is the SVD of Y' X (Procrustes).
@@ -21,7 +21,7 @@ Matrix = NDArray[np.float32]
 
 
 def align(words: Path, english: Path, dictionaries: Sequence[Path], output: Path) -> None:
-    """Write the words of a language with their vectors in the space of the English vectors.
+    """Write the words of a language with their vectors aligned to the English space.
 
     Args:
         words: the language's vocabulary. english: the English one.
@@ -59,12 +59,12 @@ def word_pairs(foreign: Vocabulary, native: Vocabulary, dictionaries: Sequence[P
 
 
 def procrustes(source: Matrix, target: Matrix) -> Matrix:
-    """The orthogonal matrix W (D, D) that brings the rows of `source @ W.T` nearest to those of `target`."""
+    """The orthogonal matrix W (D, D) that best aligns the rows of `source @ W.T` with those of `target`."""
     left, _, right = np.linalg.svd(target.T.astype(np.float64) @ source)
     return (left @ right).astype(np.float32)
 
 
 def mean_cosine(one: Matrix, other: Matrix) -> float:
-    """Mean cosine of the vectors that stand in the same row."""
+    """Mean cosine of vectors in the same row."""
     lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
     return float(((one * other).sum(1) / np.maximum(lengths, 1e-12)).mean())

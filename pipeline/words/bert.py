@@ -1,4 +1,4 @@
-"""A small multilingual BERT, pretrained on captions where no published one shall be downloaded.
+"""A small multilingual BERT, pretrained on the captions, if no published one is downloaded.
 
 Masked words alone (Devlin et al. 2019, Section 3.1), without the prediction of the next sentence: captions
 stand alone.
@@ -40,7 +40,7 @@ WARM_UP = 0.1  # of all steps
 
 
 def pretrain_bert(sentences: Sequence[Path], settings: Mapping[str, Any], output: Path) -> None:
-    """Write a BERT and its tokeniser, made of the training captions of all languages, into a folder.
+    """Pretrain a BERT and its tokeniser on the training captions of all languages; write them to a folder.
 
     A run that is killed leaves nothing and begins anew: it takes a minute or a few.
 

@@ -15,7 +15,7 @@ from pipeline.words.vocabulary import Vocabulary
 
 
 def uploaded(numbers: Tensor, device: torch.device) -> Tensor:
-    """Some numbers of the CPU on the device, without waiting for what a GPU still has to do."""
+    """Copy numbers from the CPU to the device without synchronising with the GPU."""
     return numbers if device.type == "cpu" else numbers.pin_memory().to(device, non_blocking=True)
 
 
@@ -55,7 +55,7 @@ class LanguageCorpus:
         return Sentences(self.ids[:, : int(lengths.max())][index], lengths, vectors)
 
     def of_images(self, keep: NDArray[np.bool_]) -> "LanguageCorpus":
-        """The sentences of the images that are kept, whose rows are counted anew."""
+        """The sentences of the images that are kept, whose rows are renumbered."""
         kept = self.at(keep[self.image])
         kept.image = (np.cumsum(keep) - 1)[kept.image]
         return kept
@@ -91,7 +91,7 @@ class Corpus:
 def encode(
     sentences: pd.DataFrame, vocabulary: Vocabulary, images: Sequence[str], longest: int
 ) -> LanguageCorpus:
-    """Encode one language's sentence table. A sentence without any known word is one padding word.
+    """Encode one language's sentence table. A sentence without any known word is encoded as padding.
 
     It is not left out: a query that the model knows nothing of must still count in the recalls.
 
@@ -136,7 +136,7 @@ def corpus_of(
     longest: int,
     split: str,
 ) -> Corpus:
-    """The corpus of one split, still without image features; images in the order of their ids."""
+    """The corpus of one split, without image features; images in the order of their ids."""
     parts = {language: table[table["split"] == split] for language, table in sentences.items()}
     images = sorted(set().union(*(table["image"] for table in parts.values())))
     languages = {

@@ -25,7 +25,7 @@ def make_words(
     vectors_file: Path | None,
     output: Path,
 ) -> None:
-    """Write the words of the training captions that have a FastText vector, and their vectors.
+    """Write the words of the training captions with a FastText vector, and their vectors.
 
     Args:
         sentences: sentence table with the language's own captions, of origin `caption_origin`.

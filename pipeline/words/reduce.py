@@ -55,7 +55,7 @@ def reduce_words(
 
 
 def frequent(whole: Vocabulary, count: Counter[str], least: int) -> Vocabulary:
-    """The words that are seen at least so many times."""
+    """The words with a minimum number of occurrences."""
     rows = [0, *(row for word, row in whole.index.items() if count[word] >= least)]
     if len(rows) == 1:
         raise InputError(
@@ -66,7 +66,7 @@ def frequent(whole: Vocabulary, count: Counter[str], least: int) -> Vocabulary:
 
 
 def with_smaller_vectors(whole: Vocabulary, size: int) -> Vocabulary:
-    """The same words, their vectors projected on the `size` directions of most variance around their mean.
+    """The same words, their vectors projected on the first `size` principal components.
 
     The mean is taken off, as in any PCA; padding stays zeros. V words lie in V - 1 directions at most: a
     small vocabulary has zeros in the others, which loses nothing, and is told in the log.
@@ -101,7 +101,7 @@ def mapped_to_english(
     english: Vocabulary,
     candidates: dict[str, list[str]],
 ) -> Vocabulary:
-    """The same words, the rare ones as English words: they stand last and have no vectors of their own.
+    """The same words, rare ones mapped to English words: these come last and have no vectors of their own.
 
     A rare word becomes the first of its translations that the English vocabulary has; one without any keeps
     its own vector.

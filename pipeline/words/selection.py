@@ -1,4 +1,4 @@
-"""What an experiment of *Lessons* reads: its captions, and one word table over the union of its languages.
+"""The data of an experiment of *Lessons*: its captions, and the joint vocabulary of its languages.
 
 A word stands in the table where it is seen often enough in the training captions of one of the languages
 (Sections 3 and 4); every other is UNK, and <start> and <end> stand around each caption. All this is written
@@ -43,7 +43,7 @@ class Chosen:
 def write_selection(
     chosen: Mapping[str, Chosen], minimum_count: int, dimension: int, with_all_pairs: bool, folder: Path
 ) -> None:
-    """Write `{language}.csv` and `{language}.h5` of each language into a folder that is there.
+    """Write `{language}.csv` and `{language}.h5` of each language into an existing folder.
 
     Args:
         minimum_count: times that a word is seen in a language's training captions, at least.
@@ -76,7 +76,7 @@ def write_selection(
 
 
 def union_of_words(tokens: Mapping[str, Iterable[str]], minimum_count: int) -> list[str]:
-    """Words that are seen often enough in one of the languages, each once, in alphabetical order.
+    """Words frequent enough in at least one language, each once, in alphabetical order.
 
     Args:
         tokens: for each language the tokens of its training captions, joined by blanks.
@@ -89,7 +89,7 @@ def union_of_words(tokens: Mapping[str, Iterable[str]], minimum_count: int) -> l
 
 
 def write_words(language: str, words: Sequence[str], dimension: int, path: Path) -> None:
-    """Write the union's words as one language's vocabulary (`words/vocabulary.py`), vectors all zeros."""
+    """Write the joint vocabulary as that of one language (`words/vocabulary.py`), with zero vectors."""
     every = [PADDING, UNKNOWN, START, END, *words]
     with written_beside(path) as temporary, h5py.File(temporary, "w") as file:
         file.create_dataset("words", data=every, dtype=h5py.string_dtype())

@@ -35,7 +35,7 @@ CHUNK = 64  # captions that are computed at a time
 def sentence_vectors(
     sentences: Path, language: str, model: str, settings: Mapping[str, Any], partial: Path, output: Path
 ) -> None:
-    """Write the vector of each caption of a language, of all splits, as a vocabulary of whole captions.
+    """Write the vector of each caption of a language in all splits, as a vocabulary of whole captions.
 
     Args:
         sentences: sentence table. model: folder or name on the Hugging Face hub.
@@ -67,7 +67,7 @@ def sentence_vectors(
 
 
 def load_bert(model: str, layer: int) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
-    """Tokeniser and encoder, on a GPU where there is one; `layer` must be one of its layers."""
+    """Tokeniser and encoder, on a GPU if there is one; `layer` must be one of its layers."""
     try:
         tokenizer = AutoTokenizer.from_pretrained(model)
         encoder = BertModel.from_pretrained(model, dtype=torch.float32, add_pooling_layer=False)
@@ -90,7 +90,7 @@ def mean_pooled(
     encoder: PreTrainedModel,
     settings: Mapping[str, Any],
 ) -> NDArray[np.float32]:
-    """Mean (B, D) of one layer's outputs over the tokens of each caption, [CLS] and [SEP] among them."""
+    """Mean (B, D) of one layer's outputs over the tokens of each caption, including [CLS] and [SEP]."""
     batch = tokenizer(
         list(captions), truncation=True, max_length=settings["max_tokens"], padding=True, return_tensors="pt"
     ).to(encoder.device)
@@ -101,7 +101,7 @@ def mean_pooled(
 
 
 def weights_digest(encoder: PreTrainedModel) -> str:
-    """Digest of an encoder's weights: which model it really was, however it was named."""
+    """Digest of an encoder's weights, which identifies the model whatever its name."""
     digest = hashlib.sha256()
     for name, value in sorted(encoder.state_dict().items()):
         digest.update(name.encode())

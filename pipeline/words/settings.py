@@ -11,7 +11,7 @@ _CHOICES = {"vectors": ("train", "multi30k", "file"), "casing": ("lowercase", "l
 
 @dataclass(frozen=True)
 class WordSettings:
-    """Where the word vectors come from.
+    """The source of the word vectors.
 
     Attributes:
         vectors: "train": FastText's skipgram model on the training captions; "multi30k": the same on all that

@@ -46,7 +46,7 @@ def spell(
 
 
 def spellings(words: Iterable[str], known: set[str], longest: int) -> dict[str, np.ndarray]:
-    """Code points of each word, (longest,); 0 where it has ended, and for characters that are not known.
+    """Code points of each word, (longest,); 0 after its end and for unknown characters.
 
     A word without any known character is not among them.
     """

@@ -74,13 +74,13 @@ def read_model(path: Path, dimension: int) -> Any:
 
 
 def write_model(model: Any, path: Path) -> None:
-    """Write a FastText model whole or not at all."""
+    """Write a FastText model completely or not at all."""
     with written_beside(path) as temporary:
         model.save_model(str(temporary))
 
 
 def word_vectors(model: Any, words: list[str]) -> Vectors:
-    """The vectors of some words; one that the model has not read has that of its subwords."""
+    """The vectors of some words; a word unknown to the model has that of its subwords."""
     return {word: model.get_word_vector(word) for word in words}
 
 

@@ -74,7 +74,7 @@ def vocabulary(language: str, words: list[str], vectors: dict[str, np.ndarray]) 
 
 
 def write_vocabulary(vocabulary: Vocabulary, attributes: dict[str, Attribute], path: Path) -> None:
-    """Write HDF5 datasets `words` and `vectors`; attributes say language, unit and how they were made."""
+    """Write HDF5 datasets `words` and `vectors`; attributes give language, unit and provenance."""
     with written_beside(path) as temporary, h5py.File(temporary, "w") as file:
         file.create_dataset("words", data=vocabulary.words, dtype=h5py.string_dtype())
         file.create_dataset("vectors", data=vocabulary.vectors, dtype=np.float32)
@@ -84,7 +84,7 @@ def write_vocabulary(vocabulary: Vocabulary, attributes: dict[str, Attribute], p
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
-    """Read a vocabulary; raises `InputError` for a file that is cut short or holds something else."""
+    """Read a vocabulary; raises `InputError` for a truncated file or one with other content."""
     existing(path, "the vocabulary", "Run `python -m pipeline words`.")
     mend = "Delete the file and run `python -m pipeline words` again."
     try:

@@ -1,22 +1,15 @@
 """A small project with finished work, and a user's two commands, each in a process that starts at once."""
 
-import contextlib
 import csv
 import hashlib
 import importlib
-import io
-import logging
-import os
-import sys
-import tempfile
-import traceback
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import h5py
 import numpy as np
 import yaml
+from forked import Ended, ended
 from PIL import Image
 from project import SMALL, copied
 
@@ -65,13 +58,6 @@ CONFIG: dict[str, Any] = overlaid(
 )
 
 
-class Ended(NamedTuple):
-    """How a command ended."""
-
-    status: int
-    said: str
-
-
 def write_own_data(folder: Path) -> None:
     """Thirty images of random features, with a split and a caption each in English and in German."""
     draw = np.random.default_rng(0)
@@ -118,45 +104,6 @@ def preload() -> None:
     """Import what the stages import, once for all forks."""
     for name in PRELOADED:
         importlib.import_module(name)
-
-
-def ended(run: Callable[[], object], folder: Path, arguments: Sequence[str]) -> Ended:
-    """What a command says on both streams and ends with: in a fork, so that its imports are made already."""
-    with tempfile.TemporaryFile() as said:
-        if not (child := os.fork()):
-            status = 70
-            try:
-                os.chdir(folder)
-                os.environ["PWD"] = str(folder)
-                os.dup2(said.fileno(), 1)
-                os.dup2(said.fileno(), 2)
-                sys.stdout = io.TextIOWrapper(os.fdopen(1, "wb", 0, closefd=False), write_through=True)
-                sys.stderr = io.TextIOWrapper(os.fdopen(2, "wb", 0, closefd=False), write_through=True)
-                sys.argv = list(arguments)
-                logging.getLogger().handlers.clear()  # pytest's
-                status = _status(run)
-            finally:
-                with contextlib.suppress(Exception):
-                    sys.stdout.flush()
-                os._exit(status)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        said.seek(0)
-        return Ended(status, said.read().decode("utf-8", errors="replace"))
-
-
-def _status(run: Callable[[], object]) -> int:
-    """As a script of a package's entry point ends: sys.exit(main())."""
-    try:
-        found = run()
-    except SystemExit as end:
-        found = end.code
-    except BaseException:
-        traceback.print_exc()
-        return 1
-    if isinstance(found, str):
-        print(found, file=sys.stderr)
-        return 1
-    return int(found or 0)  # type: ignore[call-overload]
 
 
 def snakemake(folder: Path, *arguments: str) -> Ended:

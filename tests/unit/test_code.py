@@ -17,22 +17,17 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
     """Replace text in a copy of the package, which the digests are then taken of."""
     shutil.copytree(code.ROOT, tmp_path / "pipeline", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(code, "ROOT", tmp_path / "pipeline")
-    _forget()
+    code.digest.cache_clear()
 
     def replace(file: str, old: str, new: str) -> None:
         path = tmp_path / "pipeline" / file
         text = path.read_text(encoding="utf-8")
         assert old in text
         path.write_text(text.replace(old, new), encoding="utf-8")
-        _forget()
+        code.digest.cache_clear()
 
     yield replace
-    _forget()
-
-
-def _forget() -> None:
     code.digest.cache_clear()
-    code._parsed.cache_clear()
 
 
 def digests() -> dict[str, str]:
@@ -149,6 +144,20 @@ def test_comments_docstrings_and_layout_concern_nothing(edit: Edit) -> None:
     edit("models/losses.py", "\nclass Triplets", "\n\n\n# A comment.\nclass Triplets")
     edit("retrieval/recall.py", '"""Recall at K', '"""The recall at K')
     assert changed(before) == set()
+
+
+def test_the_wording_of_errors_and_log_lines_concerns_nothing(edit: Edit) -> None:
+    before = digests()
+    edit("training/batches.py", "but a triplet needs two; ", "a triplet needs two of them; ")
+    edit("training/train.py", "trains on", "is trained on")
+    edit("models/hybrid.py", "Run `assign` again:", "Assign again:")
+    assert changed(before) == set()
+
+
+def test_what_makes_an_error_concerns_its_stages(edit: Edit) -> None:
+    before = digests()
+    edit("training/batches.py", "if self.batch < 2:", "if self.batch < 3:")
+    assert changed(before) == {"assign", *ALL_TRAINED}
 
 
 def test_every_stage_begins_from_a_module_that_is_there() -> None:

@@ -38,7 +38,7 @@ def languages_trained(dataset):
     named = {
         cell.experiment
         for table in TABLES
-        for cell in cells(configuration.table_settings(SETTINGS, table))
+        for cell in cells_of_table(table)
         if cell.dataset == dataset
     }
     every = configuration.expanded(SETTINGS, dataset)

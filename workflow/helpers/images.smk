@@ -49,10 +49,11 @@ def needs_photographs(dataset):
     """Whether the features that a data set's tables need are extracted from photographs, or `context` reads these."""
     if SETTINGS["context"]:
         return True
+    trained = configuration.expanded(SETTINGS, dataset)
     needed = {
-        configuration.expanded(SETTINGS, dataset)[cell.experiment].get("features")
+        trained[cell.experiment].get("features")
         for table in TABLES
-        for cell in cells(configuration.table_settings(SETTINGS, table))
+        for cell in cells_of_table(table)
         if cell.dataset == dataset
     }
     made = configuration.feature_sets(SETTINGS)

@@ -56,7 +56,7 @@ def how_to_ask(key):
     row = SOURCES[REQUESTED[key]]
     return (
         f"{row['dataset']} is given on request ({row['licence']}): {row['url']} says how to ask. Put the archive or "
-        f"folder at {SETTINGS['sources'][key]}, or set sources.{key} to where it lies."
+        f"folder at {SETTINGS['sources'][key]}, or set sources.{key} to its path."
     )
 
 
@@ -80,7 +80,7 @@ def what_to_ask_for():
     """Lines that tell a user all that must be asked for and is not there; none where all is."""
     lines = [f"  - {how_to_ask(key)}" for key in missing_on_request()]
     return lines and [
-        "Some data of this scale, not all for every table, cannot be downloaded:",
+        "Some data of this scale must be requested from their owners (not every table needs all of them):",
         *lines,
         "Meanwhile the target `downloads` fetches what is public, with this configuration.",
     ]

@@ -47,13 +47,15 @@ def table_settings(wildcards):
         refuse(error)
 
 
+@cache
+def cells_of_table(table):
+    """The cells of a table, as this configuration fills them."""
+    return list(cells(configuration.table_settings(SETTINGS, table)))
+
+
 def cells_of(tables):
-    """The cells of some tables, as this configuration fills them."""
-    return [
-        cell
-        for table in tables
-        for cell in cells(configuration.table_settings(SETTINGS, table))
-    ]
+    """The cells of some tables."""
+    return [cell for table in tables for cell in cells_of_table(table)]
 
 
 def evaluations_of(tables):
@@ -155,8 +157,10 @@ def models_of(named, every):
     if named in every:
         return [named]
     if named not in SETTINGS["experiments"]:
-        close = configuration.meant(named, [*every, *SETTINGS["experiments"]])
-        refuse(f"results/compare: no experiment {named!r}{close}")
+        known = sorted({*every, *SETTINGS["experiments"]})
+        refuse(
+            f"results/compare: no experiment {named!r}{configuration.meant(named, known)}"
+        )
     return [
         name for name in every if re.fullmatch(rf"{re.escape(named)}-[a-z]{{2}}", name)
     ]

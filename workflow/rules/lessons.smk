@@ -52,7 +52,7 @@ rule draw_captions:
     params:
         code=code.digest("draw"),
     message:
-        "Drawing {wildcards.each} captions of each image of {wildcards.dataset} in {wildcards.language}"
+        "Sampling {wildcards.each} captions of each image of {wildcards.dataset} in {wildcards.language}"
     shell:
         "python -m pipeline draw-captions --part {input:q} --captions-per-image {wildcards.each} "
         "--seed {wildcards.seed} --output {output:q} > {log:q} 2>&1"
@@ -80,7 +80,7 @@ rule draw_halves:
         ],
         code=code.digest("draw"),
     message:
-        "Drawing halves of the training images of {wildcards.dataset}"
+        "Sampling halves of the training images of {wildcards.dataset}"
     shell:
         "python -m pipeline draw-halves --split {input:q} --seed {wildcards.seed} {params.language:q} "
         "--output {output:q} > {log:q} 2>&1"
@@ -106,7 +106,7 @@ rule select:
         settings=lambda wildcards: as_json(selection(wildcards)),
         code=code.digest("select"),
     message:
-        "Captions and words of {wildcards.dataset} {wildcards.experiment}"
+        "Selecting the captions and words of {wildcards.dataset} {wildcards.experiment}"
     shell:
         "python -m pipeline select --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
 

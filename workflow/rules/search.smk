@@ -56,7 +56,7 @@ rule index:
         images=lambda wildcards, input: [f"--list={path}" for path in input.images],
         code=code.digest("index"),
     message:
-        "Indexing the test images of {wildcards.dataset} by {wildcards.experiment} seed {wildcards.seed}"
+        "Indexing the test images of {wildcards.dataset} with {wildcards.experiment} seed {wildcards.seed}"
     shell:
         "python -m pipeline index --bundle {input.bundle:q} --features {input.features:q} {params.images:q} "
         "--split {input.split:q}:test --sentences {input.sentences:q} --threads 1 --output {output:q} > {log:q} 2>&1"

@@ -40,7 +40,7 @@ rule prefetch_models:
     params:
         models=lambda wildcards: as_json(fetched_models()),
     message:
-        "Fetching weights into the Hugging Face cache"
+        "Downloading weights into the Hugging Face cache"
     shell:
         "python -m pipeline prefetch-models --models {params.models:q} --output {output:q} > {log:q} 2>&1"
 

@@ -170,9 +170,7 @@ rule parameters:
     conda:
         "../../envs/pipeline.yaml"
     params:
-        settings=as_json(
-            configuration.parameter_settings(Path(workflow.basedir, "config"))
-        ),
+        settings=lambda wildcards: as_json(configuration.parameter_settings(CONFIG)),
         code=code.digest("parameters"),
     message:
         "Counting the parameters of the models"

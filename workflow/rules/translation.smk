@@ -92,7 +92,7 @@ rule augment:
         ),
         code=code.digest("augment"),
     message:
-        "Choosing translations that augment the captions of {wildcards.dataset} in {wildcards.target}"
+        "Selecting translations that augment the captions of {wildcards.dataset} in {wildcards.target}"
     shell:
         "python -m pipeline augment --sentences {input.sentences:q} --caption-origin {params.origin:q} "
         "--translations {input.translations:q} --output {output:q} > {log:q} 2>&1"
@@ -126,7 +126,7 @@ rule translation_quality:
             code.digest("translation-quality"),
         ],
     message:
-        "Measuring translations of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
+        "Measuring the quality of translations of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
     shell:
         "python -m pipeline translation-quality --source {wildcards.source} --target {wildcards.target} "
         "--scale {wildcards.scale} --dataset {wildcards.dataset} --provider {params.provider} "

@@ -1,0 +1,78 @@
+"""Commands in forks of the tests' process: what they import is imported already."""
+
+import contextlib
+import importlib
+import io
+import logging
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    status: int
+    said: str
+
+
+def ended(
+    run: Callable[[], object],
+    folder: Path,
+    arguments: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+) -> Ended:
+    """What a command says on both streams and ends with."""
+    with tempfile.TemporaryFile() as said:
+        if not (child := os.fork()):
+            status = 70
+            try:
+                os.chdir(folder)
+                os.environ.update({**(environment or {}), "PWD": str(folder)})
+                os.dup2(said.fileno(), 1)
+                os.dup2(said.fileno(), 2)
+                sys.stdout = io.TextIOWrapper(os.fdopen(1, "wb", 0, closefd=False), write_through=True)
+                sys.stderr = io.TextIOWrapper(os.fdopen(2, "wb", 0, closefd=False), write_through=True)
+                sys.argv = list(arguments)
+                logging.getLogger().handlers.clear()  # pytest's
+                status = _status(run)
+            finally:
+                with contextlib.suppress(Exception):
+                    sys.stdout.flush()
+                os._exit(status)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        said.seek(0)
+        return Ended(status, said.read().decode("utf-8", errors="replace"))
+
+
+def _status(run: Callable[[], object]) -> int:
+    """As a script of a package's entry point ends: sys.exit(main())."""
+    try:
+        found = run()
+    except SystemExit as end:
+        found = end.code
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    if isinstance(found, str):
+        print(found, file=sys.stderr)
+        return 1
+    return int(found or 0)  # type: ignore[call-overload]
+
+
+def snakemake(folder: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> Ended:
+    """`snakemake ARGUMENTS` in a copy of the project, whose own `pipeline` it imports."""
+    main = importlib.import_module("snakemake.cli").main
+
+    def run() -> object:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "pipeline"]:
+            del sys.modules[name]
+        sys.path.insert(0, str(folder))
+        importlib.invalidate_caches()
+        return main()
+
+    return ended(run, folder, ["snakemake", *arguments], environment)
