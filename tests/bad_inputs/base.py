@@ -1,4 +1,8 @@
-"""A small project with finished work, and a user's two commands, each in a process that starts at once."""
+"""A small project with finished work, and a user's two commands, each in a process that starts at once.
+
+Every command is `main` of its program, in a fork of a process that has imported what commands import: Python
+alone would take seconds for each.
+"""
 
 import contextlib
 import csv
@@ -7,6 +11,7 @@ import importlib
 import io
 import logging
 import os
+import shutil
 import sys
 import tempfile
 import traceback
@@ -18,8 +23,9 @@ import h5py
 import numpy as np
 import yaml
 from PIL import Image
-from project import SMALL, copied
+from project import PARTS, SMALL, copied
 
+from pipeline import code
 from pipeline.configuration import overlaid
 
 WORDS = {"en": ["red", "green", "blue", "square", "bar"], "de": ["rot", "grün", "blau", "Quadrat", "Balken"]}
@@ -97,6 +103,7 @@ def write_own_data(folder: Path) -> None:
 
 def made(folder: Path) -> Path:
     """The project with its table made by Snakemake, in a folder of its own."""
+    folder.mkdir(parents=True)
     project = copied(folder)
     write_own_data(folder / "mine")
     (folder / "small.yaml").write_text(yaml.safe_dump(CONFIG))
@@ -114,10 +121,39 @@ def kept(folder: Path) -> dict[str, str]:
     }
 
 
-def preload() -> None:
-    """Import what the stages import, once for all forks."""
+def copy(finished: Path, folder: Path) -> None:
+    """A project with the same finished work; the workflow itself, which nothing changes, by links."""
+    folder.mkdir()
+    for path in finished.iterdir():
+        if path.name in PARTS and path.is_dir():
+            (folder / path.name).symlink_to(path)
+        elif path.is_dir():
+            shutil.copytree(path, folder / path.name, symlinks=True)
+        else:
+            shutil.copy2(path, folder / path.name)
+
+
+def preload(finished: Path) -> None:
+    """Import what the commands import, and read the code whose digests are asked for, once for all forks."""
     for name in PRELOADED:
         importlib.import_module(name)
+    for stage in code.STAGES:
+        code.digest(stage)
+    listed = finished.with_name("modules.txt")
+    dry_run = ["snakemake", "-n", TARGET, "--configfile", "small.yaml"]
+    ended(lambda: listed.write_text("\n".join(_imported_by_snakemake())), finished, dry_run)
+    for name in listed.read_text().split():
+        with contextlib.suppress(Exception):  # a Snakefile, or a module that others make
+            importlib.import_module(name)
+
+
+def _imported_by_snakemake() -> list[str]:
+    from snakemake.cli import main
+
+    before = set(sys.modules)
+    with contextlib.suppress(SystemExit):
+        main()
+    return [name for name in sys.modules if name not in before]
 
 
 def ended(run: Callable[[], object], folder: Path, arguments: Sequence[str]) -> Ended:

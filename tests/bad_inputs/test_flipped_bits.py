@@ -4,7 +4,6 @@ import os
 import shutil
 from pathlib import Path
 
-import base
 import numpy as np
 import pytest
 from changes import EXPERIMENT, flip
@@ -17,13 +16,6 @@ from pipeline.training.checkpoint import load_checkpoint
 pytestmark = pytest.mark.integration
 
 PLACES = 200
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if given := os.environ.get("BAD_INPUTS_BASE"):  # made before
-        return Path(given)
-    return base.made(tmp_path_factory.mktemp("finished"))
 
 
 def kept(folder: Path) -> list[Path]:
