@@ -17,6 +17,7 @@ from pipeline.errors import InputError, raise_together
 from pipeline.files import existing
 from pipeline.images.crops import has_mirror, views, window_weights
 from pipeline.images.settings import ExtractionSettings
+from pipeline.pinned import COMMITS, check_hub_weights, check_name
 from pipeline.torch_file import reason
 
 _ENDINGS = (".pth", ".pt", ".bin", ".safetensors")
@@ -310,9 +311,14 @@ def _check_name(settings: ExtractionSettings) -> None:
 
 
 def downloaded(backbone: str) -> Any:
-    """A network with timm's weights, from the hub or its cache on this machine."""
+    """A network with timm's weights, from the hub or its cache on this machine; the commit that is known."""
+    hub = getattr(timm.get_pretrained_cfg(backbone), "hf_hub_id", None)
+    pinned = {"pretrained_cfg_overlay": {"hf_hub_id": f"{hub}@{COMMITS[hub]}"}} if hub in COMMITS else {}
     try:
-        return timm.create_model(backbone, pretrained=True, num_classes=0)
+        check_hub_weights(hub)
+        return timm.create_model(backbone, pretrained=True, num_classes=0, **pinned)
+    except InputError:
+        raise
     except Exception as error:  # the hub's client raises errors of several libraries
         raise InputError(
             f"backbone {backbone!r}: timm could not fetch its weights: {error} "
@@ -323,7 +329,9 @@ def downloaded(backbone: str) -> Any:
 def weights_file(weights: str) -> Path:
     """The file that a `weights` setting other than "timm" names; raises `InputError` where there is none."""
     if not weights.startswith("package:"):
-        return existing(Path(weights), "the weights file", 'Give another path, or "timm" to download.')
+        path = existing(Path(weights), "the weights file", 'Give another path, or "timm" to download.')
+        check_name(path)
+        return path
     package = weights.removeprefix("package:")
     try:
         distribution = importlib.metadata.distribution(package)
