@@ -172,7 +172,7 @@ def _rows(reader: "csv.DictReader[str]", mistakes: dict[str, list[int]]) -> Iter
 
 
 def _field_mistakes(row: Row) -> Iterator[str]:
-    yield from (f"{column} is empty" for column in ("image", "caption", "origin") if not row[column])
+    yield from (f"{column} is empty" for column in ("image", "caption", "origin") if not _seen(row[column]))
     if row["split"] not in SPLITS:
         yield f"split is {row['split']!r}; expected train, val or test"
     if not _CODE.fullmatch(row["language"]):
@@ -183,6 +183,11 @@ def _field_mistakes(row: Row) -> Iterator[str]:
         yield f"language {row['language']!r} is written without spaces and has no tokeniser here"
     if row["source_language"] and not _CODE.fullmatch(row["source_language"]):
         yield f"source_language is {row['source_language']!r}; expected nothing or a two-letter code"
+
+
+def _seen(text: str) -> bool:
+    """Whether a text has something to see: spaces without width and marks of byte order are none."""
+    return any(map(str.isprintable, text))
 
 
 def _raw_mistakes(read: Row) -> Iterator[str]:

@@ -90,6 +90,8 @@ def check_paths(settings: Settings, scale: Settings) -> None:
             mistakes.append(f"{where}: {path}: a folder, expected {kind}")
         elif kind == FOLDER and os.path.isfile(path):
             mistakes.append(f"{where}: {path}: a file, expected {kind}")
+    if os.path.isdir(cache := settings["translation"]["cache"] or ""):
+        mistakes.append(f"translation.cache: {cache}: a folder, expected a file")
     heading = f"The configuration has paths to correct, or to put there (they start from {os.getcwd()}):"
     raise_together(mistakes, heading)
 

@@ -288,9 +288,9 @@ def _folded(model: nn.Module, sample: Tensor) -> nn.Module:
 
 
 def _pretrained(settings: ExtractionSettings) -> Any:  # any timm model; they share no base class
-    _check_name(settings)
     if settings.weights == "timm":
         return downloaded(settings.backbone)
+    _check_name(settings.backbone)
     path = weights_file(settings.weights)
     model: Any = timm.create_model(settings.backbone, pretrained=False)
     state = _matched(_read_weights(path), model, f"{path}: weights do not fit {settings.backbone!r}:")
@@ -299,8 +299,7 @@ def _pretrained(settings: ExtractionSettings) -> Any:  # any timm model; they sh
     return model
 
 
-def _check_name(settings: ExtractionSettings) -> None:
-    backbone = settings.backbone
+def _check_name(backbone: str) -> None:
     if not timm.is_model(backbone):
         known = timm.list_models() + timm.list_pretrained()
         close = difflib.get_close_matches(backbone, known, n=5) or ["none"]
@@ -312,6 +311,7 @@ def _check_name(settings: ExtractionSettings) -> None:
 
 def downloaded(backbone: str) -> Any:
     """A network with timm's weights, from the hub or its cache on this machine; the commit that is known."""
+    _check_name(backbone)
     hub = getattr(timm.get_pretrained_cfg(backbone), "hf_hub_id", None)
     pinned = {"pretrained_cfg_overlay": {"hf_hub_id": f"{hub}@{COMMITS[hub]}"}} if hub in COMMITS else {}
     try:

@@ -196,8 +196,8 @@ def finish(store: PartialStore, path: Path, output: Path) -> None:
     store.file.close()
     with open(path, "rb") as file:
         os.fsync(file.fileno())
-    seal(path)
     output.parent.mkdir(parents=True, exist_ok=True)
+    seal(path, output)
     try:
         os.replace(path, output)
     except OSError as error:

@@ -41,12 +41,16 @@ PRELOADED = [
     "pipeline.images.find",
     "pipeline.images.imported",
     "pipeline.retrieval.evaluate",
+    "pipeline.search.bundle",
+    "pipeline.search.index",
+    "pipeline.search.model",
     "pipeline.sources.download",
     "pipeline.sources.unpack",
     "pipeline.translation.translate",
     "pipeline.words.make",
 ]
 TARGET = "results/own.csv"
+INDEX = "work/demo/shapes/experiments/parallel-embn/seed0/index"
 CONFIG: dict[str, Any] = overlaid(
     SMALL,
     {
@@ -107,7 +111,7 @@ def made(folder: Path) -> Path:
     project = copied(folder)
     write_own_data(folder / "mine")
     (folder / "small.yaml").write_text(yaml.safe_dump(CONFIG))
-    project.make(TARGET)
+    project.make(TARGET, INDEX)
     return folder
 
 

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import json
 import os
 import pickle
 import shutil
@@ -20,6 +21,7 @@ import yaml
 from PIL import Image
 
 EXPERIMENT = Path("work/demo/shapes/experiments/parallel-embn/seed0")
+BUNDLE, INDEX = EXPERIMENT / "bundle", EXPERIMENT / "index"
 Change = Callable[[Path], None]
 
 
@@ -222,6 +224,27 @@ def flipped_model(folder: Path) -> None:
     flip(folder / "m.pt")
 
 
+def _vectors(folder: Path) -> Path:
+    return next((folder / INDEX).glob("images-*.npy"))
+
+
+def index_elsewhere(folder: Path) -> None:
+    path = folder / INDEX / "index.json"
+    text = path.read_text("utf-8")
+    path.unlink()  # and its seal
+    path.write_text(text.replace('"images-', '"../../images-'), "utf-8")
+
+
+def cut_weights(folder: Path) -> None:
+    path = folder / BUNDLE / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def another_evaluation(folder: Path) -> None:
+    evaluation = json.loads((folder / EXPERIMENT / "test-own.json").read_text("utf-8"))
+    (folder / "e.json").write_text(json.dumps({**evaluation, "seed": 5}))
+
+
 def flipped(path: Path) -> Change:
     """One bit of a file of the project's own."""
     return lambda folder: flip(folder / path)
@@ -272,6 +295,11 @@ CHANGES: dict[str, Change] = {
     "cut_vectors": cut_vectors,
     "pickled_code": pickled_code,
     "flipped_model": flipped_model,
+    "index_elsewhere": index_elsewhere,
+    "lost_vectors": lambda folder: _vectors(folder).unlink(),
+    "flipped_vectors": lambda folder: flip(_vectors(folder)),
+    "cut_weights": cut_weights,
+    "another_evaluation": another_evaluation,
     "flipped_own_model": flipped(EXPERIMENT / "model.pt"),
     "flipped_features": flipped(Path("work/demo/shapes/features.h5")),
     "flipped_words": flipped(Path("work/demo/shapes/words/human/en.h5")),

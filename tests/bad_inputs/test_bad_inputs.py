@@ -13,7 +13,7 @@ from typing import Any
 import base
 import pytest
 import yaml
-from changes import CHANGES, EXPERIMENT
+from changes import BUNDLE, CHANGES, EXPERIMENT, INDEX
 from project import PARTS
 
 from pipeline.configuration import overlaid
@@ -21,7 +21,15 @@ from pipeline.configuration import overlaid
 pytestmark = pytest.mark.integration
 
 CASES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("utf-8"))
-TOKENS, MODEL = "work/demo/shapes/tokens", str(EXPERIMENT / "model.pt")
+TOKENS = "work/demo/shapes/tokens"
+# What words in capitals of cases.yaml stand for.
+PLACES = {
+    "TOKENS": TOKENS,
+    "MODEL": str(EXPERIMENT / "model.pt"),
+    "SEED": str(EXPERIMENT),
+    "BUNDLE": str(BUNDLE),
+    "INDEX": str(INDEX),
+}
 LINES = 10  # that a message may take
 
 NETWORK = {
@@ -56,10 +64,15 @@ def changed(folder: Path, case: dict[str, Any]) -> None:
                 CHANGES[name](folder)
         elif kind == "remove":
             for name in what:
-                (folder / name).unlink()
+                (folder / placed(name)).unlink()
         else:
             for name, content in what.items():
-                write(folder / name, kind, content)
+                write(folder / placed(name), kind, content)
+
+
+def placed(text: str) -> str:
+    """A text with the folders that its words in capitals stand for."""
+    return re.sub("|".join(PLACES), lambda match: PLACES[match[0]], text)
 
 
 def write(path: Path, kind: str, content: Any) -> None:
@@ -78,7 +91,7 @@ def write(path: Path, kind: str, content: Any) -> None:
 
 def run(folder: Path, case: dict[str, Any]) -> base.Ended:
     name, _, rest = case["run"].partition(" ")
-    command = f"{LONG.get(name, name)} {rest}".replace("TOKENS", TOKENS).replace("MODEL", MODEL)
+    command = placed(f"{LONG.get(name, name)} {rest}")
     first, *arguments = shlex.split(command)
     if first == "snakemake":
         return base.snakemake(folder / case.get("in", ""), *arguments)
