@@ -312,8 +312,10 @@ def _check_name(backbone: str) -> None:
 def downloaded(backbone: str) -> Any:
     """A network with timm's weights, from the hub or its cache on this machine; the commit that is known."""
     _check_name(backbone)
-    hub = getattr(timm.get_pretrained_cfg(backbone), "hf_hub_id", None)
-    pinned = {"pretrained_cfg_overlay": {"hf_hub_id": f"{hub}@{COMMITS[hub]}"}} if hub in COMMITS else {}
+    hub = getattr(timm.get_pretrained_cfg(backbone), "hf_hub_id", None) or ""
+    pinned: dict[str, Any] = {}
+    if hub in COMMITS:
+        pinned["pretrained_cfg_overlay"] = {"hf_hub_id": f"{hub}@{COMMITS[hub]}"}
     try:
         check_hub_weights(hub)
         return timm.create_model(backbone, pretrained=True, num_classes=0, **pinned)

@@ -105,7 +105,7 @@ def trouble(case: dict[str, Any], end: base.Ended) -> list[str]:
     found += [f"says {text!r}" for text in case.get("lacks", []) if text in end.said]
     found += ["a traceback"] if "Traceback (most" in end.said else []
     block = re.search(r"^error: .*(?:\n  .*)*", end.said, re.M)
-    if case.get("exit", 1) and "in" not in case:
+    if case.get("exit", 1) == 1 and "in" not in case:
         found += ["no message"] if block is None else []
         lines = block[0].count("\n") + 1 if block else 0
         found += [f"{lines} lines"] if lines > LINES else []
