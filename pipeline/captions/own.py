@@ -4,6 +4,7 @@ import csv
 import io
 import logging
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -31,6 +32,7 @@ log = logging.getLogger("pipeline")
 NEEDED = ("image", "language", "caption")
 OPTIONAL = ("split", "origin", "source_language")
 
+_UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Zs"}  # control, format and blank characters
 _CODE = re.compile(r"[a-z]{2}")
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _SHOWN = 10  # line numbers of one kind of mistake
@@ -186,8 +188,8 @@ def _field_mistakes(row: Row) -> Iterator[str]:
 
 
 def _seen(text: str) -> bool:
-    """Whether a text has something to see: spaces without width and marks of byte order are none."""
-    return any(map(str.isprintable, text))
+    """Whether a text has something to see: blanks without width and marks of byte order have not."""
+    return any(unicodedata.category(letter) not in _UNSEEN for letter in text)
 
 
 def _raw_mistakes(read: Row) -> Iterator[str]:
