@@ -45,6 +45,7 @@ from pipeline.words.vectors import read_vectors
 INPUTS = int(os.environ.get("FUZZED_INPUTS", "40"))
 MEMORY = 1 << 30  # bytes
 MODEL = Model("google", "1", "en", "de")
+WORDS = WordSettings(vectors="file", dimension=3)
 
 
 @pytest.fixture(autouse=True)
@@ -180,7 +181,6 @@ READERS: dict[str, tuple[Callable[[], bytes], Callable[[Path], object], str]] = 
     "vectors": (vectors, lambda path: read_vectors(path, ["w1", "w3"], WORDS), "v.vec.gz"),
     "translations": (translations, lambda path: import_(path, path.with_name("c.sqlite")), "t.csv.gz"),
 }
-WORDS = WordSettings(vectors="file", dimension=3)
 STEPS = ["set", "flip", "cut", "put", "end"]
 _WHOLE: dict[str, bytes] = {}
 
