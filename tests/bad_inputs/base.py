@@ -105,8 +105,14 @@ def write_own_data(folder: Path) -> None:
         )
 
 
+def finished(folder: Path) -> Path:
+    """The project that BAD_INPUTS_BASE names, made before; else one made in a new folder."""
+    given = os.environ.get("BAD_INPUTS_BASE")
+    return Path(given) if given else made(folder)
+
+
 def made(folder: Path) -> Path:
-    """The project with its table made by Snakemake, in a folder of its own."""
+    """The project with its table and an index made by Snakemake, in a new folder."""
     folder.mkdir(parents=True)
     project = copied(folder)
     write_own_data(folder / "mine")
@@ -125,10 +131,10 @@ def kept(folder: Path) -> dict[str, str]:
     }
 
 
-def copy(finished: Path, folder: Path) -> None:
+def copy(project: Path, folder: Path) -> None:
     """A project with the same finished work; the workflow itself, which nothing changes, by links."""
     folder.mkdir()
-    for path in finished.iterdir():
+    for path in project.iterdir():
         if path.name in PARTS and path.is_dir():
             (folder / path.name).symlink_to(path)
         elif path.is_dir():
@@ -137,15 +143,15 @@ def copy(finished: Path, folder: Path) -> None:
             shutil.copy2(path, folder / path.name)
 
 
-def preload(finished: Path) -> None:
+def preload(project: Path) -> None:
     """Import what the commands import, and read the code whose digests are asked for, once for all forks."""
     for name in PRELOADED:
         importlib.import_module(name)
     for stage in code.STAGES:
         code.digest(stage)
-    listed = finished.with_name("modules.txt")
+    listed = project.with_name("modules.txt")
     dry_run = ["snakemake", "-n", TARGET, "--configfile", "small.yaml"]
-    ended(lambda: listed.write_text("\n".join(_imported_by_snakemake())), finished, dry_run)
+    ended(lambda: listed.write_text("\n".join(_imported_by_snakemake())), project, dry_run)
     for name in listed.read_text().split():
         with contextlib.suppress(Exception):  # a Snakefile, or a module that others make
             importlib.import_module(name)

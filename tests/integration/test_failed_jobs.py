@@ -26,6 +26,11 @@ class Failure(NamedTuple):
     target: str = base.TARGET
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return base.finished(tmp_path_factory.mktemp("finished") / "project")
+
+
 FAILURES = {
     "train": Failure(
         (
