@@ -12,6 +12,11 @@ _DISK = {
     errno.EPERM: "not permitted. Change its owner, mode or attributes, or its folder's",
     errno.EAGAIN: "another process has it locked. Wait for it or end it",
     errno.EIO: "its disk fails to read or write (input/output error). See what the system says of the disk",
+    errno.EEXIST: "something else is there already. Give another path, or move it",
+    errno.EISDIR: "a folder, where a file is expected. Give another path, or move it",
+    errno.ENOTDIR: "a file stands where a folder is expected. Give another path, or move it",
+    errno.ELOOP: "its links lead in a circle. Give another path",
+    errno.ENAMETOOLONG: "its name is longer than the disk allows. Give another path",
     errno.ESTALE: "its network disk has lost it (stale file handle). Mount the disk again",
 }
 

@@ -1,7 +1,8 @@
 """Files that are written completely or not at all, and whose corruption is detected.
 
 A file is sealed when it is written: its SHA-256 stands in an extended attribute of it. Not its time, which
-Snakemake changes when a job ends. A file that replaces it has no seal, or its own.
+Snakemake changes when a job ends. A file that replaces it has no seal, or its own. On a disk without such
+attributes the digest stands in a hidden file beside it, with the number of its inode, which others have not.
 """
 
 import contextlib
@@ -39,7 +40,7 @@ def written_beside(path: Path) -> Iterator[Path]:
             yield temporary
             with open(temporary, "rb") as file:
                 os.fsync(file.fileno())
-            seal(temporary)
+            seal(temporary, path)
             os.replace(temporary, path)
             temporary.unlink(missing_ok=True)  # it stays where both were links to one file already
     except BaseException:
@@ -107,10 +108,14 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def seal(path: Path) -> None:
-    """Store a file's digest in an extended attribute, where the disk and the system support them."""
-    with contextlib.suppress(OSError, AttributeError):
-        os.setxattr(path, _SEAL, sha256(path).encode())
+def seal(path: Path, named: Path | None = None) -> None:
+    """Store a file's digest in an extended attribute, or else beside its later name `named`."""
+    digest = sha256(path)
+    try:
+        os.setxattr(path, _SEAL, digest.encode())
+    except (OSError, AttributeError):
+        with contextlib.suppress(OSError):
+            _beside(named or path).write_text(f"{digest} {path.stat().st_ino}\n", encoding="ascii")
 
 
 def undamaged(path: Path) -> Path:
@@ -118,17 +123,31 @@ def undamaged(path: Path) -> Path:
 
     A file without a seal is believed.
     """
-    try:
-        expected = os.getxattr(path, _SEAL).decode("ascii", "replace")
-    except (OSError, AttributeError):
-        return path
-    if (found := sha256(path)) == expected:
+    expected, mend = _seal_of(path)
+    if not expected or (found := sha256(path)) == expected:
         return path
     raise InputError(
         f"{path}: changed since it was written, by its disk, a copy or by hand: found sha256 {found}, "
         f"expected {expected}. Delete it and run the same snakemake command again, which makes it anew; or, "
-        f"if it is meant, take the digest from it: setfattr --remove {_SEAL} {path}"
+        f"if it is meant, take the digest from it: {mend}"
     )
+
+
+def _seal_of(path: Path) -> tuple[str, str]:
+    """Digest of a file when it was written, empty where none is known, and how it is removed."""
+    beside = _beside(path)
+    with contextlib.suppress(OSError, AttributeError):
+        digest = os.getxattr(path, _SEAL).decode("ascii", "replace")
+        return digest, f"setfattr --remove {_SEAL} {path}"
+    with contextlib.suppress(OSError, ValueError):
+        digest, inode = beside.read_text(encoding="ascii").split()
+        if len(digest) == 64 and inode == str(path.stat().st_ino):
+            return digest, f"rm {beside}"
+    return "", ""
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.sha256")
 
 
 def existing(path: Path, what: str, mend: str) -> Path:

@@ -21,8 +21,10 @@ def drawn_captions(part: pd.DataFrame, each: int, seed: int) -> pd.DataFrame:
         part: sentence table of one language.
 
     Raises:
-        InputError: images have fewer captions than asked for.
+        InputError: images have fewer captions than asked for, or none is.
     """
+    if each < 1:
+        raise InputError(f"captions-per-image: found {each}, expected a whole number, 1 or more.")
     language = str(part["language"].iloc[0])
     drawn = []
     for split, of_split in part.groupby("split", sort=False):

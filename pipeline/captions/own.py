@@ -4,6 +4,7 @@ import csv
 import io
 import logging
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -31,6 +32,7 @@ log = logging.getLogger("pipeline")
 NEEDED = ("image", "language", "caption")
 OPTIONAL = ("split", "origin", "source_language")
 
+_UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Zs"}  # control, format and blank characters
 _CODE = re.compile(r"[a-z]{2}")
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _SHOWN = 10  # line numbers of one kind of mistake
@@ -172,7 +174,7 @@ def _rows(reader: "csv.DictReader[str]", mistakes: dict[str, list[int]]) -> Iter
 
 
 def _field_mistakes(row: Row) -> Iterator[str]:
-    yield from (f"{column} is empty" for column in ("image", "caption", "origin") if not row[column])
+    yield from (f"{column} is empty" for column in ("image", "caption", "origin") if not _seen(row[column]))
     if row["split"] not in SPLITS:
         yield f"split is {row['split']!r}; expected train, val or test"
     if not _CODE.fullmatch(row["language"]):
@@ -183,6 +185,11 @@ def _field_mistakes(row: Row) -> Iterator[str]:
         yield f"language {row['language']!r} is written without spaces and has no tokeniser here"
     if row["source_language"] and not _CODE.fullmatch(row["source_language"]):
         yield f"source_language is {row['source_language']!r}; expected nothing or a two-letter code"
+
+
+def _seen(text: str) -> bool:
+    """Whether a text has something to see: blanks without width and marks of byte order have not."""
+    return any(unicodedata.category(letter) not in _UNSEEN for letter in text)
 
 
 def _raw_mistakes(read: Row) -> Iterator[str]:

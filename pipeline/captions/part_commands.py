@@ -12,7 +12,7 @@ def add_part_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentP
     add("--language", required=True, help="ISO 639-1 code")
     add("--sources", type=Path, help="of Multi30K: folder laid out as HOST/PATH")
     add("--split", type=Path, help="of Multi30K: output of `split`")
-    add("--demo", help="of the demo's translations: data set, seed and scenes, such as multi30k/0/900")
+    add("--demo", type=_demo, help="of the demo's translations: data set/seed/scenes, such as multi30k/0/900")
     add("--sentences", type=Path, help="of any other data set: its sentence table")
     add("--output", type=Path, required=True, help="sentence table")
     parser.set_defaults(run=_caption_part)
@@ -45,8 +45,8 @@ def _caption_part(arguments: argparse.Namespace) -> None:
         raise InputError("caption-part: give --sources and --split, or --demo, or --sentences; one of them.")
     language = arguments.language
     if arguments.demo:
-        dataset, seed, scenes = arguments.demo.split("/")
-        table = with_tokens(translated_captions(dataset, language, int(seed), int(scenes)), language)
+        dataset, seed, scenes = arguments.demo
+        table = with_tokens(translated_captions(dataset, language, seed, scenes), language)
     elif arguments.sources:
         table = published_part(arguments.sources, arguments.part, language, read_split(arguments.split))
     else:
@@ -73,3 +73,12 @@ def _draw_halves(arguments: argparse.Namespace) -> None:
     with written_beside(arguments.output) as temporary:
         table = pd.DataFrame(sorted(drawn.items()), columns=["image", "half"])
         table.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def _demo(text: str) -> tuple[str, int, int]:
+    dataset, *numbers = text.split("/")
+    if len(numbers) != 2 or not all(map(str.isdecimal, numbers)):
+        raise argparse.ArgumentTypeError(
+            f"found {text!r}, expected DATASET/SEED/SCENES, such as multi30k/0/900"
+        )
+    return dataset, int(numbers[0]), int(numbers[1])

@@ -13,6 +13,8 @@ import yaml
 from pipeline.configuration.reading import check_keys
 from pipeline.errors import InputError, raise_together
 
+MOST = 100_000  # values of a file
+
 
 def check(arguments: Sequence[str]) -> None:
     """End with one message where a file after --configfile or a value after --config cannot be read."""
@@ -47,7 +49,10 @@ def _file_mistake(name: str) -> str:
         found = "a folder" if path.is_dir() else "not there"
         return f"--configfile: {name}: {found}, expected a YAML file (paths start from {os.getcwd()})"
     try:
-        content = yaml.load(path.read_bytes().decode("utf-8-sig"), yaml.SafeLoader)
+        text = path.read_bytes().decode("utf-8-sig")
+        if expanded_size(yaml.compose(text, yaml.SafeLoader)) > MOST:
+            return f"--configfile: {name}: its aliases stand for more than {MOST:,} values; write them out"
+        content = yaml.load(text, yaml.SafeLoader)
     except UnicodeDecodeError as error:
         return f"--configfile: {name}: {not_utf8(error)}; save it in UTF-8"
     except OSError as error:
@@ -58,6 +63,23 @@ def _file_mistake(name: str) -> str:
         found = "nothing" if content is None else type(content).__name__
         return f"--configfile: {name}: found {found}, expected `key: value` lines in YAML"
     return ""
+
+
+def expanded_size(node: yaml.Node | None, sizes: dict[int, int] | None = None) -> int:
+    """Values that a YAML document stands for once its aliases are written out; few lines can be billions.
+
+    Raises:
+        ValueError: an anchor stands in itself.
+    """
+    sizes = {} if sizes is None else sizes
+    if id(node) not in sizes:
+        sizes[id(node)] = -1  # being counted
+        inner = node.value if isinstance(node, yaml.SequenceNode | yaml.MappingNode) else []
+        parts = [part for item in inner for part in (item if isinstance(item, tuple) else (item,))]
+        sizes[id(node)] = 1 + sum(expanded_size(part, sizes) for part in parts)
+    if sizes[id(node)] < 0:
+        raise ValueError("an anchor stands in itself")
+    return sizes[id(node)]
 
 
 def _yaml_mistake(error: Exception) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Contradictions between keys of a configuration that are each valid."""
 
 import difflib
+import re
 from collections.abc import Iterator
 
 from pipeline.captions.iso639 import unknown_code
@@ -27,6 +28,11 @@ _OF_SOURCE = {
     "mscoco": ("images", "sample_size", "split_seed", "test_images", "val_images"),
     "own": ("captions", "images"),
 }
+# What else stands in results/, and in work/{scale}.
+_OTHER_RESULTS = {"claims", "counts", "report", "translation-quality", "smalr/parameters", "smalr/claims"}
+_OTHER_RESULTS |= {"figure3", "figure4", "smalr/figure1b", "smalr/figure3"}
+_RESULT_FOLDERS = {"comparison", "compare", "demo", "pilot", "paper"}
+_WORK_FOLDERS = {"checkpoints", "partial", "tensorboard", "text"}
 _OPTIONAL = {"own": ("split_seed", "split")}
 
 
@@ -49,14 +55,16 @@ def contradictions(settings: Settings) -> Iterator[str]:
     yield from _feature_contradictions(settings)
     yield from _context_contradictions(settings)
     for name, experiment in settings["experiments"].items():
-        model = overlaid(settings, experiment.get("settings", {}))["model"]
-        yield from _vector_contradictions(f"experiments.{name}", model, experiment)
-        yield from _encoder_contradictions(f"experiments.{name}", model, experiment)
-        yield from _hybrid_contradictions(f"experiments.{name}", model, experiment)
+        own = overlaid(settings, experiment.get("settings", {}))
+        yield from _vector_contradictions(f"experiments.{name}", own["model"], experiment)
+        yield from _encoder_contradictions(f"experiments.{name}", own["model"], experiment)
+        yield from _hybrid_contradictions(f"experiments.{name}", own["model"], experiment)
+        yield from _size_contradictions(f"experiments.{name}", own, experiment)
     yield from selection_contradictions(settings)
     for name in settings["report"]:
         if name not in (known := [*settings["tables"], *OTHER_TABLES]):
             yield f"report: no table {name!r}{meant(name, known)}"
+    yield from _taken_names(settings)
     yield from _unknown_columns(settings)
     yield from _row_numbers_given_twice(settings)
     yield from _unknown_experiments(settings)
@@ -121,6 +129,13 @@ def _hybrid_contradictions(where: str, model: Settings, experiment: Settings) ->
     for key, value in (("encoder", "embn"), ("word_vectors", "pretrained"), ("universal_mean", "words")):
         if model[key] != value:
             yield f"{where}: embedding hybrid needs model.{key}: {value}; found {model[key]!r}"
+
+
+def _size_contradictions(where: str, own: Settings, experiment: Settings) -> Iterator[str]:
+    """A word explores no more entries than there are."""
+    best, entries = own["assignment"]["best"], own["hybrid"]["entries"]
+    if experiment.get("embedding") == "hybrid" and best > entries:
+        yield f"{where}: assignment.best is {best}, of hybrid.entries there are {entries}; take fewer"
 
 
 def _reduction_contradictions(where: str, model: Settings, experiment: Settings) -> Iterator[str]:
@@ -212,6 +227,7 @@ def _unknown_languages(settings: Settings) -> Iterator[str]:
     for name, experiment in settings["experiments"].items():
         asked = experiment.get("languages", [])
         named[f"experiments.{name}.languages"] = [] if asked == "all" else asked
+        named[f"experiments.{name}.selection"] = list(experiment.get("selection", {}))
     for name, table in settings["tables"].items():
         for column, languages in table["columns"].items():
             named[f"tables.{name}.columns.{column}"] = languages
@@ -219,6 +235,17 @@ def _unknown_languages(settings: Settings) -> Iterator[str]:
         named[f"translation.pairs.{pair}"] = pair.split("-")
     for where, codes in named.items():
         yield from (f"{where}: {said}" for said in map(unknown_code, codes) if said)
+
+
+def _taken_names(settings: Settings) -> Iterator[str]:
+    """No table or data set has the name of another result, of rows of a table, or of a folder of the work."""
+    for name in settings["tables"]:
+        if name in {*OTHER_TABLES, *_OTHER_RESULTS} or name.partition("/")[0] in _RESULT_FOLDERS:
+            yield f"tables.{name}: the name of another result; give the table another"
+        if re.search(r"-row\d+([+]\d+)*$", name):
+            yield f"tables.{name}: a name that ends so stands for rows of a table; give the table another"
+    for name in sorted(_WORK_FOLDERS & set(settings["datasets"])):
+        yield f"datasets.{name}: the name of a folder of work/{{scale}}; give the data set another"
 
 
 def _unknown_columns(settings: Settings) -> Iterator[str]:
@@ -230,6 +257,17 @@ def _unknown_columns(settings: Settings) -> Iterator[str]:
             elif "paper" not in table and column in settings["datasets"]:
                 for code in sorted(set(languages) - set(every_language(settings, column))):
                     yield f"tables.{name}.columns.{column}: the data set has no language {code!r}"
+        for place, row in enumerate(table["rows"]):
+            yield from _unknown_columns_of_row(f"tables.{name}.rows.{place}.columns", table["columns"], row)
+
+
+def _unknown_columns_of_row(where: str, columns: Settings, row: Settings) -> Iterator[str]:
+    """A row has no columns but its table's."""
+    for column, languages in row.get("columns", {}).items():
+        if column not in columns:
+            yield f"{where}: no column {column!r} in the table{meant(column, list(columns))}"
+        for code in sorted(set(languages) - set(columns.get(column, languages))):
+            yield f"{where}.{column}: the table has no language {code!r} of it"
 
 
 def _row_numbers_given_twice(settings: Settings) -> Iterator[str]:

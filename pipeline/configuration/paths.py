@@ -96,6 +96,8 @@ def check_paths(settings: Settings, scale: Settings) -> None:
             mistakes.append(f"{where}: {path}: a file, expected {kind}")
         elif where.startswith("context.") and not os.path.isfile(os.path.join(path, "config.json")):
             mistakes.append(f"{where}: {path}: has no config.json, expected a folder that transformers wrote")
+    if os.path.isdir(cache := settings["translation"]["cache"] or ""):
+        mistakes.append(f"translation.cache: {cache}: a folder, expected a file")
     raise_together(mistakes, f"Paths in the configuration that cannot be used (relative to {os.getcwd()}):")
 
 

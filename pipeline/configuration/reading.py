@@ -5,7 +5,9 @@ experiment, then what the user gives (config/config.yaml, --configfile, --config
 """
 
 import json
+import math
 import re
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,21 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is several 
 
 # What JSON takes for a number or a truth value.
 _PLAIN = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false")
+
+# How values are shown in messages: long ones in part.
+_SHOWN = reprlib.Repr()
+_SHOWN.maxlevel, _SHOWN.maxlist, _SHOWN.maxdict, _SHOWN.maxstring, _SHOWN.maxother = 2, 8, 8, 100, 100
+
+# What JSON Schema's types are in YAML.
+_TYPES = {
+    "object": "a block of keys",
+    "array": "a list",
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
 
 # What a data set need not say.
 DATASET_DEFAULTS: Settings = {
@@ -47,7 +64,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
     schema = read(folder / "schema.yaml")
     scale = user.get("scale")
     if scale not in schema["properties"]["scale"]["enum"]:
-        raise InputError(f"configuration: scale: found {scale!r}, expected demo, pilot or paper")
+        raise InputError(f"configuration: scale: found {_SHOWN.repr(scale)}, expected demo, pilot or paper")
     settings: Settings = {
         "experiments": read(folder / "experiments.yaml"),
         "tables": _tables(folder / "tables"),
@@ -55,6 +72,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
     settings = overlaid(settings, read(folder / "scales" / f"{scale}.yaml"))
     settings = overlaid(settings, _with_norwegian(_typed(user)))
     mistakes = [_described(error) for error in Draft202012Validator(schema).iter_errors(settings)]
+    mistakes += _not_finite(settings)
     raise_together(mistakes, "The configuration has mistakes:")
     named = settings["datasets"].items()
     settings["datasets"] = {name: {"stands_for": name, **DATASET_DEFAULTS, **data} for name, data in named}
@@ -73,6 +91,16 @@ def _typed(value: Any) -> Any:
     if isinstance(value, str) and _PLAIN.fullmatch(value):
         return json.loads(value)
     return value
+
+
+def _not_finite(value: Any, where: str = "") -> Iterator[str]:
+    """Numbers that are none or without an end, which JSON Schema takes for any number."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield f"{where}: found {value}, expected a finite number"
+    for key, inner in value.items() if isinstance(value, Mapping) else ():
+        yield from _not_finite(inner, f"{where}.{key}" if where else str(key))
+    for place, inner in enumerate(value if isinstance(value, list) else ()):
+        yield from _not_finite(inner, f"{where}.{place}")
 
 
 def _tables(folder: Path) -> Settings:
@@ -151,12 +179,26 @@ def _described(error: ValidationError) -> str:
         unknown = [key for key in error.instance if key not in known]
         return "; ".join(f"{where}: {_unknown(error.absolute_path, key, known)}" for key in unknown)
     if error.validator == "required":
-        return f"{where}: {error.message}"
-    expected = error.schema.get("description", error.message) if isinstance(error.schema, Mapping) else ""
+        missing = [key for key in error.validator_value if key not in error.instance]
+        return "; ".join(f"{where}: {key!r} is missing" for key in missing)
+    described = error.schema.get("description") if isinstance(error.schema, Mapping) else None
     now = renamed_value(list(error.absolute_path), error.instance)
-    return f"{where}: found {error.instance!r}, " + (
-        f"which is now {now!r}" if now else f"expected {expected}"
+    twice = "one of them twice, " if error.validator == "uniqueItems" else ""
+    return f"{where}: found {_SHOWN.repr(error.instance)}, " + (
+        f"which is now {now!r}" if now else f"{twice}expected {described or _expected(error)}"
     )
+
+
+def _expected(error: ValidationError) -> str:
+    """What a part of the schema without a description asks for."""
+    wanted = error.validator_value
+    if error.validator == "enum":
+        return " or ".join(map(str, wanted))
+    if error.validator == "type":
+        return " or ".join(_TYPES[name] for name in ([wanted] if isinstance(wanted, str) else wanted))
+    if error.validator in ("minItems", "minProperties"):
+        return f"{wanted} or more of them"
+    return str(error.message)
 
 
 def _unknown(block: Iterable[str | int], key: str, known: list[str]) -> str:

@@ -17,6 +17,7 @@ from pipeline.errors import InputError, raise_together
 from pipeline.files import existing
 from pipeline.images.crops import has_mirror, views, window_weights
 from pipeline.images.settings import ExtractionSettings
+from pipeline.pinned import COMMITS, check_hub_weights, check_name
 from pipeline.torch_file import reason
 
 _ENDINGS = (".pth", ".pt", ".bin", ".safetensors")
@@ -287,9 +288,9 @@ def _folded(model: nn.Module, sample: Tensor) -> nn.Module:
 
 
 def _pretrained(settings: ExtractionSettings) -> Any:  # any timm model; they share no base class
-    _check_name(settings)
     if settings.weights == "timm":
         return downloaded(settings.backbone)
+    _check_name(settings.backbone)
     path = weights_file(settings.weights)
     model: Any = timm.create_model(settings.backbone, pretrained=False)
     state = _matched(_read_weights(path), model, f"{path}: weights do not fit {settings.backbone!r}:")
@@ -298,8 +299,7 @@ def _pretrained(settings: ExtractionSettings) -> Any:  # any timm model; they sh
     return model
 
 
-def _check_name(settings: ExtractionSettings) -> None:
-    backbone = settings.backbone
+def _check_name(backbone: str) -> None:
     if not timm.is_model(backbone):
         known = timm.list_models() + timm.list_pretrained()
         close = difflib.get_close_matches(backbone, known, n=5) or ["none"]
@@ -310,9 +310,17 @@ def _check_name(settings: ExtractionSettings) -> None:
 
 
 def downloaded(backbone: str) -> Any:
-    """A network with timm's weights, from the hub or its cache on this machine."""
+    """A network with timm's weights, from the hub or its cache on this machine; the commit that is known."""
+    _check_name(backbone)
+    hub = getattr(timm.get_pretrained_cfg(backbone), "hf_hub_id", None) or ""
+    pinned: dict[str, Any] = {}
+    if hub in COMMITS:
+        pinned["pretrained_cfg_overlay"] = {"hf_hub_id": f"{hub}@{COMMITS[hub]}"}
     try:
-        return timm.create_model(backbone, pretrained=True, num_classes=0)
+        check_hub_weights(hub)
+        return timm.create_model(backbone, pretrained=True, num_classes=0, **pinned)
+    except InputError:
+        raise
     except Exception as error:  # the hub's client raises errors of several libraries
         raise InputError(
             f"backbone {backbone!r}: timm could not fetch its weights: {error} "
@@ -323,7 +331,9 @@ def downloaded(backbone: str) -> Any:
 def weights_file(weights: str) -> Path:
     """The file that a `weights` setting other than "timm" names; raises `InputError` where there is none."""
     if not weights.startswith("package:"):
-        return existing(Path(weights), "the weights file", 'Give another path, or "timm" to download.')
+        path = existing(Path(weights), "the weights file", 'Give another path, or "timm" to download.')
+        check_name(path)
+        return path
     package = weights.removeprefix("package:")
     try:
         distribution = importlib.metadata.distribution(package)

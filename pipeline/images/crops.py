@@ -3,6 +3,7 @@
 Workers read and resize; crops are cut, mirrored and normalised where the network is, see `backbone`.
 """
 
+import stat
 import warnings
 from pathlib import Path
 
@@ -28,6 +29,8 @@ def read_image(path: Path) -> Image.Image:
         UnreadableImage: the file is missing, truncated, no image of `FORMATS`, or too large.
     """
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would keep its reader waiting
+            raise UnreadableImage("not a file")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the bounds are `_check_size`'s
             with Image.open(path, formats=FORMATS) as opened:
@@ -38,6 +41,8 @@ def read_image(path: Path) -> Image.Image:
         raise UnreadableImage(f"no image of a kind that is read ({kinds}), or damaged") from None
     except Image.DecompressionBombError:
         raise UnreadableImage(f"its header declares more than {MOST:,} pixels") from None
+    except UnreadableImage:
+        raise
     except MemoryError:
         raise UnreadableImage("decoding it takes more memory than there is") from None
     except Exception as error:  # decoders raise whatever a broken file leads them into

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from pipeline.images.backbone import Backbone
 from pipeline.images.crops import UnreadableImage, read_image, resized
-from pipeline.images.lists import FAILED_COLUMNS, check_failures, write_table
+from pipeline.images.lists import FAILED_COLUMNS, check_failures, identity, write_table
 from pipeline.images.partial import PartialStore, finish, open_partial
 from pipeline.images.settings import ExtractionSettings, weights_name
 from pipeline.images.store import PENDING
@@ -84,7 +84,8 @@ def extract(
         InputError: more images failed than allowed. The others stay in `partial`, the list stands beside it.
     """
     attributes = {**attributes_of(backbone, settings), "code": code}
-    files, names = _identities(paths.values()), list(paths)
+    names = list(paths)
+    files = np.array([identity(path) for path in paths.values()], np.int64).reshape(-1, 2)
     begun = time.monotonic()
     with open_partial(partial, names, files, attributes, backbone.dimension, earlier) as store:
         extraction = _Extraction(list(paths.values()), backbone, settings, store, workers)
@@ -253,16 +254,3 @@ def _on_its_way(features: Tensor) -> Callable[[], np.ndarray]:
         return copied.numpy()
 
     return waited
-
-
-def _identities(paths: Iterable[Path]) -> np.ndarray:
-    """Size and time of change of each file, (N, 2) int64; zeros for one that is not there."""
-    return np.array([_identity(path) for path in paths], np.int64).reshape(-1, 2)
-
-
-def _identity(path: Path) -> tuple[int, int]:
-    try:
-        status = path.stat()
-    except OSError:
-        return (0, 0)
-    return status.st_size, status.st_mtime_ns

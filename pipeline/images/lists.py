@@ -1,6 +1,7 @@
 """Lists of images as CSV: which file is whose, which failed, which belong to a shard."""
 
 import csv
+import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -25,6 +26,26 @@ def read_image_list(path: Path) -> dict[str, Path]:
     if len(listed) < len(rows) - 1:
         raise InputError(f"{path}: lists images more than once. Recreate it with find-images.")
     return listed
+
+
+def identity(path: Path) -> tuple[int, int]:
+    """Size in bytes and time of change in nanoseconds of a file; zeros for one that is not there."""
+    try:
+        status = path.stat()
+    except OSError:
+        return (0, 0)
+    return status.st_size, status.st_mtime_ns
+
+
+def photographs_digest(listed: Path) -> str:
+    """Digest of the files of a list and their identities as they are now; empty while there is no list.
+
+    It changes when a photograph is overwritten in place, of which the time of its folder does not tell.
+    """
+    if not listed.exists():
+        return ""
+    lines = (f"{image} {path} {identity(path)}\n" for image, path in read_image_list(listed).items())
+    return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
 
 
 def shard_of(images: Sequence[str], number: int, count: int) -> list[str]:

@@ -196,8 +196,8 @@ def finish(store: PartialStore, path: Path, output: Path) -> None:
     store.file.close()
     with open(path, "rb") as file:
         os.fsync(file.fileno())
-    seal(path)
     output.parent.mkdir(parents=True, exist_ok=True)
+    seal(path, output)
     try:
         os.replace(path, output)
     except OSError as error:
@@ -278,6 +278,8 @@ def _forget_damaged(store: PartialStore, files: np.ndarray) -> None:
     for rows, _ in store.blocks():
         sound[rows] = True
     changed = (store.file["file"][...] != files).any(1)
+    if count := int((changed & (store.done == DONE)).sum()):
+        log.info("%d photographs have another size or time than when they were read: read again", count)
     store.mark(~sound | changed, PENDING)
     store.file["file"][...] = files
     store.file.flush()

@@ -17,6 +17,8 @@ import numpy as np
 from pipeline.errors import InputError, disk_trouble, raise_together
 from pipeline.files import existing, naming, written_beside
 
+_RATIO = 100  # bytes declared for each byte held; compressed features have less than ten
+_SMALL = 16 << 20  # bytes that any dataset may declare
 PENDING, DONE, FAILED = 0, 1, 2  # values of the mask `done`; no finished store has a row that is pending
 
 
@@ -60,6 +62,10 @@ def read_features(path: Path, images: list[str], expected: Mapping[str, Any]) ->
 def read_store(path: Path) -> tuple[list[str], np.ndarray, dict[str, Any]]:
     """Read a whole store: image ids, features (N, D) as stored, attributes."""
     with _opened(path) as file:
+        if file["image"].shape != (len(file["image"]), *(1,) * (file["image"].ndim - 1)):
+            raise InputError(
+                f"{path}: image: found shape {file['image'].shape}, expected one id for each row."
+            )
         features = file["features"][...]
         images = [str(image) for image in file["image"].asstr()[...].ravel()]
         attributes = dict(file.attrs)
@@ -97,13 +103,31 @@ def _opened(path: Path) -> Iterator[h5py.File]:
                     f"{path}: image: found {found}, expected texts: the ids of images as captions have them "
                     "(h5py: file['image'] = [str(id) for id in ids])."
                 )
+            for name in ("features", "image"):
+                _check_inside(path, file, name)
             yield file
     except (OSError, TypeError, ValueError, RuntimeError, KeyError, UnicodeDecodeError) as error:
+        if isinstance(error, UnicodeDecodeError):
+            raise InputError(f"{path}: image: found ids that are not UTF-8, expected texts.") from None
         if disk_trouble(error):  # a file that is locked or on a failing disk is no damaged one
             raise
         raise InputError(
             f"{path}: not a whole HDF5 file: {_reason(error)}. Make or fetch it again."
         ) from error
+
+
+def _check_inside(path: Path, file: h5py.File, name: str) -> None:
+    """A dataset lies in its own file, whose digest tells of changes, and is about as large as it declares."""
+    dataset = file[name]
+    elsewhere = isinstance(file.get(name, getlink=True), h5py.ExternalLink)
+    if elsewhere or dataset.external or dataset.is_virtual:
+        raise InputError(f"{path}: {name}: lies in another file. Copy its content into this one.")
+    held = dataset.id.get_storage_size()
+    if dataset.nbytes > max(_SMALL, _RATIO * held):
+        raise InputError(
+            f"{path}: {name}: declares {dataset.nbytes:,} bytes and holds {held:,}, which features never do "
+            f"(over {_RATIO} to 1). Make or fetch it again."
+        )
 
 
 def _reason(error: Exception) -> str:

@@ -1,8 +1,9 @@
 """The command of the prefetch package."""
 
 import argparse
-import json
 from pathlib import Path
+
+from pipeline.arguments import json_object
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -10,7 +11,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser = subparsers.add_parser(
         "prefetch-models", help="fetch weights into the Hugging Face cache, for nodes without network"
     )
-    parser.add_argument("--models", type=json.loads, required=True, help="JSON: backbones, bert, ...")
+    parser.add_argument("--models", type=json_object, required=True, help="JSON: backbones, bert, ...")
     parser.add_argument("--output", type=Path, required=True, help="list of them to write")
     parser.set_defaults(run=_prefetch)
 

@@ -1,16 +1,16 @@
 """Commands of the report package."""
 
 import argparse
-import json
 from pathlib import Path
 
+from pipeline.arguments import json_object
 from pipeline.files import named_files
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `figure`, `scatter`, `languages-figure` and `report`."""
     figure = subparsers.add_parser("figure", help="a page of retrieved test examples (MULE, Figures 3 and 4)")
-    figure.add_argument("--settings", type=json.loads, required=True, help="JSON: number, seed, threads")
+    figure.add_argument("--settings", type=json_object, required=True, help="JSON: number, seed, threads")
     figure.add_argument("--model", type=Path, required=True)
     figure.add_argument("--features", type=Path, required=True)
     figure.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")
@@ -20,7 +20,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     figure.set_defaults(run=_figure)
 
     scatter = subparsers.add_parser("scatter", help="recall against size, drawn (SMALR, Figures 1b and 3)")
-    scatter.add_argument("--settings", type=json.loads, required=True, help="JSON: figure, across, area")
+    scatter.add_argument("--settings", type=json_object, required=True, help="JSON: figure, across, area")
     scatter.add_argument("--points", type=Path, required=True, help="CSV that `scaling` made")
     scatter.add_argument("--output", type=Path, required=True, help="SVG to write")
     scatter.set_defaults(run=_scatter)
@@ -30,7 +30,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     languages.set_defaults(run=_languages_figure)
 
     report = subparsers.add_parser("report", help="all results on one self-contained page")
-    report.add_argument("--settings", type=json.loads, required=True, help="JSON")
+    report.add_argument("--settings", type=json_object, required=True, help="JSON")
     report.add_argument(
         "--comparisons", nargs="+", required=True, metavar="TABLE=CSV", help="what `tabulate` made"
     )

@@ -1,9 +1,10 @@
 """Commands of the retrieval package."""
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
+
+from pipeline.arguments import json_object
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -19,7 +20,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--settings", type=json.loads, required=True, help="JSON")
+    parser.add_argument("--settings", type=json_object, required=True, help="JSON")
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--features", type=Path, required=True)
     parser.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")

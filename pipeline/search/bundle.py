@@ -185,7 +185,10 @@ def recalls_on_test(bundle: Bundle, sentences: Sequence[Path], features: Path) -
 
 def _evaluation(path: Path, saved: Saved) -> dict[str, Any]:
     existing(path, "the evaluation", "Run `python -m pipeline evaluate`.")
-    evaluated: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        evaluated: dict[str, Any] = dict(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{path}: not an evaluation ({error}). Run `python -m pipeline evaluate`.") from None
     expected = {key: saved.settings[key] for key in ("scale", "dataset", "experiment", "seed")}
     expected |= {"queries": "own", "epoch": saved.epoch}
     wrong = [

@@ -1,13 +1,13 @@
 """Commands of the search package: from `bundle` and `index` to `serve` and `context`."""
 
 import argparse
-import json
 import logging
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pipeline.arguments import json_list, json_object
 from pipeline.errors import InputError
 from pipeline.gpus import add_gpus, take_gpu
 
@@ -28,7 +28,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     bundle.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")
     bundle.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
     bundle.add_argument("--evaluation", type=Path, required=True, help="JSON that evaluate wrote")
-    bundle.add_argument("--data", type=json.loads, default=[], help="JSON: `what` and `licence` of the data")
+    bundle.add_argument("--data", type=json_list, default=[], help="JSON: `what` and `licence` of the data")
     bundle.add_argument("--output", type=Path, required=True, help="folder to write")
     bundle.set_defaults(run=_bundle)
 
@@ -101,7 +101,7 @@ def _add_context(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     context = subparsers.add_parser("context", help="the same recalls through a frozen multilingual CLIP")
     context.add_argument("--model", required=True, help="a folder, or a name on the Hugging Face hub")
     context.add_argument(
-        "--settings", type=json.loads, required=True, help="JSON: scale, dataset, languages, ..."
+        "--settings", type=json_object, required=True, help="JSON: scale, dataset, languages, ..."
     )
     context.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
     context.add_argument("--images", type=Path, required=True, help="output of `find-images`")
@@ -171,6 +171,8 @@ def _search(arguments: argparse.Namespace) -> None:
 
     if arguments.output:
         check_ending(arguments.output)
+    if arguments.nearest < 1:
+        raise InputError(f"--nearest {arguments.nearest}: expected a whole number, 1 or more.")
     model, index = _opened(arguments.index, arguments)
     if arguments.photograph:
         queries = list(map(str, arguments.photograph))
@@ -196,6 +198,8 @@ def _search(arguments: argparse.Namespace) -> None:
 def _serve(arguments: argparse.Namespace) -> None:
     from pipeline.search.server import application, read_token, serve
 
+    if not 0 < arguments.port < 1 << 16:
+        raise InputError(f"--port {arguments.port}: expected a number from 1 to 65535.")
     elsewhere = arguments.host not in HERE
     if elsewhere and not arguments.token_file:
         raise InputError(
@@ -335,4 +339,7 @@ def _text(path: Path) -> str:
     except FileNotFoundError:
         raise InputError(f"{path}: is not there. Expected a text file, a sentence a line.") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not text in UTF-8: {error}.") from None
+        line = error.object[: error.start].count(b"\n") + 1
+        raise InputError(
+            f"{path}: line {line}: the byte 0x{error.object[error.start]:02x} is not UTF-8. Save it in UTF-8."
+        ) from None

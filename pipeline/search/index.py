@@ -16,6 +16,7 @@ import functools
 import json
 import logging
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -39,8 +40,10 @@ log = logging.getLogger("pipeline")
 
 FORMAT = 1
 INDEX = "index.json"
+LOCK = ".lock"
 ENDINGS = (".jpeg", ".jpg", ".png", ".webp")  # what browsers show and uploads may be
 ROWS = 4096  # features that are embedded at a time
+_NAME = re.compile(r"(images|sentences|nearest)-(?P<digest>[0-9a-f]{16})[.](csv|npy|faiss)")
 MEND = "Index again with `python -m pipeline index`."
 
 Sentence = tuple[str, str, str]  # image, language, text
@@ -160,6 +163,7 @@ def build_index(
     """
     _check_sentences(sentences, model)
     output.mkdir(parents=True, exist_ok=True)
+    _check_folder(output)
     with _alone(output):
         store = features or _extracted(model, photographs, output, workers)
         files: dict[str, str] = {}
@@ -183,7 +187,7 @@ def build_index(
 
 
 def open_index(folder: Path, photographs: Path | None = None) -> Index:
-    """Open an index; raises `InputError` where it is not whole.
+    """Open an index; raises `InputError` where it is not whole, or a file has changed since.
 
     Args:
         photographs: their folder, where it is no longer where it was.
@@ -193,7 +197,7 @@ def open_index(folder: Path, photographs: Path | None = None) -> Index:
         values = json.loads(path.read_text(encoding="utf-8"))
         if values["format"] != FORMAT:
             raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {MEND}")
-        named: dict[str, Path] = {key: folder / name for key, name in values["files"].items()}
+        named: dict[str, Path] = {key: _sound(folder, key, name) for key, name in values["files"].items()}
         counts = values["images"], values["sentences"]
         moved = photographs or (values["photographs"] and folder / values["photographs"])
         images, sentences = _read_csv(named["images.csv"], 2), _read_csv(named["sentences.csv"], 3)
@@ -216,6 +220,16 @@ def open_index(folder: Path, photographs: Path | None = None) -> Index:
         bundle=(folder / values["bundle"]).resolve(),
         bundle_digest=values["bundle_digest"],
     )
+
+
+def _sound(folder: Path, key: str, name: str) -> Path:
+    """A file of an index, which lies in its folder and has the digest that its name says."""
+    if not (match := _NAME.fullmatch(name)):
+        raise ValueError(f"{key}: found the name {name!r}")
+    path = folder / name
+    if not sha256(path).startswith(match["digest"]):
+        raise InputError(f"{path}: changed since it was written, by its disk or a copy. {MEND}")
+    return path
 
 
 def _extracted(model: SearchModel, photographs: Photographs, output: Path, workers: int) -> Path:
@@ -259,7 +273,7 @@ def _embed_images(
         with naming(store), h5py.File(store) as file:
             for begin in range(0, len(images), ROWS):
                 rows = np.array([row[image] for image in images[begin : begin + ROWS]])
-                vectors[begin : begin + ROWS] = model.embed_features(_rows(file["features"], rows))
+                vectors[begin : begin + ROWS] = model.embed_features(_rows(file["features"], rows), store)
                 progress.advance(len(rows))
         if not np.isfinite(vectors).all():
             raise InputError(f"{store}: features that are not finite numbers. Make them again.")
@@ -357,10 +371,15 @@ def _read_csv(path: Path, columns: int) -> list[list[str]]:
 
 def _remove_others(output: Path, files: Mapping[str, str]) -> None:
     """Remove the files of an earlier index."""
-    for pattern in ("images-*.csv", "images-*.npy", "sentences-*.csv", "sentences-*.npy", "nearest-*.faiss"):
-        for path in output.glob(pattern):
-            if path.name not in files.values():
-                path.unlink()
+    for path in output.iterdir():
+        if _NAME.fullmatch(path.name) and path.name not in files.values():
+            path.unlink()
+
+
+def _check_folder(output: Path) -> None:
+    """Never among other files: an index of before, perhaps unfinished, or nothing."""
+    if any(output.iterdir()) and not any((output / name).exists() for name in (INDEX, LOCK)):
+        raise InputError(f"{output}: holds other files, and no index. Give a folder that is empty or new.")
 
 
 @contextmanager
@@ -368,7 +387,7 @@ def _alone(output: Path) -> Iterator[None]:
     """Hold the folder for one process at a time; the system lets go when the process ends, even if killed."""
     import fcntl
 
-    with open(output / ".lock", "w") as file:
+    with open(output / LOCK, "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -104,13 +104,11 @@ class SearchModel:
             found[rows] = self._embed([reads[row].tokens for row in rows], code)
         return found
 
-    def embed_features(self, features: NDArray[np.floating]) -> Vectors:
-        """Embed features (n, D) of the model's backbone: (n, e) float32, of length 1."""
+    def embed_features(self, features: NDArray[np.floating], file: Path | str = "features") -> Vectors:
+        """Embed features (n, D) of the model's backbone, from a file: (n, e) float32, of length 1."""
         expected = self.bundle.backbone["dimension"]
         if features.ndim != 2 or features.shape[1] != expected:
-            raise InputError(
-                f"features: found shape {features.shape}, expected (n, {expected}) as trained on."
-            )
+            raise InputError(f"{file}: found shape {features.shape}, expected (n, {expected}) as trained on.")
         given = torch.from_numpy(np.ascontiguousarray(features, dtype=np.float32))
         with torch.inference_mode():
             chunks = [self.model.embed_images(chunk.to(self.device)).cpu() for chunk in given.split(CHUNK)]

@@ -60,7 +60,7 @@ class Part:
     def finish(self, output: Path) -> None:
         """Rename it to `output`."""
         os.fsync(self.file.fileno())
-        seal(self.path)
+        seal(self.path, output)
         os.replace(self.path, output)
         self.note.unlink(missing_ok=True)
         self.moved = True

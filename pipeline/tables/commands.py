@@ -1,8 +1,9 @@
 """Commands of the tables package."""
 
 import argparse
-import json
 from pathlib import Path
+
+from pipeline.arguments import json_object
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -10,7 +11,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser = subparsers.add_parser(
         "tabulate", help="one table of a paper, and its numbers beside the paper's"
     )
-    parser.add_argument("--settings", type=json.loads, required=True, help="JSON: scale, table, datasets")
+    parser.add_argument("--settings", type=json_object, required=True, help="JSON: scale, table, datasets")
     parser.add_argument("--evaluations", type=Path, nargs="+", required=True, help="outputs of `evaluate`")
     _add_tables(parser)
     parser.set_defaults(run=_tabulate)
@@ -24,7 +25,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
     parser = subparsers.add_parser("judge-claims", help="judge a paper's claims on our numbers")
     parser.add_argument(
-        "--settings", type=json.loads, required=True, help="JSON: scale, seeds, datasets, ..."
+        "--settings", type=json_object, required=True, help="JSON: scale, seeds, datasets, ..."
     )
     parser.add_argument("--evaluations", type=Path, nargs="*", default=[], help="outputs of `evaluate`")
     parser.add_argument("--counts", type=Path, help="what `count-captions` counted; left out: no such claims")
@@ -35,7 +36,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
     parser = subparsers.add_parser("count-captions", help="images and descriptions (MULE, Table 1)")
     parser.add_argument("--captions", nargs="+", required=True, metavar="DATASET=TABLE", help=_CAPTIONS)
-    parser.add_argument("--settings", type=json.loads, required=True, help="JSON: scale, datasets")
+    parser.add_argument("--settings", type=json_object, required=True, help="JSON: scale, datasets")
     parser.add_argument("--counts", type=Path, required=True, help="CSV to write, by split and languages")
     _add_tables(parser)
     parser.set_defaults(run=_count_captions)
@@ -49,7 +50,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.set_defaults(run=_vocabulary_overlap)
 
     parser = subparsers.add_parser("parameters", help="parameters of the models at the papers' sizes")
-    parser.add_argument("--settings", type=json.loads, required=True, help="JSON: scale, model")
+    parser.add_argument("--settings", type=json_object, required=True, help="JSON: scale, model")
     _add_tables(parser)
     parser.set_defaults(run=_parameters)
 
@@ -68,7 +69,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 def _add_smalr(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = subparsers.add_parser("smalr-parameters", help="parameters with ten languages (SMALR)")
     parser.add_argument(
-        "--settings", type=json.loads, required=True, help="JSON: scale, dataset, model, liwe"
+        "--settings", type=json_object, required=True, help="JSON: scale, dataset, model, liwe"
     )
     parser.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")
     parser.add_argument("--spelled", type=Path, nargs="+", required=True, help="what `spell` made of each")
@@ -76,7 +77,9 @@ def _add_smalr(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.set_defaults(run=_smalr_parameters)
 
     parser = subparsers.add_parser("scaling", help="recall against size (SMALR, Figures 1b and 3)")
-    parser.add_argument("--settings", type=json.loads, required=True, help="JSON: figure, points, seeds, ...")
+    parser.add_argument(
+        "--settings", type=json_object, required=True, help="JSON: figure, points, seeds, ..."
+    )
     parser.add_argument("--evaluations", type=Path, nargs="+", required=True, help="outputs of `evaluate`")
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="trained models, of one seed")
     parser.add_argument("--output", type=Path, required=True, help="CSV to write, one point a line")

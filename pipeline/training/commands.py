@@ -1,9 +1,9 @@
 """Commands of the training package."""
 
 import argparse
-import json
 from pathlib import Path
 
+from pipeline.arguments import json_object
 from pipeline.gpus import add_gpus, take_gpu
 
 
@@ -26,7 +26,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     training.add_argument("--events", type=Path, nargs="?", help="folder for TensorBoard's event files")
     training.set_defaults(run=_train)
     multitask = subparsers.add_parser("train-multitask", help="train one experiment of Lessons")
-    multitask.add_argument("--settings", type=json.loads, required=True, help="JSON")
+    multitask.add_argument("--settings", type=json_object, required=True, help="JSON")
     multitask.add_argument("--sentences", type=Path, nargs="+", required=True, help="what `select` wrote")
     multitask.add_argument("--pairs", type=Path, nargs="*", default=[], help="captions to pair instead")
     multitask.add_argument("--words", type=Path, nargs="+", required=True, help="what `select` wrote")
@@ -39,7 +39,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
 
 def _add_inputs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--settings", type=json.loads, required=True, help="JSON")
+    parser.add_argument("--settings", type=json_object, required=True, help="JSON")
     parser.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
     parser.add_argument("--translations", type=Path, nargs="*", default=[], help="translated captions")
     parser.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")

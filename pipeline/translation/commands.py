@@ -1,12 +1,12 @@
 """Command line of the translation: translate, translations, translation-quality and its table."""
 
 import argparse
-import json
 from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.arguments import json_object
 from pipeline.gpus import add_gpus, take_gpu
 from pipeline.translation.machine import MACHINES
 
@@ -60,10 +60,10 @@ def _add_provider_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--target-sentences", type=Path, help="prefer words frequent in its training captions")
     group = parser.add_argument_group(f"providers {', '.join(MACHINES)}")
     group.add_argument("--cache", type=Path, help="SQLite file of all answers; made if it is not there")
-    group.add_argument("--settings", type=json.loads, help="JSON: the provider's own, such as model or url")
+    group.add_argument("--settings", type=json_object, help="JSON: the provider's own, such as model or url")
     add_gpus(group)
     group.add_argument(
-        "--limits", type=json.loads, help="JSON: how a service may be used (docs/translation.md)"
+        "--limits", type=json_object, help="JSON: how a service may be used (docs/translation.md)"
     )
 
 

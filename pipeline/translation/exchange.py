@@ -5,11 +5,11 @@ import gzip
 import io
 import logging
 import re
-import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from pipeline.bounded import text_lines
 from pipeline.errors import InputError, raise_together
 from pipeline.files import existing, written_beside
 from pipeline.translation.cache import COLUMNS, KEY, Cache, Model, digest
@@ -20,7 +20,7 @@ log = logging.getLogger("pipeline")
 Row = tuple[str, ...]
 
 ON_CONFLICT = ("stop", "keep", "replace")
-_LISTED = 20  # mistakes in a message
+_LONGEST = 1 << 20  # characters of a line
 _PATTERNS = {
     "provider": r"[a-z]+",
     "source": r"[a-z]{2}",
@@ -68,9 +68,6 @@ def import_(file: Path, cache: Path, on_conflict: str = "stop") -> None:
     conflicts = list(_conflicts(opened, rows))
     if on_conflict == "stop":
         mistakes += conflicts
-    if mistakes:
-        rest = len(mistakes) - _LISTED
-        mistakes = mistakes[:_LISTED] + ([f"and {rest:,} more"] if rest > 0 else [])
     raise_together(
         mistakes,
         f"{file}: nothing was imported into {cache} (conflicts: --on-conflict keep or replace goes on):",
@@ -85,22 +82,25 @@ def import_(file: Path, cache: Path, on_conflict: str = "stop") -> None:
 
 def _read(file: Path) -> tuple[list[Row], list[str]]:
     existing(file, "the file of translations", "Give a file that `translations export` wrote.")
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(_LONGEST)
     rows: list[Row] = []
     mistakes: list[str] = []
     seen: set[Row] = set()
     try:
-        with gzip.open(file, "rt", encoding="utf-8", newline="") as text:
-            reader = csv.reader(text, strict=True)
-            if (header := tuple(next(reader, ()))) != COLUMNS:
-                raise InputError(f"{file}: found columns {header}; expected {COLUMNS}.")
-            for row in map(tuple, reader):
-                rows.append(row)
-                mistakes += [f"line {reader.line_num}: {mistake}" for mistake in _mistakes(row, seen)]
-                seen.add(row[: len(KEY)])
+        reader = csv.reader(text_lines(file, _LONGEST, packed=True), strict=True)
+        if (header := tuple(next(reader, ()))) != COLUMNS:
+            raise InputError(f"{file}: found columns {_shown(header)}; expected {_shown(COLUMNS)}.")
+        for row in map(tuple, reader):
+            rows.append(row)
+            mistakes += [f"line {reader.line_num}: {mistake}" for mistake in _mistakes(row, seen)]
+            seen.add(row[: len(KEY)])
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{file}: not a whole file of translations: {error}. Fetch it again.") from None
     return rows, mistakes
+
+
+def _shown(columns: Row) -> str:
+    return ", ".join(column[:40] for column in columns[: len(COLUMNS) + 1]) or "none"
 
 
 def _mistakes(row: Row, seen: set[Row]) -> Iterator[str]:

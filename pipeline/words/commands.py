@@ -1,10 +1,10 @@
 """Command line of the words: words, spell, reduce-words, align, pretrain-bert, sentence-vectors."""
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.arguments import json_object
 from pipeline.gpus import add_gpus, take_gpu
 from pipeline.words.selection_commands import add_select
 
@@ -75,7 +75,7 @@ def _add_pretrain_bert(subparsers: "argparse._SubParsersAction[argparse.Argument
         "--sentences", type=Path, nargs="+", required=True, help="a sentence table a language"
     )
     parser.add_argument(
-        "--settings", type=json.loads, required=True, help="JSON: layers, hidden_size, heads, steps, ..."
+        "--settings", type=json_object, required=True, help="JSON: layers, hidden_size, heads, steps, ..."
     )
     parser.add_argument("--output", type=Path, required=True, help="folder to write")
     add_gpus(parser)
@@ -87,7 +87,9 @@ def _add_sentence_vectors(subparsers: "argparse._SubParsersAction[argparse.Argum
     parser.add_argument("--language", required=True, help="ISO 639-1 code")
     parser.add_argument("--sentences", type=Path, required=True, help="sentence table")
     parser.add_argument("--model", required=True, help="folder of a BERT, or a name on the Hugging Face hub")
-    parser.add_argument("--settings", type=json.loads, required=True, help="JSON: layer, max_tokens, threads")
+    parser.add_argument(
+        "--settings", type=json_object, required=True, help="JSON: layer, max_tokens, threads"
+    )
     parser.add_argument("--partial", type=Path, required=True, help="folder from which a killed run resumes")
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
     add_gpus(parser)

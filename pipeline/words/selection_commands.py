@@ -1,8 +1,9 @@
 """Command line of the captions and words of an experiment of *Lessons*."""
 
 import argparse
-import json
 from pathlib import Path
+
+from pipeline.arguments import json_object
 
 
 def add_select(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -10,7 +11,7 @@ def add_select(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser = subparsers.add_parser("select", help="captions and words that an experiment of Lessons reads")
     parser.add_argument(
         "--settings",
-        type=json.loads,
+        type=json_object,
         required=True,
         help="JSON: minimum_count, dimension, with_all_pairs, and for each of `languages` texts, tested_on, "
         "halves, half",

@@ -21,7 +21,8 @@ from transformers import AutoTokenizer, BertModel, PreTrainedModel, PreTrainedTo
 
 from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError, disk_trouble
-from pipeline.files import written_beside
+from pipeline.files import undamaged, written_beside
+from pipeline.pinned import COMMITS
 from pipeline.progress import Progress
 from pipeline.words.vocabulary import PADDING, Vocabulary, write_vocabulary
 
@@ -30,6 +31,19 @@ log = logging.getLogger("pipeline")
 
 SHARD = 4096  # captions that are saved at a time
 CHUNK = 64  # captions that are computed at a time
+# What a damaged ZIP archive of an array may raise.
+_DAMAGED = (
+    InputError,
+    OSError,
+    ValueError,
+    EOFError,
+    LookupError,
+    TypeError,
+    SyntaxError,
+    NotImplementedError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def sentence_vectors(
@@ -67,10 +81,16 @@ def sentence_vectors(
 
 
 def load_bert(model: str, layer: int) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
-    """Tokeniser and encoder, on a GPU if there is one; `layer` must be one of its layers."""
+    """Tokeniser and encoder, on a GPU if there is one; `layer` must be one of its layers.
+
+    Of a model on the hub, the known commit is taken.
+    """
+    revision = COMMITS.get(model, "main")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(model)
-        encoder = BertModel.from_pretrained(model, dtype=torch.float32, add_pooling_layer=False)
+        tokenizer = AutoTokenizer.from_pretrained(model, revision=revision)
+        encoder = BertModel.from_pretrained(
+            model, revision=revision, dtype=torch.float32, add_pooling_layer=False
+        )
     except (OSError, ValueError) as error:
         raise InputError(
             f"bert.model: {model!r} is neither a folder with a BERT nor a name on the Hugging Face hub that "
@@ -117,25 +137,33 @@ def _shard(
     settings: Mapping[str, Any],
 ) -> NDArray[np.float32]:
     """Vectors of some captions, from their file where a killed run left it whole."""
-    if (saved := _saved(path, (len(captions), encoder.config.hidden_size))) is not None:
+    if (saved := saved_part(path, (len(captions), encoder.config.hidden_size))) is not None:
         return saved
     chunks = [captions[first : first + CHUNK] for first in range(0, len(captions), CHUNK)]
     vectors = np.concatenate([mean_pooled(chunk, tokenizer, encoder, settings) for chunk in chunks])
-    with written_beside(path) as temporary, open(temporary, "wb") as file:
-        np.savez(file, vectors=vectors)  # a ZIP archive: its checksums tell of damage
+    save_part(path, vectors)
     return vectors
 
 
-def _saved(path: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:
+def save_part(path: Path, vectors: NDArray[np.float32]) -> None:
+    """Write vectors (B, D) of some captions, for a run that resumes."""
+    with written_beside(path) as temporary, open(temporary, "wb") as file:
+        np.savez(
+            file, vectors=vectors
+        )  # a ZIP archive: its checksums tell of damage where there are no seals
+
+
+def saved_part(path: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:
+    """Vectors of this shape that `save_part` wrote; None where they are not there or are damaged."""
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(undamaged(path), allow_pickle=False) as file:
             found: NDArray[np.float32] = file["vectors"]
         if found.dtype == np.float32 and found.shape == shape:
             return found
         log.warning("%s: computed anew, found %s %s", path, found.dtype, found.shape)
-    except (OSError, ValueError, EOFError, LookupError, zipfile.BadZipFile, zlib.error) as error:
+    except _DAMAGED as error:
         if disk_trouble(error):
             raise
         log.warning("%s: damaged, computed anew: %s", path, error)

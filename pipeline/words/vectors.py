@@ -1,6 +1,5 @@
 """FastText word vectors (Bojanowski et al. 2017): trained on the captions, or published."""
 
-import gzip
 import logging
 import tempfile
 import time
@@ -11,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.bounded import text_lines
 from pipeline.errors import InputError
 from pipeline.files import existing, written_beside
 from pipeline.progress import Progress, duration
 from pipeline.words.settings import WordSettings
 
 log = logging.getLogger("pipeline")
+
+_WORD, _NUMBER = 4096, 64  # characters that a word and a number of a row may have
 
 Vectors = dict[str, np.ndarray]  # word -> (dimension,) float32
 
@@ -107,29 +109,30 @@ def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vector
             if word == lower:
                 exact.add(lower)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read to its end: {error}. Download it again.") from None
+        raise InputError(
+            f"{path}: cannot be read to its end: {error}. Download it again, from its publisher."
+        ) from None
     return vectors
 
 
 def _rows(path: Path, dimension: int) -> Iterator[tuple[int, str, str]]:
     """Line number, word and numbers of each row; checks the header against `dimension` and the rows."""
-    opened = gzip.open if path.suffix == ".gz" else open
-    # newline: some words hold rarer line separators.
-    with opened(path, "rt", encoding="utf-8", newline="\n") as file:
-        header = file.readline().split()
-        if len(header) != 2 or not all(map(str.isdecimal, header)):
-            raise InputError(
-                f"{path}: line 1: found {header[:3]}; expected the numbers of words and dimensions."
-            )
-        count = int(header[0])
-        if int(header[1]) != dimension:
-            raise InputError(f"{path}: has {header[1]} dimensions; the setting `dimension` is {dimension}.")
-        progress = Progress(f"{path.name} rows", count)
-        number = 1
-        for number, line in enumerate(file, 2):
-            word, _, numbers = line.partition(" ")
-            yield number, word, numbers
-            progress.advance()
+    lines = text_lines(path, _WORD + _NUMBER * dimension, packed=path.suffix == ".gz")
+    header = next(lines, "").split()
+    if len(header) != 2 or not all(map(str.isdecimal, header)):
+        raise InputError(
+            f"{path}: line 1: found {[part[:40] for part in header[:3]]}; expected the numbers of words and "
+            "dimensions."
+        )
+    count = int(header[0])
+    if int(header[1]) != dimension:
+        raise InputError(f"{path}: has {header[1]} dimensions; the setting `dimension` is {dimension}.")
+    progress = Progress(f"{path.name} rows", count)
+    number = 1
+    for number, line in enumerate(lines, 2):
+        word, _, numbers = line.partition(" ")
+        yield number, word, numbers
+        progress.advance()
     if number - 1 != count:
         raise InputError(
             f"{path}: has {number - 1} rows; its first line promises {count}. Download it again."

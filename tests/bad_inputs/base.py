@@ -1,8 +1,16 @@
-"""A small project with finished work, and a user's two commands, each in a process that starts at once."""
+"""A small project with finished work, and a user's two commands, each in a process that starts at once.
 
+Every command is `main` of its program, in a fork of a process that has imported what commands import: Python
+alone would take seconds for each.
+"""
+
+import contextlib
 import csv
 import hashlib
 import importlib
+import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +19,9 @@ import numpy as np
 import yaml
 from forked import Ended, ended
 from PIL import Image
-from project import SMALL, copied
+from project import PARTS, SMALL, copied
 
+from pipeline import code
 from pipeline.configuration import overlaid
 
 WORDS = {"en": ["red", "green", "blue", "square", "bar"], "de": ["rot", "grün", "blau", "Quadrat", "Balken"]}
@@ -28,12 +37,16 @@ PRELOADED = [
     "pipeline.images.find",
     "pipeline.images.imported",
     "pipeline.retrieval.evaluate",
+    "pipeline.search.bundle",
+    "pipeline.search.index",
+    "pipeline.search.model",
     "pipeline.sources.download",
     "pipeline.sources.unpack",
     "pipeline.translation.translate",
     "pipeline.words.make",
 ]
 TARGET = "results/own.csv"
+INDEX = "work/demo/shapes/experiments/parallel-embn/seed0/index"
 CONFIG: dict[str, Any] = overlaid(
     SMALL,
     {
@@ -81,12 +94,19 @@ def write_own_data(folder: Path) -> None:
         )
 
 
+def finished(folder: Path) -> Path:
+    """The project that BAD_INPUTS_BASE names, made before; else one made in a new folder."""
+    given = os.environ.get("BAD_INPUTS_BASE")
+    return Path(given) if given else made(folder)
+
+
 def made(folder: Path) -> Path:
-    """The project with its table made by Snakemake, in a folder of its own."""
+    """The project with its table and an index made by Snakemake, in a new folder."""
+    folder.mkdir(parents=True)
     project = copied(folder)
     write_own_data(folder / "mine")
     (folder / "small.yaml").write_text(yaml.safe_dump(CONFIG))
-    project.make(TARGET)
+    project.make(TARGET, INDEX)
     return folder
 
 
@@ -100,10 +120,39 @@ def kept(folder: Path) -> dict[str, str]:
     }
 
 
-def preload() -> None:
-    """Import what the stages import, once for all forks."""
+def copy(project: Path, folder: Path) -> None:
+    """A project with the same finished work; the workflow itself, which nothing changes, by links."""
+    folder.mkdir()
+    for path in project.iterdir():
+        if path.name in PARTS and path.is_dir():
+            (folder / path.name).symlink_to(path)
+        elif path.is_dir():
+            shutil.copytree(path, folder / path.name, symlinks=True)
+        else:
+            shutil.copy2(path, folder / path.name)
+
+
+def preload(project: Path) -> None:
+    """Import what the commands import, and read the code whose digests are asked for, once for all forks."""
     for name in PRELOADED:
         importlib.import_module(name)
+    for stage in code.STAGES:
+        code.digest(stage)
+    listed = project.with_name("modules.txt")
+    dry_run = ["snakemake", "-n", TARGET, "--configfile", "small.yaml"]
+    ended(lambda: listed.write_text("\n".join(_imported_by_snakemake())), project, dry_run)
+    for name in listed.read_text().split():
+        with contextlib.suppress(Exception):  # a Snakefile, or a module that others make
+            importlib.import_module(name)
+
+
+def _imported_by_snakemake() -> list[str]:
+    from snakemake.cli import main
+
+    before = set(sys.modules)
+    with contextlib.suppress(SystemExit):
+        main()
+    return [name for name in sys.modules if name not in before]
 
 
 def snakemake(folder: Path, *arguments: str) -> Ended:

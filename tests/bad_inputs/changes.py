@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import json
 import os
 import pickle
 import shutil
@@ -12,6 +13,7 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import h5py
@@ -20,6 +22,7 @@ import yaml
 from PIL import Image
 
 EXPERIMENT = Path("work/demo/shapes/experiments/parallel-embn/seed0")
+BUNDLE, INDEX = EXPERIMENT / "bundle", EXPERIMENT / "index"
 Change = Callable[[Path], None]
 
 
@@ -222,6 +225,108 @@ def flipped_model(folder: Path) -> None:
     flip(folder / "m.pt")
 
 
+def _vectors(folder: Path) -> Path:
+    return next((folder / INDEX).glob("images-*.npy"))
+
+
+def index_elsewhere(folder: Path) -> None:
+    path = folder / INDEX / "index.json"
+    text = path.read_text("utf-8")
+    path.unlink()  # and its seal
+    path.write_text(text.replace('"images-', '"../../images-'), "utf-8")
+
+
+def cut_weights(folder: Path) -> None:
+    path = folder / BUNDLE / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def another_evaluation(folder: Path) -> None:
+    evaluation = json.loads((folder / EXPERIMENT / "test-own.json").read_text("utf-8"))
+    (folder / "e.json").write_text(json.dumps({**evaluation, "seed": 5}))
+
+
+def aliases(folder: Path) -> None:
+    """Ten lines that stand for nine to the tenth values."""
+    lines = ["scale: demo", "a: &a [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"{key}: &{key} [{', '.join([f'*{before}'] * 9)}]" for before, key in pairwise("abcdefghij")]
+    (folder / "other.yaml").write_text("\n".join(lines))
+
+
+def long_caption(folder: Path) -> None:
+    (folder / "c.csv").write_text(f"image,language,caption\na,en,{'b ' * 100_000}\nc,en,d\n")
+
+
+def old_mac(folder: Path) -> None:
+    path = folder / "mine/captions.csv"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r"))
+
+
+def folder_photograph(folder: Path) -> None:
+    gone_photograph(folder)
+    (folder / "photo.jpg").mkdir()
+
+
+def pipe_photograph(folder: Path) -> None:
+    gone_photograph(folder)
+    os.mkfifo(folder / "photo.jpg")
+
+
+def _square_ids(images: list[str], features: np.ndarray) -> dict[str, object]:
+    return {"features": features, "image": np.array(images, dtype=h5py.string_dtype()).reshape(5, 6)}
+
+
+def declared_ids(folder: Path) -> None:
+    shutil.copy(folder / "mine/features.h5", folder / "f.h5")
+    with h5py.File(folder / "f.h5", "r+") as file:
+        del file["image"]
+        file.create_dataset("image", (1 << 36,), h5py.string_dtype(), chunks=(1024,))
+
+
+def placed(place: Callable[[h5py.File, Path], None]) -> Change:
+    """A store f.h5 of the user's ids, whose features are placed in it in some way."""
+
+    def made(folder: Path) -> None:
+        with h5py.File(folder / "mine/features.h5") as file:
+            images = list(file["image"].asstr()[...])
+        with h5py.File(folder / "f.h5", "w") as file:
+            file.create_dataset("image", data=images, dtype=h5py.string_dtype())
+            file.attrs["backbone"] = "ours"
+            place(file, folder)
+
+    return made
+
+
+def _declared_features(file: h5py.File, folder: Path) -> None:
+    file.create_dataset("features", (1 << 36, 8), "f4", chunks=(1024, 8))
+
+
+def _external_features(file: h5py.File, folder: Path) -> None:
+    file.create_dataset("features", (30, 8), "f4", external=[(str(folder / "mine/captions.csv"), 0, 960)])
+
+
+def _linked_features(file: h5py.File, folder: Path) -> None:
+    file["features"] = h5py.ExternalLink(str(folder / "mine/features.h5"), "features")
+
+
+def _virtual_features(file: h5py.File, folder: Path) -> None:
+    layout = h5py.VirtualLayout((30, 8), "f4")
+    layout[:] = h5py.VirtualSource(folder / "mine/features.h5", "features", (30, 8))
+    file.create_virtual_dataset("features", layout)
+
+
+def _gzip_bomb(name: str) -> Change:
+    def made(folder: Path) -> None:
+        (folder / name).write_bytes(gzip.compress(bytes(64 << 20), 1))
+
+    return made
+
+
+def named_weights(folder: Path) -> None:
+    gone_photograph(folder)
+    (folder / "resnet152-394f9c45.pth").write_bytes(b"weights")
+
+
 def flipped(path: Path) -> Change:
     """One bit of a file of the project's own."""
     return lambda folder: flip(folder / path)
@@ -272,6 +377,29 @@ CHANGES: dict[str, Change] = {
     "cut_vectors": cut_vectors,
     "pickled_code": pickled_code,
     "flipped_model": flipped_model,
+    "aliases": aliases,
+    "long_caption": long_caption,
+    "old_mac": old_mac,
+    "folder_photograph": folder_photograph,
+    "pipe_photograph": pipe_photograph,
+    "svg": photograph(b'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="80"><rect/></svg>'),
+    "declared_features": placed(_declared_features),
+    "external_features": placed(_external_features),
+    "linked_features": placed(_linked_features),
+    "virtual_features": placed(_virtual_features),
+    "square_ids": store(_square_ids),
+    "byte_ids": store(
+        lambda images, features: {"features": features, "image": np.array([b"\xff%d" % n for n in range(30)])}
+    ),
+    "declared_ids": declared_ids,
+    "vectors_bomb": _gzip_bomb("a.vec.gz"),
+    "translations_bomb": _gzip_bomb("t.csv.gz"),
+    "named_weights": named_weights,
+    "index_elsewhere": index_elsewhere,
+    "lost_vectors": lambda folder: _vectors(folder).unlink(),
+    "flipped_vectors": lambda folder: flip(_vectors(folder)),
+    "cut_weights": cut_weights,
+    "another_evaluation": another_evaluation,
     "flipped_own_model": flipped(EXPERIMENT / "model.pt"),
     "flipped_features": flipped(Path("work/demo/shapes/features.h5")),
     "flipped_words": flipped(Path("work/demo/shapes/words/human/en.h5")),

@@ -4,13 +4,12 @@ import os
 import shutil
 from pathlib import Path
 
-import base
 import numpy as np
 import pytest
 from changes import EXPERIMENT, flip
 
 from pipeline.errors import InputError
-from pipeline.files import existing
+from pipeline.files import existing, written_beside
 from pipeline.models.saved import load_model
 from pipeline.training.checkpoint import load_checkpoint
 
@@ -19,27 +18,31 @@ pytestmark = pytest.mark.integration
 PLACES = 200
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if given := os.environ.get("BAD_INPUTS_BASE"):  # made before
-        return Path(given)
-    return base.made(tmp_path_factory.mktemp("finished"))
-
-
 def kept(folder: Path) -> list[Path]:
     """Files that jobs wrote and others read, by their path in the project."""
     found = (path for part in ("work/demo", "work/results") for path in (folder / part).rglob("*"))
     return sorted(path.relative_to(folder) for path in found if path.is_file() and path.suffix != ".lock")
 
 
-def test_a_flipped_bit_of_any_file_is_noticed(finished: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("attributes", [True, False])
+def test_a_flipped_bit_of_any_file_is_noticed(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attributes: bool
+) -> None:
+    """By the digest in an attribute of it; on a disk without attributes, beside it."""
     paths = kept(finished)
+    if not attributes:
+        monkeypatch.delattr(os, "setxattr")
+        monkeypatch.delattr(os, "getxattr")
     kinds = {path.name.partition("-ranks")[2] or path.suffix for path in paths}
     assert {".csv", ".h5", ".pt", ".json", ".csv.gz"} <= kinds
     draw = np.random.default_rng(0)
     for path in paths:
         file = tmp_path / path.name
-        shutil.copy2(finished / path, file)
+        if attributes:
+            shutil.copy2(finished / path, file)
+        else:
+            with written_beside(file) as temporary:
+                shutil.copyfile(finished / path, temporary)
         existing(file, "", "")
         for bit in draw.integers(0, 8 * file.stat().st_size, PLACES):
             flip(file, int(bit))

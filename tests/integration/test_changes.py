@@ -159,7 +159,7 @@ DATA = [
         replace("pipeline/sources/demo/data/languages/de.yaml", "zu sehen", "zu erblicken"),
         {"demo_captions", "demo_dictionary", "translate", *READ},
     ),
-    Edit("a photograph of one's own, overwritten", paint("0.png"), set()),
+    Edit("a photograph of one's own, overwritten", paint("0.png"), EXTRACTED),
     Edit("a photograph of one's own, one more", paint("more.png"), {"find_images", *EXTRACTED}),
     Edit(
         "a caption in a table of one's own",

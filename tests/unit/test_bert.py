@@ -157,6 +157,29 @@ def test_a_run_that_stops_goes_on_to_the_same_vectors(
     np.testing.assert_allclose(stopped.vectors, whole.vectors, atol=1e-5)
 
 
+@pytest.mark.parametrize("sealed", [True, False])
+def test_a_flipped_bit_of_a_saved_part_is_never_taken_for_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sealed: bool
+) -> None:
+    """At 200 places; with a digest in an attribute of the file, and with the archive's checksums alone."""
+    if not sealed:
+        monkeypatch.setattr("pipeline.files.seal", lambda path: None)
+    vectors = np.random.default_rng(0).normal(size=(5, 8)).astype(np.float32)
+    path = tmp_path / "0.npz"
+    module.save_part(path, vectors)
+    whole = bytearray(path.read_bytes())
+    damaged = 0
+    for bit in np.random.default_rng(1).integers(0, 8 * len(whole), 200):
+        changed = whole.copy()
+        changed[bit // 8] ^= 1 << bit % 8
+        with open(path, "r+b") as file:  # the same file, so that it keeps its seal
+            file.write(changed)
+        found = module.saved_part(path, vectors.shape)
+        assert found is None or np.array_equal(found, vectors)
+        damaged += found is None
+    assert damaged == 200 if sealed else damaged > 100
+
+
 def test_a_model_that_is_not_there_and_a_layer_too_deep_are_errors(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"bert.model: '.*nowhere' is neither a folder with a BERT nor a name"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import InputError, disk_trouble
-from pipeline.files import LEFT_BEHIND, check_room, linked, naming, written_beside
+from pipeline.files import LEFT_BEHIND, check_room, linked, naming, undamaged, written_beside
 
 
 def write(path: Path, text: str) -> None:
@@ -85,3 +85,55 @@ def test_a_file_that_is_linked_again_leaves_no_temporary_one(tmp_path: Path) -> 
     for _ in range(2):
         linked(first, other)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+@pytest.fixture
+def without_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk without extended attributes."""
+
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOTSUP, "Operation not supported")
+
+    monkeypatch.setattr(os, "setxattr", refused)
+    monkeypatch.setattr(os, "getxattr", refused)
+
+
+@pytest.mark.usefixtures("without_attributes")
+def test_without_attributes_a_digest_beside_a_file_tells_of_its_damage(tmp_path: Path) -> None:
+    path, link = tmp_path / "a.csv", tmp_path / "folder" / "b.csv"
+    write(path, "image")
+    linked(path, link)
+    assert undamaged(path) == path and undamaged(link) == link
+    with open(path, "r+") as file:
+        file.write("omage")
+    for damaged in (path, link):
+        beside = damaged.with_name(f".{damaged.name}.sha256")
+        with pytest.raises(
+            InputError, match=f"changed since it was written.*take the digest from it: rm {beside}"
+        ):
+            undamaged(damaged)
+    (tmp_path / ".a.csv.sha256").unlink()
+    assert undamaged(path) == path
+
+
+@pytest.mark.usefixtures("without_attributes")
+def test_without_attributes_a_file_in_anothers_place_is_believed(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    write(path, "image")
+    (tmp_path / "mine.csv").write_text("another")
+    os.replace(tmp_path / "mine.csv", path)
+    assert undamaged(path) == path
+    write(path, "a third")
+    assert undamaged(path) == path
+    with open(path, "r+") as file:
+        file.write("x")
+    with pytest.raises(InputError, match="changed since it was written"):
+        undamaged(path)
+
+
+@pytest.mark.usefixtures("without_attributes")
+@pytest.mark.parametrize("noted", ["", "abc", "0" * 64, f"{'0' * 64} none"])
+def test_without_attributes_a_half_written_digest_is_none(tmp_path: Path, noted: str) -> None:
+    write(tmp_path / "a.csv", "image")
+    (tmp_path / ".a.csv.sha256").write_text(noted)
+    assert undamaged(tmp_path / "a.csv")

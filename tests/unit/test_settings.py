@@ -429,5 +429,5 @@ def test_rows_are_added_to_a_table_without_repeating_it() -> None:
     assert load(tables=user)["tables"]["table2"]["rows"][-1] == mine
     with pytest.raises(InputError, match=r"found 1, which is the number of rows\.0 too"):
         load(tables={"table2": {"add_rows": [{**mine, "row": 1}]}})
-    with pytest.raises(InputError, match=r"tables.table2\.add_rows\.0: 'experiment' is a required property"):
+    with pytest.raises(InputError, match=r"tables.table2\.add_rows\.0: 'experiment' is missing"):
         load(tables={"table2": {"add_rows": [{"row": 20, "method": "mine"}]}})

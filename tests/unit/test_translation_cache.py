@@ -225,7 +225,7 @@ def test_a_damaged_file_is_refused(cache: Cache, tmp_path: Path, damage: str) ->
         file.write_bytes(gzip.decompress(content))
     else:
         file.write_bytes(gzip.compress(b"text,answer\n"))
-    with pytest.raises(InputError, match=r"not a whole file of translations|expected \('provider'"):
+    with pytest.raises(InputError, match=r"not a whole file of translations|expected provider, version"):
         import_(file, tmp_path / "other.sqlite")
 
 
@@ -236,3 +236,18 @@ def test_an_empty_cache_exports_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not there"):
         export(tmp_path / "no.sqlite", tmp_path / "a.csv.gz")
     assert not (tmp_path / "a.csv.gz").exists()
+
+
+def test_a_file_that_unpacks_to_more_than_text_is_refused_before_it_takes_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.bounded._SMALL", 1 << 18)
+    file = tmp_path / "a.csv.gz"
+    rows = ",".join(COLUMNS).encode() + b"\n" + b"google,1,en,de,0,a,b,ok,2026\n" * (1 << 15)
+    file.write_bytes(gzip.compress(rows))
+    with pytest.raises(InputError, match=r"a\.csv\.gz: not a whole file.* more than 100 times its size"):
+        import_(file, tmp_path / "other.sqlite")
+    monkeypatch.setattr("pipeline.translation.exchange._LONGEST", 1 << 16)
+    file.write_bytes(gzip.compress(b"a" * (1 << 17)))
+    with pytest.raises(InputError, match=r"a\.csv\.gz: .*line 1 has more than 65,536 characters"):
+        import_(file, tmp_path / "other.sqlite")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import gzip
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -84,3 +85,25 @@ def test_a_file_that_is_cut_short_is_an_error(tmp_path: Path) -> None:
         read_vectors(path, WORDS, WordSettings(dimension=2))
     with pytest.raises(InputError, match=r"y.vec: the file of vectors is not there"):
         read_vectors(tmp_path / "y.vec", WORDS, WordSettings(dimension=2))
+
+
+@pytest.mark.parametrize("content", [bytes(8 << 20), b"999999 2\n" + b"a 1 1\n" * (1 << 20)])
+def test_a_file_that_unpacks_to_more_than_vectors_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    monkeypatch.setattr("pipeline.bounded._SMALL", 1 << 18)
+    path = tmp_path / "x.vec.gz"
+    path.write_bytes(gzip.compress(content))
+    tracemalloc.start()
+    with pytest.raises(
+        InputError, match=r"x\.vec\.gz: cannot be read to its end: .* (times its size|charac)"
+    ):
+        read_vectors(path, WORDS, WordSettings(dimension=2))
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+
+
+def test_a_line_longer_than_a_word_and_its_numbers_is_refused(tmp_path: Path) -> None:
+    path = _file(tmp_path / "x.vec", [f"{'a' * 5000} 1 1"])
+    with pytest.raises(InputError, match=r"x\.vec: .*line 2 has more than 4,224 characters"):
+        read_vectors(path, WORDS, WordSettings(dimension=2))

@@ -81,36 +81,46 @@ def refuse(message):
 EARLIER = Path(".snakemake", "earlier")
 
 
-def outputs_to_make(persistence):
-    """Every output of the jobs of this call."""
-    return [path for job in persistence.dag.needrun_jobs() for path in job.output]
-
-
 def keep_earlier(persistence):
-    """Link to every file that is to be made anew; Snakemake deletes it before its job begins."""
+    """Link to all that is to be made anew; Snakemake deletes it before its job begins."""
     shutil.rmtree(EARLIER, ignore_errors=True)
-    for path in outputs_to_make(persistence):
-        kept = EARLIER / path
-        if os.path.isfile(path) and not os.path.isabs(path):
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            with contextlib.suppress(OSError):  # a disk without links
-                os.link(path, kept)
+    for job in persistence.dag.needrun_jobs():
+        for path in filter(os.path.exists, job.output):
+            if not os.path.isabs(path):
+                link_all(path, EARLIER / path)
 
 
 def restore_earlier(persistence):
-    """Put back what failed jobs would have made anew, as it was, and have those jobs due again.
+    """Put back what failed jobs would have made anew, as it was, and have all unfinished jobs due again.
 
-    Snakemake 9 records the new inputs and settings of a job that fails as if it had finished, and then deletes its
-    outputs. Where later results exist the next call would find nothing to be done, and the old ones would pass for new.
+    Snakemake 9 records the new inputs and settings of a job that fails as if it had finished, and deletes its outputs.
+    A missing file that later results were made of, or one without a record, it takes for no reason to run the job: it
+    would find nothing to be done, and the old results would pass for new. Outputs that are marked as incomplete are made
+    again by the next call (`rerun-incomplete` in the profiles).
     """
-    for path in outputs_to_make(persistence):
-        if os.path.exists(path):
-            continue
-        persistence.cleanup_metadata(path)
-        if (EARLIER / path).is_file():
-            with contextlib.suppress(OSError):
-                os.link(EARLIER / path, path)
+    for job in persistence.dag.needrun_jobs():
+        for path in job.output:
+            if not os.path.exists(path) and os.path.exists(EARLIER / path):
+                link_all(EARLIER / path, path)
+        persistence.started(job)
     shutil.rmtree(EARLIER, ignore_errors=True)
+
+
+def link_all(path, other):
+    """Make `other` the same file, or a folder of the same files; copies on a disk without links."""
+    Path(other).parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(OSError):
+        if os.path.isdir(path):
+            shutil.copytree(path, other, copy_function=linked_or_copied)
+        else:
+            linked_or_copied(path, other)
+
+
+def linked_or_copied(path, other):
+    try:
+        os.link(path, other)
+    except OSError:
+        shutil.copy2(path, other)
 
 
 def datasets_from(*sources):

@@ -1,5 +1,7 @@
 # What the extraction of features takes. The wildcard `set` is empty for the main feature set, `-vgg` for the set vgg.
 
+from pipeline.images.lists import photographs_digest
+
 FEATURE_SETS = {
     f"-{name}" if name else "": {
         "settings": as_json(configuration.feature_settings(SETTINGS, name)),
@@ -28,6 +30,13 @@ def sets_that_are(imported):
 def feature_set_settings(wildcards):
     """What the features of a set depend on."""
     return FEATURE_SETS[wildcards.set]["settings"]
+
+
+def photographs(wildcards):
+    """Size and time of the photographs as they lie now, as a digest: another once one is overwritten in place."""
+    return photographs_digest(
+        Path(f"work/{wildcards.scale}/{wildcards.dataset}/images.csv")
+    )
 
 
 def feature_shards(wildcards):

@@ -101,12 +101,29 @@ def check_targets():
     for target in command.targets:
         inside = os.path.relpath(target) if os.path.isabs(target) else target
         known = made if inside.startswith("results/") else rules
+        if wrong := comparison_mistake(inside):
+            mistakes.append(f"{target}: {wrong}")
+            continue
         if re.fullmatch(MADE_BY_NAME, inside):
             continue
         if inside not in made and inside not in rules and "work/" not in inside:
             mistakes.append(f"no target {target!r}{configuration.meant(inside, known)}")
     if mistakes:
         refuse("\n  - ".join(["The command has mistakes:", *mistakes]))
+
+
+def comparison_mistake(target):
+    """What is wrong with a target of results/compare; empty for a good one and for others."""
+    match = re.fullmatch(rf"results/(?:{SCALE}/)?compare/(.+)[.]csv", target)
+    if not match:
+        return ""
+    parts = re.fullmatch(r"([^/]+)/([a-z0-9+-]+?)-vs-([a-z0-9+-]+)", match[1])
+    if not parts:
+        return "expected results/compare/DATASET/EXPERIMENT-vs-EXPERIMENT.csv, names in small letters"
+    dataset, first, second = parts.groups()
+    if dataset not in DATASETS:
+        return f"no data set {dataset!r}{configuration.meant(dataset, list(DATASETS))}"
+    return f"{first} is compared with itself" if first == second else ""
 
 
 def asked_tables():

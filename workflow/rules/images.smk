@@ -57,6 +57,7 @@ rule extract_features:
         settings=feature_set_settings,
         partial="work/{scale}/partial/{dataset}-features{set}-{shard}-of-{shards}.h5",
         earlier="work/{scale}/partial/{dataset}-features{set}.h5",
+        photographs=photographs,
         code=code.digest("features"),
     message:
         "Extracting features{wildcards.set} of the images of {wildcards.dataset}, shard {wildcards.shard} of {wildcards.shards}"
@@ -95,6 +96,7 @@ rule features:
         settings=feature_set_settings,
         keep="work/{scale}/partial/{dataset}-features{set}.h5",
         extraction=code.digest("features"),
+        photographs=photographs,
         code=code.digest("merge-features"),
     message:
         "Merging the features{wildcards.set} of {wildcards.dataset}"

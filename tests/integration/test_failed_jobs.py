@@ -1,0 +1,79 @@
+"""A job that fails while later results exist: the earlier ones stay, and the next call runs it again.
+
+Through the real Snakemake, which by itself would find nothing to be done afterwards.
+"""
+
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+import base
+import pytest
+from changes import EXPERIMENT
+from project import Project
+
+pytestmark = pytest.mark.integration
+
+# Part of no stage's digest, and imported by every stage.
+IMPORTED = "pipeline/interruption.py"
+
+
+class Failure(NamedTuple):
+    """An edit (file, old and new text) by which a rule is due, what then runs again, and the target."""
+
+    edit: tuple[str, str, str]
+    reruns: set[str]
+    target: str = base.TARGET
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return base.finished(tmp_path_factory.mktemp("finished") / "project")
+
+
+FAILURES = {
+    "train": Failure(
+        (
+            "small.yaml",
+            "\ntraining:\n  batch_images: 8\n  epochs: 1",
+            "\ntraining:\n  batch_images: 8\n  epochs: 2",
+        ),
+        {"train", "evaluate", "tabulate", "publish"},
+    ),
+    "evaluate": Failure(
+        ("pipeline/retrieval/evaluate.py", "import gzip\n", "import gzip\nimport zlib\n"),
+        {"evaluate", "tabulate", "publish"},
+    ),
+    "bundle": Failure(
+        ("pipeline/search/bundle.py", "import json\n", "import json\nimport zlib\n"),
+        {"bundle", "index"},
+        base.INDEX,
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", FAILURES)
+def test_a_job_that_failed_is_due_again_and_costs_no_earlier_result(
+    finished: Path, tmp_path: Path, rule: str
+) -> None:
+    failure = FAILURES[rule]
+    project = Project(shutil.copytree(finished, tmp_path / "project"))
+    before = base.kept(project.folder)
+    assert project.would_run(failure.target) == {}
+
+    project.edit(*failure.edit)
+    whole = (project.folder / IMPORTED).read_text()
+    project.edit(IMPORTED, whole, f"{whole}\nraise RuntimeError('broken')\n")
+    for _ in range(2):
+        failed = project.snakemake("--cores", "1", failure.target)
+        assert failed.returncode == 1 and "broken" in failed.stdout
+        assert base.kept(project.folder) == before
+
+    project.edit(IMPORTED, f"{whole}\nraise RuntimeError('broken')\n", whole)
+    assert set(project.would_run(failure.target)) == failure.reruns
+    project.make(failure.target)
+    assert project.would_run(failure.target) == {}
+    after = base.kept(project.folder)
+    assert after.keys() >= before.keys()
+    model = str(EXPERIMENT / "model.pt")
+    assert (after[model] != before[model]) == (rule == "train")
