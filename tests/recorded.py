@@ -156,10 +156,13 @@ def noted(epoch: Callable[..., Iterator[Any]], recorded: Recorded) -> Callable[.
 
 
 def draw_biases(model: nn.Module) -> None:
-    """Biases do not begin at zero: u of a caption without known words would have no direction."""
+    """Biases do not begin at zero: u of a caption without known words would have no direction.
+
+    But for those of entries' scores: few entries would take all words.
+    """
     generator = torch.Generator().manual_seed(0)
     for name, value in model.named_parameters():
-        if name.endswith("bias") and not value.any():
+        if name.endswith("bias") and name != "scores.bias" and not value.any():
             nn.init.normal_(value, std=0.2, generator=generator)
 
 

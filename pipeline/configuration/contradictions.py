@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pipeline.captions.iso639 import unknown_code
 from pipeline.configuration.experiments import (
     OTHER_TABLES,
+    POINTS,
     Settings,
     every_language,
     expanded,
@@ -50,7 +51,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
         yield from _hybrid_contradictions(f"experiments.{name}", model, experiment)
     yield from selection_contradictions(settings)
     for name in settings["report"]:
-        if name not in (known := [*settings["tables"], *OTHER_TABLES]):
+        if name not in (known := [*settings["tables"], *OTHER_TABLES, *POINTS]):
             yield f"report: no table {name!r}{meant(name, known)}"
     yield from _unknown_columns(settings)
     yield from _row_numbers_given_twice(settings)

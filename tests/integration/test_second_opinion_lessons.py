@@ -50,7 +50,7 @@ LESSONS: dict[str, Any] = {
         "learning_rate": 0.02,
         "max_grad_norm": 2.0,
         "lengths_in_pairs": "right",
-        "validated_as": "one_image",
+        "validated_as": "captions",
     },
     "training": {"precision": "float32"},
 }

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -51,13 +52,18 @@ pytestmark = pytest.mark.integration
 
 runs = recorded_runs
 
+# Vectors so long, and so many entries, that hardly any two words have the same entry. Of sentences that are
+# then alike, nobody says which is among the worst, and their words would learn by it.
+ENTRIES, WORD_VECTOR = 1000, 40
 HYBRID: dict[str, Any] = {
     "embedding": "hybrid",
-    "hybrid": {"own_words": 4, "own_size": 3, "entries": 9},
+    "hybrid": {"own_words": 4, "own_size": 3, "entries": ENTRIES},
     "model": {"recurrent": "gru"},
     "triplets": {"margin": 0.1, "num_hard_negatives": 5, "distance": "cosine"},
     "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.0},
     "captions": "augmented",
+    # A small rate: the gradient of a bias before batch norm is rounding alone, which Adam makes larger.
+    "training": {"learning_rate": 0.003},
 }
 ASSIGNMENT = {
     "exploration": 0.4,
@@ -68,14 +74,14 @@ ASSIGNMENT = {
 }
 MASKING = {"masking": {"share": 0.3, "weight": 0.2, "matching": 0.6}}
 CASES: dict[str, dict[str, Any]] = {
-    "LA": {"hybrid": {"own_words": 0, "own_size": 3, "entries": 9}},
+    "LA": {"hybrid": {"own_words": 0}},
     "HEM": {**NC, **LC, "assignment": {"gradient": "gated", "features": "centred", "pairs": "different"}},
     "SMALR": {**NC, **LC, **MASKING},
     "SMALR, three sentences an image": {
         **MASKING,
         "captions": "human+mt",
         "training": {"sentences_per_image": 3},
-        "assignment": {"gradient": "softmax", "best": 20},
+        "assignment": {"gradient": "softmax", "best": 7},
     },
     "SMALR, scores as they began": {**NC, **MASKING, "captions": "human", "assignment": {"gradient": "none"}},
 }
@@ -99,7 +105,14 @@ def of_assignment(settings: Settings) -> Settings:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
-    return written_files(tmp_path_factory.mktemp("files"))
+    found, draw = written_files(tmp_path_factory.mktemp("files")), np.random.default_rng(5)
+    for path in found.words:
+        with h5py.File(path, "r+") as file:
+            vectors = draw.normal(size=(len(file["words"]), WORD_VECTOR)).astype(np.float32)
+            vectors[0] = 0
+            del file["vectors"]
+            file["vectors"] = vectors
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -315,7 +328,7 @@ def test_the_project_and_the_reading_agree(
 ) -> None:
     one = agreed(name, seed, files, queries, runs, noted, tmp_path)
     places = [place for step in one.noted.explored for place in step.values()]
-    best = min(of_assignment(one.settings)["assignment"]["best"], one.settings["hybrid"]["entries"])
+    best = of_assignment(one.settings)["assignment"]["best"]
     assert set(places) == set(range(best))
     # Exploring, a word takes its best entry as well.
     assert np.mean(np.array(places) > 0) == pytest.approx(0.4 * (1 - 1 / best), abs=0.05)
