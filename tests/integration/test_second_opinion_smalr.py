@@ -52,8 +52,9 @@ pytestmark = pytest.mark.integration
 
 runs = recorded_runs
 
-# Vectors so long, and so many entries, that hardly any two words have the same entry. Of sentences that are
-# then alike, nobody says which is among the worst, and their words would learn by it.
+# Vectors so long, so many entries and so small a rate of the pretraining that hardly any two words have the
+# same entry. Of sentences that are then alike, nobody says which is among the worst, and their words would
+# learn by it.
 ENTRIES, WORD_VECTOR = 1000, 40
 HYBRID: dict[str, Any] = {
     "embedding": "hybrid",
@@ -94,7 +95,7 @@ def case(name: str, seed: int) -> Settings:
 
 def of_assignment(settings: Settings) -> Settings:
     """Settings of a case's pretraining."""
-    training = {**settings["training"], "epochs": 2, "learning_rate": 0.02}
+    training = {**settings["training"], "epochs": 2, "learning_rate": 0.002}
     how = {**ASSIGNMENT, **settings.get("assignment", {})}
     universal = settings["model"]["universal"]
     return {**settings, "assignment": how, "universal": universal, "training": training}
