@@ -52,9 +52,7 @@ pytestmark = pytest.mark.integration
 
 runs = recorded_runs
 
-# Vectors so long, so many entries and so small a rate of the pretraining that hardly any two words have the
-# same entry. Of sentences that are then alike, nobody says which is among the worst, and their words would
-# learn by it.
+# Vectors so long and so many entries that few words have the same one.
 ENTRIES, WORD_VECTOR = 1000, 40
 HYBRID: dict[str, Any] = {
     "embedding": "hybrid",
@@ -94,11 +92,23 @@ def case(name: str, seed: int) -> Settings:
 
 
 def of_assignment(settings: Settings) -> Settings:
-    """Settings of a case's pretraining."""
+    """Settings of a case's pretraining.
+
+    All negatives count where words take one entry each and learn by the choice: sentences of other words can
+    then be the same, and which of them is among the worst is nobody's to say.
+    """
     training = {**settings["training"], "epochs": 2, "learning_rate": 0.002}
     how = {**ASSIGNMENT, **settings.get("assignment", {})}
-    universal = settings["model"]["universal"]
-    return {**settings, "assignment": how, "universal": universal, "training": training}
+    universal, triplets = settings["model"]["universal"], settings["triplets"]
+    if how["gradient"] in ("straight_through", "gated"):
+        triplets = {**triplets, "num_hard_negatives": 1000}
+    return {
+        **settings,
+        "assignment": how,
+        "universal": universal,
+        "triplets": triplets,
+        "training": training,
+    }
 
 
 # --- Files
