@@ -109,7 +109,7 @@ def test_the_hybrid_embedding_concerns_models_that_have_it(edit: Edit) -> None:
     before = digests()
     edit("models/hybrid.py", 'mode="sum"', 'mode="mean"')
     found = {"train hem", "train smalr", "evaluate hem", "evaluate smalr"}
-    assert changed(before) == {*found, "assign", "scaling"}
+    assert changed(before) == {*found, "assign", "scaling", "smalr-parameters"}
 
 
 def test_masking_concerns_smalr_alone(edit: Edit) -> None:
@@ -127,7 +127,7 @@ def test_how_words_are_assigned_concerns_no_training_itself(edit: Edit) -> None:
 def test_the_network_of_consistency_concerns_its_evaluation_alone(edit: Edit) -> None:
     before = digests()
     edit("models/consistency.py", "nn.ReLU()", "nn.Tanh()")
-    assert changed(before) == {"evaluate-consistency", "scaling"}
+    assert changed(before) == {"evaluate-consistency", "scaling", "smalr-parameters"}
 
 
 def test_one_part_more_concerns_nobody(edit: Edit) -> None:
