@@ -94,14 +94,17 @@ def case(name: str, seed: int) -> Settings:
 def of_assignment(settings: Settings) -> Settings:
     """Settings of a case's pretraining.
 
-    All negatives count where words take one entry each and learn by the choice: sentences of other words can
-    then be the same, and which of them is among the worst is nobody's to say.
+    All negatives count where words take one entry each and learn by the choice, and of different languages
+    one sentence an image: sentences of other words can then be the same, and which of them is the farthest,
+    or among the worst, is nobody's to say.
     """
     training = {**settings["training"], "epochs": 2, "learning_rate": 0.002}
     how = {**ASSIGNMENT, **settings.get("assignment", {})}
     universal, triplets = settings["model"]["universal"], settings["triplets"]
     if how["gradient"] in ("straight_through", "gated"):
         triplets = {**triplets, "num_hard_negatives": 1000}
+    if how["pairs"] == "different":
+        training["sentences_per_image"] = 1
     return {
         **settings,
         "assignment": how,
