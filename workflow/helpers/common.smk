@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import functools
 import json
 import os
 import re

@@ -3,9 +3,15 @@
 SCALING_FIGURES = ["1b", "3"]
 
 
+@functools.cache
+def figure_settings(number):
+    """What a figure of recall against size depends on; asked for by all that the report has."""
+    return configuration.figure_settings(SETTINGS, CONFIG, number)
+
+
 def scaling_settings(wildcards):
     """What a figure of recall against size depends on."""
-    return configuration.figure_settings(SETTINGS, CONFIG, wildcards.number)
+    return figure_settings(wildcards.number)
 
 
 def scaling_folders(wildcards):
