@@ -6,6 +6,7 @@ batch: rows of captions of one language, or pairs of rows (c2c). `check_tasks` s
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, combinations
+from typing import Any
 
 import numpy as np
 import reading
@@ -42,7 +43,8 @@ def check_tasks(
     settings: Settings,
 ) -> None:
     """Assert that each data set is gone through, then again in another order, and that all tasks occur."""
-    size, given = settings["tasks"]["batch"], {}
+    size = settings["tasks"]["batch"]
+    given: dict[str, list[list[Any]]] = {}
     sets: dict[str, set[object]] = {"c2c": set(pairs)} if settings["c2c"] else {}
     begin = 0
     for code, of in sentences.items():

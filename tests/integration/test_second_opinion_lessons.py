@@ -98,7 +98,8 @@ def of_the_case(files: Inputs, settings: Settings, folder: Path) -> tuple[Inputs
     words = [path for path in files.words if path.stem in settings["languages"]]
     if not settings.get("pairs_of_others"):
         return replace(files, sentences=every, words=words), []
-    halves, pairs = [], []
+    halves: list[Path] = []
+    pairs: list[Path] = []
     for path in every:
         rows = reading.read_rows([path])
         half = [row for row in rows if row["split"] != "train" or int(row["image"][-1]) < 6]

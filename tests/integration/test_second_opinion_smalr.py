@@ -150,7 +150,7 @@ def write_translation(
     lost = [row for row in rows if draw.random() < 0.12]
     kept = [row for row in rows if row not in lost]
     images = draw.permutation(sorted({row["image"] for row in kept}))
-    translated = [
+    translated: list[tuple[str, ...]] = [
         (row["image"], row["split"], target, said(row, source, target, draw), "dictionary", source)
         for image in images
         for row in kept
@@ -265,7 +265,8 @@ def agreed(
         for epoch in run.epochs:
             reading.check_epoch(epoch, split, asked["training"])
     weights = begun_by_reading(first, second, found, noted, settings, how, table)
-    kept = list(zip(second.masks, noted.masked or [None] * len(second.masks), strict=True))
+    masked: list[Masked | None] = [*noted.masked] or [None] * len(second.masks)
+    kept = list(zip(second.masks, masked, strict=True))
     expected = reading.trained(
         weights,
         found.train,
