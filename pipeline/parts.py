@@ -17,6 +17,9 @@ LOSSES = {
 }
 # By an experiment's `embedding`; each takes the place of `UniversalEmbedding` and has `begun` and `empty`.
 EMBEDDINGS = {"hybrid": "pipeline.models.hybrid"}
+# By the kind of an experiment's `reduction`: how words are read that have no vector of their own. It has
+# `universal_embedding`.
+REDUCTIONS = {"dictionary": "pipeline.models.mapped"}
 # By `model.encoder`: models with nothing of `RetrievalModel`'s inside, which have `begun` and `empty`, and
 # how they are trained, a `course`.
 ENCODERS = {"liwe": "pipeline.models.liwe"}
@@ -34,6 +37,16 @@ def embedding(settings: Mapping[str, Any]) -> ModuleType | None:
     return None if name == "universal" else import_module(EMBEDDINGS[name])
 
 
+def reduction(settings: Mapping[str, Any]) -> ModuleType | None:
+    """The module that reads an experiment's smaller vocabularies; None where every word has a vector."""
+    name = _kind(settings)
+    return import_module(REDUCTIONS[name]) if name in REDUCTIONS else None
+
+
+def _kind(settings: Mapping[str, Any]) -> str:
+    return str(settings.get("reduction", "")).partition("-")[0]
+
+
 def encoder(settings: Mapping[str, Any]) -> ModuleType | None:
     """The module of an experiment's model; None for a `RetrievalModel`."""
     name = settings["model"]["encoder"]
@@ -48,7 +61,11 @@ def course(settings: Mapping[str, Any]) -> ModuleType | None:
 
 def of_model(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """Modules of an experiment's model, besides those of every model."""
-    chosen = EMBEDDINGS.get(settings.get("embedding", "")), ENCODERS.get(settings["model"]["encoder"])
+    chosen = (
+        EMBEDDINGS.get(settings.get("embedding", "")),
+        REDUCTIONS.get(_kind(settings)),
+        ENCODERS.get(settings["model"]["encoder"]),
+    )
     return tuple(module for module in chosen if module)
 
 

@@ -15,6 +15,9 @@ from pipeline.training.train import Inputs
 from pipeline.words.make import make_words
 from pipeline.words.settings import WordSettings
 
+# What they compare is told where it differs.
+pytest.register_assert_rewrite("recorded", "reading", "reading_lessons")
+
 # A shell that starts the tests in the background has them ignore SIGINT, and nohup SIGHUP; so would all that
 # they start.
 for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):

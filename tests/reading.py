@@ -12,7 +12,7 @@ import copy
 import csv
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -26,6 +26,8 @@ from torch import Tensor
 Row = dict[str, str]
 Settings = Mapping[str, Any]
 Weights = dict[str, Tensor]  # by their names in the model file
+Sentences = Mapping[str, list[list[int]]]  # word ids by language
+Words = Callable[[Weights, Settings, str, list[list[int]]], tuple[Tensor, Tensor, Tensor]]
 
 
 @dataclass
@@ -67,10 +69,13 @@ def own_captions(rows: Sequence[Row], language: str, origin: str) -> list[Row]:
 
 
 def training_captions(own: list[Row], translated: list[Row], captions: str) -> list[Row]:
-    """Table 4, "Training Data Source": own captions, translations where there are any, or both."""
+    """Table 4, "Training Data Source": own captions, translations where there are any, or both.
+
+    Those that augment are both too; which translations they have was chosen before.
+    """
     if captions == "human" or not translated:
         return own
-    return own + translated if captions == "human+mt" else translated
+    return translated if captions == "mt" else own + translated
 
 
 def read_words(path: Path) -> tuple[dict[str, int], Tensor]:
@@ -252,17 +257,24 @@ def universal_words(
 
 
 def embed_sentences(
-    weights: Weights, settings: Settings, sentences: Mapping[str, list[list[int]]], training: bool
+    weights: Weights,
+    settings: Settings,
+    sentences: Sentences,
+    training: bool,
+    words_of: Words = universal_words,
 ) -> dict[str, tuple[Tensor, Tensor]]:
     """u (B, d) and s (B, e) of each language's sentences.
 
     u is the mean of a sentence's universal word vectors, s what the sentence branch makes of them: its last
     hidden state and a linear layer. VSE has no linear layer.
+
+    Args:
+        words_of: how words become vectors.
     """
     model = settings["model"]
     means, multimodal = {}, {}
     for language, of_language in sentences.items():
-        words, lengths, means[language] = universal_words(weights, model, language, of_language)
+        words, lengths, means[language] = words_of(weights, model, language, of_language)
         if model["recurrent"] != "mean":
             branch = f"branches.{'shared' if settings['branches'] == 'shared' else language}"
             state = last_state(weights, f"{branch}.recurrent", words, lengths, model["recurrent"])
@@ -420,14 +432,33 @@ def losses_of(
     Args:
         first: the word tables E0 that training should not forget. done: share of the training that is done.
     """
-    slots = {language: torch.tensor(places) for language, places in batch.slots.items()}
-    drawn = {
+    embedded = embed_sentences(weights, settings, drawn_sentences(split, batch), training=True)
+    images = embed_images(weights, settings, split.features[batch.images], kept)
+    return terms_of(weights, first, embedded, images, slots_of(batch), settings, done)
+
+
+def drawn_sentences(split: Split, batch: Batch) -> dict[str, list[list[int]]]:
+    return {
         language: [split.sentences[language][row][1] for row in rows] for language, rows in batch.rows.items()
     }
-    embedded = embed_sentences(weights, settings, drawn, training=True)
+
+
+def slots_of(batch: Batch) -> dict[str, Tensor]:
+    return {language: torch.tensor(places) for language, places in batch.slots.items()}
+
+
+def terms_of(
+    weights: Weights,
+    first: Weights,
+    embedded: Mapping[str, tuple[Tensor, Tensor]],
+    images: Tensor,
+    slots: Mapping[str, Tensor],
+    settings: Settings,
+    done: float,
+) -> tuple[dict[str, Tensor], Tensor]:
+    """The same of a batch's embeddings."""
     universal = {language: u for language, (u, _) in embedded.items()}
     multimodal = {language: s for language, (_, s) in embedded.items()}
-    images = embed_images(weights, settings, split.features[batch.images], kept)
     if settings["ranking"]:
         every = torch.arange(len(images))
         each = [ranked(multimodal[code], slots[code], images, every, settings) for code in multimodal]
@@ -502,8 +533,8 @@ def cut(gradients: dict[str, Tensor], longest: float | None) -> dict[str, Tensor
 
 
 def trainable(weights: Weights) -> list[str]:
-    names = [name for name in weights if not name.endswith((".initial", "_tracked", "padded_to"))]
-    names = [name for name in names if ".running_" not in name]
+    names = [name for name in weights if weights[name].is_floating_point() and ".running_" not in name]
+    names = [name for name in names if not name.endswith(".initial")]
     for name in names:
         weights[name] = weights[name].detach().clone().requires_grad_()
     return names
@@ -516,12 +547,11 @@ def pretrained(
     weights, adam = dict(weights), Adam()
     names = [name for name in trainable(weights) if ".projection." in name]
     for batch in (batch for epoch in epochs for batch in epoch):
-        slots = {language: torch.tensor(places) for language, places in batch.slots.items()}
-        universal = {}
-        for language, rows in batch.rows.items():
-            sentences = [split.sentences[language][row][1] for row in rows]
-            universal[language] = unit(universal_words(weights, settings["model"], language, sentences)[2])
-        loss = neighbourhood(universal, slots, settings["triplets"])
+        universal = {
+            language: unit(universal_words(weights, settings["model"], language, sentences)[2])
+            for language, sentences in drawn_sentences(split, batch).items()
+        }
+        loss = neighbourhood(universal, slots_of(batch), settings["triplets"])
         gradients = gradients_of(loss, weights, names, padding_learns=False)
         adam.step(weights, gradients, settings["training"]["learning_rate"])
     return {name: weights[name].detach() for name in names}
@@ -542,14 +572,21 @@ def trained(
     split: Split,
     validation: Split,
     epochs: Sequence[Sequence[Batch]],
-    masks: Sequence[Tensor | None],
+    masks: Sequence[Any],
     settings: Settings,
+    losses: Callable[..., tuple[dict[str, Tensor], Tensor]] = losses_of,
+    words_of: Words = universal_words,
 ) -> Trained:
-    """Adam over the epochs; the one with the best mean mR over languages on validation is chosen."""
+    """Adam over the epochs; the one with the best mean mR over languages on validation is chosen.
+
+    Args:
+        masks: of each step what dropout kept, or what else `losses` takes in its place.
+        losses, words_of: those of a model that is not MULE's.
+    """
     weights, adam, training = dict(weights), Adam(), settings["training"]
     first = {code: weights[f"universal.{code}.table.weight"].clone() for code in settings["languages"]}
     names, rate, best = trainable(weights), training["learning_rate"], -1.0
-    padding_learns = settings["model"]["universal_mean"] == "padded"
+    padding_learns = settings["model"]["universal_mean"] == "padded" or words_of is not universal_words
     found = Trained([], {}, 0, {})
     steps = steps_of(split, training)
     for epoch, batches in enumerate(epochs):
@@ -557,26 +594,36 @@ def trained(
         for step, batch in enumerate(batches):
             place = epoch * steps + step
             done = place / (training["epochs"] * steps)
-            terms, minimised = losses_of(weights, first, split, batch, masks[place], settings, done)
-            terms["loss"] = torch.stack(list(terms.values())).sum()
-            for name, term in terms.items():
-                sums[name] = sums.get(name, 0.0) + float(term.detach())
+            terms, minimised = losses(weights, first, split, batch, masks[place], settings, done)
+            add_up(sums, terms)
             gradients = gradients_of(minimised, weights, names, padding_learns)
             adam.step(weights, cut(gradients, training["max_grad_norm"]), rate)
         rate *= training["learning_rate_decay"]  # "a learning rate of 1e-4 that we decay exponentially"
         if settings["words"]["regularize_toward"] == "previous_epoch":
             first = {code: weights[f"universal.{code}.table.weight"].detach() for code in first}
-        recalls = {code: recalls_of(*ranks_of(weights, settings, validation, code))["mR"] for code in first}
-        mean = sum(recalls.values()) / len(recalls)
-        found.curves.append(
-            {"epoch": epoch + 1, "val_mR": mean}
-            | {f"val_mR_{code}": value for code, value in recalls.items()}
-            | {name: total / steps for name, total in sums.items()}
-        )
+        ranks = {code: ranks_of(weights, settings, validation, code, words_of) for code in first}
+        recalls = {code: recalls_of(*of_language)["mR"] for code, of_language in ranks.items()}
+        found.curves.append(curve(epoch, recalls, sums, steps))
         found.ended = {name: value.detach().clone() for name, value in weights.items()}
-        if mean > best:
+        if (mean := found.curves[-1]["val_mR"]) > best:
             best, found.epoch, found.kept = mean, epoch + 1, copy.copy(found.ended)
     return found
+
+
+def add_up(sums: dict[str, float], terms: Mapping[str, Tensor]) -> None:
+    """Add a step's terms, and their sum as `loss`."""
+    for name, term in {**terms, "loss": torch.stack(list(terms.values())).sum()}.items():
+        sums[name] = sums.get(name, 0.0) + float(term.detach())
+
+
+def curve(
+    epoch: int, recalls: Mapping[str, float], sums: Mapping[str, float], steps: int
+) -> dict[str, float]:
+    """A row of the curves: mR by language and their mean, means of the losses over steps."""
+    means = {name: total / steps for name, total in sums.items()}
+    mean = sum(recalls.values()) / len(recalls)
+    by_language = {f"val_mR_{language}": value for language, value in recalls.items()}
+    return {"epoch": epoch + 1, "val_mR": mean, **by_language, **means}
 
 
 # --- Evaluation ("Metrics")
@@ -584,19 +631,31 @@ def trained(
 
 @torch.no_grad()
 def ranks_of(
-    weights: Weights, settings: Settings, split: Split, language: str
+    weights: Weights, settings: Settings, split: Split, language: str, words_of: Words = universal_words
 ) -> tuple[list[int], list[int]]:
     """Rank from 1 of each image's nearest own sentence, and of each sentence's image.
 
-    Candidates are the images captioned in the language, and its sentences. Of equally near ones those that
-    stand earlier come first; numbers that differ by rounding alone are equal.
+    Candidates are the images captioned in the language, and its sentences.
     """
-    rows = sorted({image for image, _ in split.sentences[language]})
-    image_of = torch.tensor([rows.index(image) for image, _ in split.sentences[language]])
+    rows, image_of = candidates(split, language)
     ids = [ids for _, ids in split.sentences[language]]
     images = embed_images(weights, settings, split.features[rows], None)
-    sentences = embed_sentences(weights, settings, {language: ids}, training=False)[language][1]
-    near = similarity(sentences, images, settings["model"]["similarity"]).round(decimals=12)
+    sentences = embed_sentences(weights, settings, {language: ids}, False, words_of)[language][1]
+    return ranks_among(similarity(sentences, images, settings["model"]["similarity"]), image_of)
+
+
+def candidates(split: Split, language: str) -> tuple[list[int], Tensor]:
+    """Rows of the images captioned in a language, and of each sentence (B,) the place of its image there."""
+    rows = sorted({image for image, _ in split.sentences[language]})
+    return rows, torch.tensor([rows.index(image) for image, _ in split.sentences[language]])
+
+
+def ranks_among(near: Tensor, image_of: Tensor) -> tuple[list[int], list[int]]:
+    """The same of similarities (B, n): of each image's nearest own sentence, and of each sentence's image.
+
+    Of equally near ones those that stand earlier come first; numbers that differ by rounding alone are equal.
+    """
+    near = near.round(decimals=12)
     to_image = [rank(of_sentence, [int(image)]) for of_sentence, image in zip(near, image_of, strict=True)]
     to_sentence = [
         rank(of_image, torch.nonzero(image_of == place)[:, 0].tolist())

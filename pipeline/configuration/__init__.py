@@ -3,6 +3,7 @@
 from pipeline.configuration.contradictions import meant
 from pipeline.configuration.experiments import (
     OTHER_TABLES,
+    POINTS,
     every_language,
     expanded,
     feature_sets,
@@ -49,6 +50,7 @@ from pipeline.configuration.translations import (
 
 __all__ = [
     "OTHER_TABLES",
+    "POINTS",
     "anew",
     "assignment_settings",
     "bert_settings",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pipeline.captions.iso639 import unknown_code
 from pipeline.configuration.experiments import (
     OTHER_TABLES,
+    POINTS,
     Settings,
     every_language,
     expanded,
@@ -62,7 +63,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
         yield from _size_contradictions(f"experiments.{name}", own, experiment)
     yield from selection_contradictions(settings)
     for name in settings["report"]:
-        if name not in (known := [*settings["tables"], *OTHER_TABLES]):
+        if name not in (known := [*settings["tables"], *OTHER_TABLES, *POINTS]):
             yield f"report: no table {name!r}{meant(name, known)}"
     yield from _taken_names(settings)
     yield from _unknown_columns(settings)

@@ -8,7 +8,10 @@ from pipeline.errors import raise_together
 Settings = dict[str, Any]
 
 # Tables beside those of config/tables; each is a file of results/ with a comparison.
-OTHER_TABLES = ("table1", "parameters", "lessons/table1")
+OTHER_TABLES = ("table1", "parameters", "lessons/table1", "smalr/parameters")
+
+# Figures that are drawn from points of their own, a CSV file each; `report` names them as it names tables.
+POINTS = ("smalr/figure1b", "smalr/figure3")
 
 
 def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> Settings:
@@ -105,13 +108,14 @@ def table_named(settings: Settings, name: str) -> Settings:
 
 
 def makeable_tables(settings: Settings) -> list[str]:
-    """Tables for which this configuration has data, at least for some columns and rows."""
+    """Tables and `POINTS` for which this configuration has data, at least for some columns and rows."""
     named, lacking = set(stand_ins(settings)), left_out(settings)
     found = [
         name
         for name, table in settings["tables"].items()
         if named & set(table["columns"]) and any(row["experiment"] not in lacking for row in table["rows"])
     ]
-    of_paper = any("paper" in settings["tables"][name] for name in found)
-    counted = ["table1", *(["parameters"] if of_paper else [])]
-    return [*found, *counted, *(["lessons/table1"] if "multi30k" in named else [])]
+    papers = {settings["tables"][name].get("paper") for name in found} - {None}
+    counted = ["table1", *(["parameters"] if papers else [])]
+    counted += ["lessons/table1"] if "multi30k" in named else []
+    return [*found, *counted, *(["smalr/parameters", *POINTS] if "smalr" in papers else [])]

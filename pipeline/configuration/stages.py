@@ -169,8 +169,11 @@ def parameter_settings(folder: Path) -> Settings:
 def ten_language_settings(settings: Settings, dataset: str, folder: Path) -> Settings:
     """What counting the parameters for ten languages depends on: the papers' sizes and the data set."""
     paper = load({"scale": "paper"}, folder)
-    sizes = {key: paper[key] for key in ("model", "liwe")}
-    return {"scale": settings["scale"], "dataset": dataset, **sizes}
+    sizes = {key: paper[key] for key in ("model", "liwe", "consistency")}
+    hybrid = {
+        name: experiment_settings(paper, "multi30k", name, 0) for name in ("smalr-la", "smalr-hem", "smalr")
+    }
+    return {"scale": settings["scale"], "dataset": dataset, **sizes, "hybrid": hybrid}
 
 
 def claim_settings(settings: Settings) -> Settings:
@@ -254,6 +257,7 @@ def _data_settings(
     }
     return {
         **({"translated": sorted(translated)} if translated else {}),
+        **({"reduction": experiment["reduction"]} if "reduction" in experiment else {}),
         "scale": settings["scale"],
         "dataset": dataset,
         "experiment": name,

@@ -84,7 +84,7 @@ def reconstruction_loss(
     N L^2 numbers where the pairs themselves would have N L^2 d.
     """
     assert isinstance(predictor, nn.Linear)
-    rows, there = _together(list(masked.values()))
+    rows, both = _together(list(masked.values()))
     device = predictor.weight.device
     lacking, target = (_dense(list(of.values()), rows, device) for of in (masked, whole))  # (N, L, d)
     target = F.normalize(target, dim=-1)
@@ -99,7 +99,6 @@ def reconstruction_loss(
     )
     # Row i, column j: language i's sentence beside language j's; the earlier language is the first of a pair.
     loss = torch.where(_earlier(len(masked), device), as_first, as_second)  # (N, L, L)
-    both = (there[:, :, None] & there[:, None]) & ~torch.eye(len(masked), dtype=torch.bool)
     pairs = both.sum(0)  # (L, L) sentences of each pair
     if not pairs.any():
         return lacking.sum() * 0
@@ -108,9 +107,10 @@ def reconstruction_loss(
 
 
 def _together(languages: Sequence[Anchored]) -> tuple[list[Tensor], Tensor]:
-    """Rows (N,) of each language's sentences, by image and number; whether (N, L) they are there.
+    """Rows (N,) of each language's sentences, by image and number; which (N, L, L) of them make a pair.
 
-    Where a language lacks an image, the row is any.
+    Where a language lacks an image, the row is any. Two languages make as many pairs of an image as the one
+    with more sentences has of it, whatever a third one has.
     """
     each = max(part.each for part in languages)
     images = torch.cat([part.slots for part in languages]).unique().repeat_interleave(each)  # (N,)
@@ -120,7 +120,10 @@ def _together(languages: Sequence[Anchored]) -> tuple[list[Tensor], Tensor]:
         first = torch.searchsorted(part.slots, images).clamp(max=len(part.slots) - 1)
         there.append(part.slots[first] == images)
         rows.append(torch.where(there[-1], first + number % part.each, 0))
-    return rows, torch.stack(there, 1)
+    has = torch.stack(there, 1)
+    counts = torch.tensor([part.each for part in languages])
+    within = number[:, None, None] < torch.maximum(counts[:, None], counts)
+    return rows, has[:, :, None] & has[:, None] & within & ~torch.eye(len(languages), dtype=torch.bool)
 
 
 def _dense(languages: Sequence[Anchored], rows: Sequence[Tensor], device: torch.device) -> Tensor:

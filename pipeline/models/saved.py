@@ -11,8 +11,8 @@ import torch
 from pipeline import parts
 from pipeline.errors import InputError
 from pipeline.files import existing, written_beside
-from pipeline.models.mapped import universal_embedding
 from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.universal import UniversalEmbedding
 from pipeline.torch_file import read_torch
 
 
@@ -72,10 +72,12 @@ def _empty(settings: dict[str, Any], weights: dict[str, torch.Tensor]) -> Retrie
     tables = {code: torch.zeros_like(weights[f"universal.{code}.table.weight"]) for code in languages}
     if other := parts.embedding(settings):
         embedding = other.empty(weights, settings)
-    else:
+    elif other := parts.reduction(settings):
         mapped = {code: weights.get(f"universal.english_{code}") for code in languages}
         english = {code: rows for code, rows in mapped.items() if rows is not None}
-        embedding = universal_embedding(tables, english, settings["model"])
+        embedding = other.universal_embedding(tables, english, settings["model"])
+    else:
+        embedding = UniversalEmbedding(tables, settings["model"])
     return RetrievalModel(tables, features, settings["branches"], settings["model"], embedding)
 
 

@@ -33,7 +33,7 @@ def trainable(settings: Mapping[str, Any], words: Mapping[str, int], entries: in
     tables = {name: len(part) for name, part in model.universal.named_parameters() if "table" in name}
     width = settings["hybrid"]["own_size"] if settings.get("embedding") == "hybrid" else WORD_VECTOR
     padded = 0 if settings.get("embedding") == "hybrid" else len(tables)
-    shared = model.universal.get_submodule("entries") if entries else None
+    shared = model.universal.get_submodule("entries") if settings.get("embedding") == "hybrid" else None
     return {
         "words": width * (sum(tables.values()) - padded),
         "entries": count_parameters(shared) - settings["model"]["universal"] if shared else 0,

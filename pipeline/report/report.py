@@ -29,6 +29,21 @@ PAPERS = {
     "lessons": "Lessons learned in multilingual grounded language learning",
 }
 
+SHORT = {"mule": "MULE", "smalr": "SMALR", "lessons": "Lessons"}
+CLAIMS_OF = {"M": "mule", "S": "smalr", "L": "lessons"}  # by the first letter of a claim's id
+
+# What is shown of the points of a figure, beside its drawing.
+POINT_HEADS = {
+    "dataset": "Data set",
+    "series": "Model",
+    "label": "Point",
+    "languages": "Languages",
+    "parameters": "Trainable parameters, millions",
+    "parameters_at_test": "At test time, millions",
+    "mR": "mR",
+    "interval": "95% interval",
+}
+
 # Larger files were checked when they were fetched, and are not read again for a page.
 READ_AGAIN = 64 << 20  # bytes
 
@@ -86,8 +101,9 @@ def write_report(settings: Mapping[str, Any], inputs: Inputs, output: Path) -> N
         "tables": made,
         "missing": sorted(settings["missing"], key=natural),
         "verdicts": [HOLDS, FAILS, NOT_HERE, NOT_TESTABLE],
-        "claims": _claims(inputs.claims, inputs.claim_comparisons),
-        "figures": [_figure(path) for path in inputs.figures],
+        "point_heads": list(POINT_HEADS.values()),
+        "claims": list(_claims(inputs.claims, inputs.claim_comparisons)),
+        "figures": [_figure(path, settings) for path in inputs.figures],
         "curves": _curves(inputs.curves, settings),
         "context": _context(inputs.context, settings),
         "scales": list(_scales(settings["scales"])),
@@ -108,14 +124,34 @@ def write_report(settings: Mapping[str, Any], inputs: Inputs, output: Path) -> N
     write_page(output, "report.html.j2", values, printed=lambda dataset: tables.printed(dataset, settings))
 
 
-def _figure(path: Path) -> dict[str, str]:
-    """A figure as a section of the page: MULE's examples are pages of their own, Lessons' a drawing."""
+def _figure(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A figure as a section of the page: MULE's examples are pages of their own, the others are drawings.
+
+    SMALR's have their points in a table beside the drawing, which lie in a CSV file beside it.
+    """
     if path.suffix == ".svg":
-        title = f"{path.parent.name.capitalize()}, {path.stem.replace('figure', 'Figure ')}"
+        paper = path.parent.name
+        title = f"{SHORT[paper]}, {path.stem.replace('figure', 'Figure ')}"
         body = existing(path, "the figure", "Make it first.").read_text(encoding="utf-8")
-        return {"name": f"{path.parent.name}-{path.stem}", "title": title, "body": body}
+        points = _points(path.with_suffix(".csv"), settings) if paper == "smalr" else []
+        return {"name": f"{paper}-{path.stem}", "title": title, "body": body, "points": points}
     title = f"{path.stem.replace('figure', 'Figure ')}: image-sentence matching"
-    return {"name": path.stem, "title": title, "body": _demoted(main_of(path))}
+    return {"name": path.stem, "title": title, "body": _demoted(main_of(path)), "points": []}
+
+
+def _points(path: Path, settings: Mapping[str, Any]) -> list[list[str]]:
+    """Rows of a figure's points, in the columns of `POINT_HEADS`."""
+    table = pd.read_csv(
+        existing(path, "the points", "Run `python -m pipeline scaling`."), dtype={"label": str}
+    )
+    table["dataset"] = [tables.printed(dataset, settings) for dataset in table["dataset"]]
+    for name in ("parameters", "parameters_at_test"):
+        table[name] = [tenths(count / 1e6) for count in table[name]]
+    table["interval"] = [
+        f"{tenths(low)} to {tenths(high)}" for low, high in table[["low", "high"]].to_numpy()
+    ]
+    table["mR"] = table["mR"].map(tenths)
+    return table[list(POINT_HEADS)].fillna("").astype(str).to_numpy().tolist()
 
 
 def natural(name: str) -> list[Any]:
@@ -175,15 +211,19 @@ def _demoted(body: str) -> str:
     return re.sub(r"(</?h)2>", r"\g<1>3>", body)
 
 
-def _claims(claims: Path | None, comparisons: Path | None) -> list[dict[str, Any]]:
+def _claims(claims: Path | None, comparisons: Path | None) -> Iterator[dict[str, Any]]:
+    """The claims of each paper, with its `name` and `paper`, as it is printed."""
     if claims is None or comparisons is None:
-        return []
+        return
     rows = _read(claims)
     lines = _read(comparisons)
-    return [
+    told = [
         {**row, "compared": lines[lines["id"] == row["id"]].to_dict("records")}
         for row in rows.to_dict("records")
     ]
+    for letter, name in CLAIMS_OF.items():
+        if of_paper := [claim for claim in told if claim["id"].startswith(letter)]:
+            yield {"name": name, "paper": SHORT[name], "claims": of_paper}
 
 
 def _read(path: Path) -> pd.DataFrame:

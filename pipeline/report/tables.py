@@ -27,6 +27,7 @@ COUNTED = {
     "table1": "Images and descriptions of each data set by split and language.",
     "lessons/table1": "Overlap of the languages' vocabularies.",
     "parameters": "Parameters of the models at the papers' sizes, in millions, whatever the scale.",
+    "smalr/parameters": "Parameters of ten languages at the paper's sizes, with this scale's vocabularies.",
 }
 
 

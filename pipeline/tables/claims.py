@@ -175,7 +175,8 @@ class _Judge:
             language = term["language"] or compared.language
             key = self._key(term, language, compared.dataset)
             if self.evaluated.missing(key, language):
-                raise Untestable(f"{key[1]} on {key[0]} is in none of the tables that `report` names")
+                asked = "" if key[2] == "own" else f" with queries {key[2]!r}"
+                raise Untestable(f"{key[1]}{asked} on {key[0]} is in none of the tables that `report` names")
             weight = sign * float(term["weight"] or 1)
             side.append(Term(weight, key[1], self.evaluated.hits_of_seeds(key, language)))
         return side
@@ -187,8 +188,10 @@ class _Judge:
         if name not in self.settings["experiments"] and not (alone and alone[1] in singles):
             raise Untestable(f"no experiment {name} in config/experiments.yaml")
         experiment = f"{name}-{language}" if name in singles else name
-        translated = term["translated"] and not experiment.endswith(f"-{language}")
-        return self.settings["datasets"][dataset], experiment, "translated" if translated else "own"
+        queries = term["queries"] or "own"
+        if queries == "translated" and experiment.endswith(f"-{language}"):
+            queries = "own"  # they are in its language already
+        return self.settings["datasets"][dataset], experiment, queries
 
 
 def _verdict(claim: Row, lines: Sequence[Row], elsewhere: Sequence[str]) -> Row:

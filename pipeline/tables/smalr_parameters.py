@@ -7,24 +7,30 @@ from typing import Any
 import pandas as pd
 import torch
 
+from pipeline.models.consistency import Combiner
 from pipeline.models.liwe import LiweModel
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
+from pipeline.models.sizes import at_test_time, trainable
 from pipeline.tables.counted import Row, paper_rows, write_tables
 from pipeline.words.vocabulary import read_vocabulary
 
 IMAGE_FEATURES = 2048
 WORD_VECTOR = 300  # numbers of a FastText vector
 MILLIONS = "parameters (millions)"
+BEFOREHAND = "word vectors of the vocabulary are computed beforehand"
+HYBRID = {"smalr-la": "LA", "smalr-hem": "HEM", "smalr": "SMALR"}
+MOST = 20_000_000  # SMALR has fewer, the text says
 
 
 def compare_ten_languages(
     settings: Mapping[str, Any], words: Sequence[Path], spelled: Sequence[Path], papers: Path, table: Path,
     comparison: Path,
 ) -> None:  # fmt: skip
-    """Write the parameters of MULE and LIWE with one and ten languages, and the same beside the paper's.
+    """Write the parameters of MULE, LIWE, LA, HEM and SMALR, and the same beside the paper's.
 
     Args:
-        settings: `scale` and `dataset` of the vocabularies; `model` and `liwe`, of scale paper.
+        settings: `scale` and `dataset` of the vocabularies; of scale paper `model`, `liwe`, `consistency` and
+            `hybrid`, the settings of the trainings of smalr-la, smalr-hem and smalr.
         words, spelled: the vocabulary and the spelled words of each language.
         papers: the papers' own numbers.
         table: CSV to write: columns model, counted, metric, value, paper, vocabulary, note.
@@ -87,14 +93,53 @@ def counted(
         yield _row(
             name, f"{letters} characters of {characters} numbers", MILLIONS, count_parameters(made) / 1e6
         )
+    yield from hybrid(settings, {language: size - 1 for language, size in sizes.items()}, whole)
     left = count_parameters(ten.branches) + count_parameters(ten.image_branch)
     yield _row(
-        "Image-sentence model at test time",
+        "MULE, ten languages: at test time",
         f"sentence branch ({settings['model']['recurrent']}) and image branch",
         MILLIONS,
         left / 1e6,
-        "word vectors of the vocabulary are computed beforehand",
+        BEFOREHAND,
     )
+
+
+def hybrid(settings: Mapping[str, Any], words: Mapping[str, int], of_mule: int) -> Iterator[Row]:
+    """What LA, HEM and SMALR have, and SMALR with CLC-C at test time.
+
+    How many entries words take is known after the pretraining alone. Counted are as many as they can take,
+    and how many SMALR may have with the parameters that the text says.
+
+    Args:
+        words: of each language, without padding. of_mule: MULE's parameters.
+    """
+    for name, of in settings["hybrid"].items():
+        latent = sum(max(0, count - of["hybrid"]["own_words"]) for count in words.values())
+        entries, printed = min(latent, of["hybrid"]["entries"]), HYBRID[name]
+        most = sum(trainable(of, words, entries).values())
+        fewest = sum(trainable(of, words, 1).values()) - of["model"]["universal"]
+        told = f"all that training changes, with {entries:,} entries, the most that {latent:,} words can take"
+        yield _row(
+            f"{printed}, ten languages", told, MILLIONS, most / 1e6, "entries that no word takes are dropped"
+        )
+        told = (
+            f"{', '.join(key for key, count in trainable(of, words, 1).items() if count)}; no entry but MASK"
+        )
+        yield _row(f"{printed}, ten languages: without entries", told, MILLIONS, fewest / 1e6)
+        yield _row(
+            f"MULE to {printed}, ten languages", "ratio, with as many entries", "times", of_mule / most
+        )
+    room = (MOST - fewest) // of["model"]["universal"]
+    yield _row(f"{printed}: entries that make 20 million parameters", "all others counted", "entries", room)
+    beyond = (of_mule / 5 - fewest) // of["model"]["universal"]
+    yield _row(
+        f"{printed}: entries that make a fifth of MULE's parameters", "all others counted", "entries", beyond
+    )
+    found = at_test_time(of, words, settings["consistency"]["hidden"])
+    told = f"sentence branch ({of['model']['recurrent']}), image branch, CLC-C"
+    yield _row("Image-sentence model at test time", told, MILLIONS, sum(found.values()) / 1e6, BEFOREHAND)
+    combiner = Combiner(len(words), settings["consistency"]["hidden"], 1.0)
+    yield _row("CLC-C", "weights of its two layers", "parameters", count_parameters(combiner))
 
 
 def _row(model: str, what: str, metric: str, value: float, note: str = "") -> Row:

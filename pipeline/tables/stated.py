@@ -21,7 +21,7 @@ _JUDGED_BY = ("compare", "counts", "paper_scale_only", "untestable")
 _COMPARISON_KEYS = {"greater", "than", "in", "metrics", "by", "within", "at_most", "best_of_than"}
 _TERM = re.compile(
     r"(?:(?P<weight>[\d.]+) \* )?"
-    r"(?P<name>[a-z0-9+-]+)(?P<translated>/translated)?(?:@(?P<language>[a-z]{2}))?"
+    r"(?P<name>[a-z0-9+-]+)(?:/(?P<queries>translated|average|learned))?(?:@(?P<language>[a-z]{2}))?"
 )
 
 
@@ -118,7 +118,8 @@ def _statement_mistakes(where: str, stated: Row) -> Iterator[str]:
         try:
             bare = any(not term["language"] for _, term in terms(text))
         except ValueError as error:
-            yield f"{where}: {error.args[0]!r} is not a term like embn, embn-en/translated or 0.5 * embn@en"
+            example = "embn, embn-en/translated, smalr/average or 0.5 * embn@en"
+            yield f"{where}: {error.args[0]!r} is not a term like {example}"
             continue
         if bare and isinstance(stated["in"], str):
             yield f"{where}: {text!r} needs a language, such as {text}@en, or `in` needs languages"

@@ -50,11 +50,13 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
 
 def _pretrain(arguments: argparse.Namespace) -> None:
     take_gpu(arguments.gpus)
+    from pipeline import parts
     from pipeline.code import digest
     from pipeline.training.train import Inputs, pretrain
 
     inputs = Inputs(arguments.sentences, arguments.translations, arguments.words)
-    pretrain(inputs, arguments.settings, digest("train"), arguments.checkpoint, arguments.output)
+    code = digest("train", parts.of_model(arguments.settings))
+    pretrain(inputs, arguments.settings, code, arguments.checkpoint, arguments.output)
 
 
 def _assign(arguments: argparse.Namespace) -> None:

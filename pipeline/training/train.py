@@ -22,9 +22,9 @@ from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError, raise_together
 from pipeline.files import sha256, written_beside
 from pipeline.models.losses import Triplets
-from pipeline.models.mapped import universal_embedding
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, save_model, vocabulary_digest
+from pipeline.models.universal import UniversalEmbedding
 from pipeline.retrieval.evaluate import mean_recalls
 from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.torch_file import read_torch
@@ -74,8 +74,7 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     device = prepare(settings)
     vocabularies, corpus, sampler = pretraining_data(inputs, settings)
     corpus = corpus.to(device)
-    vectors, english = vectors_of(vocabularies), _english(vocabularies)
-    universal = universal_embedding(vectors, english, settings["model"]).to(device)
+    universal = _universal(vocabularies, settings).to(device)
     universal.pad_to(_longest(corpus))
     for language in universal.languages:
         universal[language].table.requires_grad_(False)
@@ -200,10 +199,7 @@ def _made(
         begun: RetrievalModel = encoder.begun(vectors, size, settings)
         return begun
     other = parts.embedding(settings)
-    if other:
-        embedding = other.begun(vectors, pretrained, settings)
-    else:
-        embedding = universal_embedding(vectors, _english(vocabularies), settings["model"])
+    embedding = other.begun(vectors, pretrained, settings) if other else _universal(vocabularies, settings)
     model = RetrievalModel(vectors, size, settings["branches"], settings["model"], embedding)
     for name, loss in parts.losses(settings).items():
         if hasattr(loss, "layers"):
@@ -358,6 +354,23 @@ def vectors_of(vocabularies: Mapping[str, Vocabulary]) -> dict[str, torch.Tensor
         language: torch.from_numpy(part.vectors[: own[language]] if part.unit == "word" else part.vectors[:1])
         for language, part in vocabularies.items()
     }
+
+
+def _universal(vocabularies: Mapping[str, Vocabulary], settings: Mapping[str, Any]) -> UniversalEmbedding:
+    """The universal embedding of some vocabularies.
+
+    Raises:
+        InputError: words are read as English that the settings know nothing of.
+    """
+    vectors, english = vectors_of(vocabularies), _english(vocabularies)
+    if other := parts.reduction(settings):
+        embedding: UniversalEmbedding = other.universal_embedding(vectors, english, settings["model"])
+        return embedding
+    raise_together(
+        [f"{language}: {len(rows)} words" for language, rows in english.items() if len(rows)],
+        "The vocabularies have words that are read as English, and the settings no `reduction`:",
+    )
+    return UniversalEmbedding(vectors, settings["model"])
 
 
 def _english(vocabularies: Mapping[str, Vocabulary]) -> dict[str, torch.Tensor]:

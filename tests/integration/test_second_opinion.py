@@ -1,87 +1,43 @@
 """The project and a second reading of the papers (tests/reading.py) agree, from files to ranks.
 
-Both are float64 here. Recorded from the project's run, and used by the reading, are the drawn batches, the
-weights that training begins with, and the units that dropout keeps.
+Both are float64 here; what is random is recorded (tests/recorded.py).
 """
 
-import gzip
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 import reading
 import torch
+from recorded import (
+    CLOSE,
+    LC,
+    NC,
+    SEEDS,
+    Read,
+    Recorded,
+    Result,
+    Settings,
+    assert_evaluated,
+    assert_same,
+    evaluated,
+    laid_over,
+    read,
+    recorded_runs,
+    written_files,
+)
 from torch import Tensor, nn
-from twelve_things import LONGEST, write_files
 
-from pipeline.retrieval import inputs as retrieval_inputs
-from pipeline.retrieval.evaluate import evaluate
 from pipeline.training import loop
-from pipeline.training.batches import Drawn, Sampler
 from pipeline.training.loop import Run
 from pipeline.training.train import Inputs, pretrain, train
 
 pytestmark = pytest.mark.integration
 
-CLOSE = 1e-9
-SEEDS = (0, 1)
+runs = recorded_runs
 
-Settings = dict[str, Any]
-
-SETTINGS: dict[str, Any] = {
-    "scale": "demo",
-    "dataset": "things",
-    "experiment": "a model",
-    "languages": ["en", "de", "fr"],
-    "captions": "human",
-    "caption_origins": {"fr": "google"},
-    "groups": [],
-    "max_caption_length": LONGEST,
-    "branches": "shared",
-    "features": {"backbone": "twelve things"},
-    "model": {
-        "encoder": "embn",
-        "word_vectors": "pretrained",
-        "similarity": "cosine",
-        "universal": 7,
-        "universal_layers": "separate",
-        "multimodal": 6,
-        "recurrent": "lstm",
-        "recurrent_init": "pytorch",
-        "hidden": 5,
-        "image_hidden": 24,
-        "dropout": 0.3,
-        "batch_norm_momentum": 0.1,
-        "universal_mean": "words",
-    },
-    "triplets": {"margin": 0.2, "num_hard_negatives": 10, "distance": "euclidean"},
-    "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.05},
-    "ranking": None,
-    "neighborhood": None,
-    "classifier": None,
-    "words": {"regularization": 0.01, "regularize_toward": "initial"},
-    "training": {
-        "epochs": 3,
-        "epoch_unit": "sentences",
-        "learning_rate": 0.01,
-        "learning_rate_decay": 0.7,
-        "max_grad_norm": None,
-        "batch_images": 13,
-        "sentences_per_image": 2,
-        "repeat_captions": False,
-        "images_in_batch": "distinct",
-        "precision": "float32",
-        "threads": 1,
-        "deterministic": False,
-    },
-}
-NC = {"neighborhood": {"weight": 0.8}}
-LC = {"classifier": {"weight": 0.3, "weight_applied": "once"}}
 VSE: dict[str, Any] = {
     "model": {"encoder": "vse", "word_vectors": "scratch", "recurrent": "gru"},
     "training": {"max_grad_norm": 2.0, "sentences_per_image": 1},
@@ -134,121 +90,12 @@ CASES: dict[str, dict[str, Any]] = {
 
 def case(name: str, seed: int) -> dict[str, Any]:
     """The settings of a case, its blocks laid over the common ones."""
-    changes = {key: value for key, value in CASES[name].items() if key != "pretrained"}
-    made = {**SETTINGS, "seed": seed}
-    for key, value in changes.items():
-        both = isinstance(value, dict) and isinstance(made.get(key), dict)
-        made[key] = {**made[key], **value} if both else value
-    return made
+    return laid_over({key: value for key, value in CASES[name].items() if key != "pretrained"}, seed)
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
-    folder = tmp_path_factory.mktemp("files")
-    write_files(folder)
-    paths = {kind: sorted(folder.glob(f"{kind}-*.csv")) for kind in ("own", "translated")}
-    words = [folder / f"{language}.h5" for language in SETTINGS["languages"]]
-    return Inputs(paths["own"], paths["translated"], words, folder / "features.h5")
-
-
-# --- The project's run, recorded
-
-
-@dataclass
-class Recorded:
-    """A run: the weights before and after it, its batches by epoch, and of each step what dropout kept.
-
-    drawn: random numbers that the dropout of a step makes its choice by.
-    """
-
-    begun: reading.Weights = field(default_factory=dict)
-    ended: reading.Weights = field(default_factory=dict)
-    epochs: list[list[reading.Batch]] = field(default_factory=list)
-    masks: list[Tensor | None] = field(default_factory=list)
-    drawn: list[tuple[float, ...]] = field(default_factory=list)
-
-
-@pytest.fixture
-def runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recorded]]:
-    """Every run from here on, recorded, in float64."""
-    recorded: list[Recorded] = []
-    finish, epoch = Run.finish, Sampler.epoch
-    read_features, read_vocabulary = retrieval_inputs.read_features, retrieval_inputs.read_vocabulary
-
-    def recorded_finish(run: Run) -> None:
-        draw_biases(run.model)
-        recorded.append(Recorded(begun=copied(run.model)))
-        keep_masks(run.model, recorded[-1])
-        finish(run)
-        recorded[-1].ended = copied(run.model)
-
-    def recorded_epoch(sampler: Sampler, number: int, first_step: int = 0) -> Iterator[Drawn]:
-        recorded[-1].epochs.append([])
-        for drawn in epoch(sampler, number, first_step):
-            recorded[-1].epochs[-1].append(as_batch(drawn))
-            recorded[-1].masks.append(None)
-            yield drawn
-
-    def exact_vocabulary(path: Path) -> Any:
-        found = read_vocabulary(path)
-        return replace(found, vectors=found.vectors.astype(np.float64))
-
-    monkeypatch.setattr(Run, "finish", recorded_finish)
-    monkeypatch.setattr(Sampler, "epoch", recorded_epoch)
-    monkeypatch.setattr(retrieval_inputs, "read_vocabulary", exact_vocabulary)
-    monkeypatch.setattr(
-        retrieval_inputs, "read_features", lambda *given: read_features(*given).astype(np.float64)
-    )
-    torch.set_default_dtype(torch.float64)
-    yield recorded
-    torch.set_default_dtype(torch.float32)
-
-
-def draw_biases(model: nn.Module) -> None:
-    """Biases do not begin at zero: u of a caption without known words would have no direction."""
-    generator = torch.Generator().manual_seed(0)
-    for name, value in model.named_parameters():
-        if name.endswith("bias") and not value.any():
-            nn.init.normal_(value, std=0.2, generator=generator)
-
-
-def copied(model: nn.Module) -> reading.Weights:
-    return {name: value.detach().clone() for name, value in model.state_dict().items()}
-
-
-def keep_masks(model: nn.Module, recorded: Recorded) -> None:
-    """Write down what dropout keeps in each step; where its input is 0 nothing depends on it."""
-
-    def note_numbers(module: nn.Module, given: tuple[Tensor]) -> None:
-        if module.training:
-            with torch.random.fork_rng(devices=[]):
-                recorded.drawn.append(tuple(torch.rand(4).tolist()))
-
-    def note_mask(module: nn.Module, given: tuple[Tensor], found: Tensor) -> None:
-        if module.training:
-            recorded.masks[-1] = (found != 0).double()
-
-    for module in model.modules():
-        if isinstance(module, nn.Dropout):
-            module.register_forward_pre_hook(note_numbers)
-            module.register_forward_hook(note_mask)
-
-
-def as_batch(drawn: Drawn) -> reading.Batch:
-    rows, slots = (
-        {language: places.tolist() for language, places in of.items()} for of in (drawn.rows, drawn.slots)
-    )
-    return reading.Batch(drawn.images.tolist(), rows, slots)
-
-
-@dataclass
-class Result:
-    """What the project wrote: curves, model file, evaluation, and (direction, image, rank) by language."""
-
-    curves: list[dict[str, float]]
-    kept: dict[str, Any]
-    evaluation: dict[str, Any]
-    ranks: dict[str, list[tuple[Any, ...]]]
+    return written_files(tmp_path_factory.mktemp("files"))
 
 
 def project(files: Inputs, settings: Settings, begun_pretrained: bool, folder: Path) -> Result:
@@ -262,67 +109,13 @@ def project(files: Inputs, settings: Settings, begun_pretrained: bool, folder: P
             folder / "pretraining.pt",
             folder / "pretrained.pt",
         )
-    assert files.features
-    curves, model, ranks = folder / "curves.csv", folder / "model.pt", folder / "ranks.csv.gz"
-    train(files, settings, "code", folder / "checkpoint.pt", curves, model)
-    words, output = [path for path in files.words if path.stem in settings["languages"]], folder / "test.json"
-    evaluate(model, files.features, words, files.sentences, [], {"threads": 1}, output, ranks)
-    with gzip.open(ranks) as file:
-        table = pd.read_csv(file)
-    by_language = {
-        str(language): list(rows[["direction", "image", "rank"]].itertuples(index=False, name=None))
-        for language, rows in table.groupby("language")
-    }
-    return Result(
-        pd.read_csv(curves).to_dict("records"),
-        torch.load(model, weights_only=True),
-        json.loads(output.read_text()),
-        by_language,
-    )
+    train(files, settings, "code", folder / "checkpoint.pt", folder / "curves.csv", folder / "model.pt")
+    return evaluated(files, settings["languages"], folder)
 
 
 def pretraining(settings: Settings) -> dict[str, Any]:
     training = {**settings["training"], "epochs": 2, "learning_rate": 0.02}
     return {**settings, "training": training}
-
-
-# --- The reading of the same files
-
-
-@dataclass
-class Read:
-    """The splits as the reading has them; the one to pretrain on needs no features and keeps all images."""
-
-    paired: reading.Split
-    train: reading.Split
-    val: reading.Split
-    test: reading.Split
-    vectors: dict[str, Tensor]
-
-
-def read(files: Inputs, settings: Settings) -> Read:
-    assert files.features
-    languages = settings["languages"]
-    rows, translated = reading.read_rows(files.sentences), reading.read_rows(files.translations)
-    own = {
-        code: reading.own_captions(rows, code, settings["caption_origins"].get(code, "human"))
-        for code in languages
-    }
-    learnt = {
-        code: reading.training_captions(
-            own[code], [row for row in translated if row["language"] == code], settings["captions"]
-        )
-        for code in languages
-    }
-    of_language = {path.stem: reading.read_words(path) for path in files.words}
-    words = {code: of_language[code][0] for code in languages}
-    features, longest = reading.read_features(files.features), settings["max_caption_length"]
-    paired = reading.split_of(learnt, words, None, "train", longest)
-    train, val, test = (
-        reading.split_of(learnt if split == "train" else own, words, features, split, longest)
-        for split in ("train", "val", "test")
-    )
-    return Read(paired, train, val, test, {code: of_language[code][1] for code in languages})
 
 
 def begun(weights: reading.Weights, split: reading.Split, found: Read, settings: Settings) -> reading.Weights:
@@ -340,14 +133,6 @@ def pretrained(recorded: Recorded, found: Read, settings: Settings) -> reading.W
     weights = {f"universal.{name}": value for name, value in recorded.begun.items()}
     weights = begun(weights, found.paired, found, settings)
     return reading.pretrained(weights, found.paired, recorded.epochs, pretraining(settings))
-
-
-def assert_same(found: reading.Weights, expected: reading.Weights) -> None:
-    """The same weights with the same numbers, but for E0, which the reading keeps elsewhere."""
-    names, others = ({name for name in of if not name.endswith(".initial")} for of in (found, expected))
-    assert names == others
-    apart = {name: float((found[name] - expected[name]).abs().max()) for name in names}
-    assert {name: difference for name, difference in apart.items() if not difference < CLOSE} == {}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -382,31 +167,6 @@ def test_the_project_and_the_reading_agree(
 def translates(path: Path, languages: list[str]) -> bool:
     row = reading.read_rows([path])[0]
     return row["language"] in languages
-
-
-def assert_evaluated(result: Result, expected: reading.Trained, found: Read, settings: Settings) -> None:
-    """Ranks, recalls and counts on the test split; validation mR of the kept epoch."""
-    curve = expected.curves[expected.epoch - 1]
-    assert result.evaluation["epoch"] == result.kept["epoch"] == expected.epoch
-    for language in settings["languages"]:
-        assert result.evaluation["validation"][language] == pytest.approx(
-            curve[f"val_mR_{language}"], abs=1e-9
-        )
-        to_sentence, to_image = reading.ranks_of(expected.kept, settings, found.test, language)
-        sentences = found.test.sentences[language]
-        captioned = sorted({image for image, _ in sentences})
-        names = found.test.images
-        assert result.ranks[language] == [
-            *(("i2s", names[image], rank) for image, rank in zip(captioned, to_sentence, strict=True)),
-            *(("s2i", names[image], rank) for (image, _), rank in zip(sentences, to_image, strict=True)),
-        ]
-        assert result.evaluation["test"][language] == {
-            **{key: pytest.approx(value) for key, value in reading.recalls_of(to_sentence, to_image).items()},
-            "chance": pytest.approx(reading.chance_of(found.test, language)),
-            "images": len(captioned),
-            "sentences": len(sentences),
-            "sentences_without_known_words": sum(ids == [0] for _, ids in sentences),
-        }
 
 
 def test_an_interrupted_run_agrees_with_the_reading_too(

@@ -45,3 +45,17 @@ def test_a_paper_without_a_translator_is_told_every_pair(project: Project) -> No
     assert "Translations are needed between these languages" in said
     for pair in ("en-zh", "en-ja", "en-ar", "en-af", "en-ko", "en-ru"):
         assert pair in said
+
+
+def test_a_report_trains_figure_3s_baselines_where_it_names_the_figure(project: Project) -> None:
+    """Eleven more models of each data set; Figure 1b has none that Tables 1 and 2 lack."""
+    jobs = {}
+    for name in ("smalr/parameters", "smalr/figure1b", "smalr/figure3"):
+        asked = f'report=["smalr/table1","smalr/table2","{name}"]'
+        jobs[name] = project.would_run("results/report.html", "--config", asked)
+    tables = jobs["smalr/parameters"]
+    assert tables["smalr_parameters"] == 1 and "scatter" not in tables
+    assert jobs["smalr/figure1b"]["train"] == tables["train"]
+    assert jobs["smalr/figure1b"]["scatter"] == jobs["smalr/figure1b"]["scaling"] == 1
+    assert jobs["smalr/figure3"]["train"] == tables["train"] + 22
+    assert all(planned["judge_claims"] == 1 for planned in jobs.values())

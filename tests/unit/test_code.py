@@ -45,6 +45,7 @@ TRAINED: dict[str, dict[str, Any]] = {
     "hem": {"model": {"encoder": "embn"}, "ranking": None, "embedding": "hybrid"},
     "smalr": {"model": {"encoder": "embn"}, "embedding": "hybrid", "masking": {"share": 0.2}},
     "liwe": {"model": {"encoder": "liwe"}, "ranking": None},
+    "dictionary": {"model": {"encoder": "embn"}, "ranking": None, "reduction": "dictionary-5"},
 }
 ALL_TRAINED = {"train", "train-multitask", *(f"train {name}" for name in TRAINED)}
 ALL_EVALUATED = {"evaluate", *(f"evaluate {name}" for name in TRAINED), "evaluate-consistency"}
@@ -93,11 +94,17 @@ def test_liwe_concerns_itself_alone(edit: Edit) -> None:
     assert changed(before) == {"train liwe", "evaluate liwe", "smalr-parameters"}
 
 
+def test_words_read_as_english_concern_those_who_have_them(edit: Edit) -> None:
+    before = digests()
+    edit("models/mapped.py", "ids >= own", "ids > own")
+    assert changed(before) == {"train dictionary", "evaluate dictionary"}
+
+
 def test_the_hybrid_embedding_concerns_models_that_have_it(edit: Edit) -> None:
     before = digests()
     edit("models/hybrid.py", 'mode="sum"', 'mode="mean"')
     found = {"train hem", "train smalr", "evaluate hem", "evaluate smalr"}
-    assert changed(before) == {*found, "assign", "scaling"}
+    assert changed(before) == {*found, "assign", "scaling", "smalr-parameters"}
 
 
 def test_masking_concerns_smalr_alone(edit: Edit) -> None:
@@ -115,7 +122,7 @@ def test_how_words_are_assigned_concerns_no_training_itself(edit: Edit) -> None:
 def test_the_network_of_consistency_concerns_its_evaluation_alone(edit: Edit) -> None:
     before = digests()
     edit("models/consistency.py", "nn.ReLU()", "nn.Tanh()")
-    assert changed(before) == {"evaluate-consistency", "scaling"}
+    assert changed(before) == {"evaluate-consistency", "scaling", "smalr-parameters"}
 
 
 def test_one_part_more_concerns_nobody(edit: Edit) -> None:
@@ -128,7 +135,9 @@ def test_one_part_more_concerns_nobody(edit: Edit) -> None:
 
 def test_every_part_is_there() -> None:
     for module in [
-        name for of in (parts.LOSSES, parts.EMBEDDINGS, parts.ENCODERS, parts.COURSES) for name in of.values()
+        name
+        for of in (parts.LOSSES, parts.EMBEDDINGS, parts.REDUCTIONS, parts.ENCODERS, parts.COURSES)
+        for name in of.values()
     ]:
         assert code._path(module), module
     for loss in parts.losses({key: {"weight": 1} for key in parts.LOSSES}).values():
@@ -136,6 +145,10 @@ def test_every_part_is_there() -> None:
     for name in parts.EMBEDDINGS:
         made = parts.embedding({"embedding": name})
         assert made and callable(made.begun) and callable(made.empty)
+    for name in parts.REDUCTIONS:
+        made = parts.reduction({"reduction": f"{name}-5"})
+        assert made and callable(made.universal_embedding)
+    assert parts.reduction({"reduction": "frequency-5"}) is parts.reduction({}) is None
 
 
 def test_comments_docstrings_and_layout_concern_nothing(edit: Edit) -> None:

@@ -43,7 +43,7 @@ def plain_loss(predictor: nn.Linear, masked: Mapping[str, Anchored], whole: Mapp
     pairs = []
     for first, second in combinations(masked, 2):
         losses = []
-        each = max(part.each for part in masked.values())
+        each = max(masked[first].each, masked[second].each)
         for image in sorted(set(masked[first].slots.tolist()) & set(masked[second].slots.tolist())):
             for number in range(each):
                 rows = []
@@ -65,10 +65,10 @@ def plain_loss(predictor: nn.Linear, masked: Mapping[str, Anchored], whole: Mapp
 
 
 def embeddings(seed: int = 0) -> tuple[dict[str, Anchored], dict[str, Anchored]]:
-    """Three languages: two sentences an image, one, two; the second and third lack some images."""
+    """Three languages: two sentences an image, one, three; the second and third lack some images."""
     torch.manual_seed(seed)
-    slots = {"en": [0, 0, 1, 1, 2, 2, 3, 3], "de": [0, 1, 3], "cs": [1, 1, 2, 2]}
-    each = {"en": 2, "de": 1, "cs": 2}
+    slots = {"en": [0, 0, 1, 1, 2, 2, 3, 3], "de": [0, 1, 3], "cs": [1, 1, 1, 2, 2, 2]}
+    each = {"en": 2, "de": 1, "cs": 3}
     masked, whole = (
         {
             key: Anchored(torch.randn(len(rows), 4).double(), torch.tensor(rows), each[key])

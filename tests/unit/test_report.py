@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -46,9 +46,14 @@ def report(
     with_claims: bool = True,
     context: Path | None = None,
     searchable: Mapping[str, list[str]] | None = None,
+    claims_of: Sequence[str] = ("mule",),
+    figures: Sequence[Path] = (),
     **user: Any,
 ) -> str:
-    """The report's text, of one table; also a counted table, a figure, a curve, a benchmark and a source."""
+    """The report's text, of one table; also a counted table, a figure, a curve, a benchmark and a source.
+
+    claims_of: papers. figures: further ones.
+    """
     loaded = configuration.load(
         {"scale": "demo", "tables": {"mine": TABLE}, "report": ["mine", "table1"], **user}, ROOT / "config"
     )
@@ -59,7 +64,7 @@ def report(
     )
     claims = folder / "claims.csv", folder / "claim-comparisons.csv"
     of_claims = configuration.claim_settings(loaded)
-    judge_claims(of_claims, paths, None, [ROOT / "config/claims/mule.yaml"], *claims)
+    judge_claims(of_claims, paths, None, [ROOT / f"config/claims/{one}.yaml" for one in claims_of], *claims)
     counted = {
         "table": 1,
         "dataset": "multi30k",
@@ -90,7 +95,7 @@ def report(
         {"mine": folder / "c.csv", "table1": folder / "table1.csv"},
         claims[0] if with_claims else None,
         claims[1] if with_claims else None,
-        [folder / "figure3.html"],
+        [folder / "figure3.html", *figures],
         [curves],
         {"multi30k": folder / "sources.csv"},
         context,
@@ -264,13 +269,72 @@ def test_a_mistyped_table_in_report_is_one_clear_message() -> None:
 def test_a_report_is_made_of_the_tables_that_there_are_data_for() -> None:
     every = configuration.load({"scale": "demo"}, ROOT / "config")["report"]
     lessons = {f"lessons/table{number}" for number in range(1, 8)} | {"lessons/figure3"}
-    smalr = {"smalr/table1", "smalr/table2"}
+    smalr = {"smalr/table1", "smalr/table2", "smalr/parameters", "smalr/figure1b", "smalr/figure3"}
     assert set(every) == {*(f"table{number}" for number in range(1, 12)), "parameters", *lessons, *smalr}
     loaded = configuration.load({"scale": "demo"}, ROOT / "config")
     without = {**loaded, "datasets": {"mscoco": loaded["datasets"]["mscoco"]}}
     without_multi30k = {"table1", "table3", "table4", "table9", "table10", "table11", "parameters"}
-    without_multi30k |= {"smalr/table1"}
+    without_multi30k |= {"smalr/table1", "smalr/parameters", "smalr/figure1b", "smalr/figure3"}
     assert set(configuration.makeable_tables(without)) == without_multi30k
+
+
+def test_smalrs_tables_are_reported_with_its_parameters_and_figures_alone_where_they_are_asked_for() -> None:
+    asked = ["smalr/table2", "smalr/figure3"]
+    loaded = configuration.load({"scale": "demo", "report": asked}, ROOT / "config")
+    assert loaded["report"] == asked
+    missing = configuration.report_settings(loaded, ROOT / "config")["missing"]
+    assert {"smalr/table1", "smalr/parameters", "smalr/figure1b"} < set(missing)
+    assert not set(asked) & set(missing)
+    with pytest.raises(InputError, match="report: no table 'smalr/figure2', did you mean 'smalr/figure"):
+        configuration.load({"scale": "demo", "report": ["smalr/figure2"]}, ROOT / "config")
+
+
+def test_claims_of_each_paper_stand_apart(tmp_path: Path) -> None:
+    html = report(tmp_path, claims_of=("mule", "lessons", "smalr"))
+    said = plain(html)
+    for count, name, paper in (
+        ("61", "mule", "MULE"),
+        ("48", "lessons", "Lessons"),
+        ("40", "smalr", "SMALR"),
+    ):
+        assert f"Of the {count} claims of the {paper} paper" in said
+        part = html[html.index(f'<section id="claims-{name}">') :]
+        part = part[: part.index("</section>")]
+        assert part.count('<th role="rowheader" scope="row">') == int(count)
+        assert f"What the {paper} paper says" in part
+    assert html.index("claims-mule") < html.index("claims-smalr") < html.index("claims-lessons")
+
+
+def test_a_figure_of_points_has_them_in_a_table_too(tmp_path: Path) -> None:
+    """104,857,600 parameters are 104.9 million."""
+    (tmp_path / "smalr").mkdir()
+    drawn = tmp_path / "smalr" / "figure3.svg"
+    drawn.write_text('<svg role="img" aria-label="SMALR, Figure 3"></svg>')
+    point = {
+        "figure": "3",
+        "scale": "demo",
+        "dataset": "multi30k",
+        "series": "PCA",
+        "label": "50",
+        "languages": 10,
+        "averaged": "en de",
+        "parameters": 104_857_600,
+        "parameters_at_test": 12_083_200,
+        "mR": 41.25,
+        "low": 38.04,
+        "high": 44.0,
+        "seeds": 1,
+        "experiment": "mule-ten-pca-50",
+    }
+    whole = {**point, "series": "SMALR", "label": ""}
+    pd.DataFrame([point, whole]).to_csv(drawn.with_suffix(".csv"), index=False)
+    html = report(tmp_path, figures=[drawn])
+    part = of_table(html, "smalr-figure3")
+    assert "<h2>SMALR, Figure 3</h2>" in part and "<svg" in part
+    cells = re.findall(r'<td role="cell"[^>]*>(.*?)</td>', part)
+    assert cells[:8] == ["Multi30K (demo)", "PCA", "50", "10", "104.9", "12.1", "41.3", "38.0 to 44.0"]
+    assert cells[9:11] == ["SMALR", ""]
+    assert '<a href="#smalr-figure3">SMALR, Figure 3</a>' in html
 
 
 def test_tables_are_in_the_papers_order() -> None:

@@ -15,7 +15,7 @@ from pipeline.models.mapped import MappedEmbedding, universal_embedding
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, load_model, save_model
 from pipeline.models.universal import UniversalEmbedding
-from pipeline.training.train import _english, vectors_of
+from pipeline.training.train import _english, _universal, vectors_of
 from pipeline.words.corpus import Sentences
 from pipeline.words.reduce import frequent, mapped_to_english, reduce_words, with_smaller_vectors
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, vocabulary, write_vocabulary
@@ -152,7 +152,8 @@ def test_a_saved_model_reads_mapped_words_as_before(tmp_path: Path) -> None:
     embedding = universal_embedding(vectors, _english(vocabularies), MODEL)
     model = RetrievalModel(vectors, 7, "shared", MODEL, embedding).eval()
     save_model(tmp_path / "m.pt", model, Saved(
-        {"languages": ["en", "fr"], "branches": "shared", "model": MODEL}, {}, 1, {}, {}, {}))  # fmt: skip
+        {"languages": ["en", "fr"], "branches": "shared", "model": MODEL, "reduction": "dictionary-5"},
+        {}, 1, {}, {}, {}))  # fmt: skip
     again = load_model(tmp_path / "m.pt")[0].eval()
     asked = {"fr": Sentences(torch.tensor([[4, 3]]), torch.tensor([2]))}
     assert torch.equal(
@@ -162,6 +163,15 @@ def test_a_saved_model_reads_mapped_words_as_before(tmp_path: Path) -> None:
         {"en": torch.from_numpy(ENGLISH.vectors), "fr": torch.from_numpy(FRENCH.vectors)}, 7, "shared", MODEL
     )
     assert count_parameters(plain) - count_parameters(model) == 3  # one word vector
+
+
+def test_words_read_as_english_need_settings_that_know_of_them() -> None:
+    vocabularies = {"en": ENGLISH, "fr": mapped()}
+    made = _universal(vocabularies, {"model": MODEL, "reduction": "dictionary-5"})
+    assert isinstance(made, MappedEmbedding)
+    with pytest.raises(InputError, match="settings no `reduction`:\n  - fr: 1 words"):
+        _universal(vocabularies, {"model": MODEL})
+    assert type(_universal({"en": ENGLISH}, {"model": MODEL})) is UniversalEmbedding
 
 
 def test_a_sentence_of_mapped_words_alone_has_no_gradient_on_french() -> None:

@@ -48,7 +48,7 @@ def test_parameters_are_those_worked_out_by_hand(table: pd.DataFrame) -> None:
         100 * (tables + 10 * layer) / ten, 2
     )
     assert values["MULE, ten languages to one"] == round(ten / one, 2)
-    assert values["Image-sentence model at test time"] == round((branch + images) / 1e6, 2)
+    assert values["MULE, ten languages: at test time"] == round((branch + images) / 1e6, 2)
     letters = len(set("".join(TEN) + "0123456789"))
     for name, size in (("S-LIWE", 24), ("L-LIWE", 120)):
         layers = sum(a * b + 4 * b for a, b in ((26 * size, 384), (384, 448), (448, 300)))
@@ -56,6 +56,27 @@ def test_parameters_are_those_worked_out_by_hand(table: pd.DataFrame) -> None:
         whole = (letters + 1) * size + layers + recurrent + 2048 * 1024 + 1024
         assert values[f"{name}, ten languages"] == round(whole / 1e6, 2)
     assert table["paper"]["Image-sentence model at test time"] == "7.1M"
+
+
+def test_hybrid_models_are_those_worked_out_by_hand(table: pd.DataFrame) -> None:
+    """550 words: all are latent in LA, and none is left over by 5,000 own words of each language."""
+    gru, images = 3 * (2 * 512 * 512 + 2 * 512) + 512 * 512 + 512, 2048 * 2048 + 3 * 2048 + 2048 * 512 + 512
+    classifier, masking = 512 * 10 + 10, 2 * (1024 * 1024 + 1024)
+    own = 550 * 50 + 10 * (50 * 512 + 512)
+    values = table["value"]
+    without = {
+        "LA": gru + images + classifier,
+        "HEM": own + gru + images + classifier,
+        "SMALR": own + gru + images + classifier + masking + 512,
+    }
+    for name, expected in without.items():
+        assert values[f"{name}, ten languages: without entries"] == round(expected / 1e6, 2)
+    assert values["LA, ten languages"] == round((without["LA"] + 550 * 512) / 1e6, 2)
+    assert values["SMALR, ten languages"] == values["SMALR, ten languages: without entries"]
+    room = (20_000_000 - without["SMALR"]) // 512
+    assert values["SMALR: entries that make 20 million parameters"] == room
+    assert values["CLC-C"] == 352
+    assert values["Image-sentence model at test time"] == 7.09
 
 
 def test_vocabularies_are_told(table: pd.DataFrame) -> None:
@@ -67,7 +88,7 @@ def test_every_claim_of_the_paper_is_there_and_compares_what_its_tables_have() -
     assert [claim["id"] for claim in claims] == [f"S{number:02d}" for number in range(1, 41)]
     settings = configuration.load({"scale": "paper"}, ROOT / "config")
     trained = {name for data in ("multi30k", "mscoco") for name in configuration.expanded(settings, data)}
-    others = {"smalr", "smalr-la", "smalr-hem", "liwe-s"}
+    others = {"smalr", "smalr-la", "smalr-hem", "liwe-s", "embn-augmented"}
     for claim in claims:
         for compared in comparisons(claim):
             for side in (compared.greater, *compared.than):

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import functools
 import importlib.util
 import json
 import os

@@ -11,15 +11,46 @@ def reported_tables():
     return [name for name in SETTINGS["report"] if name in TABLES]
 
 
+def reported_comparisons():
+    """Tables of the report, counted ones too, each of which has a comparison."""
+    return [name for name in SETTINGS["report"] if name not in configuration.POINTS]
+
+
+def reported_points():
+    """Figures of recall against size that the report has, as the wildcards of their points."""
+    return [
+        SimpleNamespace(number=name.removeprefix("smalr/figure"))
+        for name in SETTINGS["report"]
+        if name in configuration.POINTS
+    ]
+
+
 def reported_evaluations():
-    """Evaluations of all tables that the report is made of."""
-    return evaluations_of(reported_tables())
+    """Evaluations of all tables and figures that the report is made of."""
+    of_points = [
+        path for figure in reported_points() for path in evaluations_of_points(figure)
+    ]
+    return sorted({*evaluations_of(reported_tables()), *of_points})
+
+
+def reported_translations():
+    """Data set and pair of languages of all translations that the report's tables and figures need."""
+    of_points = [
+        pair for figure in reported_points() for pair in scaling_translations(figure)
+    ]
+    return [*translations_of(reported_tables()), *of_points]
 
 
 def judged_evaluations(wildcards):
     """Evaluations that the claims are judged on."""
-    demand_providers(translations_of(reported_tables()))
+    demand_providers(reported_translations())
     return reported_evaluations()
+
+
+def reported_papers():
+    """Papers of whose tables the report has any."""
+    papers = {TABLES[name].get("paper") for name in reported_tables()}
+    return [name for name in ("mule", "lessons", "smalr") if name in papers]
 
 
 def reported_counts():
@@ -28,8 +59,8 @@ def reported_counts():
 
 
 def reported_curves(wildcards):
-    """Training curves of the models that the report's tables evaluate."""
-    demand_providers(translations_of(reported_tables()))
+    """Training curves of the models that the report's tables and figures evaluate."""
+    demand_providers(reported_translations())
     return sorted(
         {str(Path(path).with_name("curves.csv")) for path in reported_evaluations()}
     )
@@ -62,7 +93,11 @@ FIGURES = {"3": "multi30k", "4": "mscoco"}
 def reported_figures(wildcards=None):
     """Figures whose model the report's tables evaluate; a report trains nothing for a figure alone."""
     drawn = "lessons/figure3" in SETTINGS["report"]
-    return given(f"{FINISHED}/lessons/figure3.svg" if drawn else None) + [
+    of_points = [
+        f"{FINISHED}/smalr/figure{figure.number}.svg" for figure in reported_points()
+    ]
+    lessons = given(f"{FINISHED}/lessons/figure3.svg" if drawn else None)
+    examples = [
         f"{FINISHED}/figure{number}.html"
         for number, named in FIGURES.items()
         if any(
@@ -70,6 +105,7 @@ def reported_figures(wildcards=None):
             for path in reported_evaluations()
         )
     ]
+    return [*lessons, *examples, *of_points]
 
 
 def figure_model(wildcards):
@@ -108,8 +144,8 @@ def figure_inputs(wildcards):
 
 
 def reported_claims():
-    """The claims of the paper, judged, and their comparisons: none where no table of a paper is reported."""
-    if not any("paper" in TABLES[name] for name in reported_tables()):
+    """The papers' claims, judged, and their comparisons: none where no table of a paper is reported."""
+    if not reported_papers():
         return []
     return [f"{FINISHED}/claims.csv", f"{FINISHED}/comparison/claims.csv"]
 
@@ -200,8 +236,13 @@ def published_beside(wildcards):
     if wildcards.file != "report.html":
         return []
     shown = expand(
-        "{folder}/comparison/{table}.csv", folder=FINISHED, table=SETTINGS["report"]
+        "{folder}/comparison/{table}.csv",
+        folder=FINISHED,
+        table=reported_comparisons(),
     )
+    shown += [
+        f"{FINISHED}/smalr/figure{figure.number}.csv" for figure in reported_points()
+    ]
     shown += [*reported_claims(), *reported_figures(), *reported_context()]
     return [path.replace(FINISHED, "results", 1) for path in shown]
 

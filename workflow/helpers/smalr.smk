@@ -3,9 +3,15 @@
 SCALING_FIGURES = ["1b", "3"]
 
 
+@functools.cache
+def figure_settings(number):
+    """What a figure of recall against size depends on; asked for by all that the report has."""
+    return configuration.figure_settings(SETTINGS, CONFIG, number)
+
+
 def scaling_settings(wildcards):
     """What a figure of recall against size depends on."""
-    return configuration.figure_settings(SETTINGS, CONFIG, wildcards.number)
+    return figure_settings(wildcards.number)
 
 
 def scaling_folders(wildcards):
@@ -15,30 +21,39 @@ def scaling_folders(wildcards):
         for point in scaling_settings(wildcards)["points"]
         for name in point["experiments"]
     ]
-    if not found:
-        refuse(
-            f"results/smalr/figure{wildcards.number}.csv: no data set of the configuration has its languages."
-        )
     return list(dict.fromkeys(found))
 
 
-def scaling_evaluations(wildcards):
+def scaling_translations(wildcards):
+    """Data set and pair of languages of all translations that a figure's points need."""
+    return [
+        (point["dataset"], pair)
+        for point in scaling_settings(wildcards)["points"]
+        for name in point["experiments"]
+        for pair in configuration.evaluation_pairs(
+            SETTINGS, point["dataset"], name, "own"
+        )
+    ]
+
+
+def evaluations_of_points(wildcards):
     """Evaluations of a figure's points, of all seeds."""
-    demand_providers(
-        [
-            (point["dataset"], pair)
-            for point in scaling_settings(wildcards)["points"]
-            for name in point["experiments"]
-            for pair in configuration.evaluation_pairs(
-                SETTINGS, point["dataset"], name, "own"
-            )
-        ]
-    )
     return [
         f"{folder}/seed{seed}/test-own.json"
         for folder in scaling_folders(wildcards)
         for seed in SETTINGS["seeds"]
     ]
+
+
+def scaling_evaluations(wildcards):
+    """The same, which a rule takes in: their translations must have providers, and there must be points."""
+    found = evaluations_of_points(wildcards)
+    if not found:
+        refuse(
+            f"results/smalr/figure{wildcards.number}.csv: no data set of the configuration has its languages."
+        )
+    demand_providers(scaling_translations(wildcards))
+    return found
 
 
 def scaling_models(wildcards):
@@ -75,19 +90,3 @@ def ten_vocabularies(kind):
         captions="augmented",
         language=configuration.every_language(SETTINGS, chosen.dataset),
     )
-
-
-def smalr_tables():
-    """SMALR's tables that the configuration has data for."""
-    return [
-        name
-        for name in configuration.makeable_tables(SETTINGS)
-        if name in TABLES and TABLES[name].get("paper") == "smalr"
-    ]
-
-
-def smalr_evaluations(wildcards):
-    """Evaluations that SMALR's claims are judged on: of its tables, and of Figure 3's baselines."""
-    demand_providers(translations_of(smalr_tables()))
-    of_figure = scaling_evaluations(SimpleNamespace(number="3"))
-    return sorted({*evaluations_of(smalr_tables()), *of_figure})

@@ -15,16 +15,7 @@ OTHER_RESULTS = [
     *("claims.csv", "comparison/claims.csv", "counts.csv", "translation-quality.csv"),
     "context.csv",
     *("figure3.html", "figure4.html", "report.html", "lessons/figure3.svg"),
-    *(
-        f"smalr/figure{number}.{kind}"
-        for number in ("1b", "3")
-        for kind in ("csv", "svg")
-    ),
-    *(
-        f"{folder}smalr/{name}.csv"
-        for name in ("parameters", "claims")
-        for folder in ("", "comparison/")
-    ),
+    *(f"{name}.{kind}" for name in configuration.POINTS for kind in ("csv", "svg")),
 ]
 
 

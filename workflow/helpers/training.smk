@@ -61,6 +61,11 @@ def training_code(wildcards):
     return code.digest("train", parts.of_training(trained_with(wildcards)))
 
 
+def pretraining_code(wildcards):
+    """Digest of the code that an experiment's linear layers are pretrained with."""
+    return code.digest("train", parts.of_model(trained_with(wildcards)))
+
+
 def evaluation_code(stage):
     """The `params` function that gives the digest of the code that an experiment is evaluated with."""
     return lambda wildcards: code.digest(stage, parts.of_model(trained_with(wildcards)))

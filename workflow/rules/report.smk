@@ -6,7 +6,7 @@ rule judge_claims:
         evaluations=judged_evaluations,
         ranks=ranks_beside(reported_evaluations()),
         counts=reported_counts(),
-        claims=["config/claims/mule.yaml", "config/claims/lessons.yaml"],
+        claims=expand("config/claims/{paper}.yaml", paper=reported_papers()),
     output:
         claims=report(
             f"{FINISHED}/claims.csv",
@@ -73,7 +73,7 @@ rule figure:
 rule report:
     input:
         comparisons=expand(
-            f"{FINISHED}/comparison/{{table}}.csv", table=SETTINGS["report"]
+            f"{FINISHED}/comparison/{{table}}.csv", table=reported_comparisons()
         ),
         claims=reported_claims(),
         figures=reported_figures,
@@ -99,7 +99,7 @@ rule report:
         benchmarks=f"work/logs/{SCALE}",
         comparisons=lambda wildcards, input: [
             f"{name}={path}"
-            for name, path in zip(SETTINGS["report"], input.comparisons)
+            for name, path in zip(reported_comparisons(), input.comparisons)
         ],
         captions=[f"{name}={path}" for name, path in reported_captions().items()],
         context=[f"--context={path}" for path in reported_context()],

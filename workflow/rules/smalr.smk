@@ -71,34 +71,3 @@ rule smalr_parameters:
         "python -m pipeline smalr-parameters --settings {params.settings:q} --words {input.words:q} "
         "--spelled {input.spelled:q} --papers {input.papers:q} --table {output.table:q} "
         "--comparison {output.comparison:q} > {log:q} 2>&1"
-
-
-rule judge_smalr_claims:
-    input:
-        evaluations=smalr_evaluations,
-        ranks=lambda wildcards: ranks_beside(smalr_evaluations(wildcards)),
-        claims="config/claims/smalr.yaml",
-    output:
-        claims=report(
-            f"{FINISHED}/smalr/claims.csv",
-            caption="../captions/claims.rst",
-            category="Claims",
-        ),
-        comparison=report(
-            f"{FINISHED}/comparison/smalr/claims.csv",
-            caption="../captions/claim-comparisons.rst",
-            category="Claims",
-        ),
-    log:
-        "work/logs/tables/smalr-claims.log",
-    localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
-    params:
-        settings=as_json(configuration.claim_settings(SETTINGS)),
-        code=code.digest("judge-claims"),
-    message:
-        "Judging the claims of SMALR"
-    shell:
-        "python -m pipeline judge-claims --settings {params.settings:q} --evaluations {input.evaluations:q} "
-        "--claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} > {log:q} 2>&1"

@@ -22,7 +22,7 @@ rule pretrain:
     params:
         settings=settings_for(configuration.pretraining_settings),
         checkpoint="work/{scale}/checkpoints/{dataset}-{experiment}-{seed}-pretraining.pt",
-        code=code.digest("train"),
+        code=pretraining_code,
     message:
         "Pretraining the universal embedding: {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:

@@ -1,0 +1,117 @@
+"""Parameters at the paper's size with the words of real captions in ten languages.
+
+    python -m benchmarks.vocabularies --mirror FOLDER --dictionaries FOLDER
+
+FOLDER has published files at HOST/PATH of their URLs (docs/sources.md), dictionaries `en-XX.txt`. Words are
+those of Multi30K's training captions, as published tokens: all five captions in English and German, one in
+French and Czech; of Flickr8K-CN's in Chinese, and of Flickr8k's Japanese translations. Words that people's
+captions have not get there by dictionary, the first translation of every English word: those added in French
+and Czech, all in Arabic, Afrikaans, Korean and Russian. A dictionary inflects nothing, so a machine's
+translations have more words; published vectors are not at hand, so words without one are counted too.
+"""
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pipeline import configuration
+from pipeline.captions.flickr8k import read_flickr8kcn
+from pipeline.captions.multi30k import FOLDER
+from pipeline.captions.official import flickr8k_split
+from pipeline.captions.select import own_captions
+from pipeline.captions.sources import Sources
+from pipeline.captions.tokenize import with_tokens
+from pipeline.models.sizes import at_test_time, trainable
+
+CONFIG = Path(__file__).parents[1] / "config"
+TEN = ("en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru")
+MOST = 20_000_000  # "fewer than 20M" (SMALR, Section 5)
+
+Words = dict[str, set[str]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--mirror", type=Path, required=True)
+    parser.add_argument("--dictionaries", type=Path, required=True)
+    arguments = parser.parse_args()
+    words = {**published(arguments.mirror), **of_flickr8k(arguments.mirror)}
+    words = with_translations(words, arguments.dictionaries)
+    counts = {language: len(words[language]) for language in TEN}
+    print(f"{sum(counts.values()):,} words:", ", ".join(f"{key} {count:,}" for key, count in counts.items()))
+    for line in counted(counts):
+        print(line)
+
+
+def published(mirror: Path) -> Words:
+    """Words of Multi30K's training captions in its four languages, from its published tokens."""
+    every = [f"task2/tok/train.lc.norm.tok.{number}.{{}}" for number in range(1, 6)]
+    files = {"en": every, "de": every, "fr": ["task1/tok/train.lc.norm.tok.{}"]}
+    files["cs"] = files["fr"]
+    return {
+        language: words_of(
+            line
+            for name in names
+            for line in (mirror / FOLDER / name.format(language)).read_text(encoding="utf-8").splitlines()
+        )
+        for language, names in files.items()
+    }
+
+
+def of_flickr8k(mirror: Path) -> Words:
+    """Words of Flickr8k's training captions in Chinese, by people, and in Japanese, translated."""
+    sources = Sources(mirror)
+    split = {image: name for image, name in flickr8k_split(sources).items() if name == "train"}
+    sources.check()
+    found = {}
+    for language, origin in (("zh", "human"), ("ja", "google")):
+        table = own_captions(read_flickr8kcn(mirror, language, split), origin)
+        found[language] = words_of(with_tokens(table, language)["tokens"])
+    return found
+
+
+def words_of(sentences: Iterable[str]) -> set[str]:
+    return {word.lower() for sentence in sentences for word in sentence.split()}
+
+
+def with_translations(words: Words, dictionaries: Path) -> Words:
+    """The words, and those that English ones become by dictionary in languages with too few captions."""
+    found = dict(words)
+    for language in ("fr", "cs", "ar", "af", "ko", "ru"):
+        first: dict[str, str] = {}
+        for line in (dictionaries / f"en-{language}.txt").read_text(encoding="utf-8").splitlines():
+            english, translation = line.split(maxsplit=1)
+            first.setdefault(english, translation.lower())
+        reached = {part for word in words["en"] if word in first for part in first[word].split()}
+        found[language] = found.get(language, set()) | reached
+    return found
+
+
+def counted(counts: dict[str, int]) -> list[str]:
+    """What follows for MULE and SMALR with ten languages, a line each."""
+    paper = configuration.load({"scale": "paper"}, CONFIG)
+
+    def settings(name: str) -> dict[str, Any]:
+        return configuration.experiment_settings(paper, "multi30k", name, 0)
+
+    of = settings("smalr")
+    mule = trainable(settings("mule-ten"), counts)
+    whole = sum(mule.values())
+    latent = sum(max(0, count - of["hybrid"]["own_words"]) for count in counts.values())
+    entries = min(latent, of["hybrid"]["entries"])
+    most = trainable(of, counts, entries)
+    without = sum(most.values()) - entries * of["model"]["universal"]
+    test, given = at_test_time(of, counts, paper["consistency"]["hidden"]), sum(most.values())
+    return [
+        f"MULE {whole:,}, of which word tables and their layers "
+        f"{100 * (mule['words'] + mule['layers']) / whole:.1f}%",
+        f"SMALR {given:,} with {entries:,} entries for {latent:,} words, {without:,} without any; "
+        f"MULE to SMALR {whole / given:.2f}, without entries {whole / without:.2f}",
+        f"SMALR has 20 million with {(MOST - without) // of['model']['universal']:,} entries",
+        f"at test time {sum(test.values()):,}, of which CLC-C {test['consistency']}",
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""Claims that name a row with `consistency`, and all claims of SMALR on the numbers that it prints."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from evaluated import Key, write_evaluations
+
+from pipeline import configuration
+from pipeline.errors import InputError
+from pipeline.tables.cells import cells
+from pipeline.tables.claims import judge_claims
+from pipeline.tables.stated import comparisons, read_claims, terms
+
+ROOT = Path(__file__).parents[2]
+CLAIMS = ROOT / "config" / "claims" / "smalr.yaml"
+PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
+
+Test = dict[Key, dict[str, float]]
+
+
+def settings(scale: str = "demo", **changed: Any) -> dict[str, Any]:
+    return {
+        **configuration.claim_settings(configuration.load({"scale": scale}, ROOT / "config")),
+        **changed,
+    }
+
+
+def judged(folder: Path, paths: list[Path], of: dict[str, Any], claims: Path = CLAIMS) -> pd.DataFrame:
+    judge_claims(of, paths, None, [claims], folder / "claims.csv", folder / "comparison.csv")
+    return pd.read_csv(folder / "claims.csv", index_col="id")
+
+
+def one(folder: Path, *compared: dict[str, Any]) -> Path:
+    path = folder / "claims.yaml"
+    path.write_text(yaml.safe_dump([{"id": "X", "tables": "2", "claim": "c", "compare": list(compared)}]))
+    return path
+
+
+def of_smalr(
+    folder: Path, own: list[float], average: list[float], learned: list[float], images: int = 100
+) -> list[Path]:
+    """SMALR on Multi30K in its four languages by people, in one seed."""
+    test: Test = {
+        ("multi30k", "smalr", queries, 0): dict(zip(("en", "de", "fr", "cs"), values, strict=True))
+        for queries, values in (("own", own), ("average", average), ("learned", learned))
+    }
+    return write_evaluations(folder, test, images)
+
+
+OWN, AVERAGE, LEARNED = [50.0, 40, 30, 20], [60.0, 45, 32, 21], [58.0, 47, 34, 26]
+
+
+@pytest.mark.parametrize(
+    ("greater", "than", "differences"),
+    [
+        ("smalr/average", "smalr", [10, 5, 2, 1]),
+        ("smalr/learned", "smalr", [8, 7, 4, 6]),
+        ("smalr/learned", "smalr/average", [-2, 2, 2, 5]),
+    ],
+)
+def test_a_term_names_the_evaluation_of_its_row(
+    tmp_path: Path, greater: str, than: str, differences: list[float]
+) -> None:
+    """Would it take the row without consistency, every difference were 0."""
+    languages = {"multi30k": ["en", "de", "fr", "cs"]}
+    claim = one(tmp_path, {"greater": greater, "than": than, "in": languages})
+    judged(tmp_path, of_smalr(tmp_path, OWN, AVERAGE, LEARNED), settings(), claim)
+    lines = pd.read_csv(tmp_path / "comparison.csv")
+    assert lines["difference"].tolist() == pytest.approx(differences)
+    assert lines[["greater", "than"]].drop_duplicates().to_numpy().tolist() == [[greater, than]]
+
+
+def test_a_mean_over_languages_and_a_gain_against_a_gain_are_of_the_named_rows(tmp_path: Path) -> None:
+    """Means 35, 39.5 and 41.25; English gains 10, German 5."""
+    mean = " + ".join(f"0.25 * smalr/{{0}}@{code}" for code in ("en", "de", "fr", "cs"))
+    claim = one(
+        tmp_path,
+        {"greater": mean.format("learned"), "than": mean.format("average"), "in": "multi30k"},
+        {"greater": mean.format("average"), "than": mean.replace("/{0}", ""), "in": "multi30k"},
+        {"greater": "smalr/average@en - smalr@en", "than": "smalr/average@de - smalr@de", "in": "multi30k"},
+    )
+    found = judged(tmp_path, of_smalr(tmp_path, OWN, AVERAGE, LEARNED), settings(), claim).loc["X"]
+    assert (found["verdict"], found["comparisons"]) == ("holds", 3)
+    lines = pd.read_csv(tmp_path / "comparison.csv")
+    assert lines["difference"].tolist() == pytest.approx([1.75, 4.5, 5])
+    assert lines["measured_greater"].tolist() == pytest.approx([41.25, 39.5, 10])
+
+
+def test_a_model_has_its_own_seeds_with_and_without_consistency(tmp_path: Path) -> None:
+    """It gains 10 in every seed, 10 of 100 images: seeds that are as far apart as 20 and 70 make no interval.
+
+    Were its rows drawn apart, the difference of two seeds would be in it: up to 50 to either side.
+    """
+    test: Test = {
+        ("multi30k", "smalr", queries, seed): {"fr": value + gain}
+        for queries, gain in (("own", 0.0), ("average", 10.0))
+        for seed, value in enumerate((20.0, 45.0, 70.0))
+    }
+    claim = one(tmp_path, {"greater": "smalr/average", "than": "smalr", "in": {"multi30k": ["fr"]}})
+    judged(tmp_path, write_evaluations(tmp_path, test, 100), settings(seeds=[0, 1, 2]), claim)
+    line = pd.read_csv(tmp_path / "comparison.csv").iloc[0]
+    assert (line["measured_greater"], line["measured_than"]) == pytest.approx((55, 45))
+    # A seed's gain is of 10 of 100 images, other ones than another seed's: variance 10 * 0.9, covariance -1.
+    # The squares of the seeds' shares in a draw add up to 5/9 on average.
+    error = (9 * 5 / 9 - (1 - 5 / 9)) ** 0.5
+    assert line["low"] == pytest.approx(10 - 1.96 * error, abs=1)  # a little skewed
+    assert line["high"] == pytest.approx(10 + 1.96 * error, abs=1)
+
+
+def test_a_row_that_was_not_evaluated_is_told_by_its_consistency(tmp_path: Path) -> None:
+    paths = of_smalr(tmp_path, OWN, AVERAGE, LEARNED)[:2]
+    claim = one(tmp_path, {"greater": "smalr/learned", "than": "smalr", "in": {"multi30k": ["en"]}})
+    found = judged(tmp_path, paths, settings(), claim).loc["X"]
+    assert found["verdict"] == "not testable"
+    assert found["reason"].startswith("smalr with queries 'learned' on multi30k is in none of the tables")
+    japanese = one(tmp_path, {"greater": "smalr/average", "than": "smalr", "in": {"multi30k": ["ja"]}})
+    assert judged(tmp_path, paths, settings(), japanese).loc["X", "verdict"] == "not testable"
+
+
+def test_another_consistency_is_no_term(tmp_path: Path) -> None:
+    claim = one(tmp_path, {"greater": "smalr/averaged", "than": "smalr", "in": {"multi30k": ["en"]}})
+    with pytest.raises(InputError, match=r"'smalr/averaged' is not a term like .*smalr/average"):
+        read_claims(claim)
+
+
+def papers_evaluations(folder: Path) -> list[Path]:
+    """Evaluations whose mR are those that the paper prints in its Tables 1 and 2."""
+    loaded = configuration.load({"scale": "paper"}, ROOT / "config")
+    every = pd.read_csv(PAPERS, dtype=str, keep_default_na=False).query("paper == 'smalr' and metric == 'mR'")
+    places = ["table", "row", "dataset", "language"]
+    printed = {tuple(row[key] for key in places): float(row["value"]) for row in every.to_dict("records")}
+    test: Test = {}
+    for table in ("1", "2"):
+        for cell in cells(configuration.table_settings(loaded, f"smalr/table{table}")):
+            place = (table, str(cell.row["row"]), cell.dataset, cell.language)
+            if place in printed:
+                key = (cell.dataset, cell.experiment, cell.queries, 0)
+                test.setdefault(key, {})[cell.language] = printed[place]
+    return write_evaluations(folder, test, images=1000, sentences=1)
+
+
+@pytest.fixture(scope="module")
+def by_paper(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Claims and their comparisons on the paper's own numbers."""
+    folder = tmp_path_factory.mktemp("paper")
+    claims = judged(folder, papers_evaluations(folder), settings("paper"))
+    return claims, pd.read_csv(folder / "comparison.csv")
+
+
+def test_the_papers_own_numbers_are_judged_as_they_are_known(
+    by_paper: tuple[pd.DataFrame, pd.DataFrame],
+) -> None:
+    """Read by hand against the printed tables. The baselines of Figure 3 are printed nowhere."""
+    claims, _ = by_paper
+    untested = set(claims.index[claims["verdict"] == "not testable"])
+    assert not untested & {"S01", "S20", "S21", "S22", "S23"}
+    tested = claims[claims["verdict"] != "not testable"]
+    assert set(tested.index[tested["verdict"] == "does not hold"]) == {
+        "S06",  # MSCOCO, HA: 76.8 < 76.9
+        "S14",  # Multi30K: En 69.6 < 75.2, De 64.7 < 65.2
+        "S22",  # MSCOCO: CLC-A on Japanese 75.0 < 77.2
+    }
+    assert set(tested["verdict"]) == {"holds", "does not hold"}
+
+
+def test_what_consistency_adds_in_the_papers_tables(by_paper: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+    """HA as the tables print it: 77.7, 78.6, 79.7 and 65.0, 68.2, 68.7; the best before 76.9 and 64.3."""
+    _, lines = by_paper
+    found = {name: of["difference"].tolist() for name, of in lines.groupby("id")}
+    assert found["S01"] == pytest.approx([79.7 - 76.9, 68.7 - 64.3], abs=0.11)
+    assert found["S20"] == pytest.approx([78.6 - 77.7, 68.2 - 65.0], abs=0.11)
+    assert found["S23"] == pytest.approx([79.7 - 78.6, 68.7 - 68.2], abs=0.11)
+    (english,) = set(lines[lines["id"] == "S21"]["measured_greater"])
+    assert english == pytest.approx(74.1 - 69.6, abs=0.01)
+
+
+def test_every_comparison_of_consistency_is_of_languages_with_captions_by_people() -> None:
+    people = {"mscoco": {"en", "zh", "ja"}, "multi30k": {"en", "de", "fr", "cs"}}
+    asked = {"S01", "S20", "S21", "S22", "S23"}
+    for claim in read_claims(CLAIMS):
+        for compared in comparisons(claim):
+            every = [term for side in (compared.greater, *compared.than) for _, term in terms(side)]
+            with_consistency = [term for term in every if term["queries"] in ("average", "learned")]
+            assert bool(with_consistency) == (claim["id"] in asked)
+            for term in with_consistency:
+                assert (term["language"] or compared.language) in people[compared.dataset]
