@@ -1,4 +1,4 @@
-# What the rules ask of the configuration. The science is in pipeline/.
+# The configuration, and functions shared by all rules. The science is in pipeline/.
 
 import contextlib
 import csv
@@ -79,7 +79,7 @@ def outputs_to_make(persistence):
 
 
 def keep_earlier(persistence):
-    """Link to every file that is to be made anew; Snakemake deletes it before its job begins."""
+    """Link to every file that will be replaced; Snakemake deletes it before its job starts."""
     shutil.rmtree(EARLIER, ignore_errors=True)
     for path in outputs_to_make(persistence):
         kept = EARLIER / path
@@ -90,7 +90,7 @@ def keep_earlier(persistence):
 
 
 def restore_earlier(persistence):
-    """Put back what failed jobs would have made anew, as it was, and have those jobs due again.
+    """Restore the outputs of failed jobs as they were, and mark those jobs to be run again.
 
     Snakemake 9 records the new inputs and settings of a job that fails as if it had finished, and then deletes its
     outputs. Where later results exist the next call would find nothing to be done, and the old ones would pass for new.
@@ -114,12 +114,12 @@ def datasets_from(*sources):
 
 
 def growing(amount):
-    """Megabytes or minutes of a job that is tried again with more of them."""
+    """Megabytes or minutes of a job, which is retried with more of them."""
     return lambda wildcards, attempt: amount * attempt
 
 
 def given(value):
-    """A file of the configuration, or a text, as a list: empty where it is null or empty."""
+    """An optional file or text as a list, empty if it is null or empty."""
     return [value] if value else []
 
 

@@ -1,4 +1,4 @@
-# What SMALR's figures of recall against size, its parameters and its claims are made of.
+# Inputs of SMALR's figures, parameter counts and claims.
 
 SCALING_FIGURES = ["1b", "3"]
 
@@ -9,7 +9,7 @@ def scaling_settings(wildcards):
 
 
 def scaling_folders(wildcards):
-    """Folders of the experiments that a figure's points are, without their seeds."""
+    """Folders of the experiments behind a figure's points, without their seeds."""
     found = [
         f"work/{SCALE}/{point['dataset']}/experiments/{name}"
         for point in scaling_settings(wildcards)["points"]
