@@ -5,7 +5,7 @@ from typing import Any
 import h5py
 import pandas as pd
 import pytest
-from project import Project, copied
+from project import DEMO, Project, ready
 
 pytestmark = pytest.mark.integration
 
@@ -18,8 +18,7 @@ ROWS = [
     "monolingual-half",
 ]
 SETTINGS: dict[str, Any] = {
-    "scale": "demo",
-    "sources": {"scenes": 36},
+    **DEMO,
     "tasks": {"most_steps": 4, "validate_after": 2, "batch": 8},
     "tables": {
         "few": {
@@ -34,7 +33,7 @@ FOLDER = "work/demo/multi30k"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    project = copied(tmp_path_factory.mktemp("lessons"))
+    project = ready(tmp_path_factory.mktemp("lessons"), tmp_path_factory)
     project.configure(**SETTINGS)
     project.make("results/few.csv")
     return project

@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
-from project import Project, copied
+from project import DEMO, Project, ready
 
 # BERT and MUSE, and one model a language, in two languages; MULE in four.
 TWO = {"languages": ["en", "de"]}
 FEW: dict[str, Any] = {"embn": TWO, "bert-parallel-embn": TWO, "muse-full": TWO}
-DEMO: dict[str, Any] = {"scale": "demo", "sources": {"scenes": 36}, "experiments": FEW}
+WITH_FEW: dict[str, Any] = {**DEMO, "experiments": FEW}
 # A row of each kind of Table 2: a model a language, BERT, MUSE with LP, MULE with and without LP.
 ROWS = [1, 4, 7, 9, 11]
 MADE = f"results/table2-row{'+'.join(map(str, ROWS))}.csv"
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.integration
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project with some rows of Table 2."""
-    project = copied(tmp_path_factory.mktemp("project"))
-    project.configure(**DEMO)
+    project = ready(tmp_path_factory.mktemp("project"), tmp_path_factory)
+    project.configure(**WITH_FEW)
     project.make(MADE)
     return project
 
@@ -40,7 +40,7 @@ def project(made: Project) -> Iterator[Project]:
     shutil.rmtree(made.folder / "pipeline")
     shutil.move(kept / "pipeline", made.folder / "pipeline")
     kept.rmdir()
-    made.configure(**DEMO)
+    made.configure(**WITH_FEW)
 
 
 def mean_recall(folder: Path, language: str) -> float:
@@ -105,19 +105,19 @@ def test_a_changed_learning_rate_reruns_the_experiments_that_use_it(project: Pro
     faster = {"mule-nc": {"settings": {"training": {"learning_rate": 0.0005}}}}
     project.configure(**{**DEMO, "experiments": {**FEW, **faster}})
     assert project.would_run(MADE) == {"train": 1, "evaluate": 1, "tabulate": 1, "publish": 1}
-    project.configure(**DEMO, pretraining={"epochs": 1, "learning_rate": 0.0005})
+    project.configure(**WITH_FEW, pretraining={"epochs": 1, "learning_rate": 0.0005})
     jobs = project.would_run(MADE)
     assert jobs == {"pretrain": 2, "train": 2, "evaluate": 2, "tabulate": 1, "publish": 1}
 
 
 def test_a_second_seed_trains_only_what_is_new(project: Project) -> None:
-    project.configure(**DEMO, seeds=[0, 1])
+    project.configure(**WITH_FEW, seeds=[0, 1])
     jobs = project.would_run(MADE)
     assert jobs == {"pretrain": 2, "train": 6, "evaluate": 6, "tabulate": 1, "publish": 1}
 
 
 def test_another_seed_of_bert_reruns_its_rows_alone(project: Project) -> None:
-    project.configure(**DEMO, bert={"pretraining": {"seed": 1}})
+    project.configure(**WITH_FEW, bert={"pretraining": {"seed": 1}})
     jobs = project.would_run(MADE)
     assert jobs == {
         "pretrain_bert": 1,
