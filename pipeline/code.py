@@ -4,9 +4,15 @@ Comments, docstrings, layout and the wording of errors and log lines do not coun
 """
 
 import ast
+import contextlib
 import hashlib
-from functools import cache
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent
 
@@ -99,10 +105,53 @@ def digest(stage: str, uses: tuple[str, ...] = ()) -> str:
         path = _path(module)
         if module in seen or module in skipped or path is None:
             continue
-        seen[module], imported = _parsed(path.read_text(encoding="utf-8"))
-        left.extend(imported)
-    text = "\n".join(f"{module} {code}" for module, code in sorted(seen.items()))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+        seen[module] = text = path.read_text(encoding="utf-8")
+        left.extend(_remembered(text, partial(_imports, text)))
+    sources = "\n".join(f"{module} {_sha256(text)}" for module, text in sorted(seen.items()))
+    return str(_remembered(sources, partial(_of_code, seen)))
+
+
+def _imports(text: str) -> list[str]:
+    return _parsed(text)[1]
+
+
+def _of_code(modules: Mapping[str, str]) -> str:
+    return _sha256("\n".join(f"{module} {_parsed(text)[0]}" for module, text in sorted(modules.items())))[:16]
+
+
+@cache
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _remembered(text: str, work_out: Callable[[], Any]) -> Any:
+    """What follows from the text of some modules, which would take every `snakemake` half a second to parse.
+
+    It is kept beside Python's own compiled modules; like them it may be deleted, and may fail to be written.
+    """
+    kept = ROOT / "__pycache__" / f"code-{_rules()}.{sys.implementation.cache_tag}.json"
+    known = _memory(kept)
+    if (key := _sha256(text)) not in known:
+        known[key] = work_out()
+        with contextlib.suppress(OSError):
+            kept.parent.mkdir(exist_ok=True)
+            beside = kept.with_suffix(f".{os.getpid()}")
+            beside.write_text(json.dumps(known), encoding="utf-8")
+            beside.replace(kept)
+    return known[key]
+
+
+@cache
+def _memory(kept: Path) -> dict[str, Any]:
+    with contextlib.suppress(OSError, ValueError):
+        return dict(json.loads(kept.read_text(encoding="utf-8")))
+    return {}
+
+
+@cache
+def _rules() -> str:
+    """Digest of this file, whose rules decide what is remembered."""
+    return _sha256(Path(__file__).read_text(encoding="utf-8"))[:16]
 
 
 def _path(module: str) -> Path | None:
