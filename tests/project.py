@@ -39,7 +39,7 @@ SMALL: dict[str, Any] = {
 
 
 # Scenes, features, captions and words of the demo's Multi30K, as several tests train on them.
-DEMO: dict[str, Any] = {"scale": "demo", "sources": {"scenes": 36}}
+DEMO: dict[str, Any] = {"scale": "demo", "sources": {"scenes": 60}}
 READY = ["features.h5", *(f"words/human/{language}.h5" for language in ("en", "de", "fr", "cs"))]
 
 

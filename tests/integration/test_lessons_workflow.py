@@ -61,9 +61,9 @@ def test_the_table_has_the_recalls_that_it_names(made: Project) -> None:
 
 
 def test_halves_are_shared_in_the_text_and_of_each_language_in_the_code(made: Project) -> None:
-    """Of 24 training images."""
+    """Of 40 training images."""
     halves = table(made, "drawn/halves-seed0.csv").set_index("image")["half"]
-    assert halves.value_counts().to_dict() == {"first": 12, "second": 12}
+    assert halves.value_counts().to_dict() == {"first": 20, "second": 20}
     first = set(halves.index[halves == "first"])
     assert set(training(made, "bi-disjoint", "en")["image"]) == first
     assert set(training(made, "bi-disjoint", "de")["image"]) == set(halves.index) - first
@@ -81,9 +81,9 @@ def test_captions_of_the_parts_are_selected(made: Project) -> None:
     )
     assert drawn["image"].value_counts().to_dict() == dict.fromkeys(drawn["image"], 1)
     assert both["image"].value_counts().to_dict() == dict.fromkeys(both["image"], 6)
-    assert len(training(made, "multilingual-comparable-fr", "fr")) == 24
+    assert len(training(made, "multilingual-comparable-fr", "fr")) == 40
     asked = table(made, "selected/multi-comparable-c2c/en.csv")
-    assert (asked["split"] == "test").sum() == 5 * 8
+    assert (asked["split"] == "test").sum() == 5 * 14
 
 
 def test_languages_of_an_experiment_have_the_same_words(made: Project) -> None:
