@@ -1,5 +1,6 @@
 """A copy of the workflow in a folder of its own, run by the real Snakemake."""
 
+import fcntl
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import forked
+import pytest
 import yaml
 
 from pipeline.configuration import overlaid
@@ -36,6 +38,11 @@ SMALL: dict[str, Any] = {
 }
 
 
+# Scenes, features, captions and words of the demo's Multi30K, as several tests train on them.
+DEMO: dict[str, Any] = {"scale": "demo", "sources": {"scenes": 60}}
+READY = ["features.h5", *(f"words/human/{language}.h5" for language in ("en", "de", "fr", "cs"))]
+
+
 class Project:
     """A copy of the workflow in a folder of its own."""
 
@@ -43,14 +50,10 @@ class Project:
         self.folder = folder
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run Snakemake to its end; a dry run in a fork, which need not import it anew."""
-        if "-n" in arguments:
-            command = ["--configfile", "small.yaml", *arguments]
-            status, said = forked.snakemake(self.folder, command, self.environment)
-            return subprocess.CompletedProcess(["snakemake", *command], status, said, "")
-        with self.started(*arguments) as running:
-            said, _ = running.communicate()
-        return subprocess.CompletedProcess(running.args, running.returncode, said, "")
+        """Run Snakemake to its end, in a fork, which need not import it; its jobs start as they always do."""
+        command = ["--configfile", "small.yaml", *arguments]
+        status, said = forked.snakemake(self.folder, command, self.environment)
+        return subprocess.CompletedProcess(["snakemake", *command], status, said, "")
 
     def started(self, *arguments: str) -> "subprocess.Popen[str]":
         """Start Snakemake; what it says comes as one text."""
@@ -99,9 +102,29 @@ def copied(folder: Path) -> Project:
     """Copy the workflow into a folder that is there."""
     for part in PARTS:
         source = ROOT / part
-        ignore = shutil.ignore_patterns("__pycache__")
+        ignore = shutil.ignore_patterns("*.pyc.*", "code-*.[0-9]*")  # what another process is writing
         if source.is_dir():
             shutil.copytree(source, folder / part, ignore=ignore)
         else:
             shutil.copy(source, folder / part)
     return Project(folder)
+
+
+def ready(folder: Path, temporary: pytest.TempPathFactory) -> Project:
+    """A copy with the demo ready to train on; it is made once for all tests of a run, in whatever process."""
+    base = temporary.getbasetemp()
+    kept = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "ready"
+    kept.mkdir(exist_ok=True)
+    with open(kept / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (kept / "project").exists():
+            (kept / "unfinished").mkdir()
+            made = copied(kept / "unfinished")
+            made.configure(**DEMO)
+            made.make(*(f"work/demo/multi30k/{name}" for name in READY))
+            (kept / "unfinished").rename(kept / "project")
+    project = copied(folder)
+    for part in ("work", ".snakemake"):
+        shutil.copytree(kept / "project" / part, folder / part)  # with times and extended attributes
+    project.configure(**DEMO)
+    return project

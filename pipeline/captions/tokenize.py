@@ -86,7 +86,7 @@ def moses(language: str) -> Tokenizer:
 
     if language not in NonbreakingPrefixes().available_langs and language not in _WITHOUT_RULES:
         log.warning(
-            "Moses has no rules for %r: words are split at blanks and punctuation, also at apostrophes, and "
+            "Moses has no rules for %r: words are split at spaces and punctuation, also at apostrophes, and "
             "a full stop stays with English abbreviations; look at the tokens", language,
         )  # fmt: skip
     normalizer, splitter = MosesPunctNormalizer(lang=language), MosesTokenizer(lang=language)

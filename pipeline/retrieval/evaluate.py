@@ -166,7 +166,7 @@ def described(corpus: Corpus, query: str, ranks: Mapping[str, Tensor]) -> tuple[
         "sentences": len(part.image),
         "sentences_without_known_words": int((part.ids[:, 0] == 0).sum()),
     }
-    log.info("%s: mR %s, by chance %s", query, tenths(values["mR"]), tenths(by_chance["mR"]))
+    log.info("%s: mR %s, chance level %s", query, tenths(values["mR"]), tenths(by_chance["mR"]))
     asked = {"i2s": gallery.rows, "s2i": part.image}
     tables = [
         pd.DataFrame(

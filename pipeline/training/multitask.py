@@ -100,7 +100,7 @@ def train_multitask(
     )
     run.finish()
     if not kept["stopped"]:
-        log.warning("ended by tasks.most_steps, before its patience was at an end")
+        log.warning("stopped by tasks.most_steps before validation stopped improving")
     model.load_state_dict(kept["weights"])
     # Evaluation computes them again, on a CPU; a GPU rounds otherwise, which can move a query by a rank.
     cpu = torch.device("cpu")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from project import Project, copied
+from project import DEMO, Project, copied, ready
 
 from pipeline.images.store import read_features
 
@@ -82,9 +82,11 @@ ON_VGG = {
 }
 
 
-def test_an_experiment_is_trained_on_a_second_feature_set(tmp_path: Path) -> None:
-    project = copied(tmp_path)
-    small: dict[str, Any] = {"scale": "demo", "sources": {"scenes": 36}, **ON_VGG}
+def test_an_experiment_is_trained_on_a_second_feature_set(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    project = ready(tmp_path, tmp_path_factory)
+    small: dict[str, Any] = {**DEMO, **ON_VGG}
     project.configure(**small)
     project.make("results/mine.csv")
     assert list(pd.read_csv(tmp_path / "results" / "mine.csv")["method"]) == ["MULE EmbN", "on VGG"]

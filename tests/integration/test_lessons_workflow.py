@@ -5,7 +5,7 @@ from typing import Any
 import h5py
 import pandas as pd
 import pytest
-from project import Project, copied
+from project import DEMO, Project, ready
 
 pytestmark = pytest.mark.integration
 
@@ -18,8 +18,7 @@ ROWS = [
     "monolingual-half",
 ]
 SETTINGS: dict[str, Any] = {
-    "scale": "demo",
-    "sources": {"scenes": 36},
+    **DEMO,
     "tasks": {"most_steps": 4, "validate_after": 2, "batch": 8},
     "tables": {
         "few": {
@@ -34,7 +33,7 @@ FOLDER = "work/demo/multi30k"
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    project = copied(tmp_path_factory.mktemp("lessons"))
+    project = ready(tmp_path_factory.mktemp("lessons"), tmp_path_factory)
     project.configure(**SETTINGS)
     project.make("results/few.csv")
     return project
@@ -62,9 +61,9 @@ def test_the_table_has_the_recalls_that_it_names(made: Project) -> None:
 
 
 def test_halves_are_shared_in_the_text_and_of_each_language_in_the_code(made: Project) -> None:
-    """Of 24 training images."""
+    """Of 40 training images."""
     halves = table(made, "drawn/halves-seed0.csv").set_index("image")["half"]
-    assert halves.value_counts().to_dict() == {"first": 12, "second": 12}
+    assert halves.value_counts().to_dict() == {"first": 20, "second": 20}
     first = set(halves.index[halves == "first"])
     assert set(training(made, "bi-disjoint", "en")["image"]) == first
     assert set(training(made, "bi-disjoint", "de")["image"]) == set(halves.index) - first
@@ -82,9 +81,9 @@ def test_captions_of_the_parts_are_selected(made: Project) -> None:
     )
     assert drawn["image"].value_counts().to_dict() == dict.fromkeys(drawn["image"], 1)
     assert both["image"].value_counts().to_dict() == dict.fromkeys(both["image"], 6)
-    assert len(training(made, "multilingual-comparable-fr", "fr")) == 24
+    assert len(training(made, "multilingual-comparable-fr", "fr")) == 40
     asked = table(made, "selected/multi-comparable-c2c/en.csv")
-    assert (asked["split"] == "test").sum() == 5 * 8
+    assert (asked["split"] == "test").sum() == 5 * 14
 
 
 def test_languages_of_an_experiment_have_the_same_words(made: Project) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from browser import CHROMIUM, measured, photograph
-from project import Project, copied
+from project import DEMO, Project, ready
 
 pytestmark = pytest.mark.integration
 
@@ -24,11 +24,9 @@ needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="no Chromium here: apt-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project whose report has been made of one small table of its own."""
-    project = copied(tmp_path_factory.mktemp("pages"))
+    project = ready(tmp_path_factory.mktemp("pages"), tmp_path_factory)
     table = {"paper": "mule", "table": 4, "columns": COLUMNS, "rows": ROWS}
-    project.configure(
-        scale="demo", seeds=[0, 1], sources={"scenes": 60}, tables={"mine": table}, report=["mine"]
-    )
+    project.configure(**DEMO, seeds=[0, 1], tables={"mine": table}, report=["mine"])
     project.make("results/report.html")
     return project
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 import yaml
-from project import ROOT, SMALL, Project, copied
+from project import DEMO, ROOT, SMALL, Project, ready
 
 from pipeline.configuration import overlaid
 
@@ -21,13 +21,13 @@ SECTIONS = {
     for title, *body in (section.split("\n", 1) for section in re.split(r"^## ", PAGE, flags=re.M)[1:])
     if (blocks := re.findall(r"^```(\w+)\n(.*?)^```", body[0], re.M | re.S))
 }
-TINY: dict[str, Any] = overlaid(SMALL, {"sources": {"scenes": 36}, "experiments": {}})
+TINY: dict[str, Any] = overlaid(SMALL, {"sources": DEMO["sources"], "experiments": {}})
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project whose demo is small without a configuration file, and its first recipe's results."""
-    project = copied(tmp_path_factory.mktemp("recipes"))
+    project = ready(tmp_path_factory.mktemp("recipes"), tmp_path_factory)
     path = project.folder / "config" / "scales" / "demo.yaml"
     path.write_text(yaml.safe_dump(overlaid(yaml.safe_load(path.read_text()), TINY)))
     follow(project, "Run one row only")

@@ -21,7 +21,7 @@ import torch
 from browser import CHROMIUM
 from chromium import Tab, tab
 from PIL import Image
-from project import Project, copied
+from project import DEMO, Project, ready
 from searched import Served, command, environment, pipeline, served
 
 from pipeline.errors import InputError
@@ -45,8 +45,8 @@ needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="no Chromium here: apt-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project with the bundles and indexes of two models."""
-    project = copied(tmp_path_factory.mktemp("search"))
-    project.configure(scale="demo", sources={"scenes": 60}, training={"epochs": 3})
+    project = ready(tmp_path_factory.mktemp("search"), tmp_path_factory)
+    project.configure(**DEMO, training={"epochs": 3})
     project.make(*(f"{DATA}/experiments/{name}/seed0/index" for name in ("mule-full", "embn-en")))
     return project
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from project import Project, copied
+from project import DEMO, Project, ready
 
 from benchmarks.stand_in_service import Service, running
 
-DEMO = {"scale": "demo", "sources": {"scenes": 36}}
 TABLE = "work/demo/multi30k/translations/en-de.csv"
 
 pytestmark = pytest.mark.integration
@@ -25,7 +24,7 @@ def service() -> Iterator[Service]:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, service: Service) -> Project:
     """A project whose English captions have been translated into German by the stand-in."""
-    project = copied(tmp_path_factory.mktemp("project"))
+    project = ready(tmp_path_factory.mktemp("project"), tmp_path_factory)
     project.configure(**DEMO, translation=_translation(service))
     project.make(TABLE)
     return project

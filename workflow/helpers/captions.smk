@@ -1,6 +1,6 @@
-# What the split of a data set and the reading of its captions take.
+# Inputs and parameters of splits and captions.
 
-# Published files that a split, and the captions in a language, are read from: patterns of their names, by source.
+# Published files of a split, and of the captions in a language: patterns of their names, by source.
 SPLIT_FILES = {
     "multi30k": r"image_splits|flickr8k(train|val|test)[.]txt",
     "flickr8kcn": r"flickr8k(train|val|test)[.]txt",
@@ -17,7 +17,7 @@ CAPTION_FILES = {
 
 
 def check_own_captions():
-    """End with what a user's own captions lack; warn of test sets that tell little."""
+    """Stop if a user's own captions do not cover every split; warn of small test sets."""
     from pipeline.captions import coverage
 
     image_list = SETTINGS["images"]["list"]
@@ -34,7 +34,7 @@ def check_own_captions():
 
 
 def languages_trained(dataset):
-    """Languages that an experiment of the configured tables trains on captions by people."""
+    """Languages in which an experiment of the configured tables trains on human captions."""
     named = {
         cell.experiment
         for table in TABLES
@@ -58,7 +58,7 @@ if HERE:
 
 
 def files_named(data, pattern):
-    """A data set's published text files whose names hold a pattern."""
+    """A data set's published text files whose names match a pattern."""
     return [path for path in published_texts(data) if re.search(pattern, path)]
 
 
@@ -80,7 +80,7 @@ def caption_files(wildcards):
 
 
 def own_table(wildcards):
-    """The user's own table of captions, one of each language where its name says so."""
+    """The user's own caption table, or one per language if its name contains {language}."""
     named = DATASETS[wildcards.dataset]["captions"]
     return named.replace("{language}", wildcards.language)
 
@@ -128,7 +128,7 @@ def caption_options(wildcards):
 
 
 def coco_cn():
-    """COCO-CN as it was given: its archive, alone or alone in a folder, or its folder."""
+    """COCO-CN as provided: its archive, possibly in a folder, or its folder."""
     path = requested("coco_cn")
     found = archives_at(path)
     return found[0] if len(found) == 1 else path
@@ -153,7 +153,7 @@ def coco_cn_option(wildcards, input):
 
 
 def reading_code(stage, wildcards):
-    """Digest of the code of a stage that reads what a data set's source published."""
+    """Digest of the code of a stage that reads a data set's published files."""
     return code.digest(f"{stage}-{DATASETS[wildcards.dataset]['source']}")
 
 

@@ -1,4 +1,4 @@
-# What the rules ask of the configuration. The science is in pipeline/.
+# The configuration, and functions shared by all rules. The science is in pipeline/.
 
 import contextlib
 import csv
@@ -83,7 +83,7 @@ EARLIER = Path(".snakemake", "earlier")
 
 
 def keep_earlier(persistence):
-    """Link to all that is to be made anew; Snakemake deletes it before its job begins."""
+    """Link to everything that will be replaced; Snakemake deletes it before its job starts."""
     shutil.rmtree(EARLIER, ignore_errors=True)
     for job in persistence.dag.needrun_jobs():
         for path in filter(os.path.exists, job.output):
@@ -92,7 +92,7 @@ def keep_earlier(persistence):
 
 
 def restore_earlier(persistence):
-    """Put back what failed jobs would have made anew, as it was, and have all unfinished jobs due again.
+    """Restore the outputs of failed jobs as they were, and mark all unfinished jobs to be run again.
 
     Snakemake 9 records the new inputs and settings of a job that fails as if it had finished, and deletes its outputs.
     A missing file that later results were made of, or one without a record, it takes for no reason to run the job: it
@@ -133,12 +133,12 @@ def datasets_from(*sources):
 
 
 def growing(amount):
-    """Megabytes or minutes of a job that is tried again with more of them."""
+    """Megabytes or minutes of a job, which is retried with more of them."""
     return lambda wildcards, attempt: amount * attempt
 
 
 def given(value):
-    """A file of the configuration, or a text, as a list: empty where it is null or empty."""
+    """An optional file or text as a list, empty if it is null or empty."""
     return [value] if value else []
 
 

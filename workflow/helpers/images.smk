@@ -1,4 +1,4 @@
-# What the extraction of features takes. The wildcard `set` is empty for the main feature set, `-vgg` for the set vgg.
+# Inputs and parameters of feature extraction. The wildcard `set` is empty for the main feature set, `-vgg` for the set vgg.
 
 from pipeline.images.lists import photographs_digest
 
@@ -12,7 +12,7 @@ FEATURE_SETS = {
 
 
 def flickr_names(wildcards):
-    """The argument by which files may be named as in Flickr8k; empty for data sets of other photographs."""
+    """The argument that allows file names as in Flickr8k; empty for other photographs."""
     named = DATASETS[wildcards.dataset]["source"] in ("multi30k", "flickr8kcn")
     return "--flickr-names" if named else ""
 
@@ -40,7 +40,7 @@ def photographs(wildcards):
 
 
 def feature_shards(wildcards):
-    """Stores of the shards of a data set's features; where they are made already, as many as that took."""
+    """Stores of the shards of a data set's features; for finished features, the number they were made with."""
     folder, name = f"work/{wildcards.scale}/{wildcards.dataset}", wildcards.set
     count = SETTINGS["images"]["shards"]
     made = Path(folder, f"shards{name}.txt")

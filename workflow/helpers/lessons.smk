@@ -1,4 +1,4 @@
-# The captions and words that experiments of Lessons select, and what they are trained with.
+# Captions, vocabularies and training of the experiments of Lessons.
 
 SELECTING = {
     dataset: configuration.selecting(SETTINGS, dataset) for dataset in DATASETS
@@ -63,7 +63,7 @@ def part_options(wildcards):
 
 
 def selection(wildcards):
-    """What `select` takes: texts, test captions and halves of each language, as paths."""
+    """Arguments of `select`: texts, test captions and halves of each language, as paths."""
     named = SETTINGS, wildcards.dataset, wildcards.experiment
     tasks = configuration.selection_tasks(*named)
     folder = f"work/{wildcards.scale}/{wildcards.dataset}"

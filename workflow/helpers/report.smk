@@ -1,13 +1,13 @@
-# What the report, its claims and its figures are made of.
+# Inputs of the report, its claims and its figures.
 
 
 def ranks_beside(paths):
-    """The ranks that lie beside evaluations."""
+    """The files of ranks beside evaluations."""
     return [path.replace(".json", "-ranks.csv.gz") for path in paths]
 
 
 def reported_tables():
-    """Tables of evaluations that the report is made of."""
+    """Tables of evaluations in the report."""
     return [name for name in SETTINGS["report"] if name in TABLES]
 
 
@@ -26,7 +26,7 @@ def reported_points():
 
 
 def reported_evaluations():
-    """Evaluations of all tables and figures that the report is made of."""
+    """Evaluations of all tables and figures in the report."""
     of_points = [
         path for figure in reported_points() for path in evaluations_of_points(figure)
     ]
@@ -54,7 +54,7 @@ def reported_papers():
 
 
 def reported_counts():
-    """Counts of the data, as an input list, where the report has the table that is made of them."""
+    """Counts of the data, as an input list; empty if the report does not contain their table."""
     return given(f"{FINISHED}/counts.csv" if "table1" in SETTINGS["report"] else None)
 
 
@@ -144,14 +144,14 @@ def figure_inputs(wildcards):
 
 
 def reported_claims():
-    """The papers' claims, judged, and their comparisons: none where no table of a paper is reported."""
+    """The verdicts on the claims, and their comparisons; none if no table of a paper is in the report."""
     if not reported_papers():
         return []
     return [f"{FINISHED}/claims.csv", f"{FINISHED}/comparison/claims.csv"]
 
 
 def claim_options():
-    """The claims as the report takes them."""
+    """The claims as arguments of the report."""
     keys = ("--claims", "--claim-comparisons")
     return [f"{key}={path}" for key, path in zip(keys, reported_claims())]
 
@@ -206,7 +206,7 @@ def jobs_of(path):
 
 
 def reported_jobs():
-    """Benchmark files of all jobs that the report is made of."""
+    """Benchmark files of all jobs behind the report."""
     jobs = {
         f"{dataset}/{name}"
         for dataset in reported_datasets()
@@ -232,7 +232,7 @@ def reported_jobs():
 
 
 def published_beside(wildcards):
-    """What is published with a file: with the report, all that it shows."""
+    """Files published together with a file: with the report, everything that it shows."""
     if wildcards.file != "report.html":
         return []
     shown = expand(
@@ -248,7 +248,7 @@ def published_beside(wildcards):
 
 
 def report_options():
-    """What the report tells of the configuration, of the published files and of its jobs."""
+    """What the report says about the configuration, the published files and its jobs."""
     told = configuration.report_settings(SETTINGS, Path(workflow.basedir, "config"))
     files = [path.removeprefix("work/sources/") for path in public_files()]
     return as_json(

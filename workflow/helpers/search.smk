@@ -1,4 +1,4 @@
-# What a bundle and its index are made of.
+# Inputs of bundles and indexes.
 
 # Published data by source: `dataset` of workflow/sources.csv, whose licences the model card lists.
 PUBLISHED = {
@@ -17,7 +17,7 @@ OWN_DATA = {
 
 
 def data_licences(wildcards):
-    """What a model was made of, each with its licence, as workflow/sources.csv has it."""
+    """The data that a model was trained on, with their licences from workflow/sources.csv."""
     data = DATASETS[wildcards.dataset]
     if data["source"] == "demo":
         return as_json([DEMO_DATA])
@@ -73,7 +73,7 @@ def searchable():
 
 
 def index_photographs(wildcards):
-    """The list of a data set's photographs, as an input list: empty where features are ready-made."""
+    """The list of a data set's photographs, as an input list: empty if features are imported."""
     made = not SETTINGS["images"]["features"]
     path = f"work/{wildcards.scale}/{wildcards.dataset}/images.csv"
     return given(path if made else None)

@@ -1,4 +1,4 @@
-# What SMALR's figures of recall against size, its parameters and its claims are made of.
+# Inputs of SMALR's figures, parameter counts and claims.
 
 SCALING_FIGURES = ["1b", "3"]
 
@@ -15,7 +15,7 @@ def scaling_settings(wildcards):
 
 
 def scaling_folders(wildcards):
-    """Folders of the experiments that a figure's points are, without their seeds."""
+    """Folders of the experiments behind a figure's points, without their seeds."""
     found = [
         f"work/{SCALE}/{point['dataset']}/experiments/{name}"
         for point in scaling_settings(wildcards)["points"]
@@ -46,7 +46,7 @@ def evaluations_of_points(wildcards):
 
 
 def scaling_evaluations(wildcards):
-    """The same, which a rule takes in: their translations must have providers, and there must be points."""
+    """The same as an input: their translations must have providers, and there must be points."""
     found = evaluations_of_points(wildcards)
     if not found:
         refuse(

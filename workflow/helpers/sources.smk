@@ -1,4 +1,4 @@
-# Published files, what must be asked for, and where images lie.
+# Published files, data on request, and folders of images.
 
 # Names in workflow/sources.csv.
 FASTTEXT = "dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.{language}.300.vec.gz"
@@ -16,7 +16,7 @@ def source_files(*datasets):
 
 
 def downloaded_megabytes(wildcards):
-    """Disk that a published file takes, as workflow/sources.csv has it; 2 GB where it has no size."""
+    """Disk space of a published file, from workflow/sources.csv; 2 GB if its size is not listed."""
     return int(SOURCES[wildcards.file]["bytes"] or 2e9) // 10**6 + 1
 
 
@@ -52,7 +52,7 @@ def published_texts(data):
 
 
 def how_to_ask(key):
-    """What to do to get data that are given on request only."""
+    """How to obtain data that are given on request."""
     row = SOURCES[REQUESTED[key]]
     return (
         f"{row['dataset']} is given on request ({row['licence']}): {row['url']} says how to ask. Put the archive or "
@@ -61,7 +61,7 @@ def how_to_ask(key):
 
 
 def missing_on_request():
-    """What must be asked for and is not there: keys of `sources`."""
+    """Missing data that must be requested, as keys of `sources`."""
     needed = {
         "flickr30k": [
             data.get("images") == "flickr30k" and needs_photographs(name)
@@ -77,7 +77,7 @@ def missing_on_request():
 
 
 def what_to_ask_for():
-    """Lines that tell a user all that must be asked for and is not there; none where all is."""
+    """A message that lists all missing data that must be requested; no lines if there are none."""
     lines = [f"  - {how_to_ask(key)}" for key in missing_on_request()]
     return lines and [
         "Some data of this scale must be requested from their owners (not every table needs all of them):",
@@ -87,7 +87,7 @@ def what_to_ask_for():
 
 
 def requested(key):
-    """Where data on request lie; a message that tells all that must be asked for where they do not."""
+    """Path of data on request; if they are missing, stop with everything that must be requested."""
     if key in missing_on_request():
         missing = configuration.missing_providers(
             SETTINGS, translations_of(asked_tables())
@@ -97,13 +97,13 @@ def requested(key):
 
 
 def ask_for_images(wildcards):
-    """Argument that says how to get a data set's images, where they are given on request."""
+    """Argument that says how to obtain a data set's images if they are given on request."""
     on_request = DATASETS[wildcards.dataset].get("images") == "flickr30k"
     return [f"--ask={how_to_ask('flickr30k')}"] if on_request else []
 
 
 def archives_at(path):
-    """The archives that a path is or holds at its top; none where it is a folder of images."""
+    """The archive at a path, or those at the top of a folder; none for a folder of images."""
     found = [path] if os.path.isfile(path) else sorted(map(str, Path(path).iterdir()))
     return [
         name
@@ -126,7 +126,7 @@ def archives(wildcards):
 
 
 def image_folder(wildcards):
-    """The folders that hold a data set's images, at any depth."""
+    """The folders that contain a data set's images, at any depth."""
     data = DATASETS[wildcards.dataset]
     if data["source"] == "demo":
         return f"work/{SCALE}/{wildcards.dataset}/images"
@@ -141,7 +141,7 @@ def image_folder(wildcards):
 
 
 def in_every_language(pattern, languages):
-    """Published files of some languages, of those that there are."""
+    """Published files for some languages, as far as they exist."""
     names = [pattern.format(language=language) for language in languages]
     return [f"work/sources/{name}" for name in names if name in SOURCES]
 

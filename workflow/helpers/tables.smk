@@ -1,4 +1,4 @@
-# What a table is made of.
+# Inputs of tables.
 
 # Where tables are made; `publish` puts them into results/, which shows the scale that was run last, and into
 # results/{scale}, which no other scale writes to.
@@ -73,7 +73,7 @@ def translations_of(tables):
 
 
 def check_targets():
-    """Stop with the names that resemble the targets of the command which no rule makes, but for those of work/."""
+    """Stop if a target of the command, other than one in work/, is made by no rule; name similar targets."""
     if os.path.basename(sys.argv[0]) != "snakemake":
         return
     rules = [rule.name for rule in workflow.rules]

@@ -1,4 +1,4 @@
-# What an experiment is trained and evaluated with.
+# Inputs and parameters of training and evaluation.
 
 
 def settings_for(chosen):
@@ -45,7 +45,7 @@ def training_translations(wildcards):
 
 
 def pretrained(wildcards):
-    """What an experiment's training begins from: a list that is empty without LP or an assignment of words."""
+    """The pretrained weights or assignment that training starts from, as a list; empty if there are none."""
     folder = (
         f"work/{wildcards.scale}/{wildcards.dataset}/experiments/{wildcards.experiment}/"
         f"seed{wildcards.seed}"

@@ -1,11 +1,11 @@
-# What a pair of languages is translated with.
+# Translation providers, by language pair.
 
 TRANSLATION_CACHE = SETTINGS["translation"]["cache"]
 TRANSLATION_LIMITS = json.dumps(SETTINGS["translation"]["limits"])
 
 
 def demand_providers(needed):
-    """Stop with all that a user must name or ask for, where a pair of languages has no provider.
+    """Stop if a language pair has no provider, with everything that a user must configure or request.
 
     needed: data set and pair (`SOURCE-TARGET`) of all translations that a job and its inputs take.
     """
@@ -55,7 +55,7 @@ def provider(wildcards):
 
 
 def translated_by(wildcards):
-    """What kind of provider translates a pair: dictionary, files, marian or web."""
+    """The kind of provider of a pair: dictionary, files, marian or web."""
     name = provider(wildcards)["provider"]
     return name if name in ("dictionary", "files", "marian") else "web"
 
@@ -172,7 +172,7 @@ def translation_code(wildcards):
 
 
 def translation_minutes(wildcards):
-    """Time that a pair's translation may take: a service's rates make it long."""
+    """Time limit of a pair's translation: rate limits make it long."""
     return 60 if translated_by(wildcards) in ("dictionary", "files") else 1440
 
 
@@ -182,7 +182,7 @@ def translation_services(wildcards):
 
 
 def translation_gpu(wildcards):
-    """GPUs that a pair's translation asks for."""
+    """GPUs that a pair's translation requests."""
     if translated_by(wildcards) != "marian":
         return 0
     device = provider(wildcards).get("device", "auto")
@@ -202,7 +202,7 @@ BY_PEOPLE = ("multi30k", "demo", "flickr8kcn")
 
 
 def human_translations(wildcards):
-    """Files with sentences that people translated, by name; none where a data set has none."""
+    """Files with human translations, by name; none if a data set has none."""
     source = DATASETS[wildcards.dataset]["source"]
     if source == "multi30k":
         return {"task1": TASK_1}
@@ -263,7 +263,7 @@ def measured_pairs(wildcards):
 
 
 def query_tables(dataset, pairs):
-    """Queries of a data set translated between some pairs, each known by the caption that it is of."""
+    """Translated queries of a data set for some pairs, each with the caption that it translates."""
     folder = f"work/{SCALE}/{dataset}/translations"
     return [
         (

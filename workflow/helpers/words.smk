@@ -2,7 +2,7 @@
 
 
 def caption_origin(wildcards):
-    """Who wrote a language's own captions of a data set, or who translated all that it has."""
+    """Origin of a language's own captions in a data set, or the provider of all its translations."""
     translated = configuration.translated_origins(SETTINGS, wildcards.dataset)
     own = DATASETS[wildcards.dataset]["caption_origins"]
     return {**own, **translated}.get(wildcards.language, "human")

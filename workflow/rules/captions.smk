@@ -1,4 +1,4 @@
-# Which image is for what: the same whatever languages are configured, so that one more extracts no feature anew.
+# The split does not depend on the configured languages, so that adding one extracts no feature again.
 rule split:
     input:
         sources=split_files,

@@ -1,5 +1,5 @@
-# Batch, workers and the like do not change features: they stand in `resources`, not in `params`, so that
-# another value runs nothing again. So does another number of shards, see `feature_shards` in workflow/helpers/images.smk.
+# Batch size, workers and the like do not change features: they are in `resources`, not in `params`, so that
+# changing them reruns nothing. Nor does another number of shards, see `feature_shards` in workflow/helpers/images.smk.
 
 
 rule find_images:

@@ -1,4 +1,4 @@
-# Experiments of Lessons: parts of the data, what is drawn from them, captions and words of an experiment, its training.
+# Experiments of Lessons: parts of the data, samples of them, captions and vocabulary of an experiment, its training.
 ruleorder: train_multitask > train
 ruleorder: evaluate_selected > evaluate
 

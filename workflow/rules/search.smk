@@ -1,4 +1,4 @@
-# A trained model as one folder that stands alone, with the recalls of its evaluation.
+# A trained model as a self-contained folder, with the recalls of its evaluation.
 rule bundle:
     input:
         model=bundled_model,

@@ -1,4 +1,4 @@
-# SMALR's Figures 1b and 3: recall against languages and parameters, as numbers and drawn.
+# SMALR's Figures 1b and 3: recall against languages and parameters, as numbers and as pictures.
 rule scaling:
     input:
         evaluations=scaling_evaluations,

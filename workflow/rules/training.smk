@@ -1,5 +1,5 @@
-# Checkpoints stand outside the declared outputs, which Snakemake deletes when a job fails. `exec`: a queue's SIGTERM
-# would end a shell at once, and with it the job, while Python under it still saves its checkpoint.
+# Checkpoints are outside the declared outputs, which Snakemake deletes when a job fails. `exec`: a batch system's
+# SIGTERM would end a shell, and with it the job, at once, while Python is still saving its checkpoint.
 rule pretrain:
     input:
         sentences=own_sentences,

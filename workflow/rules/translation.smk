@@ -1,5 +1,5 @@
-# Where answers are kept and how fast services are asked stand among the resources: neither makes another
-# translation, and a changed resource, unlike a changed param, reruns nothing.
+# The cache's path and the rate limits are resources: neither changes a translation, and a changed resource, unlike a
+# changed param, reruns nothing.
 rule translate:
     input:
         unpack(translation_inputs),
