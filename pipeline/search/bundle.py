@@ -141,13 +141,17 @@ def read_bundle(folder: Path) -> Bundle:
     """Read a bundle; raises `InputError` where a file is missing, damaged or of a later format."""
     path = existing(folder / SETTINGS, "the model", "Give the folder that `python -m pipeline bundle` wrote.")
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-        if values["format"] != FORMAT:
-            raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {MEND}")
-        saved, files = Saved(**values["saved"]), dict(values["files"])
-        wanted = _file_names(saved.settings["languages"])
-    except (ValueError, LookupError, TypeError) as error:
+        return _read(folder, path)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: not a model of this project ({error!r}). {MEND}") from None
+
+
+def _read(folder: Path, path: Path) -> Bundle:
+    values = json.loads(path.read_text(encoding="utf-8"))
+    if values["format"] != FORMAT:
+        raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {MEND}")
+    saved, files = Saved(**values["saved"]), dict(values["files"])
+    wanted = _file_names(saved.settings["languages"])
     raise_together(_damaged(folder, files, wanted), f"{folder}: not a whole bundle. {MEND}")
     _warn_of_tokenizers(values["tokenizers"])
     vocabularies = {

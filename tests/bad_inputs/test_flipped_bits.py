@@ -11,6 +11,8 @@ from changes import EXPERIMENT, flip
 from pipeline.errors import InputError
 from pipeline.files import existing, written_beside
 from pipeline.models.saved import load_model
+from pipeline.search.bundle import read_bundle
+from pipeline.search.index import open_index
 from pipeline.training.checkpoint import load_checkpoint
 
 pytestmark = pytest.mark.integration
@@ -21,7 +23,8 @@ PLACES = 200
 def kept(folder: Path) -> list[Path]:
     """Files that jobs wrote and others read, by their path in the project."""
     found = (path for part in ("work/demo", "work/results") for path in (folder / part).rglob("*"))
-    return sorted(path.relative_to(folder) for path in found if path.is_file() and path.suffix != ".lock")
+    files = (path.relative_to(folder) for path in found if path.is_file() and path.stat().st_size)
+    return sorted(path for path in files if not {"bundle", "index"} & set(path.parts))
 
 
 @pytest.mark.parametrize("attributes", [True, False])
@@ -51,6 +54,27 @@ def test_a_flipped_bit_of_any_file_is_noticed(
             flip(file, int(bit))
         existing(file, "", "")
         file.unlink()
+
+
+def test_a_flipped_bit_of_an_index_or_its_bundle_is_noticed(finished: Path, tmp_path: Path) -> None:
+    """By the digests in the names of an index's files, in the bundle, and of the bundle in the index."""
+    draw = np.random.default_rng(3)
+    for name in ("bundle", "index"):
+        shutil.copytree(finished / EXPERIMENT / name, tmp_path / name, copy_function=shutil.copyfile)
+    index = open_index(tmp_path / "index")
+    assert read_bundle(index.bundle).digest == index.bundle_digest
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size]
+    files = [path for path in files if path.name not in ("README.md", "index.json")]
+    assert {path.suffix for path in files} >= {".csv", ".npy", ".safetensors", ".txt", ".json"}
+    for path in files:
+        for bit in draw.integers(0, 8 * path.stat().st_size, PLACES):
+            flip(path, int(bit))
+            try:
+                noticed = read_bundle(index.bundle).digest != open_index(tmp_path / "index").bundle_digest
+            except InputError:
+                noticed = True
+            assert noticed, f"{path}, bit {bit}"
+            flip(path, int(bit))
 
 
 def test_a_file_changed_on_purpose_is_believed_without_its_seal(finished: Path, tmp_path: Path) -> None:
