@@ -46,7 +46,7 @@ def evaluations_of_points(wildcards):
 
 
 def scaling_evaluations(wildcards):
-    """The same, which a rule takes in: their translations must have providers, and there must be points."""
+    """The same as inputs; their translations must have providers, and there must be points."""
     found = evaluations_of_points(wildcards)
     if not found:
         refuse(
