@@ -1,6 +1,8 @@
 """FastText word vectors (Bojanowski et al. 2017): trained on the captions, or published."""
 
 import logging
+import mmap
+import struct
 import tempfile
 import time
 import zlib
@@ -66,13 +68,36 @@ def read_model(path: Path, dimension: int) -> Any:
 
     existing(path, "the FastText model", "Run `python -m pipeline word-vectors`.")
     try:
+        _check_whole(path)
         model = fasttext.load_model(str(path))
-    except (ValueError, RuntimeError, MemoryError) as error:
+    except (ValueError, RuntimeError, MemoryError, struct.error) as error:
         raise InputError(f"{path}: not a FastText model ({error}). Delete it and make it again.") from None
     if model.get_dimension() != dimension:
         found = model.get_dimension()
         raise InputError(f"{path}: has {found} dimensions; the setting `dimension` is {dimension}.")
     return model
+
+
+def _check_whole(path: Path) -> None:
+    """Raise `ValueError` or `struct.error` unless a FastText model has the size that its parts say.
+
+    FastText itself reads on behind the end of a file that was cut, until all memory is taken.
+    """
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        # Magic number, version, 12 integers and a double of settings; then the dictionary's sizes.
+        place = 4 + 4 + 12 * 4 + 8
+        entries, _, _, _, pruned = struct.unpack_from("<iiiqq", content, place)
+        place += struct.calcsize("<iiiqq")
+        for _ in range(entries):  # a word that ends with 0, its count, its type
+            if (end := content.find(b"\0", place)) < 0:
+                raise ValueError("it ends in the middle of its words")
+            place = end + 1 + 8 + 1
+        place += 8 * max(0, pruned)
+        for _ in ("input", "output"):  # whether it is quantised; rows, columns, and as many float32
+            rows, columns = struct.unpack_from("<?qq", content, place)[1:]
+            place += struct.calcsize("<?qq") + 4 * rows * columns
+        if place != len(content):
+            raise ValueError(f"{len(content):,} bytes; its parts take {place:,}")
 
 
 def write_model(model: Any, path: Path) -> None:
