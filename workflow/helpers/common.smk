@@ -124,6 +124,12 @@ def linked_or_copied(path, other):
         shutil.copy2(path, other)
 
 
+@functools.cache
+def cells_of_table(table):
+    """The cells of a table, as this configuration fills them."""
+    return list(cells(configuration.table_settings(SETTINGS, table)))
+
+
 def datasets_from(*sources):
     """Pattern of the data sets that have one of the sources; one that matches nothing if none has."""
     return (

@@ -38,12 +38,6 @@ def table_settings(wildcards):
         refuse(error)
 
 
-@cache
-def cells_of_table(table):
-    """The cells of a table, as this configuration fills them."""
-    return list(cells(configuration.table_settings(SETTINGS, table)))
-
-
 def cells_of(tables):
     """The cells of some tables."""
     return [cell for table in tables for cell in cells_of_table(table)]
