@@ -2,7 +2,6 @@
 
 import contextlib
 import csv
-import functools
 import importlib.util
 import json
 import os
@@ -124,7 +123,7 @@ def linked_or_copied(path, other):
         shutil.copy2(path, other)
 
 
-@functools.cache
+@cache
 def cells_of_table(table):
     """The cells of a table, as this configuration fills them."""
     return list(cells(configuration.table_settings(SETTINGS, table)))

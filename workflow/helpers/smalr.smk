@@ -3,7 +3,7 @@
 SCALING_FIGURES = ["1b", "3"]
 
 
-@functools.cache
+@cache
 def figure_settings(number):
     """What a figure of recall against size depends on; asked for by all that the report has."""
     return configuration.figure_settings(SETTINGS, CONFIG, number)
