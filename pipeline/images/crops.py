@@ -6,6 +6,7 @@ Workers read and resize; crops are cut, mirrored and normalised where the networ
 import stat
 import warnings
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import torch
@@ -22,14 +23,14 @@ class UnreadableImage(Exception):
     """A file that does not decode; the message says why."""
 
 
-def read_image(path: Path) -> Image.Image:
-    """Decode a file to an RGB image, turned upright as its EXIF orientation says.
+def read_image(path: Path | BinaryIO) -> Image.Image:
+    """Decode a file, by its path or open for reading, to an RGB image turned upright by its EXIF orientation.
 
     Raises:
         UnreadableImage: the file is missing, truncated, no image of `FORMATS`, or too large.
     """
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would keep its reader waiting
+        if isinstance(path, Path) and not stat.S_ISREG(path.stat().st_mode):  # a pipe would block its reader
             raise UnreadableImage("not a file")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the bounds are `_check_size`'s

@@ -234,7 +234,7 @@ class SearchModel:
         for path in paths:
             try:
                 # Pillow opens files by name and open ones alike.
-                image = read_image(Path(path) if isinstance(path, str) else path)  # type: ignore[arg-type]
+                image = read_image(Path(path) if isinstance(path, str) else path)
                 images.append(resized(image, settings.resize, backbone.interpolation))
             except UnreadableImage as error:
                 mistakes.append(f"{path if isinstance(path, str | Path) else 'image'}: {error}")
