@@ -1,6 +1,7 @@
 """A page of `python -m pipeline serve` in a process of its own, as a user starts it."""
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -57,10 +58,17 @@ class Served:
             return Answer(error.code, _headers(error.headers), error.read())
 
     def raw(self, request: bytes) -> bytes:
-        """Send bytes as they are, and read the beginning of the answer."""
+        """Send bytes as they are, and read the answer, as far as its length says."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
             connection.sendall(request)
-            return connection.recv(65536)
+            answer = b""
+            while chunk := connection.recv(65536):
+                answer += chunk
+                head, _, body = answer.partition(b"\r\n\r\n")
+                length = re.search(rb"content-length: (\d+)", head, re.IGNORECASE)
+                if length and len(body) >= int(length[1]):
+                    break
+            return answer
 
 
 def _headers(headers: Message) -> dict[str, str]:

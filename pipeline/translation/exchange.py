@@ -82,7 +82,7 @@ def import_(file: Path, cache: Path, on_conflict: str = "stop") -> None:
 
 def _read(file: Path) -> tuple[list[Row], list[str]]:
     existing(file, "the file of translations", "Give a file that `translations export` wrote.")
-    csv.field_size_limit(_LONGEST)
+    usual = csv.field_size_limit(_LONGEST)  # of the whole process
     rows: list[Row] = []
     mistakes: list[str] = []
     seen: set[Row] = set()
@@ -96,6 +96,8 @@ def _read(file: Path) -> tuple[list[Row], list[str]]:
             seen.add(row[: len(KEY)])
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{file}: not a whole file of translations: {error}. Fetch it again.") from None
+    finally:
+        csv.field_size_limit(usual)
     return rows, mistakes
 
 
