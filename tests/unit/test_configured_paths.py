@@ -151,7 +151,7 @@ def test_what_rules_make_may_come_later() -> None:
 
 
 def test_the_folder_that_paths_start_from_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=re.escape(f"(they start from {tmp_path}):")):
+    with pytest.raises(InputError, match=re.escape(f"(relative to {tmp_path}):")):
         check(images={"list": "list.txt"})
 
 
