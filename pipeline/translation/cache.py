@@ -68,7 +68,7 @@ class Cache:
             self._seal_older()
         except sqlite3.OperationalError as error:
             raise self._trouble(error) from None
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise InputError(
                 f"{path}: not a cache of translations: {error}. Give another file (translation.cache)."
             ) from None
