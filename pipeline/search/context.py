@@ -7,8 +7,6 @@ import hashlib
 import logging
 import shutil
 import time
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from pipeline.errors import InputError, disk_trouble, raise_together
-from pipeline.files import sha256, written_beside
+from pipeline.files import sha256, undamaged, written_beside
 from pipeline.images.crops import UnreadableImage, read_image
 from pipeline.images.lists import read_image_list
 from pipeline.progress import Progress
@@ -31,7 +29,7 @@ from pipeline.retrieval.gallery import gallery_of
 from pipeline.retrieval.inputs import own_sentences
 from pipeline.retrieval.ranks import both_ranks
 from pipeline.retrieval.recall import chance_recalls, recalls
-from pipeline.words.sentence_vectors import weights_digest
+from pipeline.words.sentence_vectors import DAMAGED, weights_digest
 
 log = logging.getLogger("pipeline")
 
@@ -258,9 +256,9 @@ def _saved(path: Path) -> tuple[Tensor, float] | None:
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(undamaged(path), allow_pickle=False) as file:
             return torch.from_numpy(file["vectors"]), float(file["seconds"])
-    except (OSError, ValueError, EOFError, LookupError, zipfile.BadZipFile, zlib.error) as error:
+    except DAMAGED as error:
         if disk_trouble(error):
             raise
         log.warning("%s: damaged, computed anew: %s", path, error)

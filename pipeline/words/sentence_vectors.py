@@ -32,7 +32,7 @@ log = logging.getLogger("pipeline")
 SHARD = 4096  # captions that are saved at a time
 CHUNK = 64  # captions that are computed at a time
 # What a damaged ZIP archive of an array may raise.
-_DAMAGED = (
+DAMAGED = (
     InputError,
     OSError,
     ValueError,
@@ -163,7 +163,7 @@ def saved_part(path: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None
         if found.dtype == np.float32 and found.shape == shape:
             return found
         log.warning("%s: computed anew, found %s %s", path, found.dtype, found.shape)
-    except _DAMAGED as error:
+    except DAMAGED as error:
         if disk_trouble(error):
             raise
         log.warning("%s: damaged, computed anew: %s", path, error)
