@@ -173,6 +173,12 @@ def test_what_makes_an_error_concerns_its_stages(edit: Edit) -> None:
     assert changed(before) == {"assign", *ALL_TRAINED}
 
 
+def test_a_text_that_decides_something_is_no_wording(edit: Edit) -> None:
+    before = digests()
+    edit("models/branches.py", 'if model["recurrent"] == "mean":', 'if model["recurrent"] == "mlp":')
+    assert changed(before) >= {"assign", *ALL_TRAINED, *ALL_EVALUATED}
+
+
 def test_every_stage_begins_from_a_module_that_is_there() -> None:
     for modules in code.STAGES.values():
         assert all(code._path(module) for module in modules), modules

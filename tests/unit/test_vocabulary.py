@@ -193,11 +193,12 @@ def test_vectors_of_other_text_have_one_for_each_word_and_add_none(sentences: Pa
         assert made.vectors[made.index[word]].tolist() == expected.get_word_vector(word).tolist()
     with pytest.raises(InputError, match=r"de.bin: has 5 dimensions; the setting `dimension` is 6"):
         _command(sentences, "--vectors-file", model, vectors="multi30k", dimension=6)
-    cut = model.read_bytes()[:100]
-    model.unlink()  # and its seal
-    model.write_bytes(cut)
-    with pytest.raises(InputError, match=r"de.bin: not a FastText model"):
-        _command(sentences, "--vectors-file", model, vectors="multi30k")
+    whole = model.read_bytes()
+    for length, reason in ((100, "in the middle of its words"), (len(whole) - 3, "its parts take")):
+        model.unlink()  # and its seal
+        model.write_bytes(whole[:length])
+        with pytest.raises(InputError, match=rf"de.bin: not a FastText model \(.*{reason}"):
+            _command(sentences, "--vectors-file", model, vectors="multi30k")
 
 
 def test_the_command_reads_published_vectors(sentences: Path) -> None:
