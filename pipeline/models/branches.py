@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence
 
-from pipeline.models.prefixes import beginnings, last_states
+from pipeline.models import prefixes, prefixes_gru
 from pipeline.models.recurrent import Recurrent, recurrent_layer
 from pipeline.models.universal import linear
 from pipeline.words.corpus import uploaded
@@ -45,14 +45,19 @@ class RecurrentBranch(nn.Module):
         return unit(self.projection(last[0].index_select(0, uploaded(order.argsort(), words.device))))
 
     def reads_beginnings(self) -> bool:
-        """Whether common prefixes of sentences are computed once: for an LSTM on a CPU, where it pays."""
+        """Whether common prefixes of sentences are computed once: on a CPU, where it pays."""
         on_cpu = self.recurrent.weight_ih_l0.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
-        return on_cpu and isinstance(self.recurrent, nn.LSTM)
+        return on_cpu and isinstance(self.recurrent, nn.LSTM | nn.GRU)
 
     def from_beginnings(self, vectors: Tensor, ids: Tensor, lengths: Tensor) -> Tensor:
-        """The same from distinct words: their vectors (U, d), ids (B, W), word counts (B,); LSTM alone."""
-        assert isinstance(self.recurrent, nn.LSTM)
-        return unit(self.projection(last_states(self.recurrent, vectors, beginnings(ids, lengths))))
+        """The same from distinct words: their vectors (U, d), ids (B, W), word counts (B,)."""
+        tree = prefixes.beginnings(ids, lengths)
+        if isinstance(self.recurrent, nn.LSTM):
+            states = prefixes.last_states(self.recurrent, vectors, tree)
+        else:
+            assert isinstance(self.recurrent, nn.GRU)
+            states = prefixes_gru.last_states(self.recurrent, vectors, tree)
+        return unit(self.projection(states))
 
 
 def packing(lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -17,8 +17,9 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 from benchmarks import training as benchmark
 from benchmarks.plain_training import Item, padded_batch, plain_terms
 from pipeline.errors import InputError
+from pipeline.models import prefixes, prefixes_gru
 from pipeline.models.branches import RecurrentBranch, packing
-from pipeline.models.prefixes import beginnings, last_states
+from pipeline.models.prefixes import beginnings
 from pipeline.training.batches import Drawn, Sampler
 from pipeline.training.objective import reversal_strength, training_terms
 from pipeline.training.precision import exact, set_precision
@@ -63,41 +64,46 @@ def gradients(terms: dict[str, Tensor], of: nn.Module) -> tuple[Tensor, ...]:
     return torch.autograd.grad(torch.stack(list(terms.values())).sum(), list(of.parameters()))
 
 
-@given(st.integers(0, 1000), st.integers(1, 30), st.integers(1, 6), st.integers(1, 9))
-@hypothesis_settings(max_examples=40, deadline=None)
-def test_beginnings_give_the_lstms_states_and_gradients(seed: int, count: int, words: int, most: int) -> None:
-    torch.manual_seed(seed)
-    lstm = nn.LSTM(3, 4, batch_first=True).double()
-    vectors = torch.randn(words, 3, dtype=torch.double, requires_grad=True)
+def both_ways(
+    cell: type[nn.LSTM | nn.GRU],
+    size: int,
+    words: int,
+    count: int,
+    most: int,
+    dtype: torch.dtype,
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Last states and their gradients, over the prefix tree and by PyTorch's own layer."""
+    layer = cell(size, size + 1, batch_first=True).to(dtype)
+    vectors = torch.randn(words, size, dtype=dtype, requires_grad=True)
     ids, lengths = torch.randint(0, words, (count, most)), torch.randint(1, most + 1, (count,))
     packed = pack_padded_sequence(vectors[ids], lengths, batch_first=True, enforce_sorted=False)
-    expected = lstm(packed)[1][0][0]
-    found = last_states(lstm, vectors, beginnings(ids, lengths))
-    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-12)
-    weight = torch.randn_like(expected)
-    inputs = [vectors, *lstm.parameters()]
-    for first, second in zip(
-        torch.autograd.grad((found * weight).sum(), inputs),
-        torch.autograd.grad((expected * weight).sum(), inputs),
-        strict=True,
-    ):
-        torch.testing.assert_close(first, second, rtol=1e-9, atol=1e-11)
+    of_tree = prefixes.last_states if isinstance(layer, nn.LSTM) else prefixes_gru.last_states
+    found = of_tree(layer, vectors, beginnings(ids, lengths))  # type: ignore[arg-type]
+    state = layer(packed)[1]
+    expected = (state[0] if isinstance(state, tuple) else state)[0]
+    weight, inputs = torch.randn_like(expected), [vectors, *layer.parameters()]
+    first, second = (torch.autograd.grad((states * weight).sum(), inputs) for states in (found, expected))
+    return [found, *first], [expected, *second]
 
 
-def test_single_words_and_longer_sentences_in_float32() -> None:
+@pytest.mark.parametrize("cell", [nn.LSTM, nn.GRU])
+@given(st.integers(0, 1000), st.integers(1, 30), st.integers(1, 6), st.integers(1, 9))
+@hypothesis_settings(max_examples=40, deadline=None)
+def test_beginnings_give_the_layers_states_and_gradients(
+    cell: type[nn.LSTM | nn.GRU], seed: int, count: int, words: int, most: int
+) -> None:
+    torch.manual_seed(seed)
+    for found, expected in zip(*both_ways(cell, 3, words, count, most, torch.double), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("cell", [nn.LSTM, nn.GRU])
+def test_single_words_and_longer_sentences_in_float32(cell: type[nn.LSTM | nn.GRU]) -> None:
     """Float32 goes by oneDNN where PyTorch has it; a batch of single words has no product of states."""
     torch.manual_seed(0)
-    lstm, vectors = nn.LSTM(16, 24, batch_first=True), torch.randn(9, 16, requires_grad=True)
-    inputs = [vectors, *lstm.parameters()]
     for most in (1, 6):
-        ids, lengths = torch.randint(0, 9, (30, most)), torch.randint(1, most + 1, (30,))
-        packed = pack_padded_sequence(vectors[ids], lengths, batch_first=True, enforce_sorted=False)
-        found, expected = last_states(lstm, vectors, beginnings(ids, lengths)), lstm(packed)[1][0][0]
-        torch.testing.assert_close(found, expected)
-        for first, second in zip(
-            torch.autograd.grad(found.sum(), inputs), torch.autograd.grad(expected.sum(), inputs), strict=True
-        ):
-            torch.testing.assert_close(first, second, rtol=1e-4, atol=1e-5)
+        for found, expected in zip(*both_ways(cell, 16, 9, 30, most, torch.float32), strict=True):
+            torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_beginnings_by_hand() -> None:
