@@ -73,13 +73,11 @@ def embed_sentences(
     lengths = torch.tensor([len(words) for words in every])
     parts = word_vectors(weights, settings, every, training).split(lengths.tolist())
     padded = torch.nn.utils.rnn.pad_sequence(list(parts), batch_first=True)
-    name = "branches.shared.recurrent"
-    forward = reading.gru(weights, name, padded, lengths, reset_before=False)
-    other = {
-        key.removesuffix("_reverse"): value for key, value in weights.items() if key.endswith("_reverse")
-    }
+    forward = reading.gru(weights, "branches.shared.recurrent", padded, lengths, reset_before=False)
+    back = "branches.shared.backwards."
+    other = {f"back.{key.removeprefix(back)}_l0": weights[key] for key in weights if key.startswith(back)}
     last = torch.stack([part[-1] for part in parts])[:, None]  # from the end, the last word is the first
-    backward = reading.gru(other, name, last, torch.ones_like(lengths), reset_before=False)
+    backward = reading.gru(other, "back", last, torch.ones_like(lengths), reset_before=False)
     found = unit((forward + backward) / 2).split([len(of) for of in sentences.values()])
     return dict(zip(sentences, found, strict=True))
 

@@ -9,9 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
-from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence
 
 from pipeline.models.branches import packing, unit
+from pipeline.models.prefixes import beginnings
+from pipeline.models.prefixes_gru import last_states
 from pipeline.models.retrieval_model import Embedded, RetrievalModel
 from pipeline.words.corpus import Sentences, uploaded
 
@@ -56,21 +58,34 @@ class SpelledWords(nn.Module):
 
 
 class BothWays(nn.Module):
-    """Sentence branch: a bidirectional GRU whose two states at the last word are averaged, L2."""
+    """Sentence branch: a bidirectional GRU whose two states at the last word are averaged, L2.
+
+    Backwards, the last word is the first: its state is a single step from zeros, so no other is computed.
+    """
 
     def __init__(self, size: int, hidden: int):
         super().__init__()
-        self.recurrent = nn.GRU(size, hidden, bidirectional=True)
+        self.recurrent = nn.GRU(size, hidden)
+        self.backwards = nn.GRUCell(size, hidden)
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Vectors (N, d) of the words of B sentences, one after another, to unit vectors (B, hidden)."""
+        last = words.index_select(0, uploaded(lengths.cumsum(0) - 1, words.device))
+        read = self._on_cpu if words.device.type == "cpu" else self._packed
+        return unit((read(words, lengths) + self.backwards(last)) / 2)
+
+    def _on_cpu(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """States (B, hidden) after the last words, forwards; all words count as distinct."""
+        real = torch.arange(int(lengths.max())) < lengths[:, None]
+        ids = torch.zeros(real.shape, dtype=torch.long).masked_scatter(real, torch.arange(len(words)))
+        return last_states(self.recurrent, words, beginnings(ids, lengths))
+
+    def _packed(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """The same by PyTorch's layer."""
         order, places, sizes = packing(lengths)
         packed = PackedSequence(words.index_select(0, uploaded(places, words.device)), sizes)
-        states, _ = pad_packed_sequence(self.recurrent(packed)[0])  # (W, B, 2 hidden)
-        last = states[lengths[order] - 1, torch.arange(len(order))]
-        forward, backward = last.chunk(2, 1)
-        both = (forward + backward) / 2
-        return unit(both.index_select(0, uploaded(order.argsort(), words.device)))
+        state: Tensor = self.recurrent(packed)[1][0]
+        return state.index_select(0, uploaded(order.argsort(), words.device))
 
 
 class LinearImages(nn.Module):

@@ -52,7 +52,7 @@ LIWE: dict[str, Any] = {
     "training": {
         "sentences_per_image": 1,
         "max_grad_norm": 2.0,
-        "learning_rate": 0.002,
+        "learning_rate": 0.001,
         "learning_rate_decay": 1.0,
     },
 }
