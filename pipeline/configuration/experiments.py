@@ -92,7 +92,7 @@ def table_named(settings: Settings, name: str) -> Settings:
     """A table by its name; `table2-row7+11` is table2 with only rows 7 and 11.
 
     Raises:
-        InputError: the table has no such row.
+        InputError: the table has no such row, or the name has one twice.
     """
     base, _, numbers = name.partition("-row")
     if name in settings["tables"] or not numbers:
@@ -101,7 +101,10 @@ def table_named(settings: Settings, name: str) -> Settings:
     table, wanted = settings["tables"][base], [int(number) for number in numbers.split("+")]
     known = [row["row"] for row in table["rows"]]
     raise_together(
-        (f"{base} has no row {number}" for number in wanted if number not in known),
+        [
+            *(f"{base} has no row {number}" for number in dict.fromkeys(wanted) if number not in known),
+            *(f"row {number} is named twice" for number in dict.fromkeys(wanted) if wanted.count(number) > 1),
+        ],
         f"results/{name}.csv: its rows are {', '.join(map(str, known))}:",
     )
     return {**table, "rows": [row for row in table["rows"] if row["row"] in wanted]}

@@ -20,7 +20,7 @@ OTHER_RESULTS = [
 
 
 # Names of tables of evaluations, whole (table2) or some rows of them (table2-row7+11).
-TABLE_NAMES = rf"(?:{'|'.join(TABLES)})(?:-row\d+(?:[+]\d+)*)?"
+TABLE_NAMES = rf"(?:{'|'.join(TABLES)})(?:-row[1-9]\d*(?:[+][1-9]\d*)*)?"
 
 
 # Results of which there are as many as a user asks for: some rows of a table, two experiments compared.
