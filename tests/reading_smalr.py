@@ -44,8 +44,11 @@ def augmented(own: Sequence[Row], translated: Sequence[Row], wanted: int = 5) ->
 
 
 def read_from(vectors: Mapping[str, Tensor], how: str) -> dict[str, Tensor]:
-    """What entries are scored by, (V, 300), row 0 the first word: vectors, or how they differ from a mean."""
-    return {code: of[1:] - of[1:].mean(0) * (how == "centred") for code, of in vectors.items()}
+    """What entries are scored by, (V, 300), row 0 the first word."""
+    read = {code: of[1:] - of[1:].mean(0) * (how != "given") for code, of in vectors.items()}
+    if how == "standardized":
+        read = {code: of / of.square().mean(0).sqrt() for code, of in read.items()}
+    return read
 
 
 def latent_vector(weights: Weights, word: Tensor, place: int, how: Settings) -> Tensor:

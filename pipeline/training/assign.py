@@ -24,6 +24,7 @@ from pipeline.words.vocabulary import Vocabulary
 log = logging.getLogger("pipeline")
 
 COLUMNS = ["word", "language", "entry"]
+COLLAPSED = 0.1  # share of the words on one entry that is warned of
 
 
 def assign(
@@ -76,11 +77,19 @@ def assign(
 
 
 def read_from(vectors: Tensor, how: str) -> Tensor:
-    """Input of the scoring layer, (V + 1, 300): a language's vectors as `given`, or `centred` on their mean.
+    """Input of the scoring layer, (V + 1, 300), from a language's vectors.
 
-    What all words of a language have in common makes them choose the same few entries.
+    Args:
+        how: `given`, as they are; `centred`, without their mean, for what all words of a language have in
+            common makes them choose the same few entries; `standardized`, each number with mean 0 and
+            variance 1 over the language's words, so that scores depend on the words more than on the bias.
     """
-    return vectors if how == "given" else F.pad(vectors[1:] - vectors[1:].mean(0), (0, 0, 1, 0))
+    if how == "given":
+        return vectors
+    read = vectors[1:] - vectors[1:].mean(0)
+    if how == "standardized":
+        read = read / read.std(0, correction=0).clamp(min=1e-6)
+    return F.pad(read, (0, 0, 1, 0))
 
 
 def assignment_terms(
@@ -160,3 +169,10 @@ def _log_filled(places: Mapping[str, Places], entries: int) -> None:
     latent = sum(int((part.entry > 0).sum()) for part in places.values())
     own = sum(int((part.own > 0).sum()) for part in places.values())
     log.info("%d words have vectors of their own, %d share %d entries", own, latent, entries)
+    filled = torch.cat([part.entry for part in places.values()]).bincount()[1:]
+    if latent and filled.max() > COLLAPSED * latent:
+        log.warning(
+            "%d of %d words share a single entry: the assignment has collapsed. "
+            "Compare other `assignment` settings: features, gradient, learning_rate",
+            filled.max(), latent,
+        )  # fmt: skip

@@ -67,15 +67,18 @@ HYBRID: dict[str, Any] = {
 ASSIGNMENT = {
     "exploration": 0.4,
     "best": 4,
-    "features": "given",
-    "gradient": "straight_through",
+    "features": "standardized",
+    "gradient": "softmax",
     "pairs": "all",
 }
 MASKING = {"masking": {"share": 0.3, "weight": 0.2, "matching": 0.6}}
 CASES: dict[str, dict[str, Any]] = {
-    "LA": {"hybrid": {"own_words": 0}},
+    "LA": {
+        "hybrid": {"own_words": 0},
+        "assignment": {"gradient": "straight_through", "features": "given"},
+    },
     "HEM": {**NC, **LC, "assignment": {"gradient": "gated", "features": "centred", "pairs": "different"}},
-    "SMALR": {**NC, **LC, **MASKING},
+    "SMALR": {**NC, **LC, **MASKING, "assignment": {"gradient": "straight_through"}},
     "SMALR, three sentences an image": {
         **MASKING,
         "captions": "human+mt",

@@ -97,7 +97,7 @@ def queries(inputs: Inputs, things: dict[str, list[str]], tmp_path: Path) -> lis
     return files
 
 
-@pytest.mark.parametrize("features", ["given", "centred"])
+@pytest.mark.parametrize("features", ["given", "centred", "standardized"])
 @pytest.mark.parametrize("gradient", ["straight_through", "gated", "softmax", "none"])
 def test_each_word_gets_one_entry_or_a_vector_of_its_own(
     inputs: Inputs, smalr: dict[str, Any], tmp_path: Path, gradient: str, features: str

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from pipeline.models import assignment
 from pipeline.models.assignment import Assignment, Exploration, choice_weights, explored, sentence_means
 from pipeline.models.hybrid import Places
-from pipeline.training.assign import assigned, own_places, read_from, without_empty
+from pipeline.training.assign import _log_filled, assigned, own_places, read_from, without_empty
 from pipeline.words.corpus import LanguageCorpus, Sentences
 from pipeline.words.vocabulary import Vocabulary
 
@@ -161,6 +161,20 @@ def test_scores_may_be_made_without_what_all_words_have_in_common() -> None:
     vectors = torch.tensor([[0.0, 0.0], [1.0, 5.0], [3.0, 5.0]])
     assert read_from(vectors, "given") is vectors
     assert read_from(vectors, "centred").tolist() == [[0, 0], [-1, 0], [1, 0]]
+    vectors = torch.tensor([[9.0, 9.0], [1.0, 5.0], [5.0, 5.0]])  # mean 3, standard deviation 2; and 5, 0
+    assert read_from(vectors, "standardized").tolist() == [[0, 0], [-1, 0], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("entries", "warned"),
+    [([1, 1, *range(2, 20)], False), ([1, 1, 1, *range(2, 19)], True), ([0] * 20, False)],
+)
+def test_an_assignment_that_collapsed_is_warned_of(
+    caplog: pytest.LogCaptureFixture, entries: list[int], warned: bool
+) -> None:
+    """Two of twenty words are a tenth, three are more. Without shared words there is nothing to warn of."""
+    _log_filled({"en": Places(torch.zeros(21, dtype=torch.long), torch.tensor([0, *entries]))}, 19)
+    assert ("3 of 20 words share a single entry" in caplog.text) == warned
 
 
 def corpus(ids: list[list[int]]) -> LanguageCorpus:
