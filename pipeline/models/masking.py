@@ -8,7 +8,8 @@ of s, each with a layer of its own. The masked sentences are matched with images
 Sizes in comments: N pairs of places for sentences, L languages, d size of an embedding.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -45,7 +46,8 @@ def terms(step: Step) -> Terms:
         language: masked_sentences(batch, embedding.mask_id(language), how["share"])
         for language, batch in step.sentences.items()
     }
-    found = step.embed(masked)
+    with statistics_kept(step.model):
+        found = step.embed(masked)
     universal = {key: _instead(step.universal[key], part.universal) for key, part in found.items()}
     multimodal = {key: _instead(step.multimodal[key], part.multimodal) for key, part in found.items()}
     predictors = step.model.losses["masking"]
@@ -58,6 +60,24 @@ def terms(step: Step) -> Terms:
         "masked_matching": how["matching"] * step.matching(multimodal),
         "masking": how["weight"] * (losses[0] + losses[1]),
     }
+
+
+@contextmanager
+def statistics_kept(model: nn.Module) -> Iterator[None]:
+    """Batch norms leave their running statistics as they are: evaluation never sees a masked sentence.
+
+    Otherwise more than half of what a sentence branch with batch norm (`recurrent: mean`) is evaluated with
+    would be statistics of masked sentences, in models with MCLM alone.
+    """
+    norms = [layer for layer in model.modules() if isinstance(layer, nn.BatchNorm1d)]
+    momenta = [norm.momentum for norm in norms]
+    for norm in norms:
+        norm.momentum = 0.0
+    try:
+        yield
+    finally:
+        for norm, momentum in zip(norms, momenta, strict=True):
+            norm.momentum = momentum
 
 
 def _instead(anchored: Anchored, vectors: Tensor) -> Anchored:

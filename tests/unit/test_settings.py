@@ -21,6 +21,26 @@ def test_the_scales_are_valid(scale: str) -> None:
     assert load(scale=scale)["scale"] == scale
 
 
+@pytest.mark.parametrize("file", sorted(CONFIG.glob("*-*.yaml")), ids=lambda file: file.stem)
+def test_the_files_for_configfile_are_valid(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MIRROR", "PILOT", "DICTIONARIES"):
+        monkeypatch.setenv(f"MULTILINGUAL_{name}", str(tmp_path))
+    (tmp_path / "features-resnet50.h5").touch()
+    (tmp_path / "images.csv").touch()
+    pilot = file.stem.startswith("pilot-")
+    below = configuration.read(CONFIG / "pilot-2cores.yaml") if pilot else {}
+    settings = load(**configuration.overlaid(below, configuration.read(file)))
+    assert settings["scale"] == ("pilot" if pilot else "demo")
+
+
+def test_six_languages_have_captions_of_their_own() -> None:
+    data = load(**configuration.read(CONFIG / "six-languages.yaml"))["datasets"]["multi30k"]
+    assert data["languages"] == ["en", "de", "fr", "cs", "zh", "ja"]
+    assert set(data["languages"]).isdisjoint(data["translated_languages"])
+
+
 def test_the_paper_scale_has_the_papers_sizes() -> None:
     paper = load(scale="paper")
     assert (
