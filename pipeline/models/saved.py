@@ -56,15 +56,15 @@ def load_model(path: Path) -> tuple[RetrievalModel, Saved]:
         raise InputError(
             f"{path}: not a model of this project ({error}). Delete it and train again."
         ) from None
-    model = _empty(saved.settings, weights)
+    model = of_shape(saved.settings, weights)
     missing, unexpected = model.load_state_dict(weights, strict=False)
     if unexpected or not all(map(_of_training, missing)):
         raise InputError(f"{path}: weights do not fit the settings beside them. Delete it and train again.")
     return model, saved
 
 
-def _empty(settings: dict[str, Any], weights: dict[str, torch.Tensor]) -> RetrievalModel:
-    """A model of the settings, of the sizes that its weights have."""
+def of_shape(settings: dict[str, Any], weights: dict[str, torch.Tensor]) -> RetrievalModel:
+    """A model of the settings, of the sizes that its saved weights have; they are not loaded."""
     languages, features = settings["languages"], weights["image_branch.layers.0.weight"].shape[1]
     if encoder := parts.encoder(settings):
         model: RetrievalModel = encoder.empty(weights, features, settings)

@@ -28,7 +28,7 @@ from pipeline.captions.tokenize import with_tokens
 from pipeline.errors import InputError, disk_trouble, raise_together
 from pipeline.files import existing, naming, sha256
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.saved import Saved, load_model
+from pipeline.models.saved import Saved, load_model, of_shape
 from pipeline.retrieval.checks import check_vocabularies
 from pipeline.retrieval.embed import embed_images, embed_sentences
 from pipeline.retrieval.gallery import gallery_of
@@ -54,7 +54,13 @@ BACKBONE = (
 )  # fmt: skip
 
 # Packages that cut a language's captions into words; of all languages that are not named, the first.
-TOKENIZERS = {"": ("sacremoses",), "zh": ("jieba",), "ja": ("sudachipy", "sudachidict-small")}
+TOKENIZERS = {
+    "": ("sacremoses",),
+    "zh": ("jieba",),
+    "ja": ("sudachipy", "sudachidict-small"),
+    "ar": ("icu4py",),
+    "ko": ("icu4py",),
+}
 
 
 @dataclass(frozen=True)
@@ -269,12 +275,7 @@ def _read_words(path: Path, language: str) -> Vocabulary:
 def _model(path: Path, saved: Saved) -> RetrievalModel:
     try:
         weights = load_file(path)
-        tables = {
-            language: torch.zeros_like(weights[f"universal.{language}.table.weight"])
-            for language in saved.settings["languages"]
-        }
-        size = weights["image_branch.layers.0.weight"].shape[1]
-        model = RetrievalModel(tables, size, saved.settings["branches"], saved.settings["model"])
+        model = of_shape(saved.settings, weights)
         missing, unexpected = model.load_state_dict(weights, strict=False)
     except (SafetensorError, LookupError, RuntimeError, OSError) as error:
         if disk_trouble(error):

@@ -15,11 +15,14 @@ from pipeline.captions.tokenize import with_tokens
 from pipeline.models.saved import load_model
 from pipeline.retrieval.consistency import evaluate_consistency
 from pipeline.retrieval.evaluate import evaluate
+from pipeline.search import load
+from pipeline.search.bundle import write_bundle
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import measured
 from pipeline.training import loop
 from pipeline.training.assign import assign
 from pipeline.training.train import Inputs, train
+from pipeline.words.corpus import Sentences
 from pipeline.words.vocabulary import read_vocabulary
 
 pytestmark = pytest.mark.integration
@@ -147,6 +150,17 @@ def test_smalr_learns_what_the_captions_say(
             asked = {"threads": 1, "kind": kind, **(how if kind == "learned" else {})}
             evaluate_consistency(*given, queries, asked, output, ranks)  # type: ignore[arg-type]
         found[kind] = json.loads(output.read_text())
+    assert inputs.features
+    bundle = tmp_path / "bundle"  # refuses other recalls than the evaluation's
+    write_bundle(
+        model, inputs.features, inputs.words, inputs.sentences, tmp_path / "test-own.json", [], bundle
+    )
+    read, _ = load_model(model)
+    words = Sentences(torch.tensor([[1, 8, 5]]), torch.tensor([3]))  # of line 1, 8 and 5 of words/de.txt
+    expected = read.eval().embed_sentences({"de": words})["de"].multimodal.detach().numpy()
+    lines = (bundle / "words" / "de.txt").read_text().splitlines()
+    said = " ".join(lines[row - 1] for row in (1, 8, 5))
+    np.testing.assert_array_equal(load(bundle).embed_sentences([said], "de"), expected)
     # By chance 41 and 44 among 12 images; a model that learned nothing stays there.
     for kind, result in found.items():
         assert result["queries"] == kind

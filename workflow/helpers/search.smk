@@ -36,15 +36,10 @@ def data_licences(wildcards):
 
 
 def can_be_bundled(dataset, name):
-    """Whether a bundle can hold an experiment's model: one that reads words by the universal embedding."""
+    """Whether a bundle can hold an experiment's model: one that reads words, of whole vocabularies."""
     made = configuration.expanded(SETTINGS, dataset)[name]
     word_vectors = made.get("vectors", "fasttext") in ("fasttext", "muse")
-    universal = made.get("embedding", "universal") == "universal"
-    return (
-        word_vectors
-        and universal
-        and not (made.get("selection") or made.get("reduction"))
-    )
+    return word_vectors and not (made.get("selection") or made.get("reduction"))
 
 
 def bundled_model(wildcards):
@@ -53,7 +48,7 @@ def bundled_model(wildcards):
     if not can_be_bundled(wildcards.dataset, wildcards.experiment):
         refuse(
             f"experiment {wildcards.experiment} cannot be bundled: only models that read word vectors (fasttext, muse) "
-            "through the universal embedding can, with whole vocabularies."
+            "can, with whole vocabularies."
         )
     return f"work/{wildcards.scale}/{wildcards.dataset}/experiments/{wildcards.experiment}/seed{wildcards.seed}/model.pt"
 
