@@ -99,7 +99,7 @@ CONFIGURATION = [
     Edit("`triplets.margin`", configure(triplets={"margin": 0.1}), PRETRAINED),
     Edit("`neighborhood.weight`", configure(neighborhood={"weight": 2.0}), TRAINED),
     Edit("`pretraining.epochs`", configure(pretraining={"epochs": 2}), PRETRAINED),
-    Edit("`seeds`: one more", configure(seeds=[0, 1]), PRETRAINED),
+    Edit("`seeds`: one added", configure(seeds=[0, 1]), PRETRAINED),
     Edit("`words.tokens`", configure(words={"tokens": 3000}), {"words", *PRETRAINED}),
     Edit("`images.crop`", configure(images={"crop": 56}), EXTRACTED),
     Edit("`images.batch_size`", configure(images={"batch_size": 2}), set()),
@@ -159,15 +159,15 @@ DATA = [
         replace("pipeline/sources/demo/data/languages/de.yaml", "zu sehen", "zu erblicken"),
         {"demo_captions", "demo_dictionary", "translate", *READ},
     ),
-    Edit("a photograph of one's own, overwritten", paint("0.png"), EXTRACTED),
-    Edit("a photograph of one's own, one more", paint("more.png"), {"find_images", *EXTRACTED}),
+    Edit("one of the user's photographs, overwritten", paint("0.png"), EXTRACTED),
+    Edit("another photograph of the user's", paint("more.png"), {"find_images", *EXTRACTED}),
     Edit(
-        "a caption in a table of one's own",
+        "a caption in the user's table",
         replace("mine/captions.csv", "a red square", "a crimson square"),
         {"split", "captions", "find_images", "tokenize", "words", *EXTRACTED},
     ),
-    Edit("no file at all", lambda project: None, set()),
-    Edit("the same table, touched without a change", touch("mine/captions.csv"), set()),
+    Edit("nothing", lambda project: None, set()),
+    Edit("the same table, touched but unchanged", touch("mine/captions.csv"), set()),
     Edit(
         "`pipeline/tables/papers.csv`",
         replace("pipeline/tables/papers.csv", "mule,", "Mule,"),
@@ -181,17 +181,17 @@ DATA = [
 ]
 MORE = [
     Edit(
-        "a language of the data set: French",
+        "a further language in the data set: French",
         configure(datasets={"multi30k": {"languages": ["en", "de", "fr"]}}),
         {"demo_captions", "demo_dictionary", "translate", *READ},
     ),
     Edit(
-        "a row of a table, with a model that no table has yet",
+        "a further row in a table, with a new model",
         configure(tables={"small": {"rows": [*ROWS, {"row": 6, "method": "NC", "experiment": "mule-nc"}]}}),
         TRAINED,
     ),
     Edit(
-        "a table of models that other tables have",
+        "a further table, of models that other tables have",
         configure(tables={"another": {"columns": {"multi30k": ["en"]}, "rows": ROWS[:3]}}),
         {"tabulate", "publish"},
         ("results/another.csv",),
@@ -201,7 +201,7 @@ EDITS = {
     "Configuration": CONFIGURATION,
     "A module of `pipeline/`": MODULES,
     "A file": DATA,
-    "Something more": MORE,
+    "An addition": MORE,
 }
 
 
