@@ -1,4 +1,4 @@
-"""Command line: `python -m pipeline STAGE ...`, one stage of the pipeline, files in, files out."""
+"""Command line: `python -m pipeline STAGE ...` runs one stage of the pipeline on files."""
 
 import argparse
 import logging

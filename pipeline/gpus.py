@@ -26,7 +26,11 @@ _held: list[socket.socket] = []  # the kernel closes them when the process ends,
 def add_gpus(parser: argparse._ActionsContainer) -> None:
     """Add the option of a stage that can use a GPU."""
     parser.add_argument(
-        "--gpus", type=int, choices=(0, 1), default=0, help="1: a GPU of its own; 0 (default): the CPU"
+        "--gpus",
+        type=int,
+        choices=(0, 1),
+        default=0,
+        help="1: one GPU, for this job alone; 0 (default): the CPU",
     )
 
 

@@ -39,7 +39,11 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         choices=["flickr8k", "multi30k"],
         help="multi30k: official lists to follow; flickr8k keeps only its images (default)",
     )
-    add("--sample-size", type=int, help="mscoco: number of test, and of validation, images (default 1000)")
+    add(
+        "--sample-size",
+        type=int,
+        help="mscoco: number of test images and of validation images (default 1000)",
+    )
     add("--seed", type=int, help="mscoco, own: seed of the sampled split (default 0)")
     add("--test-images", type=Path, help="mscoco: list of the test images, instead of sampling")
     add("--val-images", type=Path, help="mscoco: list of the validation images, instead of sampling")
@@ -47,7 +51,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     add(
         "--image-list",
         type=Path,
-        help="CSV file with a column `image`: keep only these, before a split is sampled",
+        help="CSV file with a column `image`: keep only these images, before a split is sampled",
     )
     split.set_defaults(run=_split)
 
@@ -58,9 +62,13 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
     for parser in (split, captions):
         add = parser.add_argument
-        add("--dataset", choices=list(_SPLIT_NEEDS), required=True, help="own: a table of your captions")
+        add("--dataset", choices=list(_SPLIT_NEEDS), required=True, help="own: your own table of captions")
         add("--sources", type=Path, help="folder laid out as HOST/PATH (every data set but own)")
-        add("--coco-cn", type=Path, help="mscoco: COCO-CN, its folder or archive (of captions: for Chinese)")
+        add(
+            "--coco-cn",
+            type=Path,
+            help="mscoco: folder or archive of COCO-CN (for `captions`: only if the language is Chinese)",
+        )
         add("--table", type=Path, help="own: CSV with columns image, language, caption")
     split.add_argument("--output", type=Path, required=True, help="CSV to write: columns image and split")
     captions.add_argument("--output", type=Path, required=True, help="caption table")
@@ -71,14 +79,20 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument("--output", type=Path, required=True, help="sentence table")
     parser.set_defaults(run=_tokenize)
 
-    parser = subparsers.add_parser("augment", help="the translations that give each image five sentences")
+    parser = subparsers.add_parser(
+        "augment", help="select the translations that give each image five sentences"
+    )
     parser.add_argument("--sentences", type=Path, required=True, help="sentence table of the language")
     parser.add_argument("--caption-origin", default="human", help="origin of the data set's own captions")
-    parser.add_argument("--translations", type=Path, required=True, help="its translations from English")
-    parser.add_argument("--output", type=Path, required=True, help="sentence table of those that are added")
+    parser.add_argument(
+        "--translations", type=Path, required=True, help="translations from English into the language"
+    )
+    parser.add_argument(
+        "--output", type=Path, required=True, help="sentence table to write, of the added translations"
+    )
     parser.set_defaults(run=_augment)
 
-    parser = subparsers.add_parser("text", help="Multi30K's captions of images that are not held out")
+    parser = subparsers.add_parser("text", help="collect Multi30K's captions of images that are not held out")
     parser.add_argument("--language", required=True, help="ISO 639-1 code")
     parser.add_argument("--sources", type=Path, required=True, help="folder laid out as HOST/PATH")
     parser.add_argument("--splits", type=Path, nargs="+", required=True, help="outputs of `split`")

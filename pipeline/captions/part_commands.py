@@ -6,28 +6,30 @@ from pathlib import Path
 
 def add_part_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `caption-part`, `draw-captions` and `draw-halves`."""
-    parser = subparsers.add_parser("caption-part", help="the translation or comparable part in one language")
+    parser = subparsers.add_parser(
+        "caption-part", help="extract the translation or comparable part in one language"
+    )
     add = parser.add_argument
     add("--part", choices=["translation", "comparable"], required=True)
     add("--language", required=True, help="ISO 639-1 code")
-    add("--sources", type=Path, help="of Multi30K: folder laid out as HOST/PATH")
-    add("--split", type=Path, help="of Multi30K: output of `split`")
-    add("--demo", type=_demo, help="of the demo's translations: data set/seed/scenes, such as multi30k/0/900")
-    add("--sentences", type=Path, help="of any other data set: its sentence table")
+    add("--sources", type=Path, help="Multi30K: folder laid out as HOST/PATH")
+    add("--split", type=Path, help="Multi30K: output of `split`")
+    add("--demo", type=_demo, help="demo: DATASET/SEED/SCENES, such as multi30k/0/900")
+    add("--sentences", type=Path, help="any other data set: its sentence table")
     add("--output", type=Path, required=True, help="sentence table")
     parser.set_defaults(run=_caption_part)
 
-    parser = subparsers.add_parser("draw-captions", help="draw some captions of each image")
+    parser = subparsers.add_parser("draw-captions", help="sample some captions of each image")
     parser.add_argument("--part", type=Path, required=True, help="sentence table of one language")
     parser.add_argument("--captions-per-image", type=int, required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--output", type=Path, required=True, help="sentence table")
     parser.set_defaults(run=_draw_captions)
 
-    parser = subparsers.add_parser("draw-halves", help="draw halves of the training images")
+    parser = subparsers.add_parser("draw-halves", help="sample halves of the training images")
     parser.add_argument("--split", type=Path, required=True, help="output of `split`")
     parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--language", help="halves of this language alone, as in the public code")
+    parser.add_argument("--language", help="halves for this language only, as in the public code")
     parser.add_argument("--output", type=Path, required=True, help="CSV: columns image and half")
     parser.set_defaults(run=_draw_halves)
 

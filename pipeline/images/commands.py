@@ -15,11 +15,11 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     """Add the package's commands to the command line."""
     find = subparsers.add_parser("find-images", help="find the file of every image of a data set")
     find.add_argument("--images", type=Path, nargs="+", required=True, help="folders of photographs")
-    find.add_argument("--ask", default="", help="how to obtain the images, said if some are missing")
+    find.add_argument("--ask", default="", help="how to obtain the images; printed if some are missing")
     find.add_argument(
         "--flickr-names",
         action="store_true",
-        help="a file may also have its image's id before the first underscore of its name, as in Flickr8k",
+        help="an image's id may also be the file name's part before the first underscore, as in Flickr8k",
     )
     find.set_defaults(run=_find_images)
 
@@ -31,14 +31,16 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         help="finished store (`merge-features --keep`) whose rows are reused",
     )
     features.add_argument(
-        "--batch-size", type=int, default=8, help="images in one pass, each with all its crops"
+        "--batch-size", type=int, default=8, help="images per forward pass, each with all its crops"
     )
     features.add_argument("--workers", type=int, default=4, help="threads that decode and resize")
     features.add_argument("--threads", type=int, help="threads of the network on a CPU; default: all")
     features.add_argument("--compile", action="store_true", help="torch.compile, on a GPU")
     add_gpus(features)
-    features.add_argument("--shard", type=_shard, metavar="I/N", help="only part I of N, such as 1/8")
-    features.add_argument("--failed", type=Path, required=True, help="list to write of images that failed")
+    features.add_argument("--shard", type=_shard, metavar="I/N", help="extract only part I of N, such as 1/8")
+    features.add_argument(
+        "--failed", type=Path, required=True, help="list to write, of the images that failed"
+    )
     features.set_defaults(run=_features)
 
     merge = subparsers.add_parser("merge-features", help="merge the feature stores of all shards")
@@ -46,7 +48,9 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     merge.add_argument("--failed", type=Path, nargs="+", required=True, help="their lists of failed images")
     merge.add_argument("--failed-output", type=Path, required=True, help="list of all failed images")
     merge.add_argument(
-        "--keep", type=Path, help="hard link to leave of the store, for `features --earlier`; costs no disk"
+        "--keep",
+        type=Path,
+        help="hard link to create to the store, for `features --earlier`; takes no disk space",
     )
     merge.set_defaults(run=_merge_features)
 

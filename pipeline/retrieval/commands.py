@@ -9,11 +9,11 @@ from pipeline.arguments import json_object
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `evaluate` and `evaluate-consistency`."""
-    parser = subparsers.add_parser("evaluate", help="recalls of a trained model on the test split")
+    parser = subparsers.add_parser("evaluate", help="compute a trained model's recalls on the test split")
     _add_files(parser)
     parser.set_defaults(run=_evaluate)
     parser = subparsers.add_parser(
-        "evaluate-consistency", help="the same of queries together with their translations (CLC)"
+        "evaluate-consistency", help="compute the recalls of queries combined with their translations (CLC)"
     )
     _add_files(parser)
     parser.set_defaults(run=_evaluate_consistency)
@@ -23,14 +23,14 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--settings", type=json_object, required=True, help="JSON")
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--features", type=Path, required=True)
-    parser.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")
+    parser.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary per language")
     parser.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
     parser.add_argument(
         "--translated-queries",
         type=Path,
         nargs="*",
         default=[],
-        help="captions translated into the model's language, to be the queries instead, or beside them",
+        help="captions translated into the model's language, used as queries instead or in addition",
     )
     parser.add_argument("--output", type=Path, required=True, help="JSON to write")
     parser.add_argument(

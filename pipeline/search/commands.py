@@ -22,30 +22,30 @@ HERE = ("127.0.0.1", "localhost")
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the package's commands to the command line."""
-    bundle = subparsers.add_parser("bundle", help="write a trained model as one folder that stands alone")
+    bundle = subparsers.add_parser("bundle", help="write a trained model to a self-contained folder")
     bundle.add_argument("--model", type=Path, required=True)
-    bundle.add_argument("--features", type=Path, required=True, help="that it was evaluated with")
-    bundle.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")
+    bundle.add_argument("--features", type=Path, required=True, help="features with which it was evaluated")
+    bundle.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary per language")
     bundle.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
-    bundle.add_argument("--evaluation", type=Path, required=True, help="JSON that evaluate wrote")
+    bundle.add_argument("--evaluation", type=Path, required=True, help="JSON written by `evaluate`")
     bundle.add_argument("--data", type=json_list, default=[], help="JSON: `what` and `licence` of the data")
     bundle.add_argument("--output", type=Path, required=True, help="folder to write")
     bundle.set_defaults(run=_bundle)
 
-    index = subparsers.add_parser("index", help="embed photographs, and sentences, to search among them")
+    index = subparsers.add_parser("index", help="embed photographs and sentences for searching")
     index.add_argument("--bundle", type=Path, required=True)
     index.add_argument("--photographs", type=Path, help="folder of photographs")
-    index.add_argument("--features", type=Path, help="store of features, instead of extracting them")
+    index.add_argument("--features", type=Path, help="feature store to use instead of extracting")
     index.add_argument("--list", type=Path, help="with --features: output of `find-images`")
     index.add_argument(
-        "--split", help="only a split's images and sentences: FILE:NAME, such as split.csv:test"
+        "--split", help="index only the images and sentences of one split: FILE:NAME, such as split.csv:test"
     )
     index.add_argument(
-        "--sentences", type=Path, nargs="*", default=[], help="caption tables, to be found too"
+        "--sentences", type=Path, nargs="*", default=[], help="caption tables whose sentences are indexed too"
     )
     index.add_argument("--workers", type=int, default=2, help="threads that decode and resize")
     index.add_argument(
-        "--output", type=Path, required=True, help="folder of the index; is brought up to date"
+        "--output", type=Path, required=True, help="folder of the index; an existing index is updated"
     )
     _add_computing(index)
     index.set_defaults(run=_index)
@@ -59,62 +59,70 @@ def _add_questions(subparsers: "argparse._SubParsersAction[argparse.ArgumentPars
     embed = subparsers.add_parser("embed", help="embed sentences or photographs")
     embed.add_argument("--bundle", type=Path, required=True)
     what = embed.add_mutually_exclusive_group(required=True)
-    what.add_argument("--sentences", type=Path, help="text, a sentence a line; - is standard input")
+    what.add_argument("--sentences", type=Path, help="text file, one sentence per line; - is standard input")
     what.add_argument("--photographs", type=Path, nargs="+", help="files or folders")
     embed.add_argument("--output", type=Path, required=True, help=".csv, .json or .h5")
     embed.set_defaults(run=_embed)
 
-    search = subparsers.add_parser("search", help="search an index by sentences or photographs")
+    search = subparsers.add_parser("search", help="search an index with sentences or photographs")
     search.add_argument("--index", type=Path, required=True)
     query = search.add_mutually_exclusive_group(required=True)
-    query.add_argument("--sentence", nargs="+", metavar="TEXT", help="finds images")
-    query.add_argument("--photograph", type=Path, nargs="+", metavar="FILE", help="finds images or sentences")
+    query.add_argument("--sentence", nargs="+", metavar="TEXT", help="sentences to search with")
+    query.add_argument(
+        "--photograph", type=Path, nargs="+", metavar="FILE", help="photographs to search with"
+    )
     search.add_argument("--among", choices=("images", "sentences"), default="images")
     search.add_argument("--nearest", type=int, default=10, metavar="K")
-    search.add_argument("--output", type=Path, help=".csv, .json or .h5; default: printed")
+    search.add_argument("--output", type=Path, help=".csv, .json or .h5; default: print")
     search.set_defaults(run=_search)
 
-    serve = subparsers.add_parser("serve", help="a page to search indexes, on this machine")
-    serve.add_argument("index", type=Path, nargs="+", help="folder of an index; several stand side by side")
-    serve.add_argument("--photographs", type=Path, help="their folder, where it has moved")
-    serve.add_argument("--port", type=int, default=8000)
-    serve.add_argument("--host", default=HERE[0], help="other than 127.0.0.1: other machines reach the page")
+    serve = subparsers.add_parser("serve", help="serve a page for searching indexes, on this machine")
     serve.add_argument(
-        "--token-file", type=Path, help="text that every request must carry; needed with --host"
+        "index", type=Path, nargs="+", help="folder of an index; several are shown side by side"
+    )
+    serve.add_argument("--photographs", type=Path, help="folder of the photographs, if it has moved")
+    serve.add_argument("--port", type=int, default=8000)
+    serve.add_argument("--host", default=HERE[0], help="anything but 127.0.0.1 lets other machines connect")
+    serve.add_argument(
+        "--token-file",
+        type=Path,
+        help="file with the token that every request must carry; required with --host",
     )
     serve.set_defaults(run=_serve)
 
     for parser in (embed, search):
-        parser.add_argument("--language", help="of the sentences; default: by the words known")
+        parser.add_argument(
+            "--language", help="language of the sentences; default: detected from the vocabularies"
+        )
     for parser in (embed, search, serve):
         _add_computing(parser)
     for parser in (search, serve):
-        parser.add_argument("--bundle", type=Path, help="of the index, where it has moved")
+        parser.add_argument("--bundle", type=Path, help="bundle of the index, if it has moved")
 
 
 def _add_context(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `check-context` and `context`."""
-    check = subparsers.add_parser("check-context", help="see whether frozen multilingual CLIPs can be used")
+    check = subparsers.add_parser("check-context", help="check that frozen multilingual CLIPs can be used")
     check.add_argument("--models", nargs="+", required=True, help="folders, or names on the hub")
     check.set_defaults(run=_check_context)
 
-    context = subparsers.add_parser("context", help="the same recalls through a frozen multilingual CLIP")
+    context = subparsers.add_parser("context", help="compute the recalls of a frozen multilingual CLIP")
     context.add_argument("--model", required=True, help="a folder, or a name on the Hugging Face hub")
     context.add_argument(
         "--settings", type=json_object, required=True, help="JSON: scale, dataset, languages, ..."
     )
     context.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
     context.add_argument("--images", type=Path, required=True, help="output of `find-images`")
-    context.add_argument("--partial", type=Path, required=True, help="folder that a killed run resumes from")
+    context.add_argument("--partial", type=Path, required=True, help="folder from which a killed run resumes")
     add_gpus(context)
     context.add_argument("--output", type=Path, required=True, help="CSV to write")
     context.set_defaults(run=_context)
 
 
 def _add_computing(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--weights", help="file of the backbone's weights, where the bundle names a file")
+    parser.add_argument("--weights", help="the backbone's weights, if the bundle names a file")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--threads", type=int, help="threads on a CPU; default: all, for serve 1")
+    parser.add_argument("--threads", type=int, help="threads on a CPU; default: all (serve: 1)")
 
 
 def _bundle(arguments: argparse.Namespace) -> None:

@@ -9,91 +9,111 @@ from pipeline.arguments import json_object
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `tabulate`, `publish`, `compare`, `judge-claims`, `count-captions` and other counts."""
     parser = subparsers.add_parser(
-        "tabulate", help="one table of a paper, and its numbers beside the paper's"
+        "tabulate", help="make one table of a paper, and compare its numbers with the paper's"
     )
     parser.add_argument("--settings", type=json_object, required=True, help="JSON: scale, table, datasets")
     parser.add_argument("--evaluations", type=Path, nargs="+", required=True, help="outputs of `evaluate`")
     _add_tables(parser)
     parser.set_defaults(run=_tabulate)
 
-    parser = subparsers.add_parser("compare", help="two systems on the same images, over all seeds")
+    parser = subparsers.add_parser("compare", help="compare two systems on the same images, over all seeds")
     for name in ("--first", "--second"):
-        parser.add_argument(name, type=Path, nargs="+", required=True, help="its outputs of `evaluate`")
+        parser.add_argument(
+            name, type=Path, nargs="+", required=True, help="the system's outputs of `evaluate`"
+        )
     parser.add_argument("--metric", default="mR", help="mR (the default), i2s_R@1, ..., s2i_R@10")
-    parser.add_argument("--output", type=Path, required=True, help="CSV to write, one language a line")
+    parser.add_argument("--output", type=Path, required=True, help="CSV to write, one language per line")
     parser.set_defaults(run=_compare)
 
-    parser = subparsers.add_parser("judge-claims", help="judge a paper's claims on our numbers")
+    parser = subparsers.add_parser("judge-claims", help="judge the papers' claims by our numbers")
     parser.add_argument(
         "--settings", type=json_object, required=True, help="JSON: scale, seeds, datasets, ..."
     )
     parser.add_argument("--evaluations", type=Path, nargs="*", default=[], help="outputs of `evaluate`")
-    parser.add_argument("--counts", type=Path, help="what `count-captions` counted; left out: no such claims")
+    parser.add_argument(
+        "--counts",
+        type=Path,
+        help="output of `count-captions`; without it, claims about counts are not judged",
+    )
     parser.add_argument("--claims", type=Path, nargs="+", required=True, help="YAML: config/claims/*.yaml")
-    parser.add_argument("--output", type=Path, required=True, help="CSV to write, one claim a line")
-    parser.add_argument("--comparison", type=Path, required=True, help="CSV to write, one comparison a line")
+    parser.add_argument("--output", type=Path, required=True, help="CSV to write, one claim per line")
+    parser.add_argument(
+        "--comparison", type=Path, required=True, help="CSV to write, one comparison per line"
+    )
     parser.set_defaults(run=_judge_claims)
 
-    parser = subparsers.add_parser("count-captions", help="images and descriptions (MULE, Table 1)")
+    parser = subparsers.add_parser("count-captions", help="count images and descriptions (MULE, Table 1)")
     parser.add_argument("--captions", nargs="+", required=True, metavar="DATASET=TABLE", help=_CAPTIONS)
     parser.add_argument("--settings", type=json_object, required=True, help="JSON: scale, datasets")
     parser.add_argument("--counts", type=Path, required=True, help="CSV to write, by split and languages")
     _add_tables(parser)
     parser.set_defaults(run=_count_captions)
 
-    parser = subparsers.add_parser("vocabulary-overlap", help="shared words of languages (Lessons, Table 1)")
+    parser = subparsers.add_parser(
+        "vocabulary-overlap", help="compute the languages' vocabulary overlap (Lessons, Table 1)"
+    )
     parser.add_argument("--translation", nargs="+", required=True, metavar="LANGUAGE=FILE", help=_TOKENS)
     parser.add_argument("--comparable", nargs="+", required=True, metavar="LANGUAGE=FILE", help=_TOKENS)
-    parser.add_argument("--minimum-count", type=int, default=4, help="times that a word must be seen")
-    parser.add_argument("--scale", default="", help="what the columns `scale` say")
+    parser.add_argument(
+        "--minimum-count", type=int, default=4, help="minimum number of occurrences of a word"
+    )
+    parser.add_argument("--scale", default="", help="value of the column `scale`")
     _add_tables(parser)
     parser.set_defaults(run=_vocabulary_overlap)
 
-    parser = subparsers.add_parser("parameters", help="parameters of the models at the papers' sizes")
+    parser = subparsers.add_parser("parameters", help="count the models' parameters at the papers' sizes")
     parser.add_argument("--settings", type=json_object, required=True, help="JSON: scale, model")
     _add_tables(parser)
     parser.set_defaults(run=_parameters)
 
     _add_smalr(subparsers)
-    parser = subparsers.add_parser("tabulate-context", help="frozen CLIPs on all data sets, as one table")
+    parser = subparsers.add_parser("tabulate-context", help="combine the outputs of `context` into one table")
     parser.add_argument("--parts", type=Path, nargs="+", required=True, help="outputs of `context`")
     parser.add_argument("--output", type=Path, required=True, help="CSV to write")
     parser.set_defaults(run=_tabulate_context)
 
-    parser = subparsers.add_parser("publish", help="put finished tables in the place of earlier ones")
+    parser = subparsers.add_parser("publish", help="replace earlier tables by newly made ones")
     parser.add_argument("--files", type=Path, nargs="+", required=True, help="finished tables")
     parser.add_argument("--outputs", type=Path, nargs="+", required=True, help="where each is copied to")
     parser.set_defaults(run=_publish)
 
 
 def _add_smalr(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = subparsers.add_parser("smalr-parameters", help="parameters with ten languages (SMALR)")
+    parser = subparsers.add_parser(
+        "smalr-parameters", help="count the parameters of models of ten languages (SMALR)"
+    )
     parser.add_argument(
         "--settings", type=json_object, required=True, help="JSON: scale, dataset, model, liwe"
     )
-    parser.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")
-    parser.add_argument("--spelled", type=Path, nargs="+", required=True, help="what `spell` made of each")
+    parser.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary per language")
+    parser.add_argument(
+        "--spelled", type=Path, nargs="+", required=True, help="output of `spell` for each language"
+    )
     _add_tables(parser)
     parser.set_defaults(run=_smalr_parameters)
 
-    parser = subparsers.add_parser("scaling", help="recall against size (SMALR, Figures 1b and 3)")
+    parser = subparsers.add_parser(
+        "scaling", help="compute recall against model size (SMALR, Figures 1b and 3)"
+    )
     parser.add_argument(
         "--settings", type=json_object, required=True, help="JSON: figure, points, seeds, ..."
     )
     parser.add_argument("--evaluations", type=Path, nargs="+", required=True, help="outputs of `evaluate`")
     parser.add_argument("--models", type=Path, nargs="+", required=True, help="trained models, of one seed")
-    parser.add_argument("--output", type=Path, required=True, help="CSV to write, one point a line")
+    parser.add_argument("--output", type=Path, required=True, help="CSV to write, one point per line")
     parser.set_defaults(run=_scaling)
 
 
-_CAPTIONS = "a data set's name in the paper, and a caption table of what stands for it; a name may come again"
+_CAPTIONS = (
+    "a data set's name in the paper, and a caption table of the data set that stands for it; names may repeat"
+)
 _TOKENS = "tokenised training text, or a sentence table (.csv); a language may have several files"
 
 
 def _add_tables(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--papers", type=Path, required=True, help="CSV of the papers' numbers")
     parser.add_argument("--table", type=Path, required=True, help="CSV to write, as the paper prints it")
-    parser.add_argument("--comparison", type=Path, required=True, help="CSV to write, one number a line")
+    parser.add_argument("--comparison", type=Path, required=True, help="CSV to write, one number per line")
 
 
 def _tabulate(arguments: argparse.Namespace) -> None:

@@ -12,7 +12,9 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     pretraining = subparsers.add_parser("pretrain", help="pretrain the universal embedding (LP)")
     _add_inputs(pretraining)
     pretraining.set_defaults(run=_pretrain)
-    assigning = subparsers.add_parser("assign", help="give words entries of the latent vocabulary (HEM, LA)")
+    assigning = subparsers.add_parser(
+        "assign", help="assign words to entries of the latent vocabulary (HEM, LA)"
+    )
     _add_inputs(assigning)
     assigning.add_argument("--table", type=Path, required=True, help="CSV to write: word, language, entry")
     assigning.set_defaults(run=_assign)
@@ -22,17 +24,23 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     training.add_argument(
         "--pretrained", type=Path, nargs="*", default=[], help="output of `pretrain` or `assign`"
     )
-    training.add_argument("--curves", type=Path, required=True, help="CSV to write, one row an epoch")
+    training.add_argument("--curves", type=Path, required=True, help="CSV to write, one row per epoch")
     training.add_argument("--events", type=Path, nargs="?", help="folder for TensorBoard's event files")
     training.set_defaults(run=_train)
     multitask = subparsers.add_parser("train-multitask", help="train one experiment of Lessons")
     multitask.add_argument("--settings", type=json_object, required=True, help="JSON")
-    multitask.add_argument("--sentences", type=Path, nargs="+", required=True, help="what `select` wrote")
-    multitask.add_argument("--pairs", type=Path, nargs="*", default=[], help="captions to pair instead")
-    multitask.add_argument("--words", type=Path, nargs="+", required=True, help="what `select` wrote")
+    multitask.add_argument(
+        "--sentences", type=Path, nargs="+", required=True, help="folder written by `select`"
+    )
+    multitask.add_argument(
+        "--pairs", type=Path, nargs="*", default=[], help="captions from which pairs are formed instead"
+    )
+    multitask.add_argument("--words", type=Path, nargs="+", required=True, help="folder written by `select`")
     multitask.add_argument("--features", type=Path, required=True, help="image features")
-    multitask.add_argument("--checkpoint", type=Path, required=True, help="where a killed run resumes from")
-    multitask.add_argument("--curves", type=Path, required=True, help="CSV to write, one row a validation")
+    multitask.add_argument(
+        "--checkpoint", type=Path, required=True, help="file from which a killed run resumes"
+    )
+    multitask.add_argument("--curves", type=Path, required=True, help="CSV to write, one row per validation")
     multitask.add_argument("--output", type=Path, required=True)
     add_gpus(multitask)
     multitask.set_defaults(run=_train_multitask)
@@ -42,8 +50,8 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--settings", type=json_object, required=True, help="JSON")
     parser.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
     parser.add_argument("--translations", type=Path, nargs="*", default=[], help="translated captions")
-    parser.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary a language")
-    parser.add_argument("--checkpoint", type=Path, required=True, help="where a killed run resumes from")
+    parser.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary per language")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="file from which a killed run resumes")
     parser.add_argument("--output", type=Path, required=True)
     add_gpus(parser)
 

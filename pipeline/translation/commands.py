@@ -35,15 +35,15 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     _add_pair(parser)
     parser.add_argument("--provider", choices=_PROVIDERS, required=True)
     parser.add_argument("--output", type=Path, required=True, help="sentence table")
-    parser.add_argument("--report", type=Path, help="JSON: what was left out, and why")
+    parser.add_argument("--report", type=Path, help="JSON to write: what was left out, and why")
     parser.add_argument("--sentences", type=Path, help="sentence table of the source language")
     parser.add_argument("--source-origin", help="origin of the captions to translate (default: human)")
     parser.add_argument("--splits", nargs="+", help="train, val, test (default: all)")
     _add_provider_options(parser)
     group = parser.add_argument_group("provider files: translations published with the data")
-    group.add_argument("--captions", type=Path, help="caption table that holds the translations")
-    group.add_argument("--origin", help="who translated: google, baidu, human")
-    group.add_argument("--images", type=Path, help="CSV that `split` made: keep its images alone, so split")
+    group.add_argument("--captions", type=Path, help="caption table that contains the translations")
+    group.add_argument("--origin", help="who made the translations: google, baidu, human")
+    group.add_argument("--images", type=Path, help="output of `split`: keep only its images, with its split")
     parser.set_defaults(run=_translate)
     _add_exchange(subparsers)
     _add_quality(subparsers)
@@ -57,50 +57,60 @@ def _add_pair(parser: argparse.ArgumentParser) -> None:
 def _add_provider_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("provider dictionary: word by word")
     group.add_argument("--dictionaries", type=Path, nargs="+", help="en-de.txt or de-en.txt, MUSE's format")
-    group.add_argument("--target-sentences", type=Path, help="prefer words frequent in its training captions")
+    group.add_argument(
+        "--target-sentences",
+        type=Path,
+        help="sentence table of the target language: prefer words frequent in its training captions",
+    )
     group = parser.add_argument_group(f"providers {', '.join(MACHINES)}")
-    group.add_argument("--cache", type=Path, help="SQLite file of all answers; made if it is not there")
-    group.add_argument("--settings", type=json_object, help="JSON: the provider's own, such as model or url")
+    group.add_argument("--cache", type=Path, help="SQLite file of all translations; created if missing")
+    group.add_argument(
+        "--settings", type=json_object, help="JSON: settings of the provider, such as model or url"
+    )
     add_gpus(group)
     group.add_argument(
-        "--limits", type=json_object, help="JSON: how a service may be used (docs/translation.md)"
+        "--limits", type=json_object, help="JSON: limits on requests to a service (docs/translation.md)"
     )
 
 
 def _add_exchange(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = subparsers.add_parser(
-        "translations", help="find and remove, export and import answers of the cache"
-    )
+    parser = subparsers.add_parser("translations", help="find, remove, export and import cached translations")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
-    parser = actions.add_parser("find", help="list answers, and remove them if wanted")
+    parser = actions.add_parser("find", help="list cached translations, and optionally remove them")
     parser.add_argument("--cache", type=Path, required=True)
-    parser.add_argument("--text", required=True, help="what the caption or its answer holds")
-    parser.add_argument("--remove", action="store_true", help="so that the captions are requested again")
+    parser.add_argument("--text", required=True, help="text that the caption or its translation contains")
+    parser.add_argument(
+        "--remove", action="store_true", help="remove what is found, so that it is requested again"
+    )
     parser.set_defaults(run=_find)
-    parser = actions.add_parser("export", help="write all answers as one compressed file")
+    parser = actions.add_parser("export", help="write all cached translations to one compressed file")
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True, help="such as translations.csv.gz")
     parser.set_defaults(run=_export)
-    parser = actions.add_parser("import", help="import the answers of such a file")
+    parser = actions.add_parser("import", help="import the translations of such a file")
     parser.add_argument("--input", type=Path, required=True)
-    parser.add_argument("--cache", type=Path, required=True, help="made if it is not there")
+    parser.add_argument("--cache", type=Path, required=True, help="created if missing")
     parser.add_argument(
         "--on-conflict",
         choices=("stop", "keep", "replace"),
         default="stop",
-        help="where the cache has another answer to the same caption by the same model (default: stop)",
+        help="if the cache has another translation of the same caption by the same model (default: stop)",
     )
     parser.set_defaults(run=_import)
 
 
 def _add_quality(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = subparsers.add_parser(
-        "translation-quality", help="BLEU and chrF of one pair of languages against translations by people"
+        "translation-quality", help="BLEU and chrF of one language pair against human translations"
     )
     _add_pair(parser)
-    parser.add_argument("--provider", choices=_PROVIDERS, required=True, help="files: published ones alone")
+    parser.add_argument(
+        "--provider", choices=_PROVIDERS, required=True, help="`files`: only published translations"
+    )
     _add_provider_options(parser)
-    parser.add_argument("--multi30k", type=Path, help="sources with Multi30K's task 1, laid out as HOST/PATH")
+    parser.add_argument(
+        "--multi30k", type=Path, help="folder with the files of Multi30K's task 1, laid out as HOST/PATH"
+    )
     parser.add_argument(
         "--captions",
         type=Path,
@@ -108,10 +118,12 @@ def _add_quality(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         help="caption tables of both languages, each with its --captions",
     )
     parser.add_argument("--scale", required=True)
-    parser.add_argument("--dataset", required=True, help="its name in the table")
+    parser.add_argument("--dataset", required=True, help="name of the data set in the table")
     parser.add_argument("--output", type=Path, required=True, help="CSV")
     parser.set_defaults(run=_quality)
-    parser = subparsers.add_parser("translation-quality-table", help="collect outputs of translation-quality")
+    parser = subparsers.add_parser(
+        "translation-quality-table", help="combine the outputs of `translation-quality` into one table"
+    )
     parser.add_argument("--parts", type=Path, nargs="+", required=True)
     parser.add_argument("--output", type=Path, required=True, help="CSV")
     parser.set_defaults(run=_quality_table)

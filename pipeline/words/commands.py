@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the sub-commands of this package."""
-    parser = subparsers.add_parser("words", help="vocabulary and word vectors of one language")
+    parser = subparsers.add_parser("words", help="build the vocabulary and word vectors of one language")
     _add_captions(parser)
     parser.add_argument(
         "--settings", default="{}", help="JSON: vectors, dimension, tokens, seed, casing, ..."
@@ -24,17 +24,21 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     )
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
     parser.set_defaults(run=_words)
-    parser = subparsers.add_parser("spell", help="the characters of a language's words (LIWE)")
+    parser = subparsers.add_parser("spell", help="encode a language's words as characters (LIWE)")
     _add_captions(parser)
-    parser.add_argument("--longest", type=int, required=True, help="characters of a word that are kept")
+    parser.add_argument(
+        "--longest", type=int, required=True, help="maximum number of characters kept of a word"
+    )
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
     parser.set_defaults(run=_spell)
-    parser = subparsers.add_parser("reduce-words", help="a smaller vocabulary (SMALR, Figure 3)")
+    parser = subparsers.add_parser("reduce-words", help="reduce a vocabulary (SMALR, Figure 3)")
     _add_captions(parser)
     parser.add_argument("--words", type=Path, required=True, help="output of `words` for the language")
     parser.add_argument("--reduction", required=True, help="frequency-5, pca-50, dictionary-5, ...")
-    parser.add_argument("--english", type=Path, help="dictionary: output of `words` for English")
-    parser.add_argument("--dictionaries", type=Path, nargs="*", default=[], help="dictionary: en-de.txt")
+    parser.add_argument("--english", type=Path, help="for dictionary-N: output of `words` for English")
+    parser.add_argument(
+        "--dictionaries", type=Path, nargs="*", default=[], help="for dictionary-N: en-de.txt"
+    )
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
     parser.set_defaults(run=_reduce_words)
     _add_word_vectors(subparsers)
@@ -48,7 +52,9 @@ def _add_captions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", required=True, help="ISO 639-1 code")
     parser.add_argument("--sentences", type=Path, required=True, help="sentence table with own captions")
     parser.add_argument("--caption-origin", default="human", help="origin of the data set's own captions")
-    parser.add_argument("--translations", type=Path, nargs="*", default=[], help="translations into it")
+    parser.add_argument(
+        "--translations", type=Path, nargs="*", default=[], help="translations into the language"
+    )
     parser.add_argument("--captions", choices=["human", "human+mt", "mt", "augmented"], default="human")
 
 
@@ -70,9 +76,11 @@ def _add_align(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _add_pretrain_bert(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = subparsers.add_parser("pretrain-bert", help="a small multilingual BERT from training captions")
+    parser = subparsers.add_parser(
+        "pretrain-bert", help="pretrain a small multilingual BERT on the training captions"
+    )
     parser.add_argument(
-        "--sentences", type=Path, nargs="+", required=True, help="a sentence table a language"
+        "--sentences", type=Path, nargs="+", required=True, help="one sentence table per language"
     )
     parser.add_argument(
         "--settings", type=json_object, required=True, help="JSON: layers, hidden_size, heads, steps, ..."
@@ -83,7 +91,9 @@ def _add_pretrain_bert(subparsers: "argparse._SubParsersAction[argparse.Argument
 
 
 def _add_sentence_vectors(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = subparsers.add_parser("sentence-vectors", help="frozen BERT vectors of a language's captions")
+    parser = subparsers.add_parser(
+        "sentence-vectors", help="compute frozen BERT vectors of a language's captions"
+    )
     parser.add_argument("--language", required=True, help="ISO 639-1 code")
     parser.add_argument("--sentences", type=Path, required=True, help="sentence table")
     parser.add_argument("--model", required=True, help="folder of a BERT, or a name on the Hugging Face hub")

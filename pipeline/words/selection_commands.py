@@ -8,7 +8,7 @@ from pipeline.arguments import json_object
 
 def add_select(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `select`."""
-    parser = subparsers.add_parser("select", help="captions and words that an experiment of Lessons reads")
+    parser = subparsers.add_parser("select", help="select the captions and words of an experiment of Lessons")
     parser.add_argument(
         "--settings",
         type=json_object,
