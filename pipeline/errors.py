@@ -11,7 +11,7 @@ _DISK = {
     errno.EACCES: "permission denied. Change its owner or mode, or its folder's",
     errno.EPERM: "not permitted. Change its owner, mode or attributes, or its folder's",
     errno.EAGAIN: "another process has it locked. Wait for it or end it",
-    errno.EIO: "its disk fails to read or write (input/output error). See what the system says of the disk",
+    errno.EIO: "its disk fails to read or write (input/output error). Check the system log (dmesg)",
     errno.EEXIST: "something else is there already. Give another path, or move it",
     errno.EISDIR: "a folder, where a file is expected. Give another path, or move it",
     errno.ENOTDIR: "a file stands where a folder is expected. Give another path, or move it",

@@ -128,8 +128,8 @@ def undamaged(path: Path) -> Path:
         return path
     raise InputError(
         f"{path}: changed since it was written, by its disk, a copy or by hand: found sha256 {found}, "
-        f"expected {expected}. Delete it and run the same snakemake command again, which makes it anew; or, "
-        f"if it is meant, take the digest from it: {mend}"
+        f"expected {expected}. Delete it and run the same snakemake command again, which makes it again; or, "
+        f"if the change was intended, remove the digest: {mend}"
     )
 
 

@@ -60,7 +60,7 @@ def gpu_trouble(error: BaseException) -> str:
     if torch is None or not isinstance(error, torch.OutOfMemoryError):
         return ""
     return (
-        "the GPU's memory is used up. See with nvidia-smi whether other programs hold some. Otherwise, for "
+        "the GPU's memory is used up. Check with nvidia-smi whether other programs use some. Otherwise, for "
         "`features` lower images.batch_size, which changes no feature beyond rounding; for `train` and "
         "`pretrain` training.batch_images, which changes results and restarts training; other stages need a "
         f"larger GPU, or none (gpu: 0). Then run the same command again. PyTorch says: {error}"

@@ -48,6 +48,6 @@ def check_name(path: Path) -> None:
     match = _DIGEST_IN_NAME.search(path.name)
     if match and not (found := sha256(path)).startswith(match[1]):
         raise InputError(
-            f"{path}: by its name its SHA-256 begins with {match[1]}; found {found}. It is cut short, "
-            "damaged or another file: download it again, or rename it if it is yours."
+            f"{path}: its name promises a SHA-256 that begins with {match[1]}; found {found}. It is cut "
+            "short, damaged or another file: download it again, or rename it if it is yours."
         )

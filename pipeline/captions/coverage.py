@@ -63,7 +63,7 @@ def few_tested(dataset: str, counts: Counts) -> Iterator[str]:
         points = 100 / min(few.values())
         yield (
             f"datasets.{dataset}: fewer than {FEW} test images ({said}): one image more or less moves R@1 by "
-            f"{points:.0f} points, so compare rows by their intervals (results/comparison) alone"
+            f"{points:.0f} points, so compare rows only by their intervals (results/comparison)"
         )
 
 

@@ -78,7 +78,7 @@ def bounded(file: "SupportsRead[bytes]") -> bytes:
     """The content of a file, unless too large for captions; a small archive may unpack to any size."""
     content = file.read(_MOST + 1)
     if len(content) > _MOST:
-        raise EOFError(f"it holds more than {_MOST >> 20} MB, which published captions never do")
+        raise EOFError(f"it holds more than {_MOST >> 20} MB, more than published captions ever do")
     return content
 
 

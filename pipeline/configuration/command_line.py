@@ -44,7 +44,7 @@ def _after(arguments: Sequence[str], *options: str) -> list[str]:
 def _file_mistake(name: str) -> str:
     path = Path(name)
     if path.suffix in (".csv", ".html") and path.parts[0] == "results":
-        return f"--configfile: {name}: a target, expected YAML files alone; name targets before --configfile"
+        return f"--configfile: {name}: a target, expected only YAML files; name targets before --configfile"
     if path.is_dir() or not path.exists():
         found = "a folder" if path.is_dir() else "not there"
         return f"--configfile: {name}: {found}, expected a YAML file (paths start from {os.getcwd()})"
@@ -89,7 +89,7 @@ def _yaml_mistake(error: Exception) -> Iterator[str]:
         yield f"line {mark.line + 1}, column {mark.column + 1}:"
     yield problem or str(error).partition("\n")[0]
     if problem and "character '\\t'" in problem:
-        yield "(a tab; indent by blanks)"
+        yield "(a tab; indent with spaces)"
 
 
 def _value_mistake(value: str) -> str:

@@ -76,7 +76,7 @@ def _feature_contradictions(settings: Settings) -> Iterator[str]:
     for set_name, images in feature_sets(settings).items():
         where = f"images.sets.{set_name}" if set_name else "images"
         if images["crop"] > images["resize"]:
-            yield f"{where}.crop: larger than {where}.resize, so that crops do not fit the image"
+            yield f"{where}.crop: larger than {where}.resize, so crops do not fit the image"
     known = list(settings["images"]["sets"])
     for name, experiment in settings["experiments"].items():
         chosen = experiment.get("features")
@@ -124,7 +124,7 @@ def _hybrid_contradictions(where: str, model: Settings, experiment: Settings) ->
             yield f"{where}.masking: the universal embedding has no MASK; set embedding: hybrid"
         return
     if experiment.get("pretraining"):
-        yield f"{where}.pretraining: embedding hybrid has an assignment of words in its place; leave it out"
+        yield f"{where}.pretraining: embedding hybrid pretrains an assignment of words instead; leave it out"
     if experiment.get("vectors") == "bert":
         yield f"{where}.vectors: found 'bert'; embedding hybrid reads vectors of words"
     for key, value in (("encoder", "embn"), ("word_vectors", "pretrained"), ("universal_mean", "words")):
@@ -194,7 +194,7 @@ def _dataset_contradictions(where: str, data: Settings) -> Iterator[str]:
             yield f"{where}.{key}: {code!r} is not among its languages {data['languages']}"
     yield from _translated_contradictions(where, data)
     if (data.get("test_images") is None) != (data.get("val_images") is None):
-        yield f"{where}: test_images and val_images are given both or neither"
+        yield f"{where}: test_images and val_images go together; give both or neither"
 
 
 def _translated_contradictions(where: str, data: Settings) -> Iterator[str]:

@@ -76,7 +76,7 @@ def _of_selection(where: str, experiment: Settings) -> Iterator[str]:
     selected = list(experiment["selection"])
     for code in experiment.get("languages", []):
         if code not in selected:
-            yield f"{where}.selection: nothing is said of {code!r}, which is among its languages"
+            yield f"{where}.selection: {code!r}, one of its languages, is missing"
     for key in ("ranking", "neighborhood", "classifier", "pretraining", "vectors"):
         if experiment.get(key):
             yield f"{where}.{key}: with a selection the losses are those of `tasks`; leave it out"

@@ -158,7 +158,7 @@ def _keys_given_twice(node: yaml.Node | None, where: str = "") -> Iterator[str]:
     for key, value in node.value:
         name, line = str(key.value), key.start_mark.line + 1
         if name in lines:
-            yield f"line {line}: the key {where}{name} stands in line {lines[name]} too; keep one of them"
+            yield f"line {line}: the key {where}{name} is in line {lines[name]} too; keep one of them"
         lines.setdefault(name, line)
         yield from _keys_given_twice(value, f"{where}{name}.")
 

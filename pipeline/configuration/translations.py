@@ -13,14 +13,14 @@ Needed = tuple[str, str]  # data set, pair of languages
 
 # What a user must have for each provider; the environment variables are deep-translator's.
 PROVIDERS = {
-    "google, mymemory": "web services that want no key",
+    "google, mymemory": "web services that need no key",
     "deepl": "a web service; its key in the environment variable DEEPL_API_KEY",
-    "libre": "a LibreTranslate server; `url`, and its key in LIBRE_API_KEY (any value if it wants none)",
+    "libre": "a LibreTranslate server; `url`, and its key in LIBRE_API_KEY (any value if it needs none)",
     "microsoft": "a web service; its key in MICROSOFT_API_KEY",
     "baidu": "a web service; its keys in BAIDU_APPID and BAIDU_APPKEY",
     "marian": "models on this machine; `model`, a folder or a name on the Hugging Face hub, such as "
     "Helsinki-NLP/opus-mt-{source}-{target}",
-    "files": "translations that came with the data; `origin`, as it stands in their caption tables",
+    "files": "translations that came with the data; `origin`, as in their caption tables",
     "dictionary": "MUSE's dictionaries, downloaded or in the folder `translation.dictionaries`; one language "
     "is English. It translates WORD BY WORD: rows made with it are marked and cannot be compared with the "
     "paper's",

@@ -162,7 +162,7 @@ def precision_on(device: torch.device, asked: str) -> str:
     if asked == "bfloat16" and not able:
         raise InputError(
             f"features settings: precision is bfloat16, but this {device.type} has no instructions for it. "
-            'Set it to "float32", or to "auto", which takes what there is.'
+            'Set it to "float32", or to "auto", which uses what the hardware has.'
         )
     return asked
 

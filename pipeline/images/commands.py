@@ -107,7 +107,9 @@ def _features(arguments: argparse.Namespace) -> None:
     if arguments.shard:
         paths = {image: paths[image] for image in shard_of(list(paths), *arguments.shard)}
     if not paths:
-        raise InputError(f"{arguments.images}: has fewer images than shards. Set images.shards to fewer.")
+        raise InputError(
+            f"{arguments.images}: has fewer images than shards. Set images.shards to a smaller number."
+        )
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if device.type == "cuda":
         torch.set_num_threads(1)  # or each thread that decodes wakes a team of its own to copy an image

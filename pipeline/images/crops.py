@@ -39,7 +39,7 @@ def read_image(path: Path | BinaryIO) -> Image.Image:
                 return _rgb(ImageOps.exif_transpose(opened))
     except UnidentifiedImageError:
         kinds = ", ".join(FORMATS)
-        raise UnreadableImage(f"no image of a kind that is read ({kinds}), or damaged") from None
+        raise UnreadableImage(f"not an image of a supported kind ({kinds}), or damaged") from None
     except Image.DecompressionBombError:
         raise UnreadableImage(f"its header declares more than {MOST:,} pixels") from None
     except UnreadableImage:

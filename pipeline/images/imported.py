@@ -27,7 +27,7 @@ def import_features(source: Path, images: list[str], settings: ImportSettings, o
     found = str(attributes.get("backbone") or settings.backbone or "none named")
     if not attributes.get("backbone"):
         log.warning(
-            "%s: has no attribute `backbone`; taken to be of %r, the configured one (images.backbone). "
+            "%s: has no attribute `backbone`; assumed to be of %r, the configured one (images.backbone). "
             "To be sure, name the network in the file: file.attrs['backbone'] = %r",
             source, settings.backbone, settings.backbone,
         )  # fmt: skip

@@ -129,7 +129,7 @@ def _fitting(path: Path, attributes: Mapping[str, Any]) -> h5py.File | None:
         os.replace(path, aside)
         found = None
     if not found and (aside := _aside(path, attributes)).exists():
-        log.info("%s: going on from %s", path, aside.name)
+        log.info("%s: continuing from %s", path, aside.name)
         os.replace(aside, path)
         found = _opened(path)
     return found
@@ -279,7 +279,9 @@ def _forget_damaged(store: PartialStore, files: np.ndarray) -> None:
         sound[rows] = True
     changed = (store.file["file"][...] != files).any(1)
     if count := int((changed & (store.done == DONE)).sum()):
-        log.info("%d photographs have another size or time than when they were read: read again", count)
+        log.info(
+            "%d photographs have another size or time than when they were read, and are read again", count
+        )
     store.mark(~sound | changed, PENDING)
     store.file["file"][...] = files
     store.file.flush()

@@ -245,7 +245,7 @@ def matched(captions: pd.DataFrame, translations: pd.DataFrame) -> np.ndarray:
         raise InputError(
             f"{translations.attrs['path']}: {len(differing)} images have other numbers of translations than "
             f"of captions, such as {', '.join(differing[:3])}, so it cannot be told which is of which. "
-            "Translate anew, or choose another provider for this pair (translation.pairs)."
+            "Translate again, or choose another provider for this pair (translation.pairs)."
         )
     place = np.full(len(captions), -1)
     place[asked] = answers.get_indexer(numbered)

@@ -241,7 +241,7 @@ def _check_recalls(
     ]
     raise_together(
         wrong,
-        f"{evaluation}: the bundle answers otherwise than the evaluated model. Evaluate again on this "
+        f"{evaluation}: the bundle's recalls differ from the evaluated model's. Evaluate again on this "
         "machine, with the packages installed here, and see that captions and features are those evaluated:",
     )
 
@@ -296,7 +296,7 @@ def _warn_of_tokenizers(tokenizers: Mapping[str, Mapping[str, str]]) -> None:
         now = _tokenizer_versions(language)
         if now != trained:
             log.warning(
-                "%s: words were cut by %s, here by %s; where they cut otherwise, words are not known",
+                "%s: tokenised by %s, here by %s; words that are tokenised differently are unknown",
                 language,
                 " ".join(f"{name} {version}" for name, version in trained.items()),
                 " ".join(f"{name} {version}" for name, version in now.items()),

@@ -261,7 +261,7 @@ def _saved(path: Path) -> tuple[Tensor, float] | None:
     except DAMAGED as error:
         if disk_trouble(error):
             raise
-        log.warning("%s: damaged, computed anew: %s", path, error)
+        log.warning("%s: damaged, computed again: %s", path, error)
         return None
 
 
@@ -278,7 +278,7 @@ def _decoded(paths: Sequence[Path]) -> list[Image.Image]:
             images.append(read_image(path))
         except UnreadableImage as error:
             mistakes.append(f"{path}: {error}")
-    raise_together(mistakes, "Photographs that do not decode; replace their files:")
+    raise_together(mistakes, "Photographs that cannot be decoded; replace their files:")
     return images
 
 

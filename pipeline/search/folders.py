@@ -18,7 +18,7 @@ def folder_written_beside(path: Path, mark: str) -> Iterator[Path]:
         mark: a file that such a folder holds. Another folder that is not empty is never replaced.
     """
     if path.exists() and not (path / mark).exists() and (not path.is_dir() or any(path.iterdir())):
-        raise InputError(f"{path}: is there already, and has no {mark}. Give a folder that is empty or new.")
+        raise InputError(f"{path}: already exists and has no {mark}. Give a folder that is empty or new.")
     temporary, old = (path.with_name(f".{path.name}.{os.getpid()}.{end}") for end in ("part", "old"))
     try:
         with naming(path, temporary):

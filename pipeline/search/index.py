@@ -379,7 +379,7 @@ def _remove_others(output: Path, files: Mapping[str, str]) -> None:
 def _check_folder(output: Path) -> None:
     """Never among other files: an index of before, perhaps unfinished, or nothing."""
     if any(output.iterdir()) and not any((output / name).exists() for name in (INDEX, LOCK)):
-        raise InputError(f"{output}: holds other files, and no index. Give a folder that is empty or new.")
+        raise InputError(f"{output}: holds other files and no index. Give a folder that is empty or new.")
 
 
 @contextmanager

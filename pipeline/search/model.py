@@ -47,7 +47,7 @@ def load(folder: Path, device: str = "cpu", weights: str | None = None) -> "Sear
         InputError: the folder is no whole bundle, or there is no such device.
     """
     if device != "cpu" and not torch.cuda.is_available():
-        raise InputError(f"device {device!r}: no GPU is in reach of this process. Take cpu.")
+        raise InputError(f"device {device!r}: no GPU is visible to this process. Use cpu.")
     return SearchModel(read_bundle(folder), torch.device(device), weights)
 
 
@@ -92,7 +92,7 @@ class SearchModel:
             (B, e) float32, of length 1.
         """
         if isinstance(sentences, str):
-            raise InputError("embed_sentences takes a list of sentences, found one text. Give [text].")
+            raise InputError("embed_sentences takes a list of sentences, found a string. Give [text].")
         reads = [self.recognise(sentence, language).read for sentence in sentences]
         if language is None:
             _log_languages([read.language for read in reads])
@@ -199,7 +199,7 @@ class SearchModel:
         described = dict(self.bundle.backbone)
         if not self.reads_photographs:
             raise InputError(
-                f"{self.bundle.folder}: trained on ready-made features: it embeds features, no photographs. "
+                f"{self.bundle.folder}: trained on imported features: it embeds features, not photographs. "
                 "Make features of the photographs as its training data's were made, and give --features."
             )
         digest = described.pop("weights_sha256")
@@ -238,7 +238,7 @@ class SearchModel:
                 images.append(resized(image, settings.resize, backbone.interpolation))
             except UnreadableImage as error:
                 mistakes.append(f"{path if isinstance(path, str | Path) else 'image'}: {error}")
-        raise_together(mistakes, "Not photographs that decode:")
+        raise_together(mistakes, "Photographs that cannot be decoded:")
         with self._lock:
             return backbone.features(images).cpu().numpy().copy()
 

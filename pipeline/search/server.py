@@ -112,7 +112,7 @@ class _Searches:
         }
         if not read.known:
             where = f"in {read.language}" if language else f"in any of {', '.join(model.languages)}"
-            raise InputError(f"None of its words is known {where}. Try others.")
+            raise InputError(f"None of its words is known {where}. Try other words.")
         vectors = model.embed_sentences([text], read.language)
         return answer | {"images": _images(index, model.images_of_sentences(index, vectors, k))}
 
@@ -139,7 +139,7 @@ class _Searches:
             vectors = model.embed_images([io.BytesIO(content)])
         except InputError as error:
             if "decode" in str(error):
-                raise InputError("The picture does not decode: it is damaged or cut short.") from None
+                raise InputError("The picture cannot be decoded: it is damaged or truncated.") from None
             raise
         found = _images(index, model.images_of_images(index, vectors, k))
         return {"images": found, "sentences": self._sentences(number, vectors, k)}
@@ -297,7 +297,7 @@ def _without_token(request: Request, token: str | None) -> Response | None:
     carried = given if scheme.lower() == "bearer" else request.cookies.get(COOKIE, "")
     if _same(carried, token):
         return None
-    return JSONResponse({"error": "A token is needed, and this is none. See --token-file."}, 401)
+    return JSONResponse({"error": "A valid token is needed. See --token-file."}, 401)
 
 
 def _same(given: str, token: str) -> bool:
@@ -312,7 +312,7 @@ def read_token(path: Path) -> str:
         token = ""
     if len(token) < 20 or not token.isascii() or not token.replace("-", "").replace("_", "").isalnum():
         raise InputError(
-            f"{path}: expected a token of 20 letters, digits, - or _ at least. Make one: "
+            f"{path}: expected a token of at least 20 letters, digits, - or _. Make one: "
             f'python -c "import secrets; print(secrets.token_urlsafe())" > {path}'
         )
     return token

@@ -119,7 +119,7 @@ def _from_first(
         "\n  - ".join(
             [
                 f"{file}: could not be fetched. {kept}Run it again, check the network, or give a mirror "
-                "that holds the file; if it has changed at its source, mend its row of workflow/sources.csv:",
+                "that holds the file; if it has changed at its source, edit its row of workflow/sources.csv:",
                 *answers,
             ]
         )

@@ -35,7 +35,7 @@ def changed(lock: Path, expected: str, found: str) -> str:
     """The message for a file that differs from its first use."""
     return (
         f"sha256: found {found}; expected {expected}. The file has changed since first use; "
-        f"delete its line from {lock} if that is meant"
+        f"delete its line from {lock} if that is intended"
     )
 
 
@@ -49,5 +49,5 @@ def _read(lock: Path) -> dict[str, str]:
             mistakes.append(
                 f"line {number}: found {line!r}; expected 64 hexadecimal digits, 2 spaces, HOST/PATH"
             )
-    raise_together(mistakes, f"{lock}: not a list of digests; mend or delete these lines:")
+    raise_together(mistakes, f"{lock}: not a list of digests; correct or delete these lines:")
     return digests

@@ -99,7 +99,7 @@ def fetch(url: str, part: Part, name: str, size: int | None, patience: Patience)
             failures = 1 if part.size > reached else failures + 1
             reached = max(reached, part.size)
             if failures >= patience.attempts:
-                raise Final(f"{trouble}, as the last of {failures} attempts without progress") from None
+                raise Final(f"{trouble}, the last of {failures} attempts without progress") from None
             wait = min(patience.longest, patience.first * 2 ** (failures - 1)) * random.uniform(0.5, 1)
             wait = max(wait, min(trouble.after, patience.retry_after))
             log.warning("%s: %s; again in %.1f s", url, trouble, wait)
@@ -151,7 +151,7 @@ def _check_room(part: Part, total: int | None) -> None:
     if needed > free:
         raise InputError(
             f"{part.path.parent}: {needed:,} bytes are needed, {free:,} are free. "
-            "Make room, or give another place; what has come is kept."
+            "Make room, or give another place; what has been transferred is kept."
         )
 
 
@@ -233,7 +233,7 @@ def _rest(response: requests.Response, offset: int, part: Part) -> Answer:
         return Answer(offset, whole, part.origin.validator, "", _pieces(response))
     part.origin = Origin()
     raise Passing(
-        f"the server answered {response.status_code} with another part or version; the file is begun anew"
+        f"the server answered {response.status_code} with another part or version; the file is started over"
     )
 
 

@@ -185,7 +185,7 @@ def _same(member: Member, path: Path) -> bool:
     with member.open() as source, open(path, "rb") as found:
         while piece := source.read(_CHUNK):
             if piece != found.read(len(piece)):
-                log.warning("%s: not as in the archive, unpacked anew", path)
+                log.warning("%s: not as in the archive, unpacked again", path)
                 return False
     return True
 

@@ -94,7 +94,7 @@ class Cache:
         if not cursor.execute("SELECT 1 FROM seals WHERE seal = ?", (_seal(row),)).fetchone():
             raise InputError(
                 f"{self.path}: damaged: the answer to {row[COLUMNS.index('text')][:60]!r} is not the one "
-                "that was kept. Remove it (`python -m pipeline translations find --remove`), to ask anew."
+                "that was kept. Remove it (`python -m pipeline translations find --remove`), to ask again."
             )
 
     def _seal_older(self) -> None:

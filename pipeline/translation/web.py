@@ -149,8 +149,8 @@ class WebEngine:
         self._refused += 1
         if self._refused >= _REFUSALS:
             raise Stopped(
-                f"{_REFUSALS} captions one after the other were refused ({refusal}). The service may want a "
-                "person before its screen, or not know the languages: see what it answers in a browser."
+                f"{_REFUSALS} captions in a row were refused ({refusal}). The service may require a "
+                "person at a browser, or not support the languages: see what it answers in a browser."
             )
 
 

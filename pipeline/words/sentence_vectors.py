@@ -166,7 +166,7 @@ def saved_part(path: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None
     except DAMAGED as error:
         if disk_trouble(error):
             raise
-        log.warning("%s: damaged, computed anew: %s", path, error)
+        log.warning("%s: damaged, computed again: %s", path, error)
     return None
 
 

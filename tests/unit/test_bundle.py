@@ -84,7 +84,7 @@ def test_each_direction_is_searched_by_the_similarity_of_the_model(
 
 def test_photographs_need_a_backbone(model: SearchModel, tmp_path: Path) -> None:
     assert not model.reads_photographs
-    with pytest.raises(InputError, match="trained on ready-made features"):
+    with pytest.raises(InputError, match="trained on imported features"):
         model.embed_images([tmp_path / "dog.jpg"])
     with pytest.raises(InputError, match=r"found shape \(2, 9\), expected \(n, 8\)"):
         model.embed_features(np.zeros((2, 9)))
@@ -134,7 +134,7 @@ def test_no_other_folder_is_replaced(inputs: Inputs, experiment: dict[str, Any],
         files = tmp_path / "model.pt", inputs.features, inputs.words, inputs.sentences, tmp_path / "test.json"
         write_bundle(*files, [], output)
 
-    with pytest.raises(InputError, match=r"is there already, and has no model\.json"):
+    with pytest.raises(InputError, match=r"already exists and has no model\.json"):
         write(tmp_path / "mine")
     assert (tmp_path / "mine/thesis.tex").read_text() == "years of work"
     before = (made / "model.json").read_bytes()
@@ -146,5 +146,5 @@ def test_no_other_folder_is_replaced(inputs: Inputs, experiment: dict[str, Any],
 def test_devices(inputs: Inputs, experiment: dict[str, Any], tmp_path: Path) -> None:
     if torch.cuda.is_available():
         pytest.skip("there is a GPU")
-    with pytest.raises(InputError, match="no GPU is in reach"):
+    with pytest.raises(InputError, match="no GPU is visible"):
         load(tmp_path, device="cuda")

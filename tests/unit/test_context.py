@@ -243,7 +243,7 @@ def test_a_missing_photograph_is_named(clip: Path, data: Path) -> None:
 def test_photographs_that_do_not_decode_are_named(clip: Path, data: Path) -> None:
     for name in ("image05.png", "image08.png"):
         (data / name).write_bytes(b"no picture")
-    with pytest.raises(InputError, match=r"image05\.png: no image of a kind.*\n.*image08\.png"):
+    with pytest.raises(InputError, match=r"image05\.png: not an image of a supported kind.*\n.*image08\.png"):
         measured(clip, data)
 
 

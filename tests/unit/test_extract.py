@@ -109,7 +109,7 @@ def test_broken_images_are_all_named_and_the_others_kept(
     assert partial.exists() and not output.exists()
     listed = pd.read_csv(tmp_path / "partial.failed.csv")
     assert list(listed["image"]) == ["photo1", "photo5"]
-    assert listed["reason"].str.contains("no image of a kind|truncated|broken|Truncated").all()
+    assert listed["reason"].str.contains("not an image of a supported kind|truncated|broken|Truncated").all()
 
     (folder / "photo1.png").write_bytes(whole)
     (folder / "photo5.png").write_bytes(whole)

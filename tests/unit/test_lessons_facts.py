@@ -190,7 +190,7 @@ def test_columns_and_recalls_are_the_papers() -> None:
 
 
 WRONG = {
-    "selection: nothing is said of 'fr'": {"languages": ["en", "fr"]},
+    "selection: 'fr', one of its languages, is missing": {"languages": ["en", "fr"]},
     "c2c: pairs of captions are of two languages": {"languages": ["en"], "c2c": True},
     "branches: found 'separate'; with a selection it is shared": {"branches": "separate"},
     "ranking: with a selection the losses are those of `tasks`": {"ranking": True},

@@ -27,7 +27,7 @@ def test_a_name_that_says_another_digest_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "resnet152-394f9c45.pth"
     path.write_bytes(b"weights")
     with pytest.raises(
-        InputError, match=r"resnet152-394f9c45\.pth: by its name its SHA-256 begins with 394f9c45"
+        InputError, match=r"resnet152-394f9c45\.pth: its name promises a SHA-256 that begins with 394f9c45"
     ):
         pinned.check_name(path)
 

@@ -217,9 +217,9 @@ def test_a_key_that_stands_twice_is_named_with_both_lines(tmp_path: Path) -> Non
         with pytest.raises(InputError) as caught:
             reading(path)
         assert str(caught.value).split("\n  - ")[1:] == [
-            f"{path}: line 5: the key training.epochs stands in line 3 too; keep one of them",
-            f"{path}: line 6: the key tables.mine.rows.0.row stands in line 6 too; keep one of them",
-            f"{path}: line 7: the key seeds stands in line 1 too; keep one of them",
+            f"{path}: line 5: the key training.epochs is in line 3 too; keep one of them",
+            f"{path}: line 6: the key tables.mine.rows.0.row is in line 6 too; keep one of them",
+            f"{path}: line 7: the key seeds is in line 1 too; keep one of them",
         ]
 
 
@@ -392,7 +392,7 @@ def test_a_data_set_has_the_keys_of_its_source_and_no_others() -> None:
     assert "datasets.birds.sample_size: source own has no such key" in message
     assert "datasets.fish: 'captions' is missing, which source own needs" in message
     assert "datasets.multi30k.stands_for: fish stands for multi30k too" in message
-    assert "datasets.coco: test_images and val_images are given both or neither" in message
+    assert "datasets.coco: test_images and val_images go together; give both or neither" in message
     assert "datasets.coco.captions: source mscoco has no such key" in message
     assert "tables.table2.columns: no data set 'birs', did you mean 'birds'?" in message
     assert "tables.mine.columns.birds: the data set has no language 'fr'" in message

@@ -104,7 +104,10 @@ def test_other_experiments_know_nothing_of_smalr(paper: dict[str, Any]) -> None:
             {"masking": True},
             "experiments.a.masking: the universal embedding has no MASK; set embedding: hybrid",
         ),
-        ({"embedding": "hybrid", "pretraining": True}, "experiments.a.pretraining: embedding hybrid has an"),
+        (
+            {"embedding": "hybrid", "pretraining": True},
+            "experiments.a.pretraining: embedding hybrid pretrains an",
+        ),
         (
             {"embedding": "hybrid", "vectors": "bert"},
             "experiments.a.vectors: found 'bert'; embedding hybrid reads",

@@ -112,7 +112,7 @@ def test_a_refused_caption_stays_without_a_translation_and_holds_up_no_other(
 def test_a_page_without_any_translation_stops_the_job_soon(service: Service, translate: Translate) -> None:
     """What a service shows that wants to see a person before the screen."""
     service.behaviour = lambda number, lines: "page"
-    with pytest.raises(InputError, match=r"20 captions one after the other were refused"):
+    with pytest.raises(InputError, match=r"20 captions in a row were refused"):
         translate(CAPTIONS)
     assert len(service.requests) < 60
 

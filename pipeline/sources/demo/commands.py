@@ -11,9 +11,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     demo = subparsers.add_parser("demo", help="draw the scenes of a demo data set")
     captions = subparsers.add_parser("demo-captions", help="write a demo data set's captions in one language")
     for parser in (demo, captions):
-        parser.add_argument(
-            "--dataset", required=True, choices=_DATASETS, help="the demo data set"
-        )
+        parser.add_argument("--dataset", required=True, choices=_DATASETS, help="the demo data set")
         parser.add_argument("--seed", type=int, default=0, help="equal seeds give equal bytes")
         parser.add_argument("--scenes", type=int, default=900, help="number of images, over all three splits")
     demo.add_argument("--images-out", type=Path, required=True, help="folder for the JPEG images")
