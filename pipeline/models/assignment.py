@@ -1,8 +1,8 @@
 """How words are assigned to entries of the latent vocabulary (SMALR, Section 3.1, pretraining).
 
-A linear layer scores all entries for a word's FastText vector; the best is the word's. While it is learned,
-a word takes with probability p a random one of its M best instead. Words are gone through in chunks: no
-matrix of all words and all entries is ever held.
+A linear layer scores all entries for a word's FastText vector; the word is assigned the best one. During
+training, a word takes a random one of its M best entries with probability p instead. Words are processed in
+chunks, so no matrix of all words and all entries is ever in memory.
 
 Sizes in comments: U words, E entries, M best ones, d universal size.
 """
@@ -24,14 +24,14 @@ CHUNK = 1024  # words whose scores of all entries are held at a time, 160 MB wit
 
 @dataclass(frozen=True)
 class Exploration:
-    """How words choose entries while these are learned.
+    """How words choose entries during training.
 
     probability: p, of a random one of the best. best: M. gradient: how the choice is learned through, of
 
-    - `straight_through`: the chosen entry forward, the mean of the best by softmax backward;
+    - `straight_through`: the chosen entry forward, the softmax-weighted mean of the best backward;
     - `gated`: the chosen entry, with a gradient to the logarithm of its share of the softmax;
-    - `softmax`: the mean of the best by softmax in both directions; what is explored has no effect;
-    - `none`: scores stay as they began, entries alone are learned.
+    - `softmax`: the softmax-weighted mean of the best in both directions; exploration has no effect;
+    - `none`: scores stay as initialised, only entries are learned.
     """
 
     probability: float
@@ -43,7 +43,7 @@ class Assignment(nn.Module):
     """Entries and the layer that scores them.
 
     Args:
-        features: numbers of a FastText vector. entries: E. size: d.
+        features: dimension of a FastText vector. entries: E. size: d.
     """
 
     def __init__(self, features: int, entries: int, size: int):

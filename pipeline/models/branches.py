@@ -45,7 +45,7 @@ class RecurrentBranch(nn.Module):
         return unit(self.projection(last[0].index_select(0, uploaded(order.argsort(), words.device))))
 
     def reads_beginnings(self) -> bool:
-        """Whether common prefixes of sentences are computed once: on a CPU, where it pays."""
+        """Whether common prefixes of sentences are computed only once: on a CPU, where it is faster."""
         on_cpu = self.recurrent.weight_ih_l0.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
         return on_cpu and isinstance(self.recurrent, nn.LSTM | nn.GRU)
 
@@ -61,9 +61,9 @@ class RecurrentBranch(nn.Module):
 
 
 def packing(lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """How sentences lie in a `PackedSequence`: sorted by length, all first words, then all second ones, ...
+    """The layout of a `PackedSequence`: sentences sorted by length; all first words, then all second, ...
 
-    Made from word counts (B,) alone, on the CPU, so that no padding is made and no GPU is waited for.
+    Computed from word counts (B,) on the CPU, so that nothing is padded and the GPU need not be synchronised.
 
     Returns:
         the sentences' order (B,), longest first; place (N,) of each packed word among the words of the
@@ -80,7 +80,7 @@ class MeanBranch(nn.Module):
     """Sentence branch without recurrence: mean of the words, batch norm, linear layer, L2.
 
     MULE names mean-pooled features as the alternative that Wang et al. (2019) and Burns et al. (2019) found
-    strong. With a language's own linear layer before it, this one makes their pair of layers.
+    strong. Together with a language's own linear layer before it, it forms their pair of layers.
     """
 
     def __init__(self, size: int, multimodal: int, momentum: float):
@@ -96,8 +96,8 @@ class MeanBranch(nn.Module):
 class LayersBranch(nn.Module):
     """Sentence branch for frozen sentence vectors: batch norm, ReLU, dropout, linear layer, L2.
 
-    With the linear layer before it this makes the pair of layers of EmbN (Wang et al. 2019), as MULE has it
-    for images: separated by a ReLU, with batch normalization.
+    With the linear layer before it, this is EmbN's pair of layers (Wang et al. 2019), as in MULE's image
+    branch: separated by a ReLU, with batch normalization.
     """
 
     def __init__(self, size: int, multimodal: int, dropout: float, momentum: float):
@@ -169,7 +169,7 @@ def sentence_branch(words: int, model: Mapping[str, Any]) -> nn.Module:
     """The sentence branch selected by `recurrent` in the `model` settings: a recurrent layer, mean or mlp.
 
     Args:
-        words: size of a word vector, which VSE reads in the universal one's place.
+        words: size of a word vector, which VSE reads instead of the universal vector.
     """
     if model["encoder"] == "vse":
         return RecurrentBranch(recurrent_layer(words, model), None)

@@ -1,7 +1,8 @@
 """Cross-lingual consistency with learned weights, CLC-C (SMALR, Section 3.4).
 
-A query and its translations each score a candidate; a small network makes one score of them. The scores of
-all pairs lie in memory once; the network reads them in pieces, with gradients only where a triplet counts.
+A query and its translations each score a candidate; a small network combines the scores into one. The scores
+of all pairs are kept in memory once; the network reads them in chunks, with gradients only where a triplet
+contributes.
 
 Sizes in comments: B sentences, n images, L languages, k hardest negatives.
 """
@@ -22,9 +23,10 @@ class Combiner(nn.Module):
     """Combines L scores into one: two linear layers without biases, with or without a ReLU between them.
 
     Args:
-        languages: L. hidden: units between, 32 in the paper, which makes 352 weights of ten languages.
-        begin: all weights begin alike, so that scores that agree on 1 make this; 1 is the mean (CLC-A).
-        activation: `none` or `relu`. Units that begin alike stay alike, so a ReLU adds nothing but ties among
+        languages: L. hidden: hidden units, 32 in the paper, which gives 352 weights for ten languages.
+        begin: initial combined score where all scores are 1; all weights start equal, and 1 gives the mean
+            (CLC-A).
+        activation: `none` or `relu`. Units with equal initial weights stay equal, so a ReLU would only tie
             candidates whose weighted sum is negative.
     """
 

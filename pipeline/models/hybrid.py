@@ -1,12 +1,13 @@
 """The hybrid embedding: frequent words have their own vectors, all others share latent entries.
 
 SMALR, Section 3.1 (HEM; LA where no word has a vector of its own). A language's K most frequent words each
-have 50 numbers, FastText's reduced by PCA, and pass one linear layer into the universal embedding. Every
-other word is one entry of a latent vocabulary that all languages share; a pretraining found which
-(`pipeline.training.assign`). The assignment stays, own vectors and entries are trained.
+have a 50-dimensional vector, FastText's reduced by PCA, and one linear layer maps it to the universal
+embedding. Every other word is represented by one entry of a latent vocabulary that all languages share;
+pretraining decides which (`pipeline.training.assign`). The assignment is then fixed, while own vectors and
+entries are trained.
 
-A word's universal vector is looked up as a sum, own vector + entry, of which one is zero: no word needs to be
-told apart from another on the device. Sizes in comments: B sentences, W words of the longest of them, d
+A word's universal vector is looked up as a sum, own vector + entry, one of which is zero, so the device need
+not distinguish the two kinds of words. Sizes in comments: B sentences, W words of the longest of them, d
 universal size, K own words and V words of a language, E entries.
 """
 
@@ -136,11 +137,11 @@ def begun(
 
     Args:
         vectors: for each language its (V + 1, 300) FastText vectors.
-        pretrained: what `assign` made: entries, and the places of each language's words.
+        pretrained: output of `assign`: entries, and the places of each language's words.
         settings: `hybrid.own_size`; `masking`, where there is any.
 
     Raises:
-        InputError: the pretraining is missing, damaged, or was of other words.
+        InputError: the pretraining is missing, damaged, or used other words.
     """
     if pretrained is None:
         raise InputError("The hybrid embedding needs its assignment; run `assign` and give --pretrained.")
@@ -187,7 +188,7 @@ def reduced(vectors: Tensor, size: int) -> Tensor:
     A component's sign makes its largest weight positive, so that equal vectors give equal numbers.
 
     Raises:
-        InputError: they have fewer numbers.
+        InputError: the vectors have fewer dimensions than `size`.
     """
     if vectors.shape[1] < size:
         raise InputError(

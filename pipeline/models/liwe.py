@@ -21,7 +21,7 @@ from pipeline.words.corpus import Sentences, uploaded
 class SpelledWords(nn.Module):
     """Words of every language from their characters, shared by all languages.
 
-    A word's character vectors side by side go through layers that are 1x1 convolutions over the words of a
+    A word's concatenated character vectors pass through layers that are 1x1 convolutions over the words of a
     sentence: weight-normalised, batch norm, LeakyReLU 0.1.
 
     Args:
@@ -60,7 +60,8 @@ class SpelledWords(nn.Module):
 class BothWays(nn.Module):
     """Sentence branch: a bidirectional GRU whose two states at the last word are averaged, L2.
 
-    Backwards, the last word is the first: its state is a single step from zeros, so no other is computed.
+    The backward direction starts at the last word: its state there is a single step from zeros, so no other
+    state is computed.
     """
 
     def __init__(self, size: int, hidden: int):
@@ -75,13 +76,13 @@ class BothWays(nn.Module):
         return unit((read(words, lengths) + self.backwards(last)) / 2)
 
     def _on_cpu(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """States (B, hidden) after the last words, forwards; all words count as distinct."""
+        """Forward states (B, hidden) after the last words; all words are treated as distinct."""
         real = torch.arange(int(lengths.max())) < lengths[:, None]
         ids = torch.zeros(real.shape, dtype=torch.long).masked_scatter(real, torch.arange(len(words)))
         return last_states(self.recurrent, words, beginnings(ids, lengths))
 
     def _packed(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """The same by PyTorch's layer."""
+        """The same, computed by PyTorch's layer."""
         order, places, sizes = packing(lengths)
         packed = PackedSequence(words.index_select(0, uploaded(places, words.device)), sizes)
         state: Tensor = self.recurrent(packed)[1][0]

@@ -1,8 +1,8 @@
 """Triplet losses on distance matrices (MULE, Equations 1 to 3).
 
-Sizes in comments: R anchors, C candidates, k hardest negatives. `slot` is an anchor's or candidate's place
-in the batch's list of images; two things belong together when their slots are equal. Every loss needs at
-least two images: without a negative there is no triplet.
+Sizes in comments: R anchors, C candidates, k hardest negatives. `slot` is an anchor's or candidate's place in
+the batch's list of images; an anchor and a candidate belong together if their slots are equal. Every loss
+needs at least two images: without a negative there is no triplet.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ class Anchored:
     """Embeddings and the images they belong to.
 
     vectors: (R, d). slots: (R,) place of each one's image in the batch, ascending; always on the CPU, so that
-    asking for them waits for no GPU. each: how many an image has.
+    reading them needs no GPU synchronisation. each: how many an image has.
     """
 
     vectors: Tensor
@@ -34,7 +34,7 @@ class Anchored:
 class Triplets:
     """How distances become a loss.
 
-    margin: m. num_hard_negatives: K, how many of the most violated constraints of an anchor count.
+    margin: m. num_hard_negatives: K, the number of an anchor's most violated constraints that count.
     distance: `euclidean`, sqrt(|a - b|^2 + 1e-4), or `cosine`, 1 - cos.
     """
 
@@ -84,7 +84,8 @@ def alignment_loss(anchors: Anchored, candidates: Anchored, triplets: Triplets) 
 def neighborhood_loss(languages: Sequence[Anchored], triplets: Triplets) -> Tensor:
     """Neighbourhood constraints on one layer: mean over pairs of languages (MULE, Equation 1).
 
-    Only images that have both languages give anchors; a batch without any such image costs nothing.
+    Only images with captions in both languages provide anchors; the loss of a batch without such images is
+    zero.
     """
     losses = [
         alignment_loss(anchors, second, triplets)
@@ -117,11 +118,11 @@ def _own(anchors: Anchored, candidates: Anchored) -> Tensor:
 def _hinge(cosines: Tensor, own: Tensor, triplets: Triplets, every_positive: bool = False) -> Tensor:
     """Mean over anchors of the mean of their k largest [m + D+ - D-]+; zeros count.
 
-    The nearest negatives are chosen among cosines, so that only the chosen become distances.
+    The nearest negatives are selected by cosine, so that distances are computed only for them.
 
     Args:
         cosines: (R, C). own: (R, each) places of the anchors' positives among the candidates.
-        every_positive: each positive makes triplets of its own; otherwise the farthest alone does.
+        every_positive: each positive forms triplets; otherwise only the farthest does.
     """
     count = min(triplets.num_hard_negatives, cosines.shape[1] - own.shape[1])
     nearest = cosines.detach().scatter(1, own, -torch.inf).topk(count, sorted=False).indices

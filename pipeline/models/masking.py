@@ -1,9 +1,10 @@
 """Masked cross-language modelling, MCLM (SMALR, Section 3.2, Equation 2).
 
-Some words of each sentence become MASK. Of a pair of sentences of one image, in two languages, one linear
-layer, shared by all pairs, predicts from both masked ones what each lacks: [S_i^m, S_j^m] to (S_i', S_j').
-The loss is how far S^m + S' is from the sentence that was not masked, both at length 1. It is taken of u and
-of s, each with a layer of its own. The masked sentences are matched with images as well.
+Some words of each sentence are replaced by MASK. For a pair of sentences of one image in two languages, one
+linear layer, shared by all pairs, predicts from both masked sentences what each lacks: [S_i^m, S_j^m] to
+(S_i', S_j'). The loss is the distance of S^m + S' from the unmasked sentence, both normalised to length 1. It
+is computed on u and on s, with a separate layer for each. The masked sentences are matched with images as
+well.
 
 Sizes in comments: N pairs of places for sentences, L languages, d size of an embedding.
 """
@@ -37,8 +38,8 @@ def layers(settings: Mapping[str, Any]) -> nn.Module:
 def terms(step: Step) -> Terms:
     """Matching of the masked sentences (Equation 3), and the reconstruction loss (Equation 2).
 
-    `masking` of the settings: share of the words that are masked, weight of the reconstruction, and
-    `matching`, that of the masked sentences' matching.
+    `masking` of the settings: `share` of the words that are masked, `weight` of the reconstruction, and
+    `matching`, the weight of the masked sentences' matching.
     """
     embedding, how = step.model.universal, step.settings["masking"]
     assert isinstance(embedding, HybridEmbedding)
@@ -97,7 +98,7 @@ def reconstruction_loss(
     """Equation 2: the mean over sentence pairs, averaged over pairs of languages.
 
     An image's k-th sentence in one language is paired with its k-th in the other; the language with fewer
-    repeats them. Languages that share no image make no pair; a batch without pairs costs nothing.
+    repeats them. Languages without a common image form no pair; the loss of a batch without pairs is zero.
 
     All pairs' distances come from inner products of what single sentences give: S_i^m + S_i' = P_i + Q_j, P
     of the sentence itself and Q of its partner, needs |P_i + Q_j|^2 and (P_i + Q_j) S_i alone. Memory is
@@ -129,8 +130,8 @@ def reconstruction_loss(
 def _together(languages: Sequence[Anchored]) -> tuple[list[Tensor], Tensor]:
     """Rows (N,) of each language's sentences, by image and number; which (N, L, L) of them make a pair.
 
-    Where a language lacks an image, the row is any. Two languages make as many pairs of an image as the one
-    with more sentences has of it, whatever a third one has.
+    Where a language lacks an image, the row is arbitrary. Two languages form as many pairs for an image as
+    the one with more sentences has, regardless of any third language.
     """
     each = max(part.each for part in languages)
     images = torch.cat([part.slots for part in languages]).unique().repeat_interleave(each)  # (N,)

@@ -1,12 +1,12 @@
 """An LSTM over a prefix tree of sentences: each distinct prefix is computed once.
 
-The states of an LSTM after "a man in" are the same in every sentence that begins so. A batch is therefore
-read as the tree of its beginnings, level by level: one product with the recurrent weights for the distinct
-beginnings of t words. Padding is never computed, and a word's product with the input weights only once. The
-numbers are those of `nn.LSTM`, but for the order of sums.
+The states of an LSTM after "a man in" are the same in every sentence with that prefix. A batch is therefore
+processed as a prefix tree (trie), level by level: one product with the recurrent weights for all distinct
+prefixes of t words. Padding is never computed, and a word's product with the input weights only once. The
+results are those of `nn.LSTM` except for the order of summation.
 
-Sizes in comments: B sentences, W words of the longest, U distinct words, N beginnings, n of them of one
-level, h hidden size.
+Sizes in comments: B sentences, W words of the longest, U distinct words, N prefixes (`beginnings`), n of them
+at one level, h hidden size.
 """
 
 from dataclasses import dataclass
@@ -24,8 +24,9 @@ sigmoid_backward, tanh_backward = torch.ops.aten.sigmoid_backward, torch.ops.ate
 class Beginnings:
     """The distinct prefixes of some sentences: those of one word first, then those of two, and so on.
 
-    words: (N,) the last word of each, 0 to U - 1. parents: (N,) each without its last word; 0 where nothing
-    is left. levels: how many have 1, 2, ... words. sentences: (B,) which of them is the whole sentence.
+    words: (N,) the last word of each, 0 to U - 1. parents: (N,) the prefix without its last word; 0 if
+    nothing is left. levels: how many have 1, 2, ... words. sentences: (B,) which of them is the whole
+    sentence.
     """
 
     words: Tensor
@@ -59,7 +60,7 @@ def last_states(lstm: nn.LSTM, vectors: Tensor, tree: Beginnings) -> Tensor:
 
 
 class _States(torch.autograd.Function):
-    """Hidden states (N, h) of all beginnings, from the distinct words' shares of the gates (U, 4h).
+    """Hidden states (N, h) of all prefixes, from the distinct words' contributions to the gates (U, 4h).
 
     The weight is (4h, h), its gates in PyTorch's order: input, forget, cell, output.
     """

@@ -1,9 +1,9 @@
 """A GRU over a prefix tree of sentences (`pipeline.models.prefixes`): each distinct prefix is computed once.
 
-PyTorch's own GRU, on a CPU, also copies the gradient of all words once for each time step; here each word's
-is written once. The numbers are those of `nn.GRU`, but for the order of sums.
+On a CPU, PyTorch's own GRU also copies the gradient of all words at every time step; here each word's
+gradient is written once. The results are those of `nn.GRU` except for the order of summation.
 
-Sizes in comments: U distinct words, N beginnings, n of them of one level, h hidden size.
+Sizes in comments: U distinct words, N prefixes (`beginnings`), n of them at one level, h hidden size.
 """
 
 from typing import Any
@@ -27,10 +27,10 @@ def last_states(gru: nn.GRU, vectors: Tensor, tree: Beginnings) -> Tensor:
 
 
 class _States(torch.autograd.Function):
-    """Hidden states (N, h) of all beginnings, from the distinct words' shares of the gates (U, 3h).
+    """Hidden states (N, h) of all prefixes, from the distinct words' contributions to the gates (U, 3h).
 
     The weight is (3h, h), its gates in PyTorch's order: reset, keep, new. The new state's recurrent bias (h,)
-    is apart, for the reset gate multiplies it too.
+    is separate because the reset gate multiplies it too.
     """
 
     @staticmethod

@@ -1,7 +1,7 @@
 """Ranking losses of VSE, order embeddings and PARALLEL-SYM / -ASYM: hinges over all negatives or the hardest.
 
-VSE: Kiros et al. 2014. Order embeddings: Vendrov et al. 2016. PARALLEL: Gella et al. 2017. The worst negative
-alone: VSE++ (Faghri et al. 2018), as in *Lessons*, Section 3.
+VSE: Kiros et al. 2014. Order embeddings: Vendrov et al. 2016. PARALLEL: Gella et al. 2017. Only the hardest
+negative: VSE++ (Faghri et al. 2018), as in *Lessons*, Section 3.
 
 Sizes in comments: B captions, n images or captions of another language, e embedding size.
 """
@@ -23,7 +23,7 @@ from pipeline.words.corpus import uploaded
 class Ranking:
     """How similarities are turned into a loss.
 
-    margin: m. hinge: `sum` over all negatives, or `max`, the worst of them. caption_caption: weight of the
+    margin: m. hinge: `sum` over all negatives, or `max`, the hardest of them. caption_caption: weight of the
     loss between the captions of two languages. similarity: `cosine` or `order`.
     """
 

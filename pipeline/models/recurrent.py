@@ -1,7 +1,7 @@
 """The recurrent layers of a sentence branch, and the initialisation of their weights.
 
-PyTorch's own, and the GRU of the MULE authors' framework (TensorFlow 1.2), which is another: its reset gate
-is applied to the state before the product (Cho et al. 2014), in PyTorch and cuDNN after it.
+PyTorch's own, and the GRU of the MULE authors' framework (TensorFlow 1.2), which differs: its reset gate is
+applied to the state before the product (Cho et al. 2014), in PyTorch and cuDNN after it.
 
 Sizes in comments: N words of B sentences, n of them of one time step, h hidden size.
 """
@@ -19,7 +19,7 @@ from torch.nn.utils.rnn import PackedSequence
 class ResetBeforeGRU(nn.Module):
     """A GRU whose candidate state is tanh(W x + U (r * h) + b); weights are laid out as in `nn.GRU`.
 
-    Its begin is `nn.GRU`'s, too. One bias, not two.
+    Initialised like `nn.GRU`, but with one bias instead of two.
     """
 
     def __init__(self, input_size: int, hidden_size: int):
@@ -72,8 +72,9 @@ def recurrent_layer(size: int, model: Mapping[str, Any]) -> Recurrent:
 def _begin_as_tensorflow(layer: Recurrent) -> None:
     """Glorot uniform kernels, zero biases but 1 where a gate lets the state through (TensorFlow 1.2).
 
-    A kernel there is one matrix for word and state together: all gates of an LSTM (LSTMCell, forget_bias 1);
-    of a GRU the two gates (begun with bias 1), and the candidate state apart (GRUCell).
+    There, a kernel is one matrix for word and state together: for all gates of an LSTM (LSTMCell, forget_bias
+    1); for a GRU, one for the two gates (initial bias 1) and a separate one for the candidate state
+    (GRUCell).
     """
     hidden = layer.hidden_size
     kernels = [4 * hidden] if isinstance(layer, nn.LSTM) else [2 * hidden, hidden]

@@ -43,7 +43,7 @@ class RetrievalModel(nn.Module):
         model: settings: encoder, word_vectors, universal, universal_layers, universal_mean, multimodal,
             recurrent, hidden, image_hidden, dropout, batch_norm_momentum; similarity, how a sentence and an
             image are compared: `cosine`, or `order`, for which no number of an embedding is negative.
-        embedding: what takes the place of the universal embedding of `vectors`, if anything does.
+        embedding: replaces the universal embedding of `vectors`, if given.
     """
 
     def __init__(

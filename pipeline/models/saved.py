@@ -18,7 +18,7 @@ from pipeline.torch_file import read_torch
 
 @dataclass
 class Saved:
-    """What a model file holds besides the weights.
+    """Contents of a model file besides the weights.
 
     settings: of the experiment. vocabularies: digest of each language's words.
     epoch: the kept one, from 1. validation: mR of each language on the validation split at that epoch.
@@ -36,7 +36,7 @@ class Saved:
 
 
 def save_model(path: Path, model: RetrievalModel, saved: Saved) -> None:
-    """Write a model completely or not at all."""
+    """Write a model, completely or not at all."""
     weights = {name: value.cpu() for name, value in model.state_dict().items() if not _of_training(name)}
     # A pickle also says which equal texts are one object; in a run gone on from a checkpoint others are.
     said = json.loads(json.dumps(vars(saved)))
@@ -82,7 +82,7 @@ def of_shape(settings: dict[str, Any], weights: dict[str, torch.Tensor]) -> Retr
 
 
 def _of_training(name: str) -> bool:
-    """Whether a tensor serves training alone: initial word tables, weights of losses."""
+    """Whether a tensor is needed only for training: initial word tables, weights of losses."""
     return name.endswith(".initial") or name.startswith("losses.")
 
 

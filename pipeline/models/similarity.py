@@ -6,9 +6,9 @@ from torch import Tensor
 def similarities(captions: Tensor, images: Tensor, kind: str) -> Tensor:
     """Similarities (B, n) of captions (B, e) and images (n, e), all of length 1.
 
-    `cosine`, or `order`: -|max(0, caption - image)|^2 of vectors without negative numbers. It is 0 where the
-    caption, which says less than the image, stands above it: none of its numbers is larger (Vendrov et al.
-    2016, Equations 2 and 3). Takes B n e numbers of memory.
+    `cosine`, or `order`: -|max(0, caption - image)|^2 of vectors without negative numbers. It is 0 if the
+    caption, which says less than the image, is above it in the order: none of its numbers is larger (Vendrov
+    et al. 2016, Equations 2 and 3). Needs memory for B n e numbers.
     """
     if kind == "cosine":
         return captions @ images.T

@@ -22,7 +22,7 @@ def trainable(settings: Mapping[str, Any], words: Mapping[str, int], entries: in
     Args:
         settings: of a training, as `configuration.experiment_settings` gives them.
         words: size of each language's vocabulary, without padding.
-        entries: of the latent vocabulary that words take, for a hybrid embedding.
+        entries: number of latent entries in use, for a hybrid embedding.
 
     Returns:
         words: tables of word vectors, own ones alone of a hybrid embedding (padding's row is no parameter).

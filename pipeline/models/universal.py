@@ -1,6 +1,6 @@
 """The universal embedding: one word table and one linear layer per language (MULE, Figure 2, left half).
 
-Multilingual vectors, which are aligned already, may go through one linear layer for all languages.
+Multilingual vectors, which are already aligned, may share one linear layer.
 
 Sizes in comments: B sentences, W words of the longest of them, d universal size.
 """
@@ -20,8 +20,8 @@ class WordEmbedding(nn.Module):
 
     Args:
         vectors: (V + 1, 300) initial word vectors; row 0 is padding.
-        size: d, size of the universal embedding; None for none: the word vectors themselves are read.
-        padding: row of the table that is not trained, 0; None where padding is a word like others.
+        size: d, size of the universal embedding; None: no linear layer, the word vectors themselves are used.
+        padding: row of the table that is not trained, 0; None if padding is treated like a word.
     """
 
     initial: Tensor
@@ -49,10 +49,10 @@ class UniversalEmbedding(nn.Module):
         vectors: for each language its (V + 1, 300) initial word vectors; where frozen sentence vectors are
             read instead, padding alone, (1, D).
         model: settings: universal, d; universal_layers, `separate` for each language or one `shared` by all;
-            universal_mean, what a sentence's mean runs over: its `words`, or as in the authors' code the row
-            `padded` to the longest training sentence (`pad_to`), where padding's vector is trained as well;
-            encoder, where it is `vse` there are no linear layers; word_vectors, the `pretrained` ones, or
-            initialised from `scratch`.
+            universal_mean, what a sentence's mean is taken over: its `words`, or as in the authors' code the
+            row `padded` to the longest training sentence (`pad_to`), where padding's vector is trained as
+            well; encoder, where it is `vse` there are no linear layers; word_vectors, the `pretrained` ones,
+            or initialised from `scratch`.
     """
 
     padded_to: Tensor
@@ -92,7 +92,7 @@ class UniversalEmbedding(nn.Module):
     def means(self, language: str, sentences: Sentences) -> Tensor:
         """Mean universal word vector of each sentence, (B, d), or its sentence vector; its unit vector is u.
 
-        The mean is taken before the linear layer, which gives the same and costs a word's share.
+        The mean is taken before the linear layer, which gives the same result at a fraction of the cost.
         """
         mean = sentences.vectors
         if mean is None:
@@ -155,7 +155,7 @@ def _mean(table: Tensor, sentences: Sentences) -> Tensor:
 
 
 def _real_words(lengths: Tensor, longest: int) -> Tensor:
-    """Places (N,) of words that are no padding in flattened ids (B * longest,), sentence by sentence."""
+    """Positions (N,) of words other than padding in flattened ids (B * longest,), sentence by sentence."""
     return torch.nonzero((torch.arange(longest) < lengths[:, None]).flatten())[:, 0]
 
 

@@ -26,8 +26,8 @@ class Evaluations:
     """The evaluations of several experiments, each with all seeds.
 
     Args:
-        paths: JSON files; each names its file of ranks, which lies beside it.
-        seeds: those that a number is the mean over.
+        paths: JSON files; each names its file of ranks, which is beside it.
+        seeds: those over which a number is averaged.
 
     Raises:
         InputError: two evaluations of one data set and language have different numbers of candidates.
@@ -75,7 +75,7 @@ class Evaluations:
         return found
 
     def candidates(self, key: Key, language: str) -> dict[str, Any]:
-        """Numbers of `images` and `sentences`, and by metric what `chance` gives among them, in percent."""
+        """Numbers of `images` and `sentences`, and by metric the chance level among them, in percent."""
         found: Mapping[str, Any] = self._found[key, self.seeds[0]][1]["test"][language]
         return {name: found[name] for name in ("images", "sentences", "chance")}
 

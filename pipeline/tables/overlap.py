@@ -1,4 +1,4 @@
-"""Lessons learned (Kádár et al. 2018), Table 1 and Section 4: how far languages share a vocabulary."""
+"""Lessons learned (Kádár et al. 2018), Table 1 and Section 4: the overlap of the languages' vocabularies."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,11 +19,12 @@ Vocabularies = dict[str, set[str]]  # language -> words
 def vocabulary_overlap(
     portions: Mapping[str, Files], minimum_count: int, scale: str, papers: Path, table: Path, comparison: Path
 ) -> None:
-    """Write Table 1 with the sizes that Section 4 tells, and the same with one number a line.
+    """Write Table 1 with the vocabulary sizes of Section 4, and the same with one number per line.
 
-    A word is a token between blanks, punctuation included, seen `minimum_count` times in a language's files.
-    The table has a row a portion and language: the Jaccard coefficients |A and B| / |A or B| with the
-    languages from itself on, its number of words, and of its portion the sum (`total`) and size of the union.
+    A word is a token between spaces, punctuation included, that occurs at least `minimum_count` times in a
+    language's files. The table has a row a portion and language: the Jaccard coefficients |A and B| / |A or
+    B| with the languages from itself on, its number of words, and of its portion the sum (`total`) and size
+    of the union.
 
     Args:
         portions: `translation` and `comparable`, for each language the published tokens of the training text.

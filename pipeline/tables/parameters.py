@@ -1,6 +1,6 @@
 """Parameters of the models at the papers' sizes (MULE, "Parameter Comparison"), counted on the models.
 
-Word tables are left out, as in the paper's sums: they grow with the vocabulary, in every model alike.
+Word tables are left out, as in the paper's sums: they grow with the vocabulary in every model.
 """
 
 from collections.abc import Iterator, Mapping

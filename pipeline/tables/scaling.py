@@ -30,9 +30,9 @@ def write_points(
     Args:
         settings: as `figure_settings` gives them. evaluations: JSON files with the ranks beside them.
         models: the trained models of one seed.
-        output: CSV. `parameters` are trainable ones, word tables included; where a model is one of several
-            of one language each, the mean of theirs. `parameters_at_test`: those left when the word vectors
-            of the vocabulary are computed beforehand (SMALR, Section 5).
+        output: CSV. `parameters` are trainable ones, word tables included; where a model is one of several of
+            one language each, the mean of theirs. `parameters_at_test`: those that remain if the word vectors
+            of the vocabulary are precomputed (SMALR, Section 5).
     """
     evaluated = Evaluations(evaluations, settings["seeds"])
     sizes = {}

@@ -107,8 +107,8 @@ def counted(
 def hybrid(settings: Mapping[str, Any], words: Mapping[str, int], of_mule: int) -> Iterator[Row]:
     """What LA, HEM and SMALR have, and SMALR with CLC-C at test time.
 
-    How many entries words take is known after the pretraining alone. Counted are as many as they can take,
-    and how many SMALR may have with the parameters that the text says.
+    The number of entries in use is known only after pretraining. Counted are the most that can be in use, and
+    how many SMALR may have to reach the numbers of parameters in the text.
 
     Args:
         words: of each language, without padding. of_mule: MULE's parameters.
@@ -147,7 +147,7 @@ def _row(model: str, what: str, metric: str, value: float, note: str = "") -> Ro
 
 
 def mule(model: Mapping[str, Any], sizes: Mapping[str, int]) -> RetrievalModel:
-    """MULE of some languages, without memory for its weights."""
+    """MULE in some languages, without memory for its weights."""
     with torch.device("meta"):
         tables = {language: torch.zeros(size, WORD_VECTOR) for language, size in sizes.items()}
         return RetrievalModel(tables, IMAGE_FEATURES, "shared", model)
@@ -160,5 +160,5 @@ def trained(model: RetrievalModel) -> int:
 
 
 def liwe(sizes: Mapping[str, Any], model: Mapping[str, Any], codes: Mapping[str, torch.Tensor]) -> LiweModel:
-    """LIWE of some languages."""
+    """LIWE in some languages."""
     return LiweModel(codes, IMAGE_FEATURES, model, sizes)

@@ -45,7 +45,7 @@ class Comparison:
 
     @property
     def of_size(self) -> bool:
-        """Whether it is judged by a size, which another scale cannot tell."""
+        """Whether it is judged by a magnitude, which is meaningful only at scale paper."""
         return self.within is not None or self.at_most is not None
 
     def as_claimed(self, difference: float) -> bool:
@@ -83,7 +83,7 @@ def comparisons(claim: Mapping[str, Any]) -> Iterator[Comparison]:
 
 
 def terms(text: str) -> list[tuple[int, dict[str, Any]]]:
-    """Signs and parts of `a@en - 0.5 * b@de`; raises `ValueError` for what is none."""
+    """Signs and parts of `a@en - 0.5 * b@de`; raises `ValueError` for anything else."""
     found = []
     for sign, part in zip([1, *(-1 if s == "-" else 1 for s in re.findall(r" ([+-]) ", text))],
                           re.split(r" [+-] ", text), strict=True):  # fmt: skip

@@ -1,10 +1,10 @@
 """Uncertainty of recalls and of their differences: bootstrap intervals and a paired test.
 
-An image's captions say much the same, so they are no independent queries; an image is drawn, or changes
-sides, with all of its captions. The candidates stay those of the whole split.
+An image's captions are similar and thus not independent queries, so an image is resampled, or changes sides,
+together with all of its captions. The candidates remain those of the whole split.
 
-The interval of a single recall is over test images: what another seed of the training would change is not in
-it, its standard deviation says that. A difference of recalls is judged over images and seeds together.
+The interval of a single recall covers test images only; its standard deviation covers training seeds. A
+difference of recalls is judged over images and seeds together.
 """
 
 from collections.abc import Sequence
@@ -108,9 +108,9 @@ def difference_interval(
 ) -> tuple[float, float]:
     """Percentile bootstrap interval of a sum of weighted recalls, over test images and seeds.
 
-    Each draw takes images with replacement, the same for all terms, and of each model as many seeds as it has
-    with replacement, the same for all terms of the model; models were trained apart, so their seeds are drawn
-    apart. With one seed the images alone are drawn.
+    Each draw samples images with replacement, the same for all terms, and for each model as many seeds as it
+    has, with replacement, the same for all terms of the model; models are trained independently, so their
+    seeds are drawn independently. With one seed, only images are resampled.
 
     Args:
         seed: of the draws. level: share of the draws within the interval.
@@ -135,12 +135,12 @@ def difference_p(terms: Sequence[Term], metric: str, seed: int = 0) -> float:
 
 
 def sign_flip_p(contrast: Sequence[float] | Array, of_seeds: Sequence[Array] = (), seed: int = 0) -> float:
-    """Two-sided p of a paired permutation test: were the two sides alike, each image could swap its own.
+    """Two-sided p of a paired permutation test: under the null hypothesis, each image could swap sides.
 
-    A swap turns the sign of the image's part in the difference. To each draw is added what other seeds would
-    change: of each model as many seeds as it has are drawn with replacement, and the mean of what they
-    contribute less the mean over all is the shift. The observed order counts as one of the draws, so p is
-    never 0 (Phipson and Smyth 2010).
+    A swap flips the sign of the image's contribution to the difference. Each draw is shifted by the variation
+    between seeds: for each model as many seeds as it has are drawn with replacement, and the shift is the
+    mean of their contributions minus the mean over all. The observed order counts as one of the draws, so p
+    is never 0 (Phipson and Smyth 2010).
 
     Args:
         contrast: (images,) each image's part in the difference; their sum is the difference.

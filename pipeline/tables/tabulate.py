@@ -1,7 +1,7 @@
 """Tables of the papers from the evaluations of experiments.
 
-A table's rows name experiments (config/tables/*.yaml). Computed here are means over seeds and, of the ranks
-beside the evaluations, intervals.
+A table's rows name experiments (config/tables/*.yaml). This module computes means over seeds and, from the
+ranks beside the evaluations, intervals.
 """
 
 import logging
@@ -40,10 +40,10 @@ def tabulate(
 ) -> None:
     """Write a table as the paper prints it, and the same with one number per line beside the paper's.
 
-    The comparison has of each number its 95% interval (`statistics.intervals`), how many images and sentences
-    it is among and what chance gives there, its place in its column from the highest, the paper's place among
-    the same rows, and at scale paper the difference: elsewhere the data are others, and only the order can be
-    compared. Where a row uses translations, both name their provider (`translation_columns`).
+    For each number, the comparison has its 95% interval (`statistics.intervals`), the numbers of candidate
+    images and sentences and the chance level, its place in its column from the highest, the paper's place
+    among the same rows, and at scale paper the difference: at other scales the data differ, and only the
+    order can be compared. Where a row uses translations, both name their provider (`translation_columns`).
 
     Args:
         settings: `scale`; `seeds`; `table`, as in config/tables; `datasets`, for each data set of the paper
@@ -73,7 +73,7 @@ def tabulate(
 
 
 def _lines(settings: Mapping[str, Any], evaluated: Evaluations, paper: Mapping[Key, str]) -> Iterator[Row]:
-    """One line for each place and metric; `missing` names evaluations that it needs and has not."""
+    """One line for each place and metric; `missing` names evaluations that it needs but lacks."""
     for language, averaged in columns_of_rows(settings):
         cell, keys = averaged[0], [((c.dataset, c.experiment, c.queries), c.language) for c in averaged]
         missing = [name for key, code in keys for name in evaluated.missing(key, code)]
@@ -111,7 +111,7 @@ def _mean(evaluated: Evaluations, keys: Sequence[Place], metric: str) -> pd.Seri
 
 
 def _candidates(evaluated: Evaluations, keys: Sequence[Place]) -> Row:
-    """Candidates of one language; of several those of the largest, and the mean of what chance gives."""
+    """Candidates of one language; for several, those of the largest, and the mean chance level."""
     every = [evaluated.candidates(key, language) for key, language in keys]
     chance = {metric: sum(one["chance"][metric] for one in every) / len(every) for metric in METRICS}
     return {**{name: max(one[name] for one in every) for name in ("images", "sentences")}, "chance": chance}

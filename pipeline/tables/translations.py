@@ -11,8 +11,9 @@ Origins = Mapping[str, Iterable[str]]  # for each pair of languages (`en-de`) wh
 def by_whom(origins: Origins) -> str:
     """The providers of some translations: `google`, or `en-zh: google; others: dictionary (word by word)`.
 
-    Pairs of languages are named where they differ; the most that are alike are the `others`. Where several
-    made those of one pair, all are named: `en-zh: baidu and google`. Empty without translations.
+    Language pairs are named where they differ; the largest group with the same provider is `others`. Where
+    several providers made those of one pair, all are named: `en-zh: baidu and google`. Empty without
+    translations.
     """
     alike: dict[str, list[str]] = {}
     for pair in sorted(origins):
@@ -32,7 +33,7 @@ def word_by_word(origins: Origins) -> bool:
 def translation_columns(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
     """The translation columns of a table, line by line.
 
-    `translations`: the providers of those of the line's row, empty if it has none. `word_by_word`:
+    `translations`: the providers of the translations of the line's row, empty if it has none. `word_by_word`:
     `yes` where some of the line's own are.
 
     Args:

@@ -80,9 +80,9 @@ def read_from(vectors: Tensor, how: str) -> Tensor:
     """Input of the scoring layer, (V + 1, 300), from a language's vectors.
 
     Args:
-        how: `given`, as they are; `centred`, without their mean, for what all words of a language have in
-            common makes them choose the same few entries; `standardized`, each number with mean 0 and
-            variance 1 over the language's words, so that scores depend on the words more than on the bias.
+        how: `given`, unchanged; `centred`, minus their mean, because what all words of a language have in
+            common would make them choose the same few entries; `standardized`, each dimension with mean 0
+            and variance 1 over the language's words, so that scores depend on words more than on the bias.
     """
     if how == "given":
         return vectors
@@ -101,8 +101,8 @@ def assignment_terms(
 ) -> dict[str, Tensor]:
     """Triplet loss between sentences of the same image, on the means of their words' entries.
 
-    Each language's sentences are anchors to each later language's, and with `pairs: all` to its own. As in
-    MULE the positive is the farthest sentence of the image, and the most violated constraints count.
+    Each language's sentences are anchors for each later language's, and with `pairs: all` for its own. As in
+    MULE, the positive is the farthest sentence of the image, and only the most violated constraints count.
     """
     how, triplets = settings["assignment"], Triplets(**settings["triplets"])
     sentences = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}
@@ -122,8 +122,8 @@ def assignment_terms(
 def own_places(part: LanguageCorpus, words: int, most: int) -> Tensor:
     """Rank (V + 1,), from 1, of each of a language's `most` most frequent words; 0 for all others.
 
-    Of equally frequent words the earlier in the vocabulary is taken. Words that no training caption has come
-    last; padding never.
+    Ties are broken by the order of the vocabulary. Words in no training caption come last; padding has no
+    rank.
     """
     count = torch.bincount(part.ids.flatten().cpu(), minlength=words)[1:]
     order = count.argsort(descending=True, stable=True)[:most] + 1
@@ -161,7 +161,7 @@ def assigned(places: Mapping[str, Places], vocabularies: Mapping[str, Vocabulary
 
 
 def _used(model: Assignment, features: Mapping[str, Tensor]) -> int:
-    """How many entries words take."""
+    """Number of entries in use."""
     return len(torch.cat([model.chosen(part[1:]) for part in features.values()]).unique())
 
 

@@ -1,6 +1,6 @@
 """Which images and sentences are in a batch (MULE, supplement, "Minibatch Construction").
 
-Every draw is a function of (seed, epoch, step) alone, so a run that was killed goes on with the same batches.
+Every draw depends only on (seed, epoch, step), so a killed run resumes with the same batches.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -119,7 +119,7 @@ class Sampler:
 
 @dataclass
 class _Stream:
-    """What a group gives to the batches of an epoch.
+    """What a group contributes to the batches of an epoch.
 
     images: (steps, share) rows. language, rows: where sentences are drawn, their language and rows.
     """
@@ -129,14 +129,14 @@ class _Stream:
     rows: Rows | None = None
 
     def sentences(self, language: str) -> Rows:
-        """Rows (steps, share) of the sentences drawn in a language, -1 where it is another's turn."""
+        """Rows (steps, share) of the sentences drawn in a language, -1 in another language's turn."""
         if self.rows is None or language != self.language:
             return np.full_like(self.images, -1)
         return self.rows
 
 
 def _passes(rows: Rows, generator: np.random.Generator, shape: tuple[int, int]) -> Rows:
-    """Some rows in an order drawn anew for each pass over them, as many as (steps, share) takes."""
+    """Rows in a new random order for each pass over them, as many as (steps, share) needs."""
     needed = shape[0] * shape[1]
     passes = [generator.permutation(rows) for _ in range(-(-needed // len(rows)))]
     return np.concatenate(passes)[:needed].reshape(shape)
@@ -177,7 +177,7 @@ class _Captions:
 
 
 def _distinct(rows: Rows) -> Rows:
-    """The rows without repeats: an image that was drawn twice, by two groups or passes, stands once."""
+    """The rows without duplicates: an image that was drawn twice, by two groups or passes, appears once."""
     _, first = np.unique(rows, return_index=True)
     return rows[np.sort(first)]
 
@@ -189,7 +189,8 @@ def language_groups(
 ) -> list[Rows]:
     """Rows of images that are sampled equally often (MULE: English only, English-Japanese, English-Chinese).
 
-    An image belongs to the largest groups of which it has every language; images of no group make one more.
+    An image belongs to the largest groups of which it has every language; images in no group form another
+    one.
 
     Args:
         images: the training images.

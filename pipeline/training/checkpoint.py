@@ -14,7 +14,7 @@ log = logging.getLogger("pipeline")
 
 
 def save_checkpoint(path: Path, fingerprint: str, state: dict[str, Any]) -> None:
-    """Write `state` completely or not at all; an earlier checkpoint is kept until then."""
+    """Write `state`, completely or not at all; the earlier checkpoint is kept until then."""
     with written_beside(path) as temporary, open(temporary, "wb") as file:
         torch.save({"fingerprint": fingerprint, **state}, file)
 
@@ -38,7 +38,8 @@ def load_checkpoint(path: Path, fingerprint: str) -> dict[str, Any] | None:
 def keep_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> None:
     """Replace the checkpoint of a finished run by links to its files, which take no space.
 
-    Snakemake deletes the outputs of a job that it did not see end: it was killed, the job in a queue was not.
+    Snakemake deletes the outputs of a job whose end it did not see, because it was killed while the job ran
+    on in a queue.
     """
     for file in files:
         linked(file, _kept(path, file))

@@ -1,7 +1,7 @@
 """Validation as in the public code of *Lessons*: five consecutive captions count as one image's.
 
-With five captions of each image they are. With one, only every fifth image is looked for, and four of five
-captions are asked for another image than their own.
+With five captions per image, they are. With one, only every fifth image is a query, and four of five captions
+are matched to an image that is not their own.
 """
 
 import torch
@@ -16,10 +16,10 @@ CAPTIONS = 5
 
 
 def mean_recall_by_fives(model: RetrievalModel, corpus: Corpus, language: str) -> float:
-    """mR of a language in percent, as that code computes it; up to four last captions are dropped.
+    """mR of a language in percent, as that code computes it; up to four captions at the end are dropped.
 
-    Captions and images stand in the order of the images, each caption with its image: the image of the first
-    of five consecutive captions is taken for the image of all five.
+    Captions and images are in the order of the images, each caption with its image: the image of the first of
+    five consecutive captions is assumed to be that of all five.
     """
     part = corpus.languages[language]
     whole = len(part.image) // CAPTIONS

@@ -1,7 +1,7 @@
 """Training of LIWE (Wehrmann et al. 2019): its loss, learning rate, and validation every few steps.
 
-k = 1 - b^step moves from all hinges to the worst one: b is 0.991 between captions and images, 0.91 between
-the captions of two languages.
+k = 1 - b^step shifts the weight from all hinges to the largest one: b is 0.991 between captions and images,
+0.91 between the captions of two languages.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ class PacedSampler:
     """The batches of a sampler in segments of a fixed number of steps, each followed by validation.
 
     Args:
-        sampler: its epochs follow one another. every: steps of a stretch.
+        sampler: its epochs follow one another. every: steps per segment.
     """
 
     def __init__(self, sampler: Sampler, every: int):

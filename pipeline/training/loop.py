@@ -1,7 +1,7 @@
 """The loop shared by pretraining and training: epochs, steps, checkpoints, progress, curves.
 
-Batches and dropout are functions of (seed, epoch, step), so a run that is killed and goes on from its
-checkpoint ends with the same weights, bit for bit, as one that is not (on a CPU).
+Batches and dropout are functions of (seed, epoch, step), so on a CPU a run that is killed and resumed from
+its checkpoint ends with the same weights, bit for bit, as an uninterrupted one.
 """
 
 import logging
@@ -52,12 +52,11 @@ class Course:
 class Run:
     """A training run over a number of epochs.
 
-    terms: the loss terms of a batch, given also the share of the run that is done.
-    after_epoch: gives the epoch's row of the curves; it may keep what it wants in `kept`.
-    kept: state that a checkpoint takes along besides the model and the optimiser.
-    saved_at, took: when the last checkpoint was saved, and how many seconds that took.
-    fingerprint: digest of settings, inputs and code; a checkpoint of another one is not continued.
-    watched: what shows the run to a person.
+    terms: the loss terms of a batch, given also the fraction of the run that is done. after_epoch: returns
+    the epoch's row of the curves; it may store state in `kept`. kept: state that a checkpoint contains
+    besides the model and the optimiser. saved_at, took: when the last checkpoint was saved, and how many
+    seconds that took. fingerprint: digest of settings, inputs and code; a checkpoint with another one is not
+    resumed. watched: what shows the run to a person.
     """
 
     model: nn.Module
@@ -76,10 +75,10 @@ class Run:
     took: float = 0.0
 
     def finish(self) -> None:
-        """Run to the last epoch, from the checkpoint or from the beginning.
+        """Run to the last epoch, from the checkpoint if there is one.
 
         Raises:
-            Interrupted: a signal came; the checkpoint is of the step that was under way.
+            Interrupted: a signal arrived; the checkpoint contains the step that was in progress.
         """
         with noted() as signals:
             try:

@@ -1,7 +1,7 @@
 """Training as in *Lessons learned in multilingual grounded language learning*, Section 3 and Figure 2.
 
-One encoder reads the captions of all languages from one word table; a step is of one task, and training ends
-by patience. What the public code does otherwise stands in docs/lessons-code.md, each a setting.
+One encoder reads the captions of all languages from one word table; each step is one task, and training stops
+early. docs/lessons-code.md lists what the public code does differently, each with its setting.
 """
 
 import logging
@@ -52,7 +52,7 @@ def train_multitask(
     Args:
         inputs: `sentences`, the captions of each language as `write_selection` wrote them; `words`, the
             union's; `features`.
-        pairs: sentence tables whose captions are paired in the place of those of `sentences`.
+        pairs: sentence tables whose captions are paired instead of those of `sentences`.
         settings: languages, model, features; `c2c`, whether some steps are of caption pairs;
             `stop_on`, languages whose recalls are summed; `tasks`, as config/schema.yaml says; `training`:
             threads, deterministic, precision.
@@ -158,8 +158,8 @@ def step_loss(
 def with_reversed_lengths(sentences: Sentences) -> Sentences:
     """Captions as in the c2c batches of the public code: lengths in reversed order.
 
-    It sorts them by rising length and gives their lengths in falling order, so that long ones are cut and
-    short ones are read on into their padding.
+    It sorts them by ascending length but passes their lengths in descending order, so that long captions are
+    truncated and short ones are read into their padding.
     """
     order = sentences.lengths.argsort(stable=True)
     lengths = torch.empty_like(sentences.lengths)
@@ -173,7 +173,7 @@ def captions_and_sampler(
     """The concatenated training captions of all languages, and the sampler of their rows.
 
     Args:
-        paired: whose captions are paired, in the place of the corpus' own. settings: `c2c`, `tasks`, `seed`.
+        paired: whose captions are paired, instead of the corpus' own. settings: `c2c`, `tasks`, `seed`.
     """
     parts = list(corpus.languages.values())
     firsts = _firsts(parts)

@@ -26,8 +26,8 @@ def training_terms(
     Args:
         settings: triplets, matching, ranking, neighborhood, classifier, each None where it is not used;
             words, training.precision; blocks of the losses in `pipeline.parts`, those that are there. A
-            ranking loss stands in the place of the matching of Equation 3.
-        done: share of the training that is done, 0 to 1.
+            ranking loss replaces the matching of Equation 3.
+        done: fraction of the training that is done, 0 to 1.
     """
     device = corpus.features.device
     sentences = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}

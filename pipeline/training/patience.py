@@ -15,9 +15,9 @@ State = dict[str, Any]
 class Patience:
     """Keeps the weights of the best validation, and decides when to stop.
 
-    validations: without improvement, after which training ends ("patience of 10 evaluations").
-    kept: what a checkpoint takes along: `best`, the highest score; `epoch`, the validation that had it, from
-    1; `weights` of it; `waited`, validations since then; `stopped`.
+    validations: without improvement, after which training ends ("patience of 10 evaluations"). kept: state in
+    the checkpoint: `best`, the highest score; `epoch`, the validation that had it, from 1; `weights` of it;
+    `waited`, validations since then; `stopped`.
     """
 
     validations: int

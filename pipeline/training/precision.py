@@ -1,6 +1,6 @@
 """Precision of the matrix products of a training step, for GPUs.
 
-Validation is computed in float32 whatever the switch says, because it chooses the epoch.
+Validation is always computed in float32, because it selects the epoch.
 """
 
 from collections.abc import Iterator
@@ -29,13 +29,13 @@ def set_precision(precision: str, device: torch.device) -> None:
 
 
 def embedding_precision(precision: str, device: torch.device) -> AbstractContextManager[object]:
-    """Context for embedding sentences and images: bfloat16 products if configured, but not for losses."""
+    """Context for embedding sentences and images: bfloat16 products if configured; losses are unaffected."""
     return torch.autocast(device.type, torch.bfloat16) if precision == "bfloat16" else nullcontext()
 
 
 @contextmanager
 def exact() -> Iterator[None]:
-    """Float32 products inside, whatever precision training uses."""
+    """Products inside are in float32, whatever the precision of training."""
     before = _CUDA.fp32_precision, _CUDNN.rnn.fp32_precision
     _products("ieee", "ieee")
     try:

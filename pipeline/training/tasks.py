@@ -3,7 +3,7 @@
 A step is of one task: captions of one language against their images, or captions of two languages of the same
 images against each other (c2c). Each data set is shuffled, gone through batch by batch, and shuffled again.
 
-Every draw is a function of (seed, step) alone, so a run that was killed goes on with the same batches.
+Every draw depends only on (seed, step), so a killed run resumes with the same batches.
 """
 
 from collections.abc import Iterator, Sequence
@@ -49,8 +49,8 @@ class TaskSampler:
 
     Args:
         captions: for each language the rows (B,) of its captions.
-        pairs: (P, 2) rows of captions that belong together; None: no step is of pairs.
-        batch: captions of a batch, or pairs. share_of_pairs: how probable a step of pairs is.
+        pairs: (P, 2) rows of captions that belong together; None: no steps of pairs.
+        batch: captions of a batch, or pairs. share_of_pairs: probability of a step of pairs.
         steps: between two validations; None: as many as go once through the captions of the first language.
         seed: the experiment's seed.
 
