@@ -218,3 +218,20 @@ def test_all_weights_are_learned(masking: dict[str, Any]) -> None:
     torch.stack(list(training_terms(made, corpus(), drawn, masking, 0.1).values())).sum().backward()
     without = [name for name, weight in made.named_parameters() if weight.grad is None]
     assert without == []
+
+
+def test_masked_sentences_leave_no_trace_in_what_evaluation_reads(masking: dict[str, Any]) -> None:
+    """Without recurrence the branch has batch norm: HEM and SMALR are evaluated with statistics alike."""
+    masking["model"]["recurrent"] = "mean"
+    masking["masking"]["share"] = 0.9
+    drawn = next(Sampler(corpus(), [np.arange(IMAGES)], masking["training"], 0).epoch(0))
+    evaluated_with, momentum = [], masking["model"]["batch_norm_momentum"]
+    for settings in (masking, {key: value for key, value in masking.items() if key != "masking"}):
+        made = smalr(masking).train()
+        training_terms(made, corpus(), drawn, settings, 0.1)
+        evaluated_with.append({name: of for name, of in made.named_buffers() if ".running_" in name})
+        norms = [layer for layer in made.modules() if isinstance(layer, nn.BatchNorm1d)]
+        assert [norm.momentum for norm in norms] == [momentum, momentum]
+    with_masks, without = evaluated_with
+    assert len(with_masks) == 4 and with_masks["branches.shared.norm.running_mean"].all()  # begun at 0
+    assert all(torch.equal(with_masks[name], without[name]) for name in without)
