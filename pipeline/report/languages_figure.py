@@ -23,7 +23,8 @@ def write_figure(comparison: Path, output: Path) -> None:
     published code, are not drawn.
 
     Args:
-        comparison: CSV, one number a line: section, method, language, metric, measured, low, high, scale, seeds.
+        comparison: CSV, one number a line: section, method, language, metric, measured, low, high, scale and
+            seeds.
     """
     numbers = pd.read_csv(existing(comparison, "the comparison", "Run `tabulate`."))
     shown = numbers[numbers["metric"].isin(METRICS) & numbers["section"].isna()]

@@ -190,7 +190,7 @@ def test_nearly_all_are_nine_of_ten(tmp_path: Path, below: int, verdict: str) ->
 
 @pytest.mark.parametrize(("limit", "verdict"), [(9, "does not hold"), (10, "holds")])
 def test_not_below_allows_any_gain_and_so_large_a_loss(tmp_path: Path, limit: int, verdict: str) -> None:
-    """Mule-full is 10 above parallel-embn in French: no harm, whatever the limit; turned round it is 10 below."""
+    """Mule-full is 10 above parallel-embn in French, which no limit forbids; turned round it is 10 below."""
     paths, paper = of_three(tmp_path, images=20), {**settings(), "scale": "paper"}
     gain = {**FRENCH, "not_below": limit}
     loss = {**gain, "greater": FRENCH["than"], "than": FRENCH["greater"]}

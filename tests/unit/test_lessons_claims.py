@@ -21,7 +21,7 @@ IMAGES = 1000
 
 
 def test_every_claim_of_the_paper_is_there_once_and_again_as_code() -> None:
-    """Again are those that compare pairs, halves, or models of one caption an image, but for Half Monolingual."""
+    """Again are those that compare pairs, halves (not Half Monolingual) or models of one caption an image."""
     named = [claim["id"] for claim in read_claims(CLAIMS)]
     assert [name for name in named if not name.endswith("-as-code")] == [f"L{n:02d}" for n in range(1, 37)]
     again = {5, 11, 12, 13, 14, 15, 16, 20, 21, 22, *range(24, 33), 35, 36}
