@@ -89,8 +89,8 @@ def comparisons(claim: Mapping[str, Any]) -> Iterator[Comparison]:
             _listed(stated["greater"]), thans, columns, stated.get("metrics", ["mR"])
         ):
             by = stated.get("by", {}).get(language)
-            sizes = (stated.get(size) for size in _SIZES)
-            yield Comparison(greater, than, dataset, language, metric, *sizes, by)
+            within, at_most, not_below = (stated.get(size) for size in _SIZES)
+            yield Comparison(greater, than, dataset, language, metric, within, at_most, not_below, by)
 
 
 def terms(text: str) -> list[tuple[int, dict[str, Any]]]:
