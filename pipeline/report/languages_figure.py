@@ -19,13 +19,15 @@ COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7")
 def write_figure(comparison: Path, output: Path) -> None:
     """Write Figure 3 from what `tabulate` made of its rows: a panel a direction, a group of bars a language.
 
-    A bar is the mean of the seeds, with the 95% interval of the comparison.
+    A bar is the mean of the seeds, with the 95% interval of the comparison. Rows of a section, those as
+    published code, are not drawn.
 
     Args:
-        comparison: CSV, one number a line: method, language, metric, measured, low, high, scale, seeds.
+        comparison: CSV, one number a line: section, method, language, metric, measured, low, high, scale and
+            seeds.
     """
     numbers = pd.read_csv(existing(comparison, "the comparison", "Run `tabulate`."))
-    shown = numbers[numbers["metric"].isin(METRICS)]
+    shown = numbers[numbers["metric"].isin(METRICS) & numbers["section"].isna()]
     _, highest = axis(0, float(shown["high"].max()))
     methods = list(dict.fromkeys(shown["method"]))
     panels = [

@@ -163,7 +163,7 @@ class _Judge:
             "difference": above - values[than],
             "low": low,
             "high": high,
-            "p": None if compared.within is not None else difference_p(both, compared.metric),
+            "p": None if compared.of_no_difference else difference_p(both, compared.metric),
             "as_claimed": compared.as_claimed(above - values[than]),
             "paper_difference": compared.by if self.settings["scale"] == "paper" else None,
         }
@@ -199,7 +199,12 @@ def _verdict(claim: Row, lines: Sequence[Row], elsewhere: Sequence[str]) -> Row:
     table = pd.DataFrame(lines)
     strict = bool(claim.get("significant"))
     good = table["as_claimed"] & ((table["p_holm"] < LEVEL) | table["p_holm"].isna() if strict else True)
-    enough = {"all": good.all(), "most": good.mean() > 0.5, "some": good.any()}[claim.get("needs", "all")]
+    enough = {
+        "all": good.all(),
+        "nearly all": 10 * good.sum() >= 9 * len(good),
+        "most": good.mean() > 0.5,
+        "some": good.any(),
+    }[claim.get("needs", "all")]
     doubtful = int((table["as_claimed"] & (table["p_holm"] >= LEVEL)).sum())
     remarks = [
         f"{len(table) - int(table['as_claimed'].sum())} of {len(table)} comparisons are not as claimed"

@@ -18,7 +18,9 @@ Row = dict[str, Any]
 
 _CLAIM_KEYS = {"id", "tables", "claim", "needs", "significant", "left_out"}
 _JUDGED_BY = ("compare", "counts", "paper_scale_only", "untestable")
-_COMPARISON_KEYS = {"greater", "than", "in", "metrics", "by", "within", "at_most", "best_of_than"}
+_SIZES = ("within", "at_most", "not_below")
+_COMPARISON_KEYS = {"greater", "than", "in", "metrics", "by", *_SIZES, "best_of_than"}
+_NEEDS = ("all", "nearly all", "most", "some")
 _TERM = re.compile(
     r"(?:(?P<weight>[\d.]+) \* )?"
     r"(?P<name>[a-z0-9+-]+)(?:/(?P<queries>translated|average|learned))?(?:@(?P<language>[a-z]{2}))?"
@@ -31,7 +33,8 @@ class Comparison:
 
     dataset: of the paper. language: "" where each term names its own.
     within: where given, the two are alike up to so many points instead. at_most: where given, `greater` is
-    above by no more than so many. by: the paper's difference.
+    above by no more than so many. not_below: where given, `greater` is no more than so many points below,
+    whether or not it is above. by: the paper's difference.
     """
 
     greater: str
@@ -41,17 +44,25 @@ class Comparison:
     metric: str
     within: float | None
     at_most: float | None
+    not_below: float | None
     by: float | None
 
     @property
     def of_size(self) -> bool:
         """Whether it is judged by a magnitude, which is meaningful only at scale paper."""
-        return self.within is not None or self.at_most is not None
+        return any(size is not None for size in (self.within, self.at_most, self.not_below))
+
+    @property
+    def of_no_difference(self) -> bool:
+        """Whether the claim is of no difference, or of none in one direction: a p says nothing of it."""
+        return self.within is not None or self.not_below is not None
 
     def as_claimed(self, difference: float) -> bool:
         """Whether a measured difference agrees with the claim."""
         if self.within is not None:
             return abs(difference) <= self.within
+        if self.not_below is not None:
+            return difference >= -self.not_below - 1e-9
         return difference > 1e-9 and (self.at_most is None or difference <= self.at_most)
 
 
@@ -78,8 +89,8 @@ def comparisons(claim: Mapping[str, Any]) -> Iterator[Comparison]:
             _listed(stated["greater"]), thans, columns, stated.get("metrics", ["mR"])
         ):
             by = stated.get("by", {}).get(language)
-            sizes = stated.get("within"), stated.get("at_most")
-            yield Comparison(greater, than, dataset, language, metric, *sizes, by)
+            within, at_most, not_below = (stated.get(size) for size in _SIZES)
+            yield Comparison(greater, than, dataset, language, metric, within, at_most, not_below, by)
 
 
 def terms(text: str) -> list[tuple[int, dict[str, Any]]]:
@@ -101,8 +112,8 @@ def _mistakes(claim: Row) -> Iterator[str]:
         yield f"{where}: unknown key {key!r}; known are {', '.join(sorted(known))}"
     if len(set(_JUDGED_BY) & set(claim)) != 1:
         yield f"{where}: expected one of {', '.join(_JUDGED_BY)}"
-    if claim.get("needs", "all") not in ("all", "most", "some"):
-        yield f"{where}.needs: found {claim['needs']!r}, expected all, most or some"
+    if claim.get("needs", "all") not in _NEEDS:
+        yield f"{where}.needs: found {claim['needs']!r}, expected one of {', '.join(_NEEDS)}"
     for number, stated in enumerate(claim.get("compare", [])):
         yield from _statement_mistakes(f"{where}.compare.{number}", stated)
     for number, stated in enumerate(claim.get("counts", [])):
@@ -123,8 +134,8 @@ def _statement_mistakes(where: str, stated: Row) -> Iterator[str]:
             continue
         if bare and isinstance(stated["in"], str):
             yield f"{where}: {text!r} needs a language, such as {text}@en, or `in` needs languages"
-    if {"within", "at_most"} <= set(stated):
-        yield f"{where}: expected one of within and at_most"
+    if len(set(_SIZES) & set(stated)) > 1:
+        yield f"{where}: expected one of {', '.join(_SIZES)}"
     for metric in set(stated.get("metrics", [])) - set(METRICS):
         yield f"{where}.metrics: found {metric!r}, expected some of {', '.join(METRICS)}"
 

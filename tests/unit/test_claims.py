@@ -174,6 +174,34 @@ def test_all_most_or_some_comparisons_are_needed(tmp_path: Path, needs: str, ver
     assert found["reason"] == "1 of 2 comparisons are not as claimed"
 
 
+@pytest.mark.parametrize(("below", "verdict"), [(2, "holds"), (3, "does not hold")])
+def test_nearly_all_are_nine_of_ten(tmp_path: Path, below: int, verdict: str) -> None:
+    """SMALR improves "nearly all" of 20 columns: 18 by its tables. More than half would be most of them."""
+    values = {f"l{chr(ord('a') + n)}": 40.0 - 10 * (n < below) for n in range(20)}
+    test: dict[Key, dict[str, float]] = {
+        ("multi30k", "mule-full", "own", 0): values,
+        ("multi30k", "parallel-embn", "own", 0): dict.fromkeys(values, 35.0),
+    }
+    compared = {"greater": "mule-full", "than": "parallel-embn", "in": {"multi30k": list(values)}}
+    paths = write_evaluations(tmp_path, test, images=20)
+    found = judged(tmp_path, settings(), paths, one(tmp_path, needs="nearly all", compare=[compared]))
+    assert (found["verdict"].iloc[0], found["as_claimed"].iloc[0]) == (verdict, 20 - below)
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(9, "does not hold"), (10, "holds")])
+def test_not_below_allows_any_gain_and_so_large_a_loss(tmp_path: Path, limit: int, verdict: str) -> None:
+    """Mule-full is 10 above parallel-embn in French, which no limit forbids; turned round it is 10 below."""
+    paths, paper = of_three(tmp_path, images=20), {**settings(), "scale": "paper"}
+    gain = {**FRENCH, "not_below": limit}
+    loss = {**gain, "greater": FRENCH["than"], "than": FRENCH["greater"]}
+    for compared, expected in ((gain, "holds"), (loss, verdict)):
+        found = judged(tmp_path, paper, paths, one(tmp_path, compare=[compared]))
+        assert found["verdict"].tolist() == [expected]
+        assert pd.read_csv(tmp_path / "comparison.csv")["p"].isna().all()
+    here = judged(tmp_path, {**paper, "scale": "demo"}, paths, one(tmp_path, compare=[gain]))
+    assert here["verdict"].tolist() == ["not testable at this scale"]
+
+
 def test_a_significant_gain_needs_p_below_the_level(tmp_path: Path) -> None:
     strict = one(tmp_path, significant=True, compare=[FRENCH])
     assert judged(tmp_path, settings(), of_three(tmp_path), strict)["verdict"].tolist() == ["holds"]
@@ -386,7 +414,7 @@ def test_mistakes_in_claims_are_told_together(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         read_claims(path)
     assert "X: expected one of compare, counts, paper_scale_only, untestable" in str(error.value)
-    assert "X.compare.2: expected one of within and at_most" in str(error.value)
+    assert "X.compare.2: expected one of within, at_most, not_below" in str(error.value)
     assert "X.counts.0.count: found 'imags', expected one of images" in str(error.value)
     assert "X.counts.1: expected about and within, above, or below" in str(error.value)
     assert "X.counts.2: keys unknown or missing: in" in str(error.value)

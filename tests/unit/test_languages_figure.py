@@ -15,18 +15,23 @@ VALUES = {"Monolingual": 20.0, "Bilingual": 30.0, "Multilingual & more": 45.0}
 
 
 def comparison(folder: Path) -> Path:
-    """German is 5 below English, image to text 10 above text to image; other recalls must not be drawn."""
+    """German is 5 below English, image to text 10 above text to image.
+
+    Other recalls, and rows as published code, must not be drawn.
+    """
     rows = [
         {
+            "section": section,
             "method": method,
             "language": language,
             "metric": metric,
-            "measured": (measured := value - 5 * (language == "de") + 10 * (metric == "i2s_R@10")),
+            "measured": (measured := value - 5 * (language == "de") + 10 * (metric == "i2s_R@10") - less),
             "low": measured - 2,
             "high": measured + 3,
             "scale": "pilot",
             "seeds": 3,
         }
+        for section, less in (("", 0), ("as published code", 7))
         for method, value in VALUES.items()
         for language in ("en", "de")
         for metric in ("mR", "i2s_R@1", "i2s_R@10", "s2i_R@10")

@@ -21,21 +21,21 @@ IMAGES = 1000
 
 
 def test_every_claim_of_the_paper_is_there_once_and_again_as_code() -> None:
-    """Again are those that compare pairs, halves, or models of one caption an image."""
+    """Again are those that compare pairs, halves (not Half Monolingual) or models of one caption an image."""
     named = [claim["id"] for claim in read_claims(CLAIMS)]
     assert [name for name in named if not name.endswith("-as-code")] == [f"L{n:02d}" for n in range(1, 37)]
-    again = {5, 12, 15, 16, 20, 21, 22, 25, 27, 31, 32, 35}
+    again = {5, 11, 12, 13, 14, 15, 16, 20, 21, 22, *range(24, 33), 35, 36}
     assert {int(name[1:3]) for name in named if name.endswith("-as-code")} == again
 
 
 def test_a_claim_as_code_compares_the_same_rows_as_code() -> None:
     """But for the models that the code makes as the text says."""
-    alike = {"monolingual", "bilingual", "monolingual-drawn"}
+    alike = {"monolingual", "bilingual"}
     claims = {claim["id"]: claim for claim in read_claims(CLAIMS)}
 
     def compared(name: str) -> list[tuple[Any, ...]]:
         return [
-            (one.greater, *one.than, one.language, one.metric, one.within)
+            (one.greater, *one.than, one.language, one.metric, one.within, one.not_below)
             for one in comparisons(claims[name])
         ]
 
@@ -46,7 +46,7 @@ def test_a_claim_as_code_compares_the_same_rows_as_code() -> None:
     for name in claims:
         if name.endswith("-as-code"):
             text = compared(name.removesuffix("-as-code"))
-            expected = [(*map(as_code, one[:-3]), *one[-3:]) for one in text]
+            expected = [(*map(as_code, one[:-4]), *one[-4:]) for one in text]
             assert compared(name) == expected, name
 
 

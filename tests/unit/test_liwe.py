@@ -257,6 +257,11 @@ def test_sizes_and_course_are_as_published() -> None:
     expanded = configuration.expanded(paper, "multi30k")
     assert expanded["liwe-s-two"]["languages"] == ["en", "de"]
     assert configuration.expanded(paper, "mscoco")["liwe-s-two"]["languages"] == ["en", "ja"]
+    # SMALR: "All models we compare to are trained using this augmented training set"; (1) is quoted.
+    captions = {
+        name: expanded[name]["captions"] for name in ("liwe-s-en", "liwe-s-two", "liwe-s-ten", "liwe-l-ten")
+    }
+    assert list(captions.values()) == ["human", "augmented", "augmented", "augmented"]
 
 
 def test_parameters_at_the_papers_size() -> None:

@@ -4,6 +4,7 @@ Where the paper leaves something open, docs/smalr.md says why a value is as it i
 "decided".
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -123,3 +124,32 @@ def test_contradictions_are_told(experiment: dict[str, Any], said: str) -> None:
     with pytest.raises(Exception, match="mistakes") as told:
         configuration.load({"scale": "demo", "experiments": {"a": asked}}, CONFIG)
     assert said in str(told.value)
+
+
+def flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Values by their keys, joined by dots."""
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        found |= flat(value, f"{above}{key}.") if isinstance(value, Mapping) else {f"{above}{key}": value}
+    return found
+
+
+def test_what_rows_of_the_pilot_differ_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As config/pilot-smalr.yaml says; without recurrence no layer has hidden units."""
+    for name in ("MIRROR", "PILOT", "DICTIONARIES"):
+        monkeypatch.setenv(f"MULTILINGUAL_{name}", str(tmp_path))
+    overlays = [configuration.read(CONFIG / name) for name in ("pilot-2cores.yaml", "pilot-smalr.yaml")]
+    pilot = configuration.load(configuration.overlaid(*overlays), CONFIG)
+
+    def differing(first: str, second: str, of: Any = configuration.experiment_settings) -> set[str]:
+        one, other = (flat(of(pilot, "multi30k", name, 0)) for name in (first, second))
+        keys = {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
+        return keys - {"experiment", "model.hidden", "model.recurrent_init"}
+
+    losses = {"triplets.distance", "matching.sentence_only", "neighborhood.weight"}
+    embedding = {"embedding", "hybrid.own_words", "hybrid.own_size", "hybrid.entries"}
+    assert differing("mule-ten", "smalr-hem") == losses | embedding
+    assert differing("smalr-la", "smalr-hem") == {"hybrid.own_words"}
+    assert differing("smalr-la", "smalr-hem", configuration.assignment_settings) == {"hybrid.own_words"}
+    assert differing("smalr-hem", "smalr") == {"masking.share", "masking.weight", "masking.matching"}
+    assert differing("smalr-hem", "smalr", configuration.assignment_settings) == set()
