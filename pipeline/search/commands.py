@@ -173,6 +173,8 @@ def _search(arguments: argparse.Namespace) -> None:
     if arguments.output:
         check_ending(arguments.output)
     _check_count("--nearest", arguments.nearest)
+    if not all(map(str.strip, arguments.sentence or [])):
+        raise InputError("--sentence: found an empty text, expected a sentence.")
     model, index = _opened(arguments.index, arguments)
     if arguments.photograph:
         queries = list(map(str, arguments.photograph))
