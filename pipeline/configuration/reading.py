@@ -196,7 +196,7 @@ def _described(error: ValidationError) -> str:
     now = renamed_value(list(error.absolute_path), error.instance)
     shown = _SHOWN.repr(error.instance)
     if error.absolute_path and error.absolute_path[-1] == "url":  # passwords and keys are not printed
-        shown = re.sub(r"(?<=//)[^/@]*@|(?<=[?]).*", "***", shown)
+        shown = re.sub(r"(?<=//)[^/@]*@|(?<=[?])[^']*", "***", shown)
     twice = "one of them twice, " if error.validator == "uniqueItems" else ""
     return f"{where}: found {shown}, " + (
         f"which is now {now!r}" if now else f"{twice}expected {described or _expected(error)}"

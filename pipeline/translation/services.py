@@ -178,9 +178,9 @@ class _Session(requests.Session):
         return target
 
     def request(self, method: Any, url: Any, *arguments: Any, **options: Any) -> requests.Response:
-        options.setdefault("timeout", self.timeout)
+        options = {"timeout": self.timeout, **options, "stream": True}
         try:
-            response = super().request(method, url, *arguments, **options, stream=True)
+            response = super().request(method, url, *arguments, **options)
             _read(response)
         except requests.RequestException as error:
             # Without the error's text: it holds the URL, and that may hold a key.
