@@ -351,6 +351,29 @@ def other_database(folder: Path) -> None:
     connection.close()
 
 
+def other_columns(folder: Path) -> None:
+    with sqlite3.connect(folder / "mine/other.sqlite") as connection:
+        connection.execute("CREATE TABLE translations (word)")
+    connection.close()
+
+
+def encrypted_zip(folder: Path) -> None:
+    """A zip archive whose one member is marked as encrypted, in its two headers."""
+    _zip(folder, ("a.jpg", b"1"))
+    content = bytearray((folder / "a.zip").read_bytes())
+    content[6] |= 1
+    content[content.rindex(b"PK\x01\x02") + 8] |= 1
+    (folder / "a.zip").write_bytes(content)
+
+
+def tar_out(folder: Path) -> None:
+    with tarfile.open(folder / "a.tar", "w") as file:
+        for name in ("../harmed.jpg", "/tmp/harmed2.jpg"):
+            member = tarfile.TarInfo(name)
+            member.size = 1
+            file.addfile(member, io.BytesIO(b"1"))
+
+
 def flipped(path: Path) -> Change:
     """One bit of a file of the project's own."""
     return lambda folder: flip(folder / path)
@@ -437,6 +460,9 @@ CHANGES: dict[str, Change] = {
     "flipped_vectors": lambda folder: flip(_vectors(folder)),
     "cut_weights": cut_weights,
     "other_database": other_database,
+    "other_columns": other_columns,
+    "encrypted_zip": encrypted_zip,
+    "tar_out": tar_out,
     "another_evaluation": another_evaluation,
     "flipped_own_model": flipped(EXPERIMENT / "model.pt"),
     "flipped_features": flipped(Path("work/demo/shapes/features.h5")),
