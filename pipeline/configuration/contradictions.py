@@ -65,6 +65,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
     yield from _unknown_columns(settings)
     yield from _row_numbers_given_twice(settings)
     yield from _unknown_experiments(settings)
+    yield from _consistency_contradictions(settings)
 
 
 def _provider_contradictions(translation: Settings) -> Iterator[str]:
@@ -329,6 +330,19 @@ def _unknown_experiments(settings: Settings) -> Iterator[str]:
                 yield f"tables.{name}.rows.{number}: leave `queries` out, consistency asks own ones"
             elif row.get("queries") == "translated" and row["experiment"].rsplit("-", 1)[0] not in singles:
                 yield f"{where}: translated queries need a model of one language, such as embn-en"
+
+
+def _consistency_contradictions(settings: Settings) -> Iterator[str]:
+    """In tables of one's own, queries and their translations are scored by models of several languages."""
+    of = {column: expanded(settings, dataset) for column, dataset in stand_ins(settings).items()}
+    for name, table in settings["tables"].items():
+        for number, row in enumerate(table["rows"] if "paper" not in table else ()):
+            made = [of[column].get(row["experiment"]) for column in table["columns"] if column in of]
+            if row.get("consistency") and any(found and len(found["languages"]) < 2 for found in made):
+                yield (
+                    f"tables.{name}.rows.{number}.consistency: {row['experiment']} has one language; a query "
+                    "and its translations need a model of two or more"
+                )
 
 
 def meant(key: str, known: list[str]) -> str:
