@@ -21,6 +21,25 @@ def test_the_scales_are_valid(scale: str) -> None:
     assert load(scale=scale)["scale"] == scale
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        ["authors-code"],
+        ["six-languages"],
+        ["pilot-2cores"],
+        ["pilot-2cores", "pilot-lessons"],
+        ["pilot-2cores", "pilot-smalr"],
+    ],
+)
+def test_the_files_laid_over_a_scale_are_valid(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MIRROR", "PILOT", "DICTIONARIES"):
+        monkeypatch.setenv(f"MULTILINGUAL_{name}", "/data")
+    user: dict[str, Any] = {}
+    for file in files:
+        user = configuration.overlaid(user, configuration.read(CONFIG / f"{file}.yaml"))
+    assert load(**user)["datasets"]
+
+
 def test_the_paper_scale_has_the_papers_sizes() -> None:
     paper = load(scale="paper")
     assert (
