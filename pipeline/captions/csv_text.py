@@ -17,6 +17,8 @@ _KINDS = {
     b"\xff\xfe": "text in UTF-16",
     b"\xfe\xff": "text in UTF-16",
     b"%PDF": "a PDF",
+    b"PAR1": "a Parquet file",
+    b"{": "JSON",
     b"SQLite": "an SQLite database",
     b"<!DOCTYPE": "a web page",
     b"<html": "a web page",
@@ -39,6 +41,8 @@ def csv_text(path: Path, what: str, mend: str, with_nul: bool = False) -> str:
     for begin, kind in _KINDS.items():
         if content.startswith(begin):
             raise InputError(f"{path}: found {kind}, expected a CSV file. Save it as CSV in UTF-8.")
+    if b"\0" in content[:2]:  # a letter of UTF-16 without its mark
+        raise InputError(f"{path}: found text in UTF-16, expected a CSV file. Save it as CSV in UTF-8.")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -83,6 +87,8 @@ def not_csv(path: Path, line: int, error: csv.Error) -> str:
 
 def other_separator(columns: Sequence[str]) -> str:
     """The message for a header whose columns are not separated by commas; empty otherwise."""
+    if columns and columns[0].startswith("sep="):
+        return f"its first line is {columns[0]}, which only Excel reads; take the line out, save with commas"
     if len(columns) == 1:
         for separator, name in _SEPARATORS.items():
             if separator in columns[0]:

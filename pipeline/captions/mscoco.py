@@ -132,7 +132,7 @@ def _parsed(sources: Sources, name: str, content: bytes | None) -> dict[str, Any
         return {}
     try:
         parsed = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         sources.mistakes.append(f"{name}: not JSON: {error}; download it again")
         return {}
     if not isinstance(parsed, dict) or not isinstance(parsed.get("annotations"), list):

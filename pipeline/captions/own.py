@@ -105,11 +105,19 @@ def own_in(path: Path, language: str, split: Mapping[str, str]) -> pd.DataFrame:
     """Captions of a table in one language, of the images of a split.
 
     Raises:
-        InputError: as `read_own`, or there are none in the language.
+        InputError: as `read_own`, or there are none in the language, or of the split's images.
     """
     captions, _ = read_own(path)
     known_language(language, sorted(captions["language"].unique()), str(path))
-    return with_split(captions[captions["language"] == language], split)
+    of_language = captions[captions["language"] == language]
+    found = with_split(of_language, split)
+    if found.empty:
+        raise InputError(
+            f"{path}: none of its images with captions in {language!r}, such as "
+            f"{of_language['image'].iloc[0]!r}, is in the split, which has images such as "
+            f"{next(iter(split), 'none')!r}. Give the split of these images."
+        )
+    return found
 
 
 def tenths(images: set[str], seed: int) -> Split:
@@ -132,7 +140,7 @@ def _column_mistakes(columns: list[str]) -> list[str]:
         return [other]
     return [
         *(
-            f"column {name!r} is missing; found {', '.join(columns)}"
+            f"column {name!r} is missing; found {', '.join(columns) or 'an empty first line'}"
             for name in NEEDED
             if name not in columns
         ),

@@ -4,6 +4,7 @@ profiles/default/profile.yaml calls `check` as Snakemake reads it, which is firs
 """
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,18 +14,38 @@ import yaml
 from pipeline.configuration.reading import check_keys
 from pipeline.errors import InputError, raise_together
 
+_KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # Snakemake ends in a traceback at any other
 MOST = 100_000  # values of a file
+_FILES, _VALUES = ("--configfile", "--configfiles"), ("--config", "-C")  # options and their other names
 
 
 def check(arguments: Sequence[str]) -> None:
     """End with one message where a file after --configfile or a value after --config cannot be read."""
-    files, values = _after(arguments, "--configfile", "--configfiles"), _after(arguments, "--config", "-C")
-    mistakes = [*map(_file_mistake, files), *map(_value_mistake, values)]
+    files, values = _after(arguments, *_FILES), _after(arguments, *_VALUES)
+    mistakes = [*map(_file_mistake, files), *map(_value_mistake, values), *_given_twice(arguments)]
+    mistakes += _no_cores(_after(arguments, "--cores", "-c"))
     try:
         raise_together(filter(None, mistakes), "The command has mistakes:")
         check_keys(files)
     except InputError as error:
         sys.exit(f"error: {error}")
+
+
+def _given_twice(arguments: Sequence[str]) -> Iterator[str]:
+    """Options whose earlier values Snakemake would drop without a word."""
+    for options in (_FILES, _VALUES):
+        count = sum(argument.partition("=")[0] in options for argument in arguments)
+        if count > 1:
+            yield (
+                f"{options[0]}: given {count} times, of which Snakemake reads the last alone; give it once, "
+                "followed by everything that it should read"
+            )
+
+
+def _no_cores(values: Sequence[str]) -> Iterator[str]:
+    """Without a core Snakemake would wait for ever to begin its first job."""
+    if values[:1] == ["0"]:
+        yield "--cores: found 0, expected 1 or more, or all"
 
 
 def _after(arguments: Sequence[str], *options: str) -> list[str]:
@@ -104,6 +125,8 @@ def _value_mistake(value: str) -> str:
             f"--config: found {value!r}, which has no meaning; write --config '{key.split('.')[0]}={block}', "
             "or the key in a YAML file after --configfile"
         )
+    if not _KEY.fullmatch(key):
+        return f"--config: found {value!r}, expected KEY=VALUE with a key of the configuration and no blanks"
     return ""
 
 

@@ -4,7 +4,8 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from pipeline.captions.iso639 import unknown_code
+from pipeline.captions.iso639 import CODES, unknown_code
+from pipeline.captions.languages import UNSPACED
 from pipeline.configuration.experiments import (
     OTHER_TABLES,
     POINTS,
@@ -12,6 +13,7 @@ from pipeline.configuration.experiments import (
     every_language,
     expanded,
     feature_sets,
+    one_for_each,
     overlaid,
     stand_ins,
 )
@@ -45,16 +47,10 @@ def contradictions(settings: Settings) -> Iterator[str]:
             yield f"datasets.{dataset}.stands_for: {other} stands for {data['stands_for']} too; only one can"
     yield from _borrowed_contradictions(settings)
     yield from _unknown_languages(settings)
-    pairs = {f"pairs.{pair}": provider for pair, provider in settings["translation"]["pairs"].items()}
-    for where, provider in {**pairs, "default": settings["translation"]["default"] or {}}.items():
-        if provider.get("provider") == "files" and "origin" not in provider:
-            yield f"translation.{where}: provider files needs `origin`, such as google"
-        if provider.get("provider") == "marian" and "model" not in provider:
-            yield f"translation.{where}: provider marian needs `model`, a folder or a name on the hub"
-        if provider.get("provider") == "libre" and "url" not in provider:
-            yield f"translation.{where}: provider libre needs `url`, the address of your server"
+    yield from _provider_contradictions(settings["translation"])
     yield from _feature_contradictions(settings)
     yield from _context_contradictions(settings)
+    yield from _bert_contradictions(settings["bert"]["pretraining"])
     for name, experiment in settings["experiments"].items():
         own = overlaid(settings, experiment.get("settings", {}))
         yield from _vector_contradictions(f"experiments.{name}", own["model"], experiment)
@@ -69,6 +65,33 @@ def contradictions(settings: Settings) -> Iterator[str]:
     yield from _unknown_columns(settings)
     yield from _row_numbers_given_twice(settings)
     yield from _unknown_experiments(settings)
+    yield from _consistency_contradictions(settings)
+
+
+def _provider_contradictions(translation: Settings) -> Iterator[str]:
+    """Pairs are of two languages; each provider has the keys that it needs."""
+    for pair in translation["pairs"]:
+        if pair[:2] == pair[3:]:
+            yield f"translation.pairs.{pair}: a language and itself; expected two, such as en-de"
+    pairs = {f"pairs.{pair}": provider for pair, provider in translation["pairs"].items()}
+    for key, provider in {**pairs, "default": translation["default"] or {}}.items():
+        where = f"translation.{key}"
+        if unknown := set(re.findall(r"\{[^}]*\}", provider.get("model", ""))) - {"{source}", "{target}"}:
+            found = ", ".join(sorted(unknown))
+            yield f"{where}.model: found {found}, expected {{source}} and {{target}} alone"
+        if provider.get("provider") == "files" and "origin" not in provider:
+            yield f"{where}: provider files needs `origin`, such as google"
+        if provider.get("provider") == "marian" and "model" not in provider:
+            yield f"{where}: provider marian needs `model`, a folder or a name on the hub"
+        if provider.get("provider") == "libre" and "url" not in provider:
+            yield f"{where}: provider libre needs `url`, the address of your server"
+
+
+def _bert_contradictions(pretraining: Settings) -> Iterator[str]:
+    """The numbers of a layer are divided among its heads."""
+    size, heads = pretraining["hidden_size"], pretraining["heads"]
+    if size % heads:
+        yield f"bert.pretraining.hidden_size: found {size}, expected a multiple of heads, {heads}"
 
 
 def _feature_contradictions(settings: Settings) -> Iterator[str]:
@@ -236,10 +259,13 @@ def _unknown_languages(settings: Settings) -> Iterator[str]:
         named[f"translation.pairs.{pair}"] = pair.split("-")
     for where, codes in named.items():
         yield from (f"{where}: {said}" for said in map(unknown_code, codes) if said)
+        if where.startswith("datasets."):
+            for code in sorted(UNSPACED & set(codes)):
+                yield f"{where}: {code!r} is written without spaces and has no tokeniser here; leave it out"
 
 
 def _taken_names(settings: Settings) -> Iterator[str]:
-    """No table or data set has the name of another result, of rows of a table, or of a folder of the work."""
+    """No name is that of another result, of rows of a table, of a folder of the work, or of another model."""
     for name in settings["tables"]:
         if name in {*OTHER_TABLES, *_OTHER_RESULTS} or name.partition("/")[0] in _RESULT_FOLDERS:
             yield f"tables.{name}: the name of another result; give the table another"
@@ -247,6 +273,12 @@ def _taken_names(settings: Settings) -> Iterator[str]:
             yield f"tables.{name}: a name that ends so stands for rows of a table; give the table another"
     for name in sorted(_WORK_FOLDERS & set(settings["datasets"])):
         yield f"datasets.{name}: the name of a folder of work/{{scale}}; give the data set another"
+    for name in settings["experiments"]:
+        if "-vs-" in name:
+            yield f"experiments.{name}: -vs- stands between the names of results/compare; give it another"
+        base, _, code = name.rpartition("-")
+        if base in one_for_each(settings) and code in CODES:
+            yield f"experiments.{name}: the model of {base} for {code!r} has this name; give it another"
 
 
 def _unknown_columns(settings: Settings) -> Iterator[str]:
@@ -298,6 +330,19 @@ def _unknown_experiments(settings: Settings) -> Iterator[str]:
                 yield f"tables.{name}.rows.{number}: leave `queries` out, consistency asks own ones"
             elif row.get("queries") == "translated" and row["experiment"].rsplit("-", 1)[0] not in singles:
                 yield f"{where}: translated queries need a model of one language, such as embn-en"
+
+
+def _consistency_contradictions(settings: Settings) -> Iterator[str]:
+    """In tables of one's own, queries and their translations are scored by models of several languages."""
+    of = {column: expanded(settings, dataset) for column, dataset in stand_ins(settings).items()}
+    for name, table in settings["tables"].items():
+        for number, row in enumerate(table["rows"] if "paper" not in table else ()):
+            made = [of[column].get(row["experiment"]) for column in table["columns"] if column in of]
+            if row.get("consistency") and any(found and len(found["languages"]) < 2 for found in made):
+                yield (
+                    f"tables.{name}.rows.{number}.consistency: {row['experiment']} has one language; a query "
+                    "and its translations need a model of two or more"
+                )
 
 
 def meant(key: str, known: list[str]) -> str:

@@ -74,6 +74,9 @@ def selection_contradictions(settings: Settings) -> Iterator[str]:
 
 def _of_selection(where: str, experiment: Settings) -> Iterator[str]:
     selected = list(experiment["selection"])
+    if experiment.get("languages") == "all":
+        yield f"{where}.languages: found 'all'; with a selection leave it out, or name some of {selected}"
+        return
     for code in experiment.get("languages", []):
         if code not in selected:
             yield f"{where}.selection: {code!r}, one of its languages, is missing"

@@ -3,6 +3,7 @@
 import copy
 import difflib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,10 +12,11 @@ from pipeline.configuration.experiments import Settings
 from pipeline.errors import raise_together
 
 FILE, FOLDER, EITHER = "a file", "a folder", "a folder or an archive"
+MIRROR = "a folder or an http(s) address"
 
 # What each key that holds a path must name, by block; those of images are of every feature set too.
 _KINDS = {
-    "sources": {"mirror": FOLDER, "flickr30k": EITHER, "coco_cn": EITHER},
+    "sources": {"mirror": MIRROR, "flickr30k": EITHER, "coco_cn": EITHER},
     "images": {"features": FILE, "list": FILE, "weights": FILE},
     "translation": {"dictionaries": FOLDER},
     "bert": {"model": FOLDER},
@@ -27,6 +29,8 @@ _KINDS = {
     },
 }
 _NETRC = "write them into ~/.netrc (machine HOST login NAME password PASSWORD) and take them out of it"
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)  # as os.path.expandvars reads them
+_SET = "set it, or write the path itself"
 _WRITTEN = {"translation": ["cache"]}  # paths that the workflow writes
 
 # Values of these keys that are names, not paths.
@@ -45,28 +49,39 @@ def with_paths_expanded(settings: Settings) -> Settings:
     """The settings with environment variables and ~ expanded in paths; an empty path becomes None.
 
     Raises:
-        InputError: variables are not set; every one is listed.
+        InputError: variables are not set or empty; every one is listed.
     """
     found = copy.deepcopy(settings)
     mistakes = []
     for where, block, kinds in _blocks(found):
         for key in [*kinds, *_WRITTEN.get(where, [])]:
-            value = os.path.expanduser(os.path.expandvars(block.get(key) or ""))
-            if "$" in value:
-                mistakes.append(f"{where}.{key}: {value}: the environment variable is not set")
+            written = block.get(key) or ""
+            value = os.path.expanduser(os.path.expandvars(written))
+            mistakes += [f"{where}.{key}: {said}" for said in _without_value(written)]
             if "@" in urlsplit(value).netloc:
                 mistakes.append(f"{where}.{key}: has a name or password in its address; {_NETRC}")
             if key in block:
                 block[key] = value or None
     for place, model in enumerate(found["context"]):
         found["context"][place] = os.path.expanduser(os.path.expandvars(model))
-        if "$" in found["context"][place]:
-            mistakes.append(f"context.{place}: {model}: the environment variable is not set")
+        mistakes += [f"context.{place}: {said}" for said in _without_value(model)]
     for where, provider in _providers(found["translation"]):
         if "@" in urlsplit(provider.get("url") or "").netloc:
             mistakes.append(f"{where}.url: has a name or password in its address; {_NETRC}")
     raise_together(mistakes, "The configuration has mistakes:")
     return found
+
+
+def _without_value(path: str) -> list[str]:
+    """What is wrong with the environment variables of a path as it is written.
+
+    An empty one would turn `$DATA/f.h5` into `/f.h5`, and `$FEATURES` into no features at all.
+    """
+    if "$" in os.path.expandvars(path):
+        return [f"{path}: the environment variable is not set; {_SET}"]
+    names = [plain or braced for plain, braced in _VARIABLE.findall(path)]
+    empty = [name for name in names if not os.environ[name]]
+    return [f"{path}: the environment variable {name} is empty; {_SET}" for name in empty]
 
 
 def check_paths(settings: Settings, scale: Settings) -> None:
@@ -88,17 +103,34 @@ def check_paths(settings: Settings, scale: Settings) -> None:
     ]
     made = [name.format(scale=settings["scale"]) for name in _MADE]
     for where, path, kind in _configured(settings, scale["sources"]):
-        if not os.path.exists(path) and not any(_inside(path, name) for name in made):
-            mistakes.append(f"{where}: {path}: not there, expected {kind}{_resembling(path)}")
-        elif kind == FILE and os.path.isdir(path):
-            mistakes.append(f"{where}: {path}: a folder, expected {kind}")
-        elif kind == FOLDER and os.path.isfile(path):
-            mistakes.append(f"{where}: {path}: a file, expected {kind}")
+        if not os.path.exists(path) and any(_inside(path, name) for name in made):
+            continue
+        if found := _other_than(kind, path):
+            mistakes.append(f"{where}: {_shown(path)}: {found}")
         elif where.startswith("context.") and not os.path.isfile(os.path.join(path, "config.json")):
             mistakes.append(f"{where}: {path}: has no config.json, expected a folder that transformers wrote")
     if os.path.isdir(cache := settings["translation"]["cache"] or ""):
         mistakes.append(f"translation.cache: {cache}: a folder, expected a file")
     raise_together(mistakes, f"Paths in the configuration that cannot be used (relative to {os.getcwd()}):")
+
+
+def _other_than(kind: str, path: str) -> str:
+    """What a path is that is not of its kind, and what was expected; empty where it is of its kind."""
+    if not os.path.exists(path):
+        if os.path.islink(path):
+            return f"a link that leads nowhere, to {os.readlink(path)}; expected {kind}"
+        return f"not there, expected {kind}{_resembling(path)}"
+    is_file, is_folder = os.path.isfile(path), os.path.isdir(path)
+    if not is_file and not is_folder:
+        return f"neither a file nor a folder (a pipe or a device), expected {kind}"
+    if is_folder and kind == FILE:
+        return f"a folder, expected {kind}"
+    return f"a file, expected {kind}" if is_file and kind in (FOLDER, MIRROR) else ""
+
+
+def _shown(path: str) -> str:
+    """A path, in quotation marks where blanks at its ends or other characters in it could not be seen."""
+    return path if path.isprintable() and path == path.strip() else repr(path)
 
 
 def _blocks(settings: Settings) -> Iterator[tuple[str, Settings, dict[str, str]]]:

@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
 
 from pipeline.configuration.contradictions import contradictions, meant
 from pipeline.configuration.experiments import Settings, makeable_tables, overlaid
@@ -23,6 +24,16 @@ from pipeline.configuration.renamed import renamed_key, renamed_value
 from pipeline.errors import InputError, raise_together
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is several times as fast
+
+
+def _is_whole(_: object, value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+# JSON Schema takes 2.0 for a whole number too, which would be a seed of other files and no count of epochs.
+_Validator = extend(
+    Draft202012Validator, type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_whole)
+)
 
 # What JSON takes for a number or a truth value.
 _PLAIN = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false")
@@ -71,7 +82,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
     }
     settings = overlaid(settings, read(folder / "scales" / f"{scale}.yaml"))
     settings = overlaid(settings, _with_norwegian(_typed(user)))
-    mistakes = [_described(error) for error in Draft202012Validator(schema).iter_errors(settings)]
+    mistakes = [_described(error) for error in _Validator(schema).iter_errors(settings)]
     mistakes += _not_finite(settings)
     raise_together(mistakes, "The configuration has mistakes:")
     named = settings["datasets"].items()
@@ -183,8 +194,11 @@ def _described(error: ValidationError) -> str:
         return "; ".join(f"{where}: {key!r} is missing" for key in missing)
     described = error.schema.get("description") if isinstance(error.schema, Mapping) else None
     now = renamed_value(list(error.absolute_path), error.instance)
+    shown = _SHOWN.repr(error.instance)
+    if error.absolute_path and error.absolute_path[-1] == "url":  # passwords and keys are not printed
+        shown = re.sub(r"(?<=//)[^/@]*@|(?<=[?])[^']*", "***", shown)
     twice = "one of them twice, " if error.validator == "uniqueItems" else ""
-    return f"{where}: found {_SHOWN.repr(error.instance)}, " + (
+    return f"{where}: found {shown}, " + (
         f"which is now {now!r}" if now else f"{twice}expected {described or _expected(error)}"
     )
 

@@ -24,8 +24,9 @@ def import_features(source: Path, images: list[str], settings: ImportSettings, o
             values that are not finite.
     """
     stored, features, attributes = read_store(source)
-    found = str(attributes.get("backbone") or settings.backbone or "none named")
-    if not attributes.get("backbone"):
+    named = _text(attributes.get("backbone"))
+    found = named or settings.backbone or "none named"
+    if not named:
         log.warning(
             "%s: has no attribute `backbone`; assumed to be of %r, the configured one (images.backbone). "
             "To be sure, name the network in the file: file.attrs['backbone'] = %r",
@@ -45,4 +46,18 @@ def import_features(source: Path, images: list[str], settings: ImportSettings, o
         "imported_sha256": sha256(source),
         **{f"source_{key}": value for key, value in attributes.items()},
     }
-    write_features(output, images, selected(source, stored, features, images), made)
+    rows = selected(source, stored, features, images)
+    zeros = [image for image, row in zip(images, rows, strict=True) if not row.any()]
+    raise_together(
+        [f"{image}: nothing but 0" for image in zeros],
+        f"{source}: {len(zeros)} of {len(images)} images have no features, as where a photograph did not "
+        "decode; make them again, or name the other images in images.list:",
+    )
+    write_features(output, images, rows, made)
+
+
+def _text(attribute: Any) -> str:
+    """An attribute of HDF5 as text; MATLAB and others write bytes."""
+    if isinstance(attribute, bytes):
+        return attribute.decode("utf-8", "replace")
+    return "" if attribute is None else str(attribute)

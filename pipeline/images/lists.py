@@ -16,10 +16,14 @@ SHOWN = 8  # images named in one message
 def read_image_list(path: Path) -> dict[str, Path]:
     """The list that `find_images` wrote: image id to file, in the order of the list."""
     existing(path, "the list of images", "Make it with `python -m pipeline find-images`.")
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file))
-    if not rows or rows[0] != COLUMNS or any(len(row) != 2 for row in rows):
-        raise InputError(f"{path}: not a list of images; expected CSV with the columns image and path.")
+    expected = "expected CSV in UTF-8 with the columns image and path. Make it with find-images."
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file, strict=True))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: not a list of images ({error}); {expected}") from None
+    if not rows or rows[0] != COLUMNS or any(len(row) != 2 or "\0" in "".join(row) for row in rows):
+        raise InputError(f"{path}: not a list of images; {expected}")
     if len(rows) == 1:
         raise InputError(f"{path}: lists no image. Check the split that it was made from.")
     listed = {image: Path(name) for image, name in rows[1:]}

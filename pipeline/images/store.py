@@ -154,8 +154,8 @@ def selected(path: Path, stored: list[str], features: np.ndarray, images: list[s
     missing = [image for image in dict.fromkeys(images) if image not in row]
     if missing:
         raise InputError(
-            f"{path}: it holds {len(stored)} images, but not {_first(missing)}. "
-            "Extract features for the whole caption table, or give a fuller file."
+            f"{path}: it holds {len(stored)} images, but not {_first(missing)}; ids there are such as "
+            f"{stored[0]!r}. Extract features for the whole caption table, or give a fuller file."
         )
     rows = features[[row[image] for image in images]].astype(np.float32)
     broken = [images[index] for index in np.flatnonzero(~np.isfinite(rows).all(axis=1))]

@@ -256,11 +256,19 @@ def _read(paths: Sequence[Path]) -> Tables:
     """Tables of translations with what was left out of them, by the pair in their name."""
     found = {}
     for path in paths:
-        source, target = path.stem.split("-")
+        source, dash, target = path.stem.partition("-")
+        if not dash:
+            raise InputError(f"{path}: expected translations, in a file named as en-de.csv.")
         table = read_sentences(path)
         report = existing(path.with_suffix(".json"), "the report of the translation", "Translate again.")
-        left_out = json.loads(report.read_text(encoding="utf-8"))["captions_left_out"]
-        table.attrs = {"path": str(path), "left_out": {(row["image"], row["caption"]) for row in left_out}}
+        try:
+            rows = json.loads(report.read_text(encoding="utf-8"))["captions_left_out"]
+            left_out = {(row["image"], row["caption"]) for row in rows}
+        except (ValueError, LookupError, TypeError) as error:
+            raise InputError(
+                f"{report}: not the report of a translation ({error!r}). Translate again."
+            ) from None
+        table.attrs = {"path": str(path), "left_out": left_out}
         found[source, target] = table
     return found
 

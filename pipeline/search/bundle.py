@@ -38,6 +38,7 @@ from pipeline.retrieval.recall import recalls
 from pipeline.retrieval.similarity import similarity
 from pipeline.search.card import card
 from pipeline.search.folders import folder_written_beside
+from pipeline.tables.evaluations import read_evaluation
 from pipeline.tables.statistics import hits_by_image, intervals
 from pipeline.words.vocabulary import PADDING, Vocabulary
 
@@ -148,7 +149,7 @@ def read_bundle(folder: Path) -> Bundle:
     path = existing(folder / SETTINGS, "the model", "Give the folder that `python -m pipeline bundle` wrote.")
     try:
         return _read(folder, path)
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path}: not a model of this project ({error!r}). {MEND}") from None
 
 
@@ -194,11 +195,7 @@ def recalls_on_test(bundle: Bundle, sentences: Sequence[Path], features: Path) -
 
 
 def _evaluation(path: Path, saved: Saved) -> dict[str, Any]:
-    existing(path, "the evaluation", "Run `python -m pipeline evaluate`.")
-    try:
-        evaluated: dict[str, Any] = dict(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{path}: not an evaluation ({error}). Run `python -m pipeline evaluate`.") from None
+    evaluated = read_evaluation(path)
     expected = {key: saved.settings[key] for key in ("scale", "dataset", "experiment", "seed")}
     expected |= {"queries": "own", "epoch": saved.epoch}
     wrong = [

@@ -144,6 +144,7 @@ def _index(arguments: argparse.Namespace) -> None:
 
     if arguments.photographs is None and arguments.features is None:
         raise InputError("index: give --photographs, --features or both.")
+    _check_count("--workers", arguments.workers)
     chosen = _of_split(arguments.split)
     model = _model(arguments.bundle, arguments)
     photographs = _photographs(arguments, chosen)
@@ -179,8 +180,9 @@ def _search(arguments: argparse.Namespace) -> None:
 
     if arguments.output:
         check_ending(arguments.output)
-    if arguments.nearest < 1:
-        raise InputError(f"--nearest {arguments.nearest}: expected a whole number, 1 or more.")
+    _check_count("--nearest", arguments.nearest)
+    if not all(map(str.strip, arguments.sentence or [])):
+        raise InputError("--sentence: found an empty text, expected a sentence.")
     model, index = _opened(arguments.index, arguments)
     if arguments.photograph:
         queries = list(map(str, arguments.photograph))
@@ -215,7 +217,8 @@ def _serve(arguments: argparse.Namespace) -> None:
             "that they must know, or leave --host out."
         )
     token = read_token(arguments.token_file) if arguments.token_file else None
-    arguments.threads = arguments.threads or 1  # of each request; several compute at the same time
+    if arguments.threads is None:
+        arguments.threads = 1  # of each request; several compute at the same time
     searched = [_opened(folder, arguments) for folder in arguments.index]
     app = application(searched, token, threads=os.cpu_count() or 1)
     where = f"http://{arguments.host}:{arguments.port}/"
@@ -247,13 +250,19 @@ def _context(arguments: argparse.Namespace) -> None:
     )
 
 
+def _check_count(option: str, number: int) -> None:
+    if number < 1:
+        raise InputError(f"{option} {number}: expected a whole number, 1 or more.")
+
+
 def _model(bundle: Path, arguments: argparse.Namespace) -> "SearchModel":
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     import torch
 
     from pipeline.search import load
 
-    if arguments.threads:
+    if arguments.threads is not None:
+        _check_count("--threads", arguments.threads)
         torch.set_num_threads(arguments.threads)
     return load(bundle, arguments.device, arguments.weights)
 
@@ -334,16 +343,9 @@ def _files(given: list[Path]) -> list[Path]:
 
 
 def _lines(path: Path) -> list[str]:
-    text = sys.stdin.read() if str(path) == "-" else _text(path)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines:
-        raise InputError(f"{path}: no sentences. Expected one a line.")
-    return lines
-
-
-def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        text = content.decode("utf-8-sig")
     except FileNotFoundError:
         raise InputError(f"{path}: is not there. Expected a text file, a sentence a line.") from None
     except UnicodeDecodeError as error:
@@ -351,3 +353,7 @@ def _text(path: Path) -> str:
         raise InputError(
             f"{path}: line {line}: the byte 0x{error.object[error.start]:02x} is not UTF-8. Save it in UTF-8."
         ) from None
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise InputError(f"{path}: no sentences. Expected one a line.")
+    return lines

@@ -204,7 +204,7 @@ def open_index(folder: Path, photographs: Path | None = None) -> Index:
         vectors = [np.load(named[f"{key}.npy"], mmap_mode="c") for key in ("images", "sentences")]
     except FileNotFoundError as error:
         raise InputError(f"{error.filename}: is not there. {MEND}") from None
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path}: not an index of this project ({error!r}). {MEND}") from None
     if counts != (len(images), len(sentences)) or counts != tuple(map(len, vectors)):
         raise InputError(f"{path}: its files hold other numbers of images or sentences than it says. {MEND}")

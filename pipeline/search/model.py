@@ -186,6 +186,9 @@ class SearchModel:
                 f"{index.folder}: made by another model than {self.bundle.folder}. Give its own, or index "
                 "again."
             )
+        held = (index.image_vectors, index.sentence_vectors)
+        if any(len(vectors) and vectors.shape[1:] != (self.size,) for vectors in held):
+            raise InputError(f"{index.folder}: its vectors are not of {self.size} numbers. Index again.")
 
     def backbone(self, batch: int = BATCH) -> "tuple[Backbone, ExtractionSettings]":
         """The CNN with its weights, which must be those that the model was trained on.

@@ -308,7 +308,7 @@ def read_token(path: Path) -> str:
     """The token in a file; raises `InputError` where it is too short to be one."""
     try:
         token = path.read_text(encoding="utf-8").strip()
-    except FileNotFoundError:
+    except (FileNotFoundError, UnicodeDecodeError):
         token = ""
     if len(token) < 20 or not token.isascii() or not token.replace("-", "").replace("_", "").isalnum():
         raise InputError(

@@ -67,10 +67,12 @@ def unpack(archives: Sequence[Path], output: Path) -> int:
 
     Raises:
         InputError: an archive is damaged, unpacks to more than photographs would or than the disk holds,
-            has no photographs, links in place of them, or two of one name.
+            has no photographs, links in place of them, or two of one name; `output` is something else than
+            a folder of photographs.
     """
     for archive in archives:
         existing(archive, "the archive of photographs", "Download it, or give another path.")
+    _check_replaceable(output)
     with _begun(archives, output) as folder:
         _check_room(archives, folder)
         names: dict[str, str] = {}
@@ -86,6 +88,21 @@ def unpack(archives: Sequence[Path], output: Path) -> int:
         _replace_folder(folder, output)
     log.info("%s: %s photographs", output, f"{len(names):,}")
     return len(names)
+
+
+def _check_replaceable(output: Path) -> None:
+    """Refuse to replace a file, or a folder that holds more than photographs: it would be lost."""
+    if not output.exists():
+        return
+    entries = os.scandir(output) if output.is_dir() else []
+    visible = [entry.name for entry in entries if not entry.name.startswith(".")]
+    others = [name for name in visible if PurePosixPath(name).suffix.lower() not in _SUFFIXES]
+    if others or not output.is_dir():
+        found = f"a folder with {', '.join(sorted(others)[:3])}" if others else "a file"
+        raise InputError(
+            f"{output}: found {found}, which unpacking would replace; expected a new folder, or one of "
+            "photographs alone. Give another path, or move it."
+        )
 
 
 @contextmanager

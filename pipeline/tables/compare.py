@@ -1,14 +1,13 @@
 """Comparison of two systems on the same test images, over all their seeds (docs/report.md)."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from pipeline.errors import InputError, raise_together
-from pipeline.files import existing, written_beside
-from pipeline.tables.evaluations import Evaluations, Key
+from pipeline.files import written_beside
+from pipeline.tables.evaluations import Evaluations, Key, read_evaluation
 from pipeline.tables.statistics import METRICS, Term, difference, difference_interval, difference_p, holm
 
 COLUMNS = [
@@ -59,7 +58,7 @@ def _models(paths: Sequence[Path]) -> dict[tuple[Key, str], list[int]]:
     """The seeds of each model of a system, by its key and a language that it is evaluated in."""
     found: dict[tuple[Key, str], list[int]] = {}
     for path in paths:
-        content = json.loads(existing(path, "the evaluation", "Run its `evaluate`.").read_text("utf-8"))
+        content = read_evaluation(path)
         key = (content["dataset"], content["experiment"], content["queries"])
         for language in content["test"]:
             found.setdefault((key, language), []).append(content["seed"])

@@ -22,6 +22,22 @@ OTHER_CANDIDATES = (
 )
 
 
+def read_evaluation(path: Path) -> dict[str, Any]:
+    """What `evaluate` wrote; raises `InputError` where a file is missing or is none of it."""
+    existing(path, "the evaluation", "Run `python -m pipeline evaluate`.")
+    try:
+        content: dict[str, Any] = dict(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(f"{path}: not an evaluation ({error}). Run `python -m pipeline evaluate`.") from None
+    missing = {"dataset", "experiment", "queries", "seed", "test"} - content.keys()
+    if missing:
+        raise InputError(
+            f"{path}: not an evaluation: {', '.join(sorted(missing))} is missing. Run `python -m pipeline "
+            "evaluate`."
+        )
+    return content
+
+
 class Evaluations:
     """The evaluations of several experiments, each with all seeds.
 
@@ -40,8 +56,7 @@ class Evaluations:
         self._hits: dict[tuple[Key, str], list[pd.DataFrame]] = {}
         self._galleries: dict[tuple[str, str], tuple[Path, pd.DataFrame]] = {}
         for path in paths:
-            existing(path, "the evaluation", "Run its `evaluate`.")
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = read_evaluation(path)
             key = (content["dataset"], content["experiment"], content["queries"])
             self._found[key, content["seed"]] = path, content
         raise_together(_other_candidates(self._found), OTHER_CANDIDATES)

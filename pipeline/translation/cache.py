@@ -59,10 +59,13 @@ class Cache:
         self.path = path
         self._lock = threading.Lock()
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise InputError(f"{path}: a folder, expected a cache of translations (translation.cache).")
         try:
             self._connection = sqlite3.connect(
                 path, timeout=_BUSY, isolation_level=None, check_same_thread=False
             )
+            self._check_own()
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.executescript(_SCHEMA)
             self._seal_older()
@@ -72,6 +75,17 @@ class Cache:
             raise InputError(
                 f"{path}: not a cache of translations: {error}. Give another file (translation.cache)."
             ) from None
+
+    def _check_own(self) -> None:
+        """Raise an `InputError`, before anything is written, where the file is another database."""
+        query = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+        tables = [name for (name,) in self._connection.execute(query)]
+        columns = tuple(row[1] for row in self._connection.execute("PRAGMA table_info(translations)"))
+        if tables and columns != COLUMNS:
+            raise InputError(
+                f"{self.path}: not a cache of translations: found a database with the tables "
+                f"{', '.join(tables)[:200]}. Give another file (translation.cache)."
+            )
 
     def close(self) -> None:
         """Close the file."""

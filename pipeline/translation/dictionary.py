@@ -115,7 +115,7 @@ def read_dictionaries(paths: Sequence[Path], source: str, target: str) -> Candid
 def _pairs(path: Path, mistakes: list[str]) -> list[tuple[str, str]]:
     existing(path, "the dictionary", "Download it (workflow/sources.csv has its URL).")
     try:
-        lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
+        lines = path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not a text file in UTF-8: {error}.") from None
     pairs = []

@@ -59,6 +59,7 @@ SERVICES = {
 
 _HTTPS = {"mymemory": "https://api.mymemory.translated.net/get"}  # deep-translator asks it over http
 _LONGEST_RETRY = 86_400.0  # seconds; services count quotas by the day, and a longer Retry-After is a mistake
+_LONGEST_ANSWER = 16 << 20  # bytes; a request has at most 50,000 characters
 _WAIT = {408, 425, 429}  # and 5xx
 _NOTICES = ("MYMEMORY WARNING",)  # come with status 200
 _TOO_LONG = {400, 413, 414, 431}  # 400 is Google's answer to a URL that is too long
@@ -177,9 +178,10 @@ class _Session(requests.Session):
         return target
 
     def request(self, method: Any, url: Any, *arguments: Any, **options: Any) -> requests.Response:
-        options.setdefault("timeout", self.timeout)
+        options = {"timeout": self.timeout, **options, "stream": True}
         try:
             response = super().request(method, url, *arguments, **options)
+            _read(response)
         except requests.RequestException as error:
             # Without the error's text: it holds the URL, and that may hold a key.
             raise Unavailable(type(error).__name__) from None
@@ -191,6 +193,23 @@ class _Session(requests.Session):
         if status >= 400:
             raise Stopped(f"The service answered {status} {response.reason}: check its key and quota.")
         return response
+
+
+def _read(response: requests.Response) -> None:
+    """Read a response's body, as `requests` itself would but for its bound.
+
+    Raises:
+        Stopped: it is longer than any answer, perhaps without end.
+    """
+    body = bytearray()
+    for part in response.iter_content(1 << 16):
+        body += part
+        if len(body) > _LONGEST_ANSWER:
+            response.close()
+            raise Stopped(
+                f"The service answered with more than {_LONGEST_ANSWER:,} bytes: check its address."
+            )
+    response._content = bytes(body)
 
 
 def _status(response: requests.Response) -> int:

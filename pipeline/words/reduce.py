@@ -40,6 +40,11 @@ def reduce_words(
         InputError: nothing is left, or the vectors have fewer numbers than they are to be reduced to.
     """
     kind, _, amount = reduction.partition("-")
+    if kind not in KINDS or not amount.isdecimal() or int(amount) < 1:
+        raise InputError(
+            f"--reduction: found {reduction!r}; expected {' or '.join(KINDS)} with a number above 0, such as "
+            "pca-50."
+        )
     whole, count = read_vocabulary(words), Counter(word for tokens in sentences for word in tokens.split())
     if kind == "pca":
         found = with_smaller_vectors(whole, int(amount))

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.captions.table import read_sentences
+from pipeline.errors import InputError
 from pipeline.words.make import training_sentences
 from pipeline.words.vocabulary import training_words, vocabulary, write_vocabulary
 
@@ -30,6 +31,8 @@ def spell(
         sentences, caption_origin, translations, captions: as `make_words` has them.
         longest: characters of a word that are kept.
     """
+    if longest < 1:
+        raise InputError(f"--longest {longest}: expected a whole number, 1 or more.")
     chosen = training_sentences(language, sentences, caption_origin, translations, captions)
     table = read_sentences(sentences)
     own = table[(table["language"] == language) & (table["origin"] == caption_origin)]

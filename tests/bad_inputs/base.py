@@ -11,6 +11,7 @@ import importlib
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -155,11 +156,11 @@ def _imported_by_snakemake() -> list[str]:
     return [name for name in sys.modules if name not in before]
 
 
-def snakemake(folder: Path, *arguments: str) -> Ended:
+def snakemake(folder: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> Ended:
     """`snakemake ARGUMENTS` in a folder."""
     from snakemake.cli import main
 
-    return ended(main, folder, ["snakemake", *arguments])
+    return ended(main, folder, ["snakemake", *arguments], environment)
 
 
 def stage(folder: Path, *arguments: str) -> Ended:

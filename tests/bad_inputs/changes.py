@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import shutil
+import sqlite3
 import struct
 import tarfile
 import unicodedata
@@ -95,6 +96,18 @@ def no_photographs(folder: Path) -> None:
     (folder / "empty").mkdir()
 
 
+def circle(folder: Path) -> None:
+    (folder / "circle.csv").symlink_to("circle.csv")
+
+
+def gone(folder: Path) -> None:
+    (folder / "gone.csv").symlink_to("moved.csv")
+
+
+def pipe(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.csv")
+
+
 def linked(folder: Path) -> None:
     (folder / "linked").mkdir()
     (folder / "linked/inner").symlink_to(folder / "mine/images")
@@ -141,7 +154,7 @@ def gone_photograph(folder: Path) -> None:
     (folder / "photo.jpg").unlink()
 
 
-def store(change: Callable[[list[str], np.ndarray], dict[str, object]], **attributes: str) -> Change:
+def store(change: Callable[[list[str], np.ndarray], dict[str, object]], **attributes: object) -> Change:
     """A feature store f.h5 made of the user's own, changed."""
 
     def made(folder: Path) -> None:
@@ -160,6 +173,11 @@ def store(change: Callable[[list[str], np.ndarray], dict[str, object]], **attrib
 
 def _with_nan(images: list[str], features: np.ndarray) -> dict[str, object]:
     features[3, 4] = np.nan
+    return {"features": features, "image": images}
+
+
+def _with_zeros(images: list[str], features: np.ndarray) -> dict[str, object]:
+    features[3] = 0
     return {"features": features, "image": images}
 
 
@@ -327,6 +345,35 @@ def named_weights(folder: Path) -> None:
     (folder / "resnet152-394f9c45.pth").write_bytes(b"weights")
 
 
+def other_database(folder: Path) -> None:
+    with sqlite3.connect(folder / "mine/bookmarks.sqlite") as connection:
+        connection.execute("CREATE TABLE bookmarks (address)")
+    connection.close()
+
+
+def other_columns(folder: Path) -> None:
+    with sqlite3.connect(folder / "mine/other.sqlite") as connection:
+        connection.execute("CREATE TABLE translations (word)")
+    connection.close()
+
+
+def encrypted_zip(folder: Path) -> None:
+    """A zip archive whose one member is marked as encrypted, in its two headers."""
+    _zip(folder, ("a.jpg", b"1"))
+    content = bytearray((folder / "a.zip").read_bytes())
+    content[6] |= 1
+    content[content.rindex(b"PK\x01\x02") + 8] |= 1
+    (folder / "a.zip").write_bytes(content)
+
+
+def tar_out(folder: Path) -> None:
+    with tarfile.open(folder / "a.tar", "w") as file:
+        for name in ("../harmed.jpg", "/tmp/harmed2.jpg"):
+            member = tarfile.TarInfo(name)
+            member.size = 1
+            file.addfile(member, io.BytesIO(b"1"))
+
+
 def flipped(path: Path) -> Change:
     """One bit of a file of the project's own."""
     return lambda folder: flip(folder / path)
@@ -345,6 +392,9 @@ CHANGES: dict[str, Change] = {
     "other_case": other_case,
     "no_photographs": no_photographs,
     "linked": linked,
+    "circle": circle,
+    "gone": gone,
+    "pipe": pipe,
     "decomposed": decomposed,
     "postscript": photograph(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\nshowpage\n"),
     "bomb": photograph(_declared(60_000, 60_000)),
@@ -359,6 +409,16 @@ CHANGES: dict[str, Change] = {
     "deep_features": store(lambda images, features: {"features": features[..., None], "image": images}),
     "few_rows": store(lambda images, features: {"features": features[:29], "image": images}),
     "nan_features": store(_with_nan),
+    "zero_features": store(_with_zeros),
+    "ids_with_endings": store(
+        lambda images, features: {"features": features, "image": [f"{image}.png" for image in images]}
+    ),
+    "backbone_of_numbers": store(
+        lambda images, features: {"features": features, "image": images}, backbone=np.array([1, 2])
+    ),
+    "backbone_in_bytes": store(
+        lambda images, features: {"features": features, "image": images}, backbone=np.bytes_("ours")
+    ),
     "missing_image": store(lambda images, features: {"features": features[:29], "image": images[:29]}),
     "image_twice": store(lambda images, features: {"features": features, "image": [*images[:29], images[0]]}),
     "group": group,
@@ -399,6 +459,10 @@ CHANGES: dict[str, Change] = {
     "lost_vectors": lambda folder: _vectors(folder).unlink(),
     "flipped_vectors": lambda folder: flip(_vectors(folder)),
     "cut_weights": cut_weights,
+    "other_database": other_database,
+    "other_columns": other_columns,
+    "encrypted_zip": encrypted_zip,
+    "tar_out": tar_out,
     "another_evaluation": another_evaluation,
     "flipped_own_model": flipped(EXPERIMENT / "model.pt"),
     "flipped_features": flipped(Path("work/demo/shapes/features.h5")),

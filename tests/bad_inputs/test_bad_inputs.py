@@ -94,7 +94,7 @@ def run(folder: Path, case: dict[str, Any]) -> base.Ended:
     command = placed(f"{LONG.get(name, name)} {rest}")
     first, *arguments = shlex.split(command)
     if first == "snakemake":
-        return base.snakemake(folder / case.get("in", ""), *arguments)
+        return base.snakemake(folder / case.get("in", ""), *arguments, environment=case.get("env"))
     return base.stage(folder, first, *arguments)
 
 

@@ -94,6 +94,13 @@ def test_a_notice_of_quota_stops_the_job_and_is_not_kept(
     assert kept(tmp_path) == []
 
 
+def test_an_answer_longer_than_any_translation_stops_the_job(service: Answering, tmp_path: Path) -> None:
+    service.body = {"translatedText": "a" * (16 << 20)}
+    with pytest.raises(InputError, match="more than 16,777,216 bytes: check its address"):
+        translate("libre", service.url, tmp_path)
+    assert kept(tmp_path) == []
+
+
 def test_a_status_inside_an_answer_counts(service: Answering, tmp_path: Path) -> None:
     service.body = {"responseData": {"translatedText": "wait"}, "responseStatus": 429, "matches": []}
     with pytest.raises(InputError, match="status 429"):

@@ -85,14 +85,15 @@ def check_targets():
         )  # the workflow learns its targets later
     for target in command.targets:
         inside = os.path.relpath(target) if os.path.isabs(target) else target
-        known = made if inside.startswith("results/") else rules
+        plain = os.path.normpath(inside)
+        known = made if plain.startswith("results") else rules
         if wrong := comparison_mistake(inside):
             mistakes.append(f"{target}: {wrong}")
             continue
         if re.fullmatch(MADE_BY_NAME, inside):
             continue
         if inside not in made and inside not in rules and "work/" not in inside:
-            mistakes.append(f"no target {target!r}{configuration.meant(inside, known)}")
+            mistakes.append(f"no target {target!r}{configuration.meant(plain, known)}")
     if mistakes:
         refuse("\n  - ".join(["The command has mistakes:", *mistakes]))
 
