@@ -94,7 +94,7 @@ def _check_replaceable(output: Path) -> None:
     """Refuse to replace a file, or a folder that holds more than photographs: it would be lost."""
     if not output.exists():
         return
-    entries = os.scandir(output) if output.is_dir() else []
+    entries = output.iterdir() if output.is_dir() else ()
     visible = [entry.name for entry in entries if not entry.name.startswith(".")]
     others = [name for name in visible if PurePosixPath(name).suffix.lower() not in _SUFFIXES]
     if others or not output.is_dir():
