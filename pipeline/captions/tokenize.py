@@ -70,7 +70,7 @@ def tokenizer(language: str) -> Tokenizer:
     if language in UNSPACED:
         raise InputError(
             f"There is no tokeniser for {language!r}, which is written without spaces; "
-            f"such languages with one are {', '.join(sorted(_TOKENIZERS))}."
+            f"there are tokenisers for {', '.join(sorted(_TOKENIZERS))}."
         )
     split = _TOKENIZERS.get(language, moses)(language)
     return lambda caption: [token for token in split(caption) if any(map(str.isalnum, token))]

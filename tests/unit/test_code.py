@@ -89,7 +89,7 @@ def test_the_ranking_loss_concerns_those_who_use_it(edit: Edit) -> None:
 
 def test_liwe_concerns_itself_alone(edit: Edit) -> None:
     before = digests()
-    edit("models/liwe.py", "(forward + backward) / 2", "(forward + backward)")
+    edit("models/liwe.py", "self.backwards(last)) / 2", "self.backwards(last))")
     edit("training/liwe.py", "share = 1 - base**step", "share = base**step")
     assert changed(before) == {"train liwe", "evaluate liwe", "smalr-parameters"}
 

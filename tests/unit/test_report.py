@@ -294,7 +294,7 @@ def test_claims_of_each_paper_stand_apart(tmp_path: Path) -> None:
     said = plain(html)
     for count, name, paper in (
         ("61", "mule", "MULE"),
-        ("48", "lessons", "Lessons"),
+        ("57", "lessons", "Lessons"),
         ("40", "smalr", "SMALR"),
     ):
         assert f"Of the {count} claims of the {paper} paper" in said

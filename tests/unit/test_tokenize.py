@@ -101,7 +101,7 @@ def test_a_language_without_captions_or_tokeniser_is_named() -> None:
     captions = caption_table([("1", "train", x, "a", "human", "") for x in ("en", "de", "th")])
     with pytest.raises(InputError, match=r"no captions in 'fr'; the table has de, en, th"):
         tokenize(captions, "fr")
-    with pytest.raises(InputError, match=r"no tokeniser for 'th'.*there are ar, ja, ko, zh"):
+    with pytest.raises(InputError, match=r"no tokeniser for 'th'.*there are tokenisers for ar, ja, ko, zh"):
         tokenize(captions, "th")
 
 
