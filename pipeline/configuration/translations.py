@@ -14,10 +14,9 @@ Needed = tuple[str, str]  # data set, pair of languages
 # What a user must have for each provider; the environment variables are deep-translator's.
 PROVIDERS = {
     "google, mymemory": "web services that need no key",
-    "deepl": "a web service; its key in the environment variable DEEPL_API_KEY",
-    "libre": "a LibreTranslate server; `url`, and its key in LIBRE_API_KEY (any value if it needs none)",
-    "microsoft": "a web service; its key in MICROSOFT_API_KEY",
-    "baidu": "a web service; its keys in BAIDU_APPID and BAIDU_APPKEY",
+    "deepl, microsoft, baidu, libre": "web services; keys in the environment variables DEEPL_API_KEY, "
+    "MICROSOFT_API_KEY, BAIDU_APPID and BAIDU_APPKEY, LIBRE_API_KEY (any value if it needs none); libre: "
+    "`url`",
     "marian": "models on this machine; `model`, a folder or a name on the Hugging Face hub, such as "
     "Helsinki-NLP/opus-mt-{source}-{target}",
     "files": "translations that came with the data; `origin`, as in their caption tables",
@@ -148,10 +147,7 @@ def missing_providers(settings: Settings, needed: Iterable[Needed]) -> str:
             "Translations are needed between these languages, and the configuration names no provider:",
             *(f"  - {having}: {', '.join(of_these)}" for having, of_these in pairs.items()),
             "Name a provider in a YAML file, and add --configfile with that file to the command:",
-            "  translation:",
-            "    default: {provider: google} # the paper's; serves every pair that `pairs` does not name",
-            "    pairs: {} # or others for some, such as {SOURCE-TARGET: {provider: marian, model: FOLDER}}",
-            "Providers and what they need (docs/translation.md):",
+            "  translation: {default: {provider: google}, pairs: {}} # the paper's; others in `pairs`",
             *(f"  - {names}: {need}" for names, need in PROVIDERS.items()),
         ]
     )
