@@ -70,7 +70,7 @@ def settings_of(images: int) -> Settings:
         "classifier": {"weight": 1e-6, "weight_applied": "once"},
         "masking": {"share": 0.2, "weight": 1e-4, "matching": 1.0},
         "words": {"regularization": 5e-7, "regularize_toward": "initial"},
-        "assignment": {"exploration": 0.2, "best": 20, "gradient": "straight_through", "pairs": "all"},
+        "assignment": {"exploration": 0.2, "best": 20, "gradient": "softmax", "pairs": "all"},
         "training": {
             "epoch_unit": "images", "batch_images": images, "sentences_per_image": 2,
             "repeat_captions": False, "images_in_batch": "distinct", "precision": "float32",
