@@ -35,14 +35,7 @@ class RecurrentBranch(nn.Module):
         Args:
             lengths: (B,) word counts, which add up to N; on the CPU.
         """
-        order, places, sizes = packing(lengths)
-        packed = words.index_select(0, uploaded(places, words.device))
-        # Autocast would give cuDNN's recurrent layers float16, whatever it was asked for, and gradients
-        # too small for it would vanish.
-        with without_autocast(words.device.type):
-            _, state = self.recurrent(PackedSequence(full(packed), sizes))
-        last = state[0] if isinstance(state, tuple) else state  # (1, B, hidden); an LSTM adds its cell
-        return unit(self.projection(last[0].index_select(0, uploaded(order.argsort(), words.device))))
+        return unit(self.projection(packed_states(self.recurrent, words, lengths)))
 
     def reads_beginnings(self) -> bool:
         """Whether common prefixes of sentences are computed only once: on a CPU, where it is faster."""
@@ -58,6 +51,18 @@ class RecurrentBranch(nn.Module):
             assert isinstance(self.recurrent, nn.GRU)
             states = prefixes_gru.last_states(self.recurrent, vectors, tree)
         return unit(self.projection(states))
+
+
+def packed_states(recurrent: Recurrent, words: Tensor, lengths: Tensor) -> Tensor:
+    """Last states (B, hidden) of sentences, by the layer itself; see `RecurrentBranch.forward`."""
+    order, places, sizes = packing(lengths)
+    packed = words.index_select(0, uploaded(places, words.device))
+    # Autocast would give cuDNN's recurrent layers float16, whatever it was asked for, and gradients too small
+    # for it would vanish.
+    with without_autocast(words.device.type):
+        _, state = recurrent(PackedSequence(full(packed), sizes))
+    last = state[0] if isinstance(state, tuple) else state  # (1, B, hidden); an LSTM adds its cell
+    return last[0].index_select(0, uploaded(order.argsort(), words.device))
 
 
 def packing(lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:

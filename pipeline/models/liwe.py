@@ -9,9 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
-from torch.nn.utils.rnn import PackedSequence
 
-from pipeline.models.branches import packing, unit
+from pipeline.models.branches import packed_states, unit
 from pipeline.models.prefixes import beginnings
 from pipeline.models.prefixes_gru import last_states
 from pipeline.models.retrieval_model import Embedded, RetrievalModel
@@ -72,21 +71,15 @@ class BothWays(nn.Module):
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Vectors (N, d) of the words of B sentences, one after another, to unit vectors (B, hidden)."""
         last = words.index_select(0, uploaded(lengths.cumsum(0) - 1, words.device))
-        read = self._on_cpu if words.device.type == "cpu" else self._packed
-        return unit((read(words, lengths) + self.backwards(last)) / 2)
+        on_cpu = words.device.type == "cpu"
+        forwards = self._by_tree(words, lengths) if on_cpu else packed_states(self.recurrent, words, lengths)
+        return unit((forwards + self.backwards(last)) / 2)
 
-    def _on_cpu(self, words: Tensor, lengths: Tensor) -> Tensor:
+    def _by_tree(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Forward states (B, hidden) after the last words; all words are treated as distinct."""
         real = torch.arange(int(lengths.max())) < lengths[:, None]
         ids = torch.zeros(real.shape, dtype=torch.long).masked_scatter(real, torch.arange(len(words)))
         return last_states(self.recurrent, words, beginnings(ids, lengths))
-
-    def _packed(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """The same, computed by PyTorch's layer."""
-        order, places, sizes = packing(lengths)
-        packed = PackedSequence(words.index_select(0, uploaded(places, words.device)), sizes)
-        state: Tensor = self.recurrent(packed)[1][0]
-        return state.index_select(0, uploaded(order.argsort(), words.device))
 
 
 class LinearImages(nn.Module):

@@ -484,7 +484,11 @@ def test_the_interface_is_described(page: Served) -> None:
     [
         ("/api/sentence", 422, "q: Field required"),
         ("/api/sentence?q=", 422, "q: String should have at least 1 character"),
-        ("/api/sentence?q=xyzzy", 422, "None of its words is known in any of en, de, fr, cs. Try other words."),
+        (
+            "/api/sentence?q=xyzzy",
+            422,
+            "None of its words is known in any of en, de, fr, cs. Try other words.",
+        ),
         ("/api/sentence?q=dog&language=xx", 422, "language 'xx': the model reads en, de, fr, cs."),
         ("/api/sentence?q=dog&k=101", 422, "k: Input should be less than or equal to 100"),
         ("/api/sentence?q=dog&index=2", 422, "index 2: there are 2, from 0."),

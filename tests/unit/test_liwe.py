@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from pipeline import configuration
 from pipeline.captions.table import SENTENCE_COLUMNS, write_sentences
 from pipeline.errors import InputError
+from pipeline.models.branches import packed_states
 from pipeline.models.liwe import BothWays, LiweModel, SpelledWords
 from pipeline.models.retrieval_model import count_parameters
 from pipeline.models.saved import Saved, load_model, save_model
@@ -102,7 +103,9 @@ def test_a_sentence_is_the_mean_of_both_states_at_its_last_word() -> None:
     got = torch.autograd.grad((found * weight).sum(), [words, *weights])
     for first, second in zip(got, wanted, strict=True):
         torch.testing.assert_close(first, second)
-    torch.testing.assert_close(branch._packed(words, lengths), branch._on_cpu(words, lengths))
+    torch.testing.assert_close(
+        packed_states(branch.recurrent, words, lengths), branch._by_tree(words, lengths)
+    )
 
 
 def hinges(similarity: Tensor, margin: float) -> tuple[float, float]:

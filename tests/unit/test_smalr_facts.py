@@ -59,6 +59,9 @@ def test_a_model_of_smalr_is_trained_as_the_paper_says(
 def test_words_are_assigned_as_the_paper_says(paper: dict[str, Any], name: str) -> None:
     found = configuration.assignment_settings(paper, "multi30k", name, 0)
     assert (found["assignment"]["exploration"], found["assignment"]["best"]) == (0.2, 20)
+    for scale in ("demo", "pilot", "paper"):  # decided: others collapsed on photographs, docs/smalr.md
+        how = configuration.load({"scale": scale}, CONFIG)["assignment"]
+        assert (how["features"], how["gradient"], how["pairs"]) == ("standardized", "softmax", "all")
     assert found["hybrid"]["entries"] == 40_000
     assert found["universal"] == 512
     assert found["triplets"] == {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
