@@ -50,7 +50,9 @@ class SpelledWords(nn.Module):
         spelled = []
         for language, batch in sentences.items():
             real = torch.arange(batch.ids.shape[1]) < batch.lengths[:, None]
-            ids = batch.ids[uploaded(real, batch.ids.device)]
+            # Places, not a mask: a GPU would be waited for to learn how many words there are.
+            places = uploaded(real.flatten().nonzero()[:, 0], batch.ids.device)
+            ids = batch.ids.flatten().index_select(0, places)
             spelled.append(self.characters(self.get_buffer(f"spelling_{language}")[ids]).flatten(1))
         vectors: Tensor = self.layers(torch.cat(spelled))  # one batch norm over the words of all languages
         return vectors, torch.cat([batch.lengths for batch in sentences.values()])

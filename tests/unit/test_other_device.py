@@ -4,21 +4,29 @@ Meta tensors have sizes and no numbers. A product of theirs with a CPU's tensor 
 does asking one for a number, for which a GPU would make the CPU wait.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from small import EACH, IMAGES, corpus, model
-from torch import Tensor
+from small import EACH, IMAGES, WORDS, corpus, model
+from torch import Tensor, nn
 
 from pipeline.models.branches import RecurrentBranch
+from pipeline.models.hybrid import HybridEmbedding, Places
+from pipeline.models.liwe import LiweModel
 from pipeline.models.losses import Triplets
+from pipeline.models.masking import layers
+from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.retrieval.embed import embed_images, embed_sentences
 from pipeline.training.batches import Drawn, Sampler
+from pipeline.training.liwe import liwe_terms
+from pipeline.training.multitask import step_loss
 from pipeline.training.objective import pretraining_terms, training_terms
 from pipeline.training.precision import set_precision
 from pipeline.training.train import adam
+from pipeline.words.corpus import Corpus
 
 META = torch.device("meta")
 
@@ -82,6 +90,70 @@ def test_nor_does_a_step_of_pretraining(experiment: dict[str, Any]) -> None:
     terms["neighborhood"].backward()
 
 
+Step = tuple[nn.Module, Callable[[], dict[str, Tensor]]]  # a model, and the terms of a step of it
+
+
+def corpus_on(device: torch.device) -> Corpus:
+    """The corpus in float32, on a device."""
+    made = corpus()
+    made.features = made.features.float()
+    return made.to(device)
+
+
+def smalr_step(settings: dict[str, Any], device: torch.device) -> Step:
+    """All terms of SMALR: five words of a language own a vector, the others share three entries."""
+    settings["model"] |= {"recurrent": "gru"}
+    settings["triplets"] = {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
+    settings |= {"masking": {"share": 0.2, "weight": 1.0, "matching": 1.0}, "embedding": "hybrid"}
+    rank = torch.arange(WORDS + 1)
+    places = Places(torch.where(rank <= 5, rank, 0), torch.where(rank > 5, rank % 3 + 1, 0))
+    own = {language: torch.randn(5, 4) for language in EACH}
+    entries = torch.randn(3, settings["model"]["universal"])
+    embedding = HybridEmbedding(own, dict.fromkeys(EACH, places), entries, masks=True)
+    vectors = {language: torch.zeros(1, 5) for language in EACH}
+    made = RetrievalModel(vectors, 9, "shared", settings["model"], embedding)
+    made.losses["masking"] = layers(settings)
+    there = corpus_on(device)
+    made.to(device)
+    return made, lambda: training_terms(made, there, drawn_of(settings), settings, 0.1)
+
+
+def liwe_step(settings: dict[str, Any], device: torch.device) -> Step:
+    """LIWE, of words of four random letters."""
+    codes = {language: torch.randint(97, 105, (WORDS + 1, 4)).float() for language in EACH}
+    sizes = {"characters": 3, "layers": [5, 4], "margin": 0.2, "image_base": 0.991, "caption_base": 0.91}
+    made, there = LiweModel(codes, 9, {"hidden": 6}, sizes).to(device), corpus_on(device)
+    return made, lambda: liwe_terms(made, there, drawn_of(settings), sizes, 3)
+
+
+def lessons_step(settings: dict[str, Any], device: torch.device) -> Step:
+    """One step of each task of *Lessons*, the second with the published code's lengths."""
+    settings["model"] |= {"encoder": "vse", "word_vectors": "scratch"}
+    settings["tasks"] = {"margin": 0.2, "hinge": "max", "lengths_in_pairs": "reversed"}
+    made, there = model("shared", settings["model"]).float().to(device), corpus_on(device)
+    captions = there.languages[made.languages[0]]
+
+    def terms() -> dict[str, Tensor]:
+        rows = {"images": np.arange(6), "pairs": np.arange(6).reshape(3, 2)}
+        return {
+            task: step_loss(made, captions, there.features, drawn, settings) for task, drawn in rows.items()
+        }
+
+    return made, terms
+
+
+OF_OTHER_PAPERS = pytest.mark.parametrize("step", [smalr_step, liwe_step, lessons_step])
+
+
+@OF_OTHER_PAPERS
+def test_nor_does_a_step_of_the_other_papers(experiment: dict[str, Any], step: Callable[..., Step]) -> None:
+    fitted, terms = step(experiment, META)
+    found = terms()
+    assert {term.device for term in found.values()} == {META}
+    torch.stack(list(found.values())).sum().backward()
+    assert {weight.grad.device for weight in fitted.parameters() if weight.grad is not None} == {META}
+
+
 def test_sentences_are_embedded_where_the_corpus_lies(experiment: dict[str, Any]) -> None:
     fitted, made = model("shared", experiment["model"]).to(META), corpus().to(META)
     assert embed_images(fitted, made).device == META
@@ -120,3 +192,18 @@ def test_a_gpu_is_never_waited_for_within_a_step(
         set_precision("float32", gpu)
     assert {term.dtype for term in terms.values()} == {torch.float32}
     assert states == [torch.float32] * 2
+
+
+@OF_OTHER_PAPERS
+def test_nor_within_a_step_of_the_other_papers(experiment: dict[str, Any], step: Callable[..., Step]) -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU here")
+    fitted, terms = step(experiment, torch.device("cuda"))
+    optimizer = adam(fitted.parameters(), 1e-4)
+    try:
+        for checked in ("default", "error"):
+            torch.cuda.set_sync_debug_mode(checked)
+            torch.stack(list(terms().values())).sum().backward()
+            optimizer.step()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
