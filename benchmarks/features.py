@@ -54,6 +54,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--repeat", type=int, default=3, help="rounds; 0: no timing, only the cosine")
     parser.add_argument("--busy", type=int, default=0, help="processes beside it that only count")
+    parser.add_argument("--without-plain", action="store_true", help="leave the slow plain scripts out")
     parser.add_argument("--dense", action="store_true", help="time the approximate dense evaluation, too")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -89,9 +90,10 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
         "end to end": lambda: whole(backbone, settings, "exact"),
         "decode alone": lambda: decode(list(paths.values()), backbone, arguments),
         "write alone": lambda: write(list(paths), backbone, folder / "w"),
-        "plain script": plain(list(paths.values()), settings, device, arguments, "float32"),
     }
-    if backbone.precision == "bfloat16":
+    if not arguments.without_plain:
+        timed["plain script"] = plain(list(paths.values()), settings, device, arguments, "float32")
+    if backbone.precision == "bfloat16" and not arguments.without_plain:
         timed["plain, bfloat16"] = plain(list(paths.values()), settings, device, arguments, "bfloat16")
     if arguments.dense:
         approximate = replace(settings, crop_evaluation="dense")
