@@ -166,6 +166,10 @@ def test_two_seeds_ask_for_two_gpus(finished: Project) -> None:
     assert jobs(said)["train"] == one["train"] + 14  # of the second seed nothing is there
 
 
+def test_several_trainings_share_one_gpu(finished: Project) -> None:
+    assert jobs(follow(finished, "Several trainings on one GPU"))["train"] > 1
+
+
 def test_the_controller_runs_as_a_job(finished: Project) -> None:
     said = follow(finished, "The controller in sbatch or tmux")
     assert jobs(said)["publish"] == 1
