@@ -5,10 +5,11 @@
 In every round, one after the other: products of the recurrent layer's size, which give the machine's rate;
 steps of `pipeline.training`; steps of the plain loop (benchmarks/plain_training.py), from drawing a batch to
 the updated weights. The captions are drawn as long as Multi30K's, from as many words, with as many different
-ones in a batch; the words of a sentence are independent, so that fewer sentences begin alike than real ones.
+ones in a batch; the words of a sentence are independent, so that fewer sentences share a prefix than in real
+text.
 
 The floor is a step's multiply-adds over that rate: `every word` counts each word of each sentence, as an LSTM
-without padding reads them; `as computed` what the step does, where sentences that begin alike share it.
+without padding reads them; `as computed` what the step does, where sentences with a common prefix share it.
 """
 
 import argparse
@@ -32,7 +33,7 @@ from torch import Tensor
 
 from benchmarks.plain_training import plain_loader, plain_step
 from pipeline.models import prefixes, step
-from pipeline.models.prefixes import beginnings
+from pipeline.models.prefixes import prefix_tree
 from pipeline.models.products import product
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.training import objective
@@ -278,7 +279,7 @@ def multiply_adds(steps: Steps) -> dict[str, float]:
         count = sum(len(batch.lengths) for batch in sentences.values())
         distinct, nodes = 0, 0
         for batch in sentences.values():
-            tree = beginnings(batch.ids.cpu(), batch.lengths)
+            tree = prefix_tree(batch.ids.cpu(), batch.lengths)
             distinct += len(batch.ids.unique())
             nodes += len(tree.words) - tree.levels[0]
         word, recurrent = 300 * size + 4 * hidden * size, 4 * hidden * hidden

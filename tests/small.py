@@ -13,7 +13,7 @@ IMAGES, WORDS, EACH = 20, 12, {"en": 3, "de": 2, "fr": 1}
 
 
 def corpus() -> Corpus:
-    """Sentences of few words, so that many begin alike, in double precision."""
+    """Sentences of few words, so that many share a prefix, in double precision."""
     draw = np.random.default_rng(0)
     languages = {}
     for language, each in EACH.items():

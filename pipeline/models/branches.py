@@ -44,7 +44,7 @@ class RecurrentBranch(nn.Module):
 
     def from_beginnings(self, vectors: Tensor, ids: Tensor, lengths: Tensor) -> Tensor:
         """The same from distinct words: their vectors (U, d), ids (B, W), word counts (B,)."""
-        tree = prefixes.beginnings(ids, lengths)
+        tree = prefixes.prefix_tree(ids, lengths)
         if isinstance(self.recurrent, nn.LSTM):
             states = prefixes.last_states(self.recurrent, vectors, tree)
         else:

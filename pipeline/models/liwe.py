@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
 from pipeline.models.branches import packed_states, unit
-from pipeline.models.prefixes import beginnings
+from pipeline.models.prefixes import prefix_tree
 from pipeline.models.prefixes_gru import last_states
 from pipeline.models.retrieval_model import Embedded, RetrievalModel
 from pipeline.words.corpus import Sentences, uploaded
@@ -81,7 +81,7 @@ class BothWays(nn.Module):
         """Forward states (B, hidden) after the last words; all words are treated as distinct."""
         real = torch.arange(int(lengths.max())) < lengths[:, None]
         ids = torch.zeros(real.shape, dtype=torch.long).masked_scatter(real, torch.arange(len(words)))
-        return last_states(self.recurrent, words, beginnings(ids, lengths))
+        return last_states(self.recurrent, words, prefix_tree(ids, lengths))
 
 
 class LinearImages(nn.Module):

@@ -5,8 +5,8 @@ processed as a prefix tree (trie), level by level: one product with the recurren
 prefixes of t words. Padding is never computed, and a word's product with the input weights only once. The
 results are those of `nn.LSTM` except for the order of summation.
 
-Sizes in comments: B sentences, W words of the longest, U distinct words, N prefixes (`beginnings`), n of them
-at one level, h hidden size.
+Sizes in comments: B sentences, W words of the longest, U distinct words, N prefixes (`prefix_tree`), n of
+them at one level, h hidden size.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ sigmoid_backward, tanh_backward = torch.ops.aten.sigmoid_backward, torch.ops.ate
 
 
 @dataclass
-class Beginnings:
+class PrefixTree:
     """The distinct prefixes of some sentences: those of one word first, then those of two, and so on.
 
     words: (N,) the last word of each, 0 to U - 1. parents: (N,) the prefix without its last word; 0 if
@@ -35,7 +35,7 @@ class Beginnings:
     sentences: Tensor
 
 
-def beginnings(ids: Tensor, lengths: Tensor) -> Beginnings:
+def prefix_tree(ids: Tensor, lengths: Tensor) -> PrefixTree:
     """The prefixes of sentences (B, W) of `lengths` (B,) words; padding is ignored."""
     distinct = int(ids.max()) + 1
     reached = torch.zeros(len(ids), dtype=torch.long)  # by each sentence, as far as it is read
@@ -48,10 +48,10 @@ def beginnings(ids: Tensor, lengths: Tensor) -> Beginnings:
         levels.append(len(keys))
         reached[read] = before + found
         before += len(keys)
-    return Beginnings(torch.cat(words), torch.cat(parents), levels, reached)
+    return PrefixTree(torch.cat(words), torch.cat(parents), levels, reached)
 
 
-def last_states(lstm: nn.LSTM, vectors: Tensor, tree: Beginnings) -> Tensor:
+def last_states(lstm: nn.LSTM, vectors: Tensor, tree: PrefixTree) -> Tensor:
     """The LSTM's hidden states (B, h) after the last words, from the vectors (U, d) of the distinct words."""
     input_weight, weight, input_bias, bias = lstm.all_weights[0]
     inputs = linear(vectors, input_weight) + (input_bias + bias)
@@ -66,7 +66,7 @@ class _States(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, inputs: Tensor, weight: Tensor, tree: Beginnings) -> Tensor:
+    def forward(ctx: Any, inputs: Tensor, weight: Tensor, tree: PrefixTree) -> Tensor:
         gates = inputs[tree.words]  # (N, 4h)
         cells, states = inputs.new_zeros(2, len(gates), weight.shape[1])
         end = 0

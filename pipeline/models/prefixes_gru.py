@@ -3,7 +3,7 @@
 On a CPU, PyTorch's own GRU also copies the gradient of all words at every time step; here each word's
 gradient is written once. The results are those of `nn.GRU` except for the order of summation.
 
-Sizes in comments: U distinct words, N prefixes (`beginnings`), n of them at one level, h hidden size.
+Sizes in comments: U distinct words, N prefixes (`prefix_tree`), n of them at one level, h hidden size.
 """
 
 from typing import Any
@@ -11,13 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from pipeline.models.prefixes import Beginnings
+from pipeline.models.prefixes import PrefixTree
 from pipeline.models.products import linear, product
 
 sigmoid_backward, tanh_backward = torch.ops.aten.sigmoid_backward, torch.ops.aten.tanh_backward
 
 
-def last_states(gru: nn.GRU, vectors: Tensor, tree: Beginnings) -> Tensor:
+def last_states(gru: nn.GRU, vectors: Tensor, tree: PrefixTree) -> Tensor:
     """The GRU's hidden states (B, h) after the last words, from the vectors (U, d) of the distinct words."""
     input_weight, weight, input_bias, bias = gru.all_weights[0]
     to_gates, to_new = bias.split([2 * gru.hidden_size, gru.hidden_size])
@@ -34,7 +34,7 @@ class _States(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor, tree: Beginnings) -> Tensor:
+    def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor, tree: PrefixTree) -> Tensor:
         gates, size = inputs[tree.words], len(bias)  # (N, 3h)
         states, recurrent = inputs.new_zeros(2, len(gates), size)
         end = 0

@@ -1,4 +1,4 @@
-"""The fast training step against a plain one in double precision; beginnings against PyTorch's own LSTM."""
+"""The fast training step against a plain one in double precision; prefix trees against PyTorch's own LSTM."""
 
 from argparse import Namespace
 from dataclasses import replace
@@ -19,7 +19,7 @@ from benchmarks.plain_training import Item, padded_batch, plain_terms
 from pipeline.errors import InputError
 from pipeline.models import prefixes, prefixes_gru
 from pipeline.models.branches import RecurrentBranch, packing
-from pipeline.models.prefixes import beginnings
+from pipeline.models.prefixes import prefix_tree
 from pipeline.training.batches import Drawn, Sampler
 from pipeline.training.objective import reversal_strength, training_terms
 from pipeline.training.precision import exact, set_precision
@@ -78,7 +78,7 @@ def both_ways(
     ids, lengths = torch.randint(0, words, (count, most)), torch.randint(1, most + 1, (count,))
     packed = pack_padded_sequence(vectors[ids], lengths, batch_first=True, enforce_sorted=False)
     of_tree = prefixes.last_states if isinstance(layer, nn.LSTM) else prefixes_gru.last_states
-    found = of_tree(layer, vectors, beginnings(ids, lengths))  # type: ignore[arg-type]
+    found = of_tree(layer, vectors, prefix_tree(ids, lengths))  # type: ignore[arg-type]
     state = layer(packed)[1]
     expected = (state[0] if isinstance(state, tuple) else state)[0]
     weight, inputs = torch.randn_like(expected), [vectors, *layer.parameters()]
@@ -109,7 +109,7 @@ def test_single_words_and_longer_sentences_in_float32(cell: type[nn.LSTM | nn.GR
 def test_beginnings_by_hand() -> None:
     """0 1, 0 1 2, 3 and 0 2: the words 0 and 3; 0 1 and 0 2; 0 1 2."""
     ids = torch.tensor([[0, 1, 9], [0, 1, 2], [3, 9, 9], [0, 2, 9]])
-    tree = beginnings(ids, torch.tensor([2, 3, 1, 2]))
+    tree = prefix_tree(ids, torch.tensor([2, 3, 1, 2]))
     assert tree.levels == [2, 2, 1]
     assert tree.words.tolist() == [0, 3, 1, 2, 2]
     assert tree.parents.tolist() == [0, 0, 0, 0, 2]
