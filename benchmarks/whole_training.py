@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     chosen["training"] |= asked | {"epochs": arguments.epochs, "precision": arguments.precision}
     chosen["model"] |= {"hidden": arguments.hidden}
     languages = chosen["languages"]
-    # Test images are not read; training refuses a data set that could not be evaluated.
+    # Test images are not used; training rejects a data set that could not be evaluated.
     images = {"train": arguments.images, "val": arguments.validation, "test": arguments.validation}
     write_data(folder, languages, images, chosen["features"])
     files = ["--sentences", *(str(folder / f"{language}.csv") for language in languages)]

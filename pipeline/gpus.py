@@ -77,7 +77,7 @@ def take_slot() -> None:
     if not found or (VISIBLE in os.environ and len(found) == 1):
         return
     os.environ[VISIBLE] = _first_free(found)
-    log.info("using GPU %s (of: %s)", os.environ[VISIBLE], ", ".join(found))
+    log.info("using GPU %s (visible: %s)", os.environ[VISIBLE], ", ".join(found))
 
 
 def devices() -> list[str]:

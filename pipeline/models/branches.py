@@ -37,12 +37,12 @@ class RecurrentBranch(nn.Module):
         """
         return unit(self.projection(packed_states(self.recurrent, words, lengths)))
 
-    def reads_beginnings(self) -> bool:
+    def reads_prefix_tree(self) -> bool:
         """Whether common prefixes of sentences are computed only once: on a CPU, where it is faster."""
         on_cpu = self.recurrent.weight_ih_l0.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
         return on_cpu and isinstance(self.recurrent, nn.LSTM | nn.GRU)
 
-    def from_beginnings(self, vectors: Tensor, ids: Tensor, lengths: Tensor) -> Tensor:
+    def from_prefix_tree(self, vectors: Tensor, ids: Tensor, lengths: Tensor) -> Tensor:
         """The same from distinct words: their vectors (U, d), ids (B, W), word counts (B,)."""
         tree = prefixes.prefix_tree(ids, lengths)
         if isinstance(self.recurrent, nn.LSTM):

@@ -50,7 +50,7 @@ class SpelledWords(nn.Module):
         spelled = []
         for language, batch in sentences.items():
             real = torch.arange(batch.ids.shape[1]) < batch.lengths[:, None]
-            # Places, not a mask: a GPU would be waited for to learn how many words there are.
+            # Indices, not a mask: indexing by a mask makes the CPU wait for the GPU to count the words.
             places = uploaded(real.flatten().nonzero()[:, 0], batch.ids.device)
             ids = batch.ids.flatten().index_select(0, places)
             spelled.append(self.characters(self.get_buffer(f"spelling_{language}")[ids]).flatten(1))

@@ -103,8 +103,8 @@ class RetrievalModel(nn.Module):
     def _read_by(self, key: str, sentences: Mapping[str, Sentences]) -> Tensor:
         """Unit vectors (B, e) of the sentences of all languages under one another, from one branch."""
         branch = self.branches[key]
-        if isinstance(branch, RecurrentBranch) and branch.reads_beginnings():
-            return branch.from_beginnings(*self.universal.distinct(sentences))
+        if isinstance(branch, RecurrentBranch) and branch.reads_prefix_tree():
+            return branch.from_prefix_tree(*self.universal.distinct(sentences))
         embedded: Tensor = branch(*self.universal.unpadded(sentences))
         return embedded
 

@@ -168,6 +168,9 @@ def test_two_seeds_ask_for_two_gpus(finished: Project) -> None:
 
 def test_several_trainings_share_one_gpu(finished: Project) -> None:
     assert jobs(follow(finished, "Several trainings on one GPU"))["train"] > 1
+    ((_, command),) = SECTIONS["Several trainings on one GPU"]
+    # That a device named alone is shared, tests/unit/test_gpus.py shows.
+    assert {"CUDA_VISIBLE_DEVICES=0", "gpu=6"} <= set(command.split())
 
 
 def test_the_controller_runs_as_a_job(finished: Project) -> None:

@@ -127,17 +127,19 @@ def liwe_step(settings: dict[str, Any], device: torch.device) -> Step:
 
 
 def lessons_step(settings: dict[str, Any], device: torch.device) -> Step:
-    """One step of each task of *Lessons*, the second with the published code's lengths."""
+    """Both tasks of *Lessons* with either hinge; captions in pairs have the published code's lengths."""
     settings["model"] |= {"encoder": "vse", "word_vectors": "scratch"}
-    settings["tasks"] = {"margin": 0.2, "hinge": "max", "lengths_in_pairs": "reversed"}
     made, there = model("shared", settings["model"]).float().to(device), corpus_on(device)
     captions = there.languages[made.languages[0]]
 
     def terms() -> dict[str, Tensor]:
-        rows = {"images": np.arange(6), "pairs": np.arange(6).reshape(3, 2)}
-        return {
-            task: step_loss(made, captions, there.features, drawn, settings) for task, drawn in rows.items()
-        }
+        found = {}
+        for hinge in ("max", "sum"):
+            tasks = {"margin": 0.2, "hinge": hinge, "lengths_in_pairs": "reversed"}
+            for task, rows in (("images", np.arange(6)), ("pairs", np.arange(6).reshape(3, 2))):
+                loss = step_loss(made, captions, there.features, rows, settings | {"tasks": tasks})
+                found[f"{hinge} {task}"] = loss
+        return found
 
     return made, terms
 
@@ -151,6 +153,8 @@ def test_nor_does_a_step_of_the_other_papers(experiment: dict[str, Any], step: C
     found = terms()
     assert {term.device for term in found.values()} == {META}
     torch.stack(list(found.values())).sum().backward()
+    with_gradient = {name for name, weight in fitted.named_parameters() if weight.grad is not None}
+    assert {name.partition(".")[0] for name in with_gradient} >= {"branches", "image_branch"}
     assert {weight.grad.device for weight in fitted.parameters() if weight.grad is not None} == {META}
 
 

@@ -89,7 +89,7 @@ def both_ways(
 @pytest.mark.parametrize("cell", [nn.LSTM, nn.GRU])
 @given(st.integers(0, 1000), st.integers(1, 30), st.integers(1, 6), st.integers(1, 9))
 @hypothesis_settings(max_examples=40, deadline=None)
-def test_beginnings_give_the_layers_states_and_gradients(
+def test_prefix_trees_give_the_layers_states_and_gradients(
     cell: type[nn.LSTM | nn.GRU], seed: int, count: int, words: int, most: int
 ) -> None:
     torch.manual_seed(seed)
@@ -106,7 +106,7 @@ def test_single_words_and_longer_sentences_in_float32(cell: type[nn.LSTM | nn.GR
             torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_beginnings_by_hand() -> None:
+def test_a_prefix_tree_by_hand() -> None:
     """0 1, 0 1 2, 3 and 0 2: the words 0 and 3; 0 1 and 0 2; 0 1 2."""
     ids = torch.tensor([[0, 1, 9], [0, 1, 2], [3, 9, 9], [0, 2, 9]])
     tree = prefix_tree(ids, torch.tensor([2, 3, 1, 2]))
