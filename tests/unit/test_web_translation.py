@@ -203,9 +203,9 @@ def test_the_days_requests_are_counted_over_runs(service: Service, translate: Tr
 
 
 def test_requests_keep_their_distance_over_connections(service: Service, translate: Translate) -> None:
-    translate(CAPTIONS, requests_per_second=1, max_connections=3)
-    # Three requests are sent a second apart; on a busy machine the first may arrive late.
-    assert max(service.times) - min(service.times) >= 1.5
+    translate(CAPTIONS, requests_per_second=0.5, max_connections=3)
+    # Three requests, two seconds apart: long enough for a busy machine, where the first may arrive late.
+    assert max(service.times) - min(service.times) >= 3.8
 
 
 def test_answers_out_of_order_give_the_same_translations(service: Service, translate: Translate) -> None:
