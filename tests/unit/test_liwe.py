@@ -55,6 +55,13 @@ def sentences(rows: list[list[int]]) -> Sentences:
     return Sentences(ids, lengths)
 
 
+def test_words_come_sentence_by_sentence_whatever_their_lengths() -> None:
+    words, rows = model().spelled.eval(), [[1], [2, 3, 1], [3, 2]]
+    together, lengths = words({"en": sentences(rows)})
+    assert lengths.tolist() == [1, 3, 2]
+    torch.testing.assert_close(together, torch.cat([words({"en": sentences([row])})[0] for row in rows]))
+
+
 def test_a_word_is_the_vectors_of_its_characters_side_by_side_through_the_layers() -> None:
     words = model().spelled.eval()
     found, lengths = words({"en": sentences([[1, 2], [3]])})
