@@ -821,3 +821,31 @@ def test_by_keyboard_alone(made: Project, page: Served, browser: Tab) -> None:
     browser.press("Enter", 13)
     browser.until("document.querySelector('.chosen img')")
     assert browser.value("location.search") == f"?image={images[1]}"
+
+
+@needs_chromium
+def test_a_search_before_the_models_are_known(
+    made: Project, page: Served, browser: Tab, model: SearchModel, index: Index
+) -> None:
+    """A slow server, a fast typist: the answer comes as soon as it can, and no letter is lost."""
+    browser.call(
+        "Page.addScriptToEvaluateOnNewDocument",
+        source="{ const fetched = window.fetch, named = new Promise(answer => window.answer = answer);"
+        "window.fetch = async (...asked) => { await named; return fetched(...asked); }; }",
+    )
+    text = captions(made, "en")["caption"][0]
+    browser.open(page.address)
+    browser.type(text[:5])
+    browser.value("answer()")
+    browser.until("document.querySelector('#status').textContent.includes('photographs')")
+    assert browser.value("document.querySelector('#query').value") == text[:5]
+
+    browser.open(page.address)
+    browser.type(text)
+    browser.press("Enter", 13)
+    browser.type(" ")
+    browser.value("answer()")
+    right = model.search(index, sentences=[text], language="en", k=24)
+    assert found(browser) == [index.images[row] for row in right.rows[0]]
+    assert browser.value("document.querySelector('#query').value") == text + " "
+    assert browser.value("document.querySelector('.error')") is None

@@ -3,7 +3,7 @@
 
 const by = id => document.getElementById(id);
 const dropped = new Map(); // pictures of this visit; none is kept by the server
-let indexes = [];
+let indexes = []; // empty until the server has named them
 let asking = new AbortController();
 
 function made(tag, attributes = {}, ...children) {
@@ -28,18 +28,18 @@ function go(where) {
 }
 
 async function fetched(path, options = {}) {
-  const answer = await fetch(path, {...options, signal: asking.signal});
+  const answer = await fetch(path, options);
   const found = await answer.json();
   if (!answer.ok) throw new Error(found.error);
   return found;
 }
 
-function question(now, index) {
-  if (now.q) return fetched("/api/sentence" + address({q: now.q, language: now.language, index}));
-  if (now.image) return fetched("/api/image" + address({image: now.image, index}));
+function question(now, index, signal) {
+  if (now.q) return fetched("/api/sentence" + address({q: now.q, language: now.language, index}), {signal});
+  if (now.image) return fetched("/api/image" + address({image: now.image, index}), {signal});
   const picture = dropped.get(now.picture);
   if (!picture) throw new Error("The picture is not kept. Drop it again.");
-  return fetched("/api/picture" + address({index}), {method: "POST", body: picture});
+  return fetched("/api/picture" + address({index}), {method: "POST", body: picture, signal});
 }
 
 function photograph(image, index) {
@@ -99,6 +99,7 @@ function status(text, error = false) {
 }
 
 async function show() {
+  if (!indexes.length) return; // shown as soon as they are known
   asking.abort();
   asking = new AbortController();
   const mine = asking, now = asked();
@@ -115,7 +116,7 @@ async function show() {
   const columns = await Promise.all(wanted.map(async index => {
     try {
       if (!indexes[index]) throw new Error(`There is no model ${index} here.`);
-      return column(await question(now, index), now, index);
+      return column(await question(now, index, mine.signal), now, index);
     } catch (error) {
       return made("section", {class: "column"}, made("p", {class: "error"}, error.message));
     }
@@ -204,5 +205,7 @@ addEventListener("popstate", show);
     by("beside").append(made("option", {value: one.index}, one.name));
   }
   by("beside-label").hidden = indexes.length < 2;
+  const typed = by("query").value; // while they were asked for
   show();
+  if (typed) by("query").value = typed;
 })();
