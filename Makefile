@@ -28,11 +28,11 @@ search: $(READY)
 
 test: $(READY)
 	@echo "Unit and integration tests, except power cuts, batch systems, benchmarks and scale paper in miniature."
-	$(RUN) python -m pytest --numprocesses 2 --dist loadfile -m 'not slow and not machine'
+	$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m 'not slow and not machine'
 
 test-all: $(READY)
 	@echo "All unit and integration tests: about half an hour on 2 cores."
-	$(RUN) python -m pytest --numprocesses 2 --dist loadfile
+	$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 check: $(READY)
 	$(RUN) ruff check .

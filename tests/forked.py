@@ -10,7 +10,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 
 class Ended(NamedTuple):
@@ -39,17 +39,22 @@ def ended(
                 sys.stderr = io.TextIOWrapper(os.fdopen(2, "wb", 0, closefd=False), write_through=True)
                 sys.argv = list(arguments)
                 logging.getLogger().handlers.clear()  # pytest's
-                status = _status(run)
+                status = status_of(run)
             finally:
-                with contextlib.suppress(Exception):
-                    sys.stdout.flush()
-                os._exit(status)
+                leave(status)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         said.seek(0)
         return Ended(status, said.read().decode("utf-8", errors="replace"))
 
 
-def _status(run: Callable[[], object]) -> int:
+def leave(status: int) -> NoReturn:
+    """End this fork."""
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+    os._exit(status)
+
+
+def status_of(run: Callable[[], object]) -> int:
     """As a script of a package's entry point ends: sys.exit(main())."""
     try:
         found = run()
@@ -64,8 +69,10 @@ def _status(run: Callable[[], object]) -> int:
     return int(found or 0)  # type: ignore[call-overload]
 
 
-def snakemake(folder: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> Ended:
-    """`snakemake ARGUMENTS` in a copy of the project, whose own `pipeline` it imports."""
+def snakemake(
+    folder: Path, arguments: Sequence[str], environment: Mapping[str, str], python: str = sys.executable
+) -> Ended:
+    """`snakemake ARGUMENTS` in a copy of the project, whose own `pipeline` it imports; jobs run `python`."""
     main = importlib.import_module("snakemake.cli").main
 
     def run() -> object:
@@ -73,6 +80,7 @@ def snakemake(folder: Path, arguments: Sequence[str], environment: Mapping[str, 
             del sys.modules[name]
         sys.path.insert(0, str(folder))
         importlib.invalidate_caches()
+        sys.executable = python
         return main()
 
     return ended(run, folder, ["snakemake", *arguments], environment)

@@ -11,6 +11,7 @@ from typing import Any
 
 import forked
 import pytest
+import warm
 import yaml
 
 from pipeline.configuration import overlaid
@@ -50,9 +51,10 @@ class Project:
         self.folder = folder
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run Snakemake to its end, in a fork, which need not import it; its jobs start as they always do."""
+        """Run Snakemake to its end, in a fork, which need not import it; its jobs need not import PyTorch."""
         command = ["--configfile", "small.yaml", *arguments]
-        status, said = forked.snakemake(self.folder, command, self.environment)
+        python = sys.executable if "-n" in arguments else warm.python()
+        status, said = forked.snakemake(self.folder, command, self.environment, python)
         return subprocess.CompletedProcess(["snakemake", *command], status, said, "")
 
     def started(self, *arguments: str) -> "subprocess.Popen[str]":

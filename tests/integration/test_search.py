@@ -283,6 +283,7 @@ def test_more_photographs_extract_only_the_new_ones(
     assert (tmp_path / "again/index.json").read_bytes() == (tmp_path / "index/index.json").read_bytes()
 
 
+@pytest.mark.machine
 def test_a_killed_indexing_goes_on_to_the_same_index(made: Project, seed: Path, tmp_path: Path) -> None:
     folder = photographs(made, tmp_path / "photographs", 60)
     arguments = ["index", "--bundle", seed / "bundle", "--photographs", folder, "--threads", "1", "--output"]

@@ -1,0 +1,76 @@
+"""Jobs that start warm do what cold ones do."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import warm
+
+PIPELINE = """
+import os, sys, time
+print(sys.argv[1:], os.getcwd(), os.environ["SAID"], sorted(os.environ), sys.stdin.read(), __name__, flush=True)
+print("to the other stream", file=sys.stderr)
+match sys.argv[1:]:
+    case ["raise"]: raise ValueError("as it is")
+    case ["kill"]: os.kill(os.getpid(), 9)
+    case ["wait"]:
+        open("begun", "w").write(str(os.getpid()))
+        time.sleep(60)
+    case [status]: sys.exit(int(status))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "pipeline").mkdir()
+    (tmp_path / "pipeline" / "__init__.py").touch()
+    (tmp_path / "pipeline" / "__main__.py").write_text(PIPELINE)
+    return tmp_path
+
+
+def begun(python: str, folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [python, *arguments],
+        cwd=folder,
+        env={"SAID": "ÄÖÜ", "PYTHONUTF8": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("argument", ["0", "3", "raise", "kill"])
+def test_what_is_said_and_how_it_ends_are_the_same(folder: Path, argument: str) -> None:
+    found = []
+    for python in (sys.executable, warm.python()):
+        job = begun(python, folder, "-m", "pipeline", argument)
+        said, errors = job.communicate("asked")
+        found.append((job.returncode, said, errors.splitlines()[-1:]))
+    assert found[0] == found[1]
+    assert f"['{argument}'] {folder} ÄÖÜ" in found[0][1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_reaches_the_job(folder: Path, number: int) -> None:
+    job = begun(warm.python(), folder, "-m", "pipeline", "wait")
+    assert job.stdin
+    job.stdin.close()
+    while not (folder / "begun").exists() or not (pid := (folder / "begun").read_text()):
+        time.sleep(0.01)
+    job.send_signal(number)
+    assert job.wait(10) == -number
+    end = time.monotonic() + 10
+    while Path("/proc", pid).exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_any_other_command_is_the_real_pythons(folder: Path) -> None:
+    job = begun(warm.python(), folder, "-c", "import sys; print(sys.executable, sys.prefix)")
+    assert job.communicate()[0].split() == [sys.executable, sys.prefix]
+    assert not os.path.samefile(warm.python(), sys.executable)
