@@ -51,9 +51,9 @@ class Project:
         self.folder = folder
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run Snakemake to its end, in a fork, which need not import it; its jobs need not import PyTorch."""
+        """Run Snakemake to its end, in a fork, which need not import it; jobs of this machine start warm."""
         command = ["--configfile", "small.yaml", *arguments]
-        python = sys.executable if "-n" in arguments else warm.python()
+        python = warm.python() if "--cores" in arguments else sys.executable
         status, said = forked.snakemake(self.folder, command, self.environment, python)
         return subprocess.CompletedProcess(["snakemake", *command], status, said, "")
 
