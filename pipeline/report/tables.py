@@ -71,6 +71,7 @@ def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[
     columns = list(dict.fromkeys(zip(shown["dataset"], shown["language"], shown["metric"], strict=True)))
     columns.sort(key=lambda column: _place(column[0], column[1], settings, table))
     rows = [_row(of_row, columns) for _, of_row in shown.groupby("row", sort=False)]
+    _mark_groups(rows)
     for column in range(len(columns)):
         cells = [row["cells"][column] for row in rows if row["cells"][column]]
         for key, mark in (("measured", "best"), ("paper", "paper_best")):
@@ -166,6 +167,16 @@ def _row(numbers: pd.DataFrame, columns: Sequence[tuple[str, str, str]]) -> dict
     }
 
 
+def _mark_groups(rows: Sequence[dict[str, Any]]) -> None:
+    """Say of each row what stands above it, and whether it extends the last row, as `+ c2c` does."""
+    section, name = "", ""
+    for row in rows:
+        follows = row["section"] == section and row["group"] == name
+        row["extends"] = follows and row["method"].startswith("+ ")
+        row["above"] = in_section(row["section"], row["group"])
+        section, name = row["section"], f"{name} {row['method']}" if row["extends"] else row["method"]
+
+
 def _said(numbers: pd.DataFrame, head: str) -> str:
     """What a row's lines say in a column; some are empty, as `translations` where a number has none."""
     said = numbers[head].dropna() if head in numbers else []
@@ -219,6 +230,12 @@ def _plots(
 
 def _label(row: Mapping[str, Any]) -> str:
     """A row's whole name: section, group, method and training data."""
-    above = " ".join(filter(None, (row["section"], row["group"])))
-    name = f"{above}: {row['method']}" if row["group"] else f"{above} {row['method']}".strip()
-    return f"{name} ({row['training_data']})" if row["training_data"] else name
+    between = " " if row["method"].startswith("+ ") else ": "
+    name = f"{row['group']}{between}{row['method']}" if row["group"] else row["method"]
+    return in_section(row["section"], f"{name} ({row['training_data']})" if row["training_data"] else name)
+
+
+def in_section(section: str, name: str) -> str:
+    """A name in its section of a table: `(a) EmbN`, `as published code: Bilingual`."""
+    between = "" if not section or not name else " " if section.startswith("(") else ": "
+    return f"{section}{between}{name}"

@@ -255,10 +255,44 @@ def test_a_small_difference_keeps_its_sign(value: float | None, said: str) -> No
         ({"section": "(a)", "group": "MUSE", "method": "EmbN", "training_data": ""}, "(a) MUSE: EmbN"),
         ({"section": "(b)", "group": "", "method": "EmbN", "training_data": "Human"}, "(b) EmbN (Human)"),
         ({"section": "", "group": "", "method": "VSE", "training_data": ""}, "VSE"),
+        (
+            {"section": "as published code", "group": "Bilingual", "method": "+ c2c", "training_data": ""},
+            "as published code: Bilingual + c2c",
+        ),
     ],
 )
 def test_a_row_of_a_plot_has_its_whole_name(row: dict[str, str], label: str) -> None:
     assert _label(row) == label
+
+
+def test_a_row_that_extends_the_one_above_it_stands_under_it(tmp_path: Path) -> None:
+    """As in Lessons, Table 7; a group's name stands over rows that extend no row of their table."""
+    code = {"section": "as published code"}
+    named = [
+        {"method": "Multilingual"},
+        {"group": "Multilingual", "method": "+ Comparable"},
+        {"group": "Multilingual + Comparable", "method": "+ c2c"},
+        {**code, "method": "Bilingual"},
+        {**code, "group": "Bilingual", "method": "+ c2c"},
+        {"section": "lengths alone", "group": "Bilingual", "method": "+ c2c"},
+        {"section": "lengths alone", "group": "VSE", "method": "EmbN"},
+    ]
+    rows = [{**row, "row": number, "experiment": "mule-full"} for number, row in enumerate(named, 1)]
+    section = of_table(report(tmp_path, tables={"mine": {**TABLE, "rows": rows}}), "mine")
+    body = section[section.index("<tbody") : section.index("</tbody>")]
+    headers = re.findall(r'<th role="rowheader" scope="(\w+)"( class="extends")?[^>]*>([^<]*)', body)
+    assert headers == [
+        ("row", "", "Multilingual"),
+        ("row", ' class="extends"', "+ Comparable"),
+        ("row", ' class="extends"', "+ c2c"),
+        ("rowgroup", "", "as published code"),
+        ("row", "", "Bilingual"),
+        ("row", ' class="extends"', "+ c2c"),
+        ("rowgroup", "", "lengths alone: Bilingual"),
+        ("row", "", "+ c2c"),
+        ("rowgroup", "", "lengths alone: VSE"),
+        ("row", "", "EmbN"),
+    ]
 
 
 def test_a_mistyped_table_in_report_is_one_clear_message() -> None:

@@ -12,7 +12,8 @@ import warm
 
 PIPELINE = """
 import os, sys, time
-print(sys.argv[1:], os.getcwd(), os.environ["SAID"], sorted(os.environ), sys.stdin.read(), __name__, flush=True)
+asked = sys.argv[1:], os.getcwd(), os.environ["SAID"], sorted(os.environ), sys.stdin.read()
+print(*asked, __name__, flush=True)
 print("to the other stream", file=sys.stderr)
 match sys.argv[1:]:
     case ["raise"]: raise ValueError("as it is")
