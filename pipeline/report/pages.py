@@ -13,17 +13,17 @@ from pipeline.rounding import tenths
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-LANGUAGES = {
+LANGUAGES = {  # in the papers' order
+    "en": "English",
+    "de": "German",
+    "fr": "French",
+    "cs": "Czech",
+    "zh": "Chinese",
+    "ja": "Japanese",
     "ar": "Arabic",
     "af": "Afrikaans",
-    "cs": "Czech",
-    "de": "German",
-    "en": "English",
-    "fr": "French",
-    "ja": "Japanese",
     "ko": "Korean",
     "ru": "Russian",
-    "zh": "Chinese",
 }
 
 

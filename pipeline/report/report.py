@@ -232,6 +232,11 @@ def _read(path: Path) -> pd.DataFrame:
     return table.astype(object).where(table.notna(), None)
 
 
+def _in_order(languages: set[str]) -> list[str]:
+    """Languages as the papers list them, then others."""
+    return [code for code in LANGUAGES if code in languages] + sorted(languages - LANGUAGES.keys())
+
+
 def _curves(paths: Sequence[Path], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """For each data set a panel for each experiment, the models of one language in one panel."""
     found: dict[str, dict[str, dict[str, list[pd.Series]]]] = {}
@@ -246,7 +251,7 @@ def _curves(paths: Sequence[Path], settings: Mapping[str, Any]) -> list[dict[str
     return [
         {
             "dataset": tables.printed(dataset, settings),
-            "languages": sorted({language for lines in panels.values() for language in lines}),
+            "languages": _in_order({language for lines in panels.values() for language in lines}),
             "panels": [
                 {
                     "name": name,

@@ -19,7 +19,7 @@ from pipeline.errors import InputError
 from pipeline.report import charts, tables
 from pipeline.report.figures import SIDE, Said, _images, _query, thumbnails
 from pipeline.report.pages import difference, main_of, write_page
-from pipeline.report.report import Inputs, natural, write_report
+from pipeline.report.report import Inputs, _in_order, natural, write_report
 from pipeline.report.tables import _label, of_comparison
 from pipeline.tables.claims import judge_claims
 from pipeline.tables.tabulate import tabulate
@@ -263,6 +263,10 @@ def test_a_small_difference_keeps_its_sign(value: float | None, said: str) -> No
 )
 def test_a_row_of_a_plot_has_its_whole_name(row: dict[str, str], label: str) -> None:
     assert _label(row) == label
+
+
+def test_a_legend_lists_languages_as_the_papers_do() -> None:
+    assert _in_order({"cs", "xx", "en", "ja", "de", "aa"}) == ["en", "de", "cs", "ja", "aa", "xx"]
 
 
 def test_a_row_that_extends_the_one_above_it_stands_under_it(tmp_path: Path) -> None:
