@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 import timm
 import torch
+import warm
 from PIL import Image
 
 from pipeline.images.store import DONE, read_features
 
 ROOT = Path(__file__).parents[2]
 IMAGES = [f"photo{i}" for i in range(60)]
+FEW = 12  # where nothing is killed
 
 
 @pytest.mark.machine
@@ -76,47 +78,50 @@ def test_sigterm_ends_the_run_in_order_with_what_was_done(tmp_path: Path) -> Non
 
 @pytest.mark.integration
 def test_shards_of_the_command_line_merge_into_one_store(tmp_path: Path) -> None:
-    options = _inputs(tmp_path)
+    options = _inputs(tmp_path, FEW)
     shards, failed = [tmp_path / f"{n}.h5" for n in (1, 2)], [tmp_path / f"{n}.csv" for n in (1, 2)]
     for number, (shard, listed) in enumerate(zip(shards, failed, strict=True), 1):
-        process = _start({**options, "--shard": f"{number}/2", "--failed": str(listed)}, shard)
-        _, log = process.communicate()
-        assert process.returncode == 0, log
+        given = {**options, "--shard": f"{number}/2", "--failed": str(listed), "--output": str(shard)}
+        done = _stage("features", *_listed(given))
+        assert done.returncode == 0, done.stderr
     done = _stage(
         "merge-features", "--images", tmp_path / "images.csv", "--shards", *shards, "--failed", *failed,
         "--output", tmp_path / "merged.h5", "--failed-output", tmp_path / "failed.csv",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert read_features(tmp_path / "merged.h5", IMAGES, {"crops": 10}).shape == (60, 512)
-    wrong = _start({**options, "--shard": "3/2"}, tmp_path / "out.h5")
-    assert "expected I/N with I from 1 to N" in wrong.communicate()[1]
+    assert read_features(tmp_path / "merged.h5", IMAGES[:FEW], {"crops": 10}).shape == (FEW, 512)
+    wrong = _stage("features", *_listed({**options, "--shard": "3/2", "--output": str(tmp_path / "out.h5")}))
+    assert "expected I/N with I from 1 to N" in wrong.stderr
 
 
 @pytest.mark.integration
 def test_a_run_that_misses_its_gpu_says_so_and_how_long_it_takes(tmp_path: Path) -> None:
-    options = _inputs(tmp_path)
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    given = [part for option in options.items() for part in option]
-    done = _stage("features", *given, "--gpus", "1", "--output", tmp_path / "out.h5", env=environment)
+    options = {**_inputs(tmp_path, FEW), "--gpus": "1", "--output": str(tmp_path / "out.h5")}
+    done = _stage("features", *_listed(options), env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
     assert done.returncode == 0, done.stderr
     assert "A GPU WAS REQUESTED, BUT NONE IS AVAILABLE" in done.stderr
-    assert re.search(r"about .* for 60 images", done.stderr)
+    assert re.search(rf"about .* for {FEW} images", done.stderr)
 
 
 def _stage(
     stage: str, *arguments: object, env: dict[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "pipeline", stage, *map(str, arguments)]
+    command = [warm.python(), "-m", "pipeline", stage, *map(str, arguments)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=env)
 
 
-def _inputs(folder: Path) -> dict[str, str]:
+def _listed(options: dict[str, str]) -> list[str]:
+    return [part for option in options.items() for part in option]
+
+
+def _inputs(folder: Path, count: int = len(IMAGES)) -> dict[str, str]:
     draw = np.random.default_rng(0)
     (folder / "photographs").mkdir()
-    for name in IMAGES:
+    images = IMAGES[:count]
+    for name in images:
         pixels = draw.integers(0, 256, (60, 80, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(folder / "photographs" / f"{name}.png")
-    (folder / "split.csv").write_text("image,split\n" + "".join(f"{image},train\n" for image in IMAGES))
+    (folder / "split.csv").write_text("image,split\n" + "".join(f"{image},train\n" for image in images))
     found = _stage(
         "find-images", "--images", folder / "photographs", "--split", folder / "split.csv",
         "--output", folder / "images.csv",
@@ -141,8 +146,7 @@ def _inputs(folder: Path) -> dict[str, str]:
 
 
 def _start(options: dict[str, str], output: Path) -> "subprocess.Popen[str]":
-    given = [part for option in {**options, "--output": str(output)}.items() for part in option]
-    command = [sys.executable, "-m", "pipeline", "features", *given]
+    command = [sys.executable, "-m", "pipeline", "features", *_listed({**options, "--output": str(output)})]
     return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
 
 
