@@ -357,6 +357,12 @@ def test_a_training_learns_stops_and_is_evaluated(selected: Path, tmp_path: Path
     assert (found["en"]["sentences"], found["de"]["sentences"]) == (36, 18)
 
 
+def test_no_more_steps_are_made_than_the_most(selected: Path, tmp_path: Path) -> None:
+    """Validated after ten steps: after twenty of at most 29, and never again."""
+    trained(selected, tmp_path, with_tasks(most_steps=29, patience=9))
+    assert len(pd.read_csv(tmp_path / "curves.csv")) == 2
+
+
 def test_it_stops_on_the_language_of_its_column(selected: Path, tmp_path: Path) -> None:
     trained(selected, tmp_path, {**with_tasks(hinge="sum"), "stop_on": ["de"]})
     curves = pd.read_csv(tmp_path / "curves.csv")
