@@ -414,6 +414,10 @@ def assert_consistent(
     evaluate_consistency(folder / "model.pt", *given, output, ranks)
     evaluation, by_language = json.loads(output.read_text()), ranks_of_file(ranks)
     assert evaluation["queries"] == how["kind"]
+    assert evaluation["query_translations"] == {
+        "-".join(pair): {"dictionary": sum(row["image"] in one.found.test.images for row in rows)}
+        for pair, (rows, _) in tables_of(queries, "test").items()
+    }
     assert set(evaluation["test"]) == set(by_language) == set(combined)
     for code, near in combined.items():
         expected = reading.ranks_among(near, reading.candidates(one.found.test, code)[1])

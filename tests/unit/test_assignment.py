@@ -36,6 +36,13 @@ def test_a_word_takes_the_entry_with_the_largest_score() -> None:
     assert scored().best(WORDS, 2).tolist() == [[0, 1], [1, 0], [2, 1]]
 
 
+def test_entries_begin_with_numbers_between_minus_and_plus_a_tenth() -> None:
+    torch.manual_seed(0)
+    entries = Assignment(3, 100, 100).entries.weight
+    assert -0.1 <= entries.min() < -0.0995
+    assert 0.0995 < entries.max() <= 0.1
+
+
 def test_of_equal_scores_the_first_entry_is_taken() -> None:
     made = scored()
     torch.nn.init.zeros_(made.scores.weight)

@@ -52,6 +52,13 @@ def test_mask_is_one_vector_for_all_languages() -> None:
     assert not hybrid().words("en", torch.tensor([5])).any()
 
 
+def test_mask_begins_with_numbers_between_minus_and_plus_a_tenth() -> None:
+    torch.manual_seed(3)
+    made = HybridEmbedding(OWN, PLACES, ENTRIES.float(), masks=True)
+    torch.manual_seed(3)
+    assert torch.equal(made.entries.weight[-1], torch.empty(2).uniform_(-0.1, 0.1))
+
+
 def test_a_sentence_is_the_mean_of_its_words() -> None:
     sentences = Sentences(torch.tensor([[1, 2, 4], [3, 0, 0]]), torch.tensor([3, 1]))
     found = hybrid().means("en", sentences)

@@ -115,6 +115,25 @@ def test_a_sentence_is_the_mean_of_both_states_at_its_last_word() -> None:
     )
 
 
+def test_weights_begin_as_pytorch_begins_them() -> None:
+    """Seven characters, words of four; the layers of words, both GRUs, the image's layer."""
+    torch.manual_seed(0)
+    made = LiweModel({code: codes(words) for code, words in WORDS.items()}, 7, {"hidden": 6}, SIZES)
+    torch.manual_seed(0)
+    letters, first, second = nn.Embedding(6, 3, padding_idx=0), nn.Linear(12, 5), nn.Linear(5, 4)
+    rest: list[nn.Module] = [nn.GRU(4, 6), nn.GRUCell(4, 6), nn.Linear(7, 6)]
+    found = made.state_dict()
+    assert torch.equal(found["spelled.characters.weight"], letters.weight)
+    for place, layer in ((0, first), (3, second)):
+        name = f"spelled.layers.{place}"
+        assert torch.equal(found[f"{name}.bias"], layer.bias)
+        assert torch.equal(found[f"{name}.parametrizations.weight.original1"], layer.weight)
+    names = "branches.shared.recurrent", "branches.shared.backwards", "image_branch.layers.0"
+    for name, part in zip(names, rest, strict=True):
+        for key, value in part.state_dict().items():
+            assert torch.equal(found[f"{name}.{key}"], value), key
+
+
 def hinges(similarity: Tensor, margin: float) -> tuple[float, float]:
     """Sum of all hinges, and of each pair's worst, read off the definition; item i belongs to item i."""
     every, worst = 0.0, 0.0

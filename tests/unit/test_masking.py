@@ -14,6 +14,7 @@ from small import IMAGES, WORDS, corpus
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from pipeline.models import masking as of_masking
 from pipeline.models.hybrid import HybridEmbedding, Places
 from pipeline.models.losses import Anchored
 from pipeline.models.masking import layers, masked_sentences, reconstruction_loss
@@ -203,6 +204,26 @@ def test_a_step_matches_masked_sentences_with_images_too(masking: dict[str, Any]
             changed: pytest.approx(3)
         }
         assert all(torch.equal(after[name], before[name]) for name in set(named) - {changed})
+
+
+def test_mask_is_the_word_after_the_last_of_each_language(
+    masking: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """German has a word more than English and French."""
+    made, asked = smalr(masking), []
+    german = made.universal.get_submodule("de")
+    for name, place in (("own", 0), ("entry", 1)):
+        rows = german.get_buffer(name)
+        german.register_buffer(name, torch.cat([rows[:-1], torch.tensor([place]), rows[-1:]]))
+
+    def noted(sentences: Sentences, mask: int, share: float) -> Sentences:
+        asked.append(mask)
+        return masked_sentences(sentences, mask, share)
+
+    monkeypatch.setattr(of_masking, "masked_sentences", noted)
+    drawn = next(Sampler(corpus(), [np.arange(IMAGES)], masking["training"], 0).epoch(0))
+    training_terms(made, corpus(), drawn, masking, 0.1)
+    assert dict(zip(drawn.rows, asked, strict=True)) == {"en": WORDS + 1, "de": WORDS + 2, "fr": WORDS + 1}
 
 
 def test_nothing_masked_is_the_matching_twice(masking: dict[str, Any]) -> None:

@@ -1,12 +1,17 @@
 """Sizes and shapes of the models; padding and company in a batch change nothing."""
 
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from small import corpus
+from torch import nn
 from torch.nn import functional as F
 
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
+from pipeline.retrieval import embed
 from pipeline.words.corpus import Sentences
 
 PAPER: dict[str, Any] = {
@@ -61,6 +66,20 @@ def test_a_sentence_is_embedded_alike_alone_and_in_company(recurrent: str, branc
     together = made.embed_sentences({"en": padded, "de": other})["en"]
     torch.testing.assert_close(together.multimodal[1:], alone.multimodal)
     torch.testing.assert_close(together.universal[1:], alone.universal)
+
+
+def test_a_split_is_embedded_in_chunks_in_its_own_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty images and sixty sentences, of which neither is a multiple of a chunk."""
+    split, made = corpus(), model("shared", SMALL).double()
+    part = split.languages["en"]
+    part.ids.clamp_(max=6)  # words that the model has
+    monkeypatch.setattr(embed, "CHUNK", 7)
+    alone = [
+        made.embed_sentences({"en": part.take(np.array([row]))})["en"].multimodal[0] for row in range(60)
+    ]
+    torch.testing.assert_close(embed.embed_sentences(made, "en", part), torch.stack(alone))
+    shown = torch.stack([made.embed_images(image[None])[0] for image in split.features])
+    torch.testing.assert_close(embed.embed_images(made, split), shown)
 
 
 def test_embeddings_are_unit_vectors() -> None:
@@ -119,6 +138,30 @@ def test_drift_by_hand() -> None:
     assert made.drift().item() == 0.0
 
 
+@pytest.mark.parametrize("encoder", ["embn", "vse"])
+def test_linear_layers_begin_as_in_the_authors_framework(encoder: str) -> None:
+    """Glorot uniform, +-sqrt(6 / (fan in + fan out)), and biases of zero."""
+    sizes = {"universal": 70, "multimodal": 60, "hidden": 50, "image_hidden": 40}
+    made = model("shared", {**SMALL, **sizes, "encoder": encoder, "recurrent": "gru"})
+    layers = [layer for layer in made.modules() if isinstance(layer, nn.Linear)]
+    assert len(layers) == {"embn": 2 + 1 + 2 + 1, "vse": 1 + 1}[encoder]
+    for layer in layers:
+        limit = math.sqrt(6 / sum(layer.weight.shape))
+        assert -limit <= layer.weight.min() < -0.9 * limit
+        assert 0.9 * limit < layer.weight.max() <= limit
+        assert not layer.bias.any()
+
+
+@pytest.mark.parametrize(("recurrent", "drops"), [("gru", 1), ("mean", 1), ("mlp", 3)])
+def test_batch_norms_and_dropout_are_as_set(recurrent: str, drops: int) -> None:
+    """Those of the image branch, and of a branch for each of two languages."""
+    settings = {**SMALL, "recurrent": recurrent, "dropout": 0.3, "batch_norm_momentum": 0.7}
+    made = model("separate", settings)
+    norms = [layer.momentum for layer in made.modules() if isinstance(layer, nn.BatchNorm1d)]
+    assert norms == [0.7] * (1 if recurrent == "gru" else 3)
+    assert [layer.p for layer in made.modules() if isinstance(layer, nn.Dropout)] == [0.3] * drops
+
+
 VSE = {**PAPER, "encoder": "vse", "word_vectors": "scratch", "recurrent": "gru"}
 
 
@@ -151,6 +194,9 @@ def test_words_from_scratch_are_small_random_numbers_and_the_padding_zeros() -> 
     made = model("separate", {**SMALL, "encoder": "vse", "recurrent": "gru", "word_vectors": "scratch"})
     table = made.universal["en"].table.weight
     assert not table[0].any()
-    assert 0 < table[1:].abs().max() <= 0.1
+    torch.manual_seed(0)  # as `model` did, which draws vectors that are not used
+    for _ in range(2):
+        torch.randn(7, 5)
+    assert torch.equal(table[1:], torch.empty(8, 5).uniform_(-0.1, 0.1)[1:])
     assert not torch.equal(table, made.universal["de"].table.weight)
     torch.testing.assert_close(made.universal["en"].initial, table)

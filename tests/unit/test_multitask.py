@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline.captions.table import SENTENCE_COLUMNS, write_sentences
+from pipeline.captions.table import SENTENCE_COLUMNS, read_sentences, write_sentences
 from pipeline.errors import InputError
 from pipeline.files import sha256
 from pipeline.images.store import write_features
@@ -357,6 +357,12 @@ def test_a_training_learns_stops_and_is_evaluated(selected: Path, tmp_path: Path
     assert (found["en"]["sentences"], found["de"]["sentences"]) == (36, 18)
 
 
+def test_no_more_steps_are_made_than_the_most(selected: Path, tmp_path: Path) -> None:
+    """Validated after ten steps: after twenty of at most 29, and never again."""
+    trained(selected, tmp_path, with_tasks(most_steps=29, patience=9))
+    assert len(pd.read_csv(tmp_path / "curves.csv")) == 2
+
+
 def test_it_stops_on_the_language_of_its_column(selected: Path, tmp_path: Path) -> None:
     trained(selected, tmp_path, {**with_tasks(hinge="sum"), "stop_on": ["de"]})
     curves = pd.read_csv(tmp_path / "curves.csv")
@@ -380,6 +386,18 @@ def test_each_way_of_the_published_code_is_another_training(selected: Path, tmp_
         trained(selected, tmp_path / "pairs", with_tasks(**short), pairs=True).with_name("curves.csv")
     )
     assert np.allclose(paired["ranking"], plain["ranking"])
+
+
+def test_a_training_on_other_pairs_is_another_training(selected: Path, tmp_path: Path) -> None:
+    """Half of the pairs' captions are gone, and all else is as before."""
+    shutil.copytree(selected, tmp_path / "other")
+    settings = with_tasks(most_steps=10)
+    before = trained(tmp_path / "other", tmp_path / "run", settings, pairs=True).read_bytes()
+    path = tmp_path / "other/pairs-en.csv"
+    table = read_sentences(path)
+    path.unlink()
+    write_sentences(table.iloc[::2], path)
+    assert trained(tmp_path / "other", tmp_path / "run", settings, pairs=True).read_bytes() != before
 
 
 class Killed(Exception):

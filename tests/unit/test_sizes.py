@@ -46,6 +46,19 @@ def test_a_language_agnostic_model_has_entries_alone() -> None:
     assert found["entries"] == 12_000 * 512
 
 
+def test_without_nc_and_lc_a_model_has_no_classifier_and_parallel_ones_a_branch_a_language() -> None:
+    one, four = ({code: 100 for code in TEN[:number]} for number in (1, 4))
+    alone, parallel = trainable(of("embn-en"), one), trainable(of("parallel-embn"), four)
+    assert alone["classifier"] == parallel["classifier"] == 0
+    assert parallel["sentences"] == 4 * alone["sentences"]
+
+
+def test_at_test_time_two_languages_have_fewer_scores_to_combine() -> None:
+    two = at_test_time(of("smalr"), {"en": 100, "de": 100}, hidden=32)
+    assert two["consistency"] == 2 * 32 + 32
+    assert at_test_time(of("smalr"), WORDS)["consistency"] == 0
+
+
 def test_at_test_time_there_are_7_1_million() -> None:
     found = at_test_time(of("smalr"), WORDS, hidden=32)
     assert found == {"sentences": 1_838_592, "images": 5_249_536, "consistency": 352}

@@ -79,10 +79,17 @@ def test_each_pass_has_another_order_and_each_seed() -> None:
     assert len(orders) == 9
 
 
-def joint(seed: int = 0, steps: int = 40) -> TaskSampler:
+def test_languages_with_alike_many_captions_have_other_orders() -> None:
+    """Two languages of fifty captions, each shuffled in one batch."""
+    sampler = TaskSampler([np.arange(50), np.arange(50, 100)], None, 50, 0.5, 40, seed=0)
+    first = {int(batch[0] >= 50): tuple(batch % 50) for batch in reversed(list(sampler.epoch(0)))}
+    assert first[0] != first[1]
+
+
+def joint(seed: int = 0, steps: int = 40, share: float = 0.5) -> TaskSampler:
     """Eleven English and seven German captions, and nine pairs, in batches of four."""
     pairs = np.stack([np.arange(9), np.arange(9) + 11], axis=1)
-    return TaskSampler([np.arange(11), np.arange(11, 18)], pairs, 4, 0.5, steps, seed)
+    return TaskSampler([np.arange(11), np.arange(11, 18)], pairs, 4, share, steps, seed)
 
 
 def test_every_data_set_is_gone_through_before_it_is_shuffled_again() -> None:
@@ -101,11 +108,17 @@ def test_every_data_set_is_gone_through_before_it_is_shuffled_again() -> None:
             assert len(np.unique(passed, axis=0)) == whole, f"pass {first // batches} of {name}"
 
 
-def test_half_of_the_steps_are_of_pairs_and_the_others_of_a_language_drawn_evenly() -> None:
+@pytest.mark.parametrize("share", [0.5, 0.2])
+def test_a_share_of_the_steps_is_of_pairs_and_the_others_of_a_language_drawn_evenly(share: float) -> None:
     """Of 40,000 steps a share lies within four standard deviations (0.01) of its probability."""
-    counts = Counter(joint(seed=5, steps=40_000).tasks(0).tolist())
+    counts = Counter(joint(seed=5, steps=40_000, share=share).tasks(0).tolist())
     shares = [counts[task] / 40_000 for task in range(3)]
-    assert np.allclose(shares, [0.25, 0.25, 0.5], atol=0.01)
+    assert np.allclose(shares, [(1 - share) / 2, (1 - share) / 2, share], atol=0.01)
+
+
+def test_tasks_are_drawn_anew_after_each_validation_and_by_each_seed() -> None:
+    drawn = {tuple(joint(seed).tasks(epoch)) for seed in range(3) for epoch in range(3)}
+    assert len(drawn) == 9
 
 
 def test_without_pairs_no_step_is_of_pairs() -> None:

@@ -1,0 +1,26 @@
+"""By whom the captions were made that a model is trained on, where a data set's own are translations."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pipeline.captions.table import read_sentences, write_sentences
+from pipeline.models.saved import load_model
+from pipeline.training.train import Inputs, train
+
+
+def test_own_captions_that_are_translations_are_told_as_such(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+) -> None:
+    """All German captions of the data set are translated from English; the 48 that are learnt count."""
+    english, german = inputs.sentences
+    table = read_sentences(german).assign(origin="google", source_language="en")
+    write_sentences(table, tmp_path / "de.csv")
+    experiment |= {"caption_origins": {"de": "google"}, "translated": ["de"]}
+    experiment["training"]["epochs"] = 1
+    given = replace(inputs, sentences=[english, tmp_path / "de.csv"])
+    written = (tmp_path / name for name in ("checkpoint.pt", "curves.csv", "model.pt"))
+    train(given, experiment, "code", *written)
+    saved = load_model(tmp_path / "model.pt")[1]
+    assert saved.training_captions == {"en": {"human": 96}, "de": {"google": 48}}
+    assert saved.training_translations == {"en-de": {"google": 48}}

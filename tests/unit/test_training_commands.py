@@ -1,0 +1,109 @@
+"""Each file of a command line arrives in its own place: one left out would train another model."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import gpus, parts
+from pipeline.code import digest
+from pipeline.retrieval import consistency, evaluate
+from pipeline.retrieval.commands import add_commands as add_retrieval
+from pipeline.training import assign, multitask, train
+from pipeline.training.commands import add_commands as add_training
+from pipeline.training.train import Inputs
+
+SENTENCES, TRANSLATIONS, WORDS = ["en.csv", "de.csv"], ["en-de.csv"], ["en.h5", "de.h5"]
+CAPTIONS = ["--sentences", *SENTENCES, "--words", *WORDS]
+DATA = [*CAPTIONS, "--translations", *TRANSLATIONS, "--checkpoint", "kept.pt"]
+SETTINGS = {"model": {"encoder": "embn"}, "branches": "shared"}
+
+
+@pytest.fixture(autouse=True)
+def _environment_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(gpus.VISIBLE, "")
+
+
+def paths(names: list[str]) -> list[Path]:
+    return list(map(Path, names))
+
+
+def given_by(monkeypatch: pytest.MonkeyPatch, module: Any, function: str, *arguments: str) -> tuple[Any, ...]:
+    """What a command gives to the function that does its work."""
+    given: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(module, function, lambda *arguments: given.append(arguments))
+    parser = argparse.ArgumentParser()
+    stages = parser.add_subparsers()
+    add_training(stages)
+    add_retrieval(stages)
+    parsed = parser.parse_args(arguments)
+    parsed.run(parsed)
+    (found,) = given
+    return found
+
+
+def test_pretraining_reads_translations_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = "pretrain", "--settings", json.dumps(SETTINGS), *DATA
+    inputs, settings, _, *files = given_by(monkeypatch, train, "pretrain", *asked, "--output", "layers.pt")
+    assert inputs == Inputs(paths(SENTENCES), paths(TRANSLATIONS), paths(WORDS))
+    assert settings == SETTINGS
+    assert files == [Path("kept.pt"), Path("layers.pt")]
+
+
+def test_an_assignment_reads_translations_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = "assign", "--settings", "{}", *DATA, "--output", "entries.pt", "--table", "table.csv"
+    inputs, _, code, *files = given_by(monkeypatch, assign, "assign", *asked)
+    assert inputs == Inputs(paths(SENTENCES), paths(TRANSLATIONS), paths(WORDS))
+    assert code == digest("assign")
+    assert files == [Path("kept.pt"), Path("entries.pt"), Path("table.csv")]
+
+
+@pytest.mark.parametrize("pretrained", [["--pretrained", "layers.pt"], ["--pretrained"], []])
+def test_a_training_begins_with_what_was_pretrained(
+    monkeypatch: pytest.MonkeyPatch, pretrained: list[str]
+) -> None:
+    asked = "train", "--settings", json.dumps(SETTINGS), *DATA, *pretrained
+    written = "--features", "images.h5", "--curves", "curves.csv", "--output", "model.pt"
+    inputs, settings, code, *files = given_by(monkeypatch, train, "train", *asked, *written)
+    begun = Path("layers.pt") if "layers.pt" in pretrained else None
+    assert inputs == Inputs(paths(SENTENCES), paths(TRANSLATIONS), paths(WORDS), Path("images.h5"), begun)
+    assert code == digest("train", parts.of_training(settings)) + digest("evaluate", parts.of_model(settings))
+    assert files == [Path("kept.pt"), Path("curves.csv"), Path("model.pt"), None]
+
+
+@pytest.mark.parametrize("pairs", [["--pairs", "pairs-en.csv", "pairs-de.csv"], ["--pairs"], []])
+def test_a_training_of_lessons_pairs_other_captions_where_it_is_told(
+    monkeypatch: pytest.MonkeyPatch, pairs: list[str]
+) -> None:
+    written = (
+        "--checkpoint",
+        "kept.pt",
+        "--features",
+        "images.h5",
+        "--curves",
+        "curves.csv",
+        "--output",
+        "model.pt",
+    )
+    asked = "train-multitask", "--settings", "{}", *CAPTIONS, *pairs, *written
+    inputs, paired, _, _, *files = given_by(monkeypatch, multitask, "train_multitask", *asked)
+    assert inputs == Inputs(paths(SENTENCES), [], paths(WORDS), Path("images.h5"))
+    assert paired == paths(pairs[1:])
+    assert files == [Path("kept.pt"), Path("curves.csv"), Path("model.pt")]
+
+
+@pytest.mark.parametrize(
+    ("command", "module", "function"),
+    [("evaluate", evaluate, "evaluate"), ("evaluate-consistency", consistency, "evaluate_consistency")],
+)
+def test_an_evaluation_reads_translated_queries(
+    monkeypatch: pytest.MonkeyPatch, command: str, module: Any, function: str
+) -> None:
+    asked = command, "--settings", '{"threads": 1}', "--model", "model.pt", "--features", "images.h5"
+    queries = *CAPTIONS, "--translated-queries", *TRANSLATIONS
+    written = "--output", "test.json", "--ranks", "ranks.csv.gz"
+    found = given_by(monkeypatch, module, function, *asked, *queries, *written)
+    read = Path("model.pt"), Path("images.h5"), *map(paths, (WORDS, SENTENCES, TRANSLATIONS))
+    assert found == (*read, {"threads": 1}, Path("test.json"), Path("ranks.csv.gz"))
