@@ -94,6 +94,18 @@ def test_hybrid_models_are_those_worked_out_by_hand(table: pd.DataFrame) -> None
     assert values["Image-sentence model at test time"] == 7.09
 
 
+def test_numbers_stand_beside_the_papers(table: pd.DataFrame, tmp_path: Path) -> None:
+    lines = pd.read_csv(tmp_path / "lines.csv", dtype=str, keep_default_na=False).set_index("method")
+    assert list(lines.index) == list(table.index)
+    assert lines["measured"].astype(float).tolist() == table["value"].tolist()
+    printed = lines[lines["paper"] != ""]["paper"].to_dict()
+    assert printed == {
+        "MULE, ten languages: share of the languages": "93",
+        "MULE, ten languages to one": "6",
+        "Image-sentence model at test time": "7.1",
+    }
+
+
 def test_no_more_entries_are_counted_than_the_settings_allow(papers_settings: dict[str, Any]) -> None:
     """Ten languages of 9,000 words: 90,000 are latent in LA, and 4,000 of each, 40,000 together, in SMALR."""
     sizes = dict.fromkeys(TEN, 9000)
