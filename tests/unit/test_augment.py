@@ -87,6 +87,17 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert set(added["origin"]) == {"google"} and set(added["source_language"]) == {"en"}
 
 
+def test_captions_of_another_origin_are_not_own_ones(tmp_path: Path) -> None:
+    """As of Flickr8K-CN's Chinese: by people, and by a machine beside them."""
+    by_people = sentences([("a", "train", "一"), ("a", "train", "二")], "zh", "human")
+    by_machine = sentences([("a", "train", str(number)) for number in range(5)], "zh", "baidu", "en")
+    write_sentences(pd.concat([by_people, by_machine]), tmp_path / "zh.csv")
+    write_sentences(english("zh", images="a"), tmp_path / "en-zh.csv")
+    for origin, expected in (("human", ["a1", "a2", "a3"]), ("baidu", [])):
+        write_added(tmp_path / "zh.csv", origin, tmp_path / "en-zh.csv", tmp_path / "added.csv")
+        assert list(read_added(tmp_path / "added.csv")["caption"]) == expected
+
+
 def test_own_captions_stand_before_added_ones() -> None:
     own = sentences([("a", "train", "un")], "fr", "human", "en")
     chosen = training_captions(own, [added_translations(own, english(images="a"))], "augmented")

@@ -13,6 +13,7 @@ from pipeline.captions.sources import caption_table
 from pipeline.captions.table import write_sentences
 from pipeline.captions.tokenize import with_tokens
 from pipeline.errors import InputError
+from pipeline.words import bert
 from pipeline.words import sentence_vectors as module
 from pipeline.words.bert import pretrain_bert, training_captions, wordpiece
 from pipeline.words.corpus import encode
@@ -48,6 +49,14 @@ def test_pretraining_reads_training_captions_of_every_language(folder: Path) -> 
     assert captions == [*ENGLISH[:2], "Ein Hund läuft.", "Eine Katze schläft."]
 
 
+def test_own_captions_of_a_language_may_be_by_a_machine(folder: Path, tmp_path: Path) -> None:
+    rows = [("0", "train", "ja", "犬", "google", "en"), ("1", "train", "ja", "猫", "baidu", "en")]
+    table = caption_table(rows).assign(tokens=["犬", "猫"])
+    write_sentences(table, tmp_path / "ja.csv")
+    captions = training_captions([folder / "en.csv", tmp_path / "ja.csv"], {"ja": "google"})
+    assert captions == [*ENGLISH[:2], "犬"]
+
+
 def test_the_same_captions_and_seed_give_the_same_bert(folder: Path, tmp_path: Path) -> None:
     pretrain_bert([folder / "en.csv", folder / "de.csv"], SMALL, tmp_path / "model")
     for name in ("model.safetensors", "tokenizer.json"):
@@ -62,6 +71,27 @@ def test_pretraining_lowers_the_loss_it_trains(folder: Path, tmp_path: Path, cap
     pretrain_bert([folder / "en.csv"], {**SMALL, "steps": 300, "learning_rate": 1e-2}, tmp_path / "model")
     last = float(caplog.messages[-1].rsplit(" ", 1)[1])
     assert last < 0.7 * np.log(120)  # of guessing among the word pieces
+
+
+def test_masks_and_warm_up_are_those_of_bert(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Devlin et al. 2019, Section 3.1: 15% of the word pieces; warm-up over a tenth of the steps: decided."""
+    asked: dict[str, Any] = {}
+    collator, schedule = bert.DataCollatorForLanguageModeling, bert.get_linear_schedule_with_warmup
+
+    def masking(tokenizer: Any, **given: Any) -> Any:
+        asked.update(given)
+        return collator(tokenizer, **given)
+
+    def scheduled(optimizer: Any, *steps: int) -> Any:
+        asked["steps"] = steps
+        return schedule(optimizer, *steps)
+
+    monkeypatch.setattr(bert, "DataCollatorForLanguageModeling", masking)
+    monkeypatch.setattr(bert, "get_linear_schedule_with_warmup", scheduled)
+    pretrain_bert([folder / "en.csv"], {**SMALL, "steps": 10}, tmp_path / "model")
+    assert asked == {"mlm_probability": 0.15, "steps": (1, 10)}
 
 
 def test_letters_keep_case_and_accents(folder: Path) -> None:

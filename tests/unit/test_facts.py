@@ -13,6 +13,7 @@ import pytest
 
 from pipeline import configuration
 from pipeline.tables.cells import cells
+from pipeline.tables.tabulate import printed_metrics
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "config"
@@ -237,7 +238,9 @@ def test_images_and_words_of_the_papers(paper: Settings) -> None:
         "resnet50": ("resnet50.tv_in1k", 2048, 256, 224, 1),  # Lessons: 2048-d, average pooled; crop decided
     }
     assert all(of["crop_evaluation"] == "exact" and of["weights"] == "timm" for of in sets.values())
-    assert (paper["words"]["vectors"], paper["words"]["dimension"], paper["muse"]) == ("file", 300, "file")
+    decided = {"tokens": 8_000_000, "casing": "lowercase", "seed": 0}
+    assert paper["words"] == {"vectors": "file", "dimension": 300, **decided}
+    assert paper["muse"] == "file"
     assert paper["bert"]["model"] == "google-bert/bert-base-multilingual-cased"  # MULE: 12 layers, 110M
     assert (paper["bert"]["layer"], paper["bert"]["max_tokens"]) == (-2, 25)  # defaults of bert-as-service
 
@@ -247,6 +250,7 @@ def test_data_sets_of_the_papers(paper: Settings) -> None:
     multi30k, mscoco = paper["datasets"]["multi30k"], paper["datasets"]["mscoco"]
     assert {name: data["languages"] for name, data in paper["datasets"].items()} == LANGUAGES
     assert (multi30k["split"], multi30k["groups"], multi30k["caption_origins"]) == ("multi30k", [], {})
+    assert mscoco["split_seed"] == 0  # decided
     assert mscoco["sample_size"] == 1000  # "1K images for the testing and validation sets"
     assert mscoco["groups"] == [["en"], ["en", "ja"], ["en", "zh"]]  # "three groups"
     assert mscoco["caption_origins"] == {}
@@ -386,6 +390,8 @@ def test_a_table_has_a_cell_for_each_number_that_the_paper_prints(paper: Setting
     number, of = table.rpartition("table")[2], "lessons" if "lessons" in table else "mule"
     printed = pd.read_csv(PAPERS, dtype=str, keep_default_na=False)
     printed = printed[(printed["paper"] == of) & (printed["table"] == number)]
+    single = {"mR"}  # which is shown beside single recalls, also where the paper has none
+    assert set(printed_metrics(paper["tables"][table])) - single == set(printed["metric"]) - single
     heads = ["row", "section", "group", "method", "training_data", "single_model", "dataset", "language"]
     expected = {tuple(row) for row in printed[heads].itertuples(index=False)}
     found = {

@@ -52,7 +52,9 @@ def test_the_comparable_part_has_five_with_their_punctuation(sources: Path, lang
 
 def test_images_outside_the_split_are_left_out(sources: Path) -> None:
     few = {image: "train" for image in MULTI30K_IMAGES["test"][:3]}
-    assert len(published_part(sources, "comparable", "en", few)) == 15
+    part = published_part(sources, "comparable", "en", few)
+    assert len(part) == 15
+    assert set(part["split"]) == {"train"}  # as the split has it, not as Multi30K's lists
 
 
 def test_a_language_without_the_part_is_refused(sources: Path) -> None:
@@ -105,6 +107,12 @@ def test_one_caption_of_each_image_is_drawn_and_all_test_captions_stay() -> None
     assert counts.loc["train"].tolist() == [1, 1, 30]
     assert counts.loc["val"].tolist() == [1, 1, 20]
     assert counts.loc["test"].tolist() == [5, 5, 10]
+    assert not drawn.duplicated("tokens").any()
+
+
+def test_as_many_captions_of_each_image_are_drawn_as_asked_for() -> None:
+    drawn = drawn_captions(five_each(), 3, 0)
+    assert drawn.groupby("split").size().to_dict() == {"train": 3 * 30, "val": 3 * 20, "test": 5 * 10}
     assert not drawn.duplicated("tokens").any()
 
 

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 import torch
+from evaluated import write_evaluations
 
 from pipeline import configuration
 from pipeline.errors import InputError
@@ -33,19 +34,23 @@ BRANCH = 3 * (5 * 3 + 3 * 3 + 2 * 3) + 3 * 4 + 4
 IMAGES = (7 * 6 + 6) + 2 * 6 + (6 * 4 + 4)
 
 
-def saved(folder: Path, name: str, languages: list[str], classifier: bool = False) -> Path:
-    """A trained model and its evaluation: in each language half of four images are found first."""
+def saved(folder: Path, name: str, languages: list[str], classifier: bool = False, words: int = 10) -> Path:
+    """A trained model and its evaluation: in each language half of four images are found first.
+
+    Those of LIWE and with masking are told by their names.
+    """
     folder = folder / name
     folder.mkdir()
     settings: dict[str, Any] = {"dataset": "multi30k", "experiment": name, "languages": languages}
     settings |= {"branches": "shared", "model": MODEL, "classifier": {"weight": 1} if classifier else None}
+    settings |= {"masking": {"share": 0.2}} if name == "masked" else {}
     model: RetrievalModel
     if name.startswith("liwe"):
         settings |= {"model": {"encoder": "liwe", "hidden": 3}, "liwe": {"characters": 2, "layers": [5]}}
         spelled = {code: torch.tensor([[0.0, 0.0], [97.0, 98.0]]) for code in languages}
         model = LiweModel(spelled, FEATURES, settings["model"], settings["liwe"])
     else:
-        tables = {code: torch.cat([torch.zeros(1, 2), torch.randn(10, 2)]) for code in languages}
+        tables = {code: torch.cat([torch.zeros(1, 2), torch.randn(words, 2)]) for code in languages}
         model = RetrievalModel(tables, FEATURES, "shared", MODEL)
     save_model(folder / "model.pt", model, Saved(settings, {}, 1, {}, {}, {}))
     recall = dict.fromkeys([f"{way}_R@{k}" for way in ("i2s", "s2i") for k in (1, 5, 10)], 50.0)
@@ -105,9 +110,42 @@ def test_parameters_are_those_of_the_trained_models(tmp_path: Path) -> None:
     assert (found["low"] < 50).all() and (found["high"] > 50).all()
 
 
+def test_a_point_of_several_models_is_the_mean_of_them_and_of_their_seeds(tmp_path: Path) -> None:
+    """20 and 40 in English, 60 and 80 in German: 50. Vocabularies of 10 and 30 words have 20 on average.
+
+    Of twenty images four each are found in 1, 3/4, 1/2, 1/4 and none of the seeds and languages.
+    """
+    mr = {"en": (20.0, 40.0), "de": (60.0, 80.0)}
+    test = {
+        ("multi30k", f"embn-{code}", "own", seed): {code: value}
+        for code, values in mr.items()
+        for seed, value in enumerate(values)
+    }
+    models = [
+        saved(tmp_path, f"embn-{code}", [code], words=words) / "model.pt"
+        for code, words in (("en", 10), ("de", 30))
+    ]
+    chosen = {**settings(point("MULE", ["embn-en", "embn-de"], 1)), "seeds": [0, 1]}
+    write_points(chosen, write_evaluations(tmp_path, test), models, tmp_path / "points.csv")
+    found = pd.read_csv(tmp_path / "points.csv").iloc[0]
+    assert (found["mR"], found["seeds"], found["averaged"]) == (50.0, 2, "en de")
+    assert found["parameters"] == 21 * 2 + UNIVERSAL + BRANCH + IMAGES
+    error = 100 * ((1 + 9 / 16 + 1 / 4 + 1 / 16) / 5 - 1 / 4) ** 0.5 / 20**0.5
+    assert found["low"] == pytest.approx(50 - 1.96 * error, abs=1)
+    assert found["high"] == pytest.approx(50 + 1.96 * error, abs=1)
+
+
 def test_a_classifier_counts_where_a_loss_trained_it(tmp_path: Path) -> None:
     found = made(tmp_path, settings(point("MULE", ["mule"], 2)), {"mule": ["en", "de"]}, classifier=True)
     assert found["parameters"][0] == 2 * (TABLE + UNIVERSAL) + BRANCH + IMAGES + (5 * 2 + 2)
+
+
+def test_weights_of_a_loss_count_and_are_not_needed_at_test_time(tmp_path: Path) -> None:
+    """Masking has a layer for universal embeddings of 5 numbers in two languages, and one for those of 4."""
+    found = made(tmp_path, settings(point("SMALR", ["masked"], 2)), {"masked": ["en", "de"]})
+    masking = (10 * 10 + 10) + (8 * 8 + 8)
+    assert found["parameters"][0] == 2 * (TABLE + UNIVERSAL) + BRANCH + IMAGES + masking
+    assert found["parameters_at_test"][0] == BRANCH + IMAGES
 
 
 def test_a_model_that_reads_characters_needs_all_of_itself_at_test_time(tmp_path: Path) -> None:

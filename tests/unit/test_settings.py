@@ -54,6 +54,72 @@ def test_the_paper_scale_has_the_papers_sizes() -> None:
     assert paper["classifier"]["weight"] == 1e-6
 
 
+def test_the_pilot_has_the_papers_sizes_and_rates_on_data_of_its_own() -> None:
+    paper, pilot = load(scale="paper"), load(scale="pilot")
+    assert {key for key in paper if paper[key] != pilot[key]} == {
+        "scale", "datasets", "images", "translation", "words", "muse", "bert", "report",
+    }  # fmt: skip
+    assert pilot["images"] == {**paper["images"], "sets": {"vgg": None, "resnet50": None}}
+    assert pilot["words"] == {**paper["words"], "vectors": "multi30k"}
+    assert pilot["bert"] == {**paper["bert"], "model": "pretrain"}
+    assert pilot["muse"] == "align"
+    google = {"dataset": "flickr8kcn", "origin": "google"}
+    assert pilot["datasets"]["multi30k"] == {
+        **paper["datasets"]["multi30k"],
+        "split": "flickr8k",
+        "images": "flickr8k",
+        "borrowed_translations": {"zh": google, "ja": google},
+    }
+    mscoco = paper["datasets"]["mscoco"]
+    kept = ("stands_for", "languages", "translated_languages", "borrowed_translations", "max_caption_length")
+    assert pilot["datasets"]["flickr8kcn"] == {
+        **{key: mscoco[key] for key in kept},
+        "source": "flickr8kcn",
+        "images": "flickr8k",
+        "caption_origins": {"ja": "google"},
+        "groups": [],
+    }
+
+
+def test_numbers_of_the_pilot_are_made_with_these_settings() -> None:
+    """Those of docs/results.md; chosen on validation alone, or so small that two cores do (the files say)."""
+    two, gpu, lessons, smalr = (
+        configuration.read(CONFIG / f"pilot-{name}.yaml") for name in ("2cores", "gpu", "lessons", "smalr")
+    )
+    assert two["model"] == {"recurrent": "mean"}
+    assert two["pretraining"] == {"epochs": 2, "learning_rate": 1e-3}
+    assert two["training"] == {
+        "epochs": 5, "learning_rate": 1e-3, "learning_rate_decay": 0.6, "batch_images": 128, "threads": 1,
+    }  # fmt: skip
+    assert two["bert"]["pretraining"] == {
+        "layers": 3, "hidden_size": 128, "heads": 2, "batch_size": 32, "steps": 1000,
+    }  # fmt: skip
+    lstm = {"model": {"recurrent": "lstm", "universal": 256, "hidden": 128}, "training": {"epochs": 4}}
+    assert all(made["settings"] == lstm for made in two["experiments"].values())
+    assert gpu == {
+        "gpu": 1,
+        "model": {"recurrent": "lstm", "hidden": 1024},
+        "pretraining": {"epochs": 5, "learning_rate": 1e-4},
+        "training": {
+            "epochs": 40, "learning_rate": 1e-4, "learning_rate_decay": 1.0, "batch_images": 450,
+            "precision": "tf32",
+        },
+    }  # fmt: skip
+    assert lessons["model"] == {"hidden": 64}
+    assert lessons["tasks"] == {
+        "hinge": "sum", "learning_rate": 1e-3, "validate_after": 200, "most_steps": 1200,
+    }  # fmt: skip
+    assert smalr["hybrid"] == {"own_words": 1500, "entries": 4000}
+    assert [smalr[key]["epochs"] for key in ("assignment", "pretraining", "training")] == [1, 1, 3]
+    assert smalr["liwe"] == {"layers": [96, 112, 75], "validate_every": 200}
+    for name, characters in (("liwe-s", 12), ("liwe-s-two", 12), ("liwe-s-ten", 12), ("liwe-l-ten", 60)):
+        assert smalr["experiments"][name]["settings"] == {
+            "model": {"hidden": 256},
+            "liwe": {"characters": characters},
+            "training": {"epochs": 3, "learning_rate": 1e-3},
+        }
+
+
 def authors_code(scale: str) -> dict[str, Any]:
     return load(**{**configuration.read(CONFIG / "authors-code.yaml"), "scale": scale})
 

@@ -57,6 +57,21 @@ def test_vectors_are_their_coordinates_along_the_directions_of_most_variance() -
     assert found.vectors.dtype == np.float32 and found.words == whole.words
 
 
+@pytest.mark.parametrize(
+    "direction", [(0.6, -0.8, 0), (-0.6, 0.8, 0), (0.48, 0.6, -0.64), (-0.64, 0.6, 0.48)]
+)
+@pytest.mark.parametrize("places", [(-5, 0, 10), (5, 0, -10)])
+def test_the_largest_number_of_a_direction_is_positive(
+    direction: tuple[float, ...], places: tuple[int, ...]
+) -> None:
+    """Which of the two senses the decomposition gives depends on the machine."""
+    vectors = np.outer(places, direction)
+    whole = vocabulary("fr", ["a", "b", "c"], dict(zip("abc", vectors, strict=True)))
+    sense = 1 if max(direction) > -min(direction) else -1
+    expected = [sense * (place - sum(places) / 3) for place in places]
+    np.testing.assert_allclose(with_smaller_vectors(whole, 1).vectors[1:, 0], expected, atol=1e-5)
+
+
 def test_distances_are_kept_where_all_directions_are() -> None:
     whole = made("fr", list("abcdefgh"), size=4)
     found = with_smaller_vectors(whole, 4)
@@ -82,12 +97,12 @@ def test_vectors_are_not_made_longer() -> None:
 
 
 def mapped() -> Vocabulary:
-    candidates = {"impériale": ["double-decker", "bus"], "chien": ["dog"], "rouge": ["red"]}
+    candidates = {"impériale": ["double-decker", "bus", "red"], "chien": ["dog"], "rouge": ["red"]}
     return mapped_to_english(FRENCH, COUNT, 5, ENGLISH, candidates)
 
 
 def test_rare_words_become_the_first_english_word_that_there_is() -> None:
-    """impériale (4 times) is bus; rare has no translation and keeps its vector; chien (9) stays French."""
+    """impériale (4 times) is bus, not red; rare has no translation and keeps its vector; chien (9) stays."""
     found = mapped()
     assert found.words == ["", "chien", "rare", "rouge", "impériale"]
     assert found.english is not None and found.english.tolist() == [ENGLISH.index["bus"]]

@@ -126,6 +126,76 @@ def test_another_consistency_is_no_term(tmp_path: Path) -> None:
         read_claims(claim)
 
 
+def test_a_claim_makes_as_many_comparisons_as_it_speaks_of() -> None:
+    """Models, data sets and languages."""
+    found = {
+        claim["id"]: len(list(comparisons(claim))) for claim in read_claims(CLAIMS) if "compare" in claim
+    }
+    assert found == {
+        "S01": 2, "S04": 2 + 2, "S05": 2 * (2 + 2), "S06": 2, "S08": 2 * 3,
+        "S13": 2, "S14": 2 * 10, "S15": 2 * 2, "S16": 2 * 10, "S17": 2, "S18": 2 * 10, "S19": 2,
+        "S20": 2, "S21": 3, "S22": 2 * (3 + 4), "S23": 2,
+        "S24": 2 * 2,  # two models and both LIWE
+        "S25": (11 + 1) * 2,  # eleven smaller vocabularies and MULE, both LIWE
+        "S26": 11 + 1 + 1 + 2, "S28": 11 + 1 + 1 + 2,  # LA and MULE too
+        "S27": 3, "S29": 2 * 2, "S30": 4, "S33": 2 * 3,
+    }  # fmt: skip
+
+
+REDUCED = {
+    f"mule-ten-{kind}-{size}"
+    for kind, sizes in (
+        ("frequency", (5, 10, 25, 50)),
+        ("pca", (50, 100, 200)),
+        ("dictionary", (5, 10, 25, 50)),
+    )
+    for size in sizes
+}
+LIWE = {"liwe-s-ten", "liwe-l-ten"}
+
+
+def test_claims_about_figure_3_are_of_its_models() -> None:
+    """The paper prints no numbers of it, so that they cannot tell one model from another."""
+    of_figure: dict[str, tuple[set[str], set[str]]] = {
+        "S24": ({"mule-ten-frequency-50", "smalr-la"}, LIWE),
+        "S25": (REDUCED | {"mule-ten"}, LIWE),
+        "S26": ({"smalr"}, REDUCED | LIWE | {"smalr-la", "mule-ten"}),
+        "S28": ({"smalr"}, REDUCED | LIWE | {"smalr-la", "mule-ten"}),
+        "S30": ({f"mule-ten-dictionary-{least}" for least in (5, 10, 25, 50)}, {"mule-ten"}),
+    }
+    claims = {claim["id"]: list(comparisons(claim)) for claim in read_claims(CLAIMS)}
+    for name, sides in of_figure.items():
+        greater = {named(compared.greater) for compared in claims[name]}
+        assert (greater, {named(than) for compared in claims[name] for than in compared.than}) == sides, name
+    assert [(named(one.greater), *map(named, one.than), one.within) for one in claims["S27"]] == [
+        ("mule-ten-frequency-50", "mule-ten-frequency-5", 2),  # about 1.5: decided
+        ("mule-ten-pca-50", "mule-ten-pca-200", 2),
+        ("mule-ten-dictionary-50", "mule-ten-dictionary-5", 2),
+    ]
+
+
+def named(text: str) -> str:
+    """The one experiment of a mean over languages."""
+    (name,) = {term["name"] for _, term in terms(text)}
+    return str(name)
+
+
+def test_what_is_asked_of_a_difference_is_what_the_text_says() -> None:
+    claims = read_claims(CLAIMS)
+    assert {claim["id"] for claim in claims if claim.get("significant")} == {
+        "S25"
+    }  # "significantly outperform"
+    needs = {claim["id"]: claim["needs"] for claim in claims if "needs" in claim}
+    assert needs == {"S18": "nearly all", "S30": "some"}  # "simple baselines such as dictionary mapping"
+    sized = {
+        claim["id"]
+        for claim in claims
+        for stated in claim.get("compare", [])
+        if {"within", "at_most", "not_below", "by"} & set(stated)
+    }
+    assert sized == {"S27"}
+
+
 def papers_evaluations(folder: Path) -> list[Path]:
     """Evaluations whose mR are those that the paper prints in its Tables 1 and 2."""
     loaded = configuration.load({"scale": "paper"}, ROOT / "config")

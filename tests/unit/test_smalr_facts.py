@@ -62,6 +62,7 @@ def test_words_are_assigned_as_the_paper_says(paper: dict[str, Any], name: str) 
     for scale in ("demo", "pilot", "paper"):  # decided: others collapsed on photographs, docs/smalr.md
         how = configuration.load({"scale": scale}, CONFIG)["assignment"]
         assert (how["features"], how["gradient"], how["pairs"]) == ("standardized", "softmax", "all")
+    assert (found["training"]["epochs"], found["training"]["learning_rate"]) == (5, 1e-3)  # decided
     assert found["hybrid"]["entries"] == 40_000
     assert found["universal"] == 512
     assert found["triplets"] == {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
@@ -69,7 +70,9 @@ def test_words_are_assigned_as_the_paper_says(paper: dict[str, Any], name: str) 
 
 def test_languages_are_combined_as_the_paper_says(paper: dict[str, Any]) -> None:
     found = configuration.consistency_settings(paper, "learned")
-    assert (found["hidden"], found["iterations"]) == (32, 30)  # Section 3.4
+    assert (found.pop("hidden"), found.pop("iterations")) == (32, 30)  # Section 3.4
+    decided = {"learning_rate": 1e-3, "begin": 1.0, "activation": "none"}
+    assert found == {"threads": 1, "kind": "learned", **decided}
     assert configuration.consistency_settings(paper, "average") == {"threads": 1, "kind": "average"}
 
 
@@ -82,6 +85,88 @@ def test_queries_of_languages_with_human_captions_get_into_all_others(paper: dic
         "zh",
         "ja",
     }
+
+
+def test_captions_by_a_machine_are_not_of_people(paper: dict[str, Any]) -> None:
+    """The pilot's Japanese captions: no queries that are translated, and not in HA."""
+    pilot = configuration.load({"scale": "pilot"}, CONFIG)
+    pairs = configuration.consistency_pairs(pilot, "flickr8kcn", "smalr")
+    assert {pair[:2] for pair in pairs} == {"en", "zh"}
+    human = configuration.table_settings(pilot, "smalr/table1")["human"]
+    assert human == {"multi30k": ["en", "de", "fr", "cs"], "flickr8kcn": ["en", "zh"]}
+
+
+# Tables 1 and 2: the words of each row, its experiment, and what it is asked.
+ROWS = [
+    ("Trans. to En [23]", "embn-en", "translated"),
+    ("EmbN [40]", "embn-augmented", "own"),
+    ("PAR. EmbN [16]", "parallel-embn-augmented", "own"),
+    ("MULE [23]", "mule-full-augmented", "own"),
+    ("(1) S-LIWE [41]", "liwe-s", "own"),
+    ("(2) S-LIWE", "liwe-s-two", "own"),
+    ("(10) S-LIWE", "liwe-s-ten", "own"),
+    ("(10) L-LIWE", "liwe-l-ten", "own"),
+    ("MULE [23]", "mule-ten", "own"),
+    ("Language-Agnostic", "smalr-la", "own"),
+    ("HEM", "smalr-hem", "own"),
+    ("SMALR", "smalr", "own"),
+    ("SMALR-CLC-A", "smalr", "average"),
+    ("SMALR-CLC-C", "smalr", "learned"),
+]
+
+
+@pytest.mark.parametrize("table", ["smalr/table1", "smalr/table2"])
+def test_a_row_shows_the_experiment_that_its_words_say(paper: dict[str, Any], table: str) -> None:
+    rows = paper["tables"][table]["rows"]
+    asked = [row.get("queries") or row.get("consistency") or "own" for row in rows]
+    found = [(row["method"], row["experiment"]) for row in rows]
+    assert [(*row, queries) for row, queries in zip(found, asked, strict=True)] == ROWS
+
+
+# Figure 3: what a point's label says of its series, in the name of its experiment.
+SERIES = {
+    "Frequency threshold": "mule-ten-frequency-{}",
+    "PCA": "mule-ten-pca-{}",
+    "Dictionary mapping": "mule-ten-dictionary-{}",
+    "MULE": "mule-ten",
+    "S-LIWE": "liwe-s-ten",
+    "L-LIWE": "liwe-l-ten",
+    "LA": "smalr-la",
+    "SMALR": "smalr",
+}
+
+
+def test_a_point_shows_the_experiment_that_its_words_say(paper: dict[str, Any]) -> None:
+    points = configuration.figure_settings(paper, CONFIG, "3")["points"]
+    assert len(points) == 2 * (4 + 3 + 4 + 5)
+    for made in points:
+        assert made["experiments"] == [SERIES[made["series"]].format(made["label"])]
+    figure = configuration.figure_settings(paper, CONFIG, "1b")
+    assert (figure["across"], figure["area"]) == ("languages", "parameters")
+    of_multi30k = [made for made in figure["points"] if made["dataset"] == "multi30k"]
+    assert [(made["series"], made["experiments"]) for made in of_multi30k] == [
+        ("MULE", ["embn-augmented-en", "embn-augmented-de"]),
+        ("MULE", ["mule-full-augmented"]),
+        ("MULE", ["mule-ten"]),
+        ("S-LIWE", ["liwe-s-en", "liwe-s-de"]),
+        ("S-LIWE", ["liwe-s-two"]),
+        ("S-LIWE", ["liwe-s-ten"]),
+        ("L-LIWE", ["liwe-l-ten"]),
+        ("SMALR", ["smalr"]),
+    ]
+
+
+def test_mule_with_ten_languages_is_mule_with_augmentation_on_their_captions(paper: dict[str, Any]) -> None:
+    """Section 4: "at least five sentences" of each image. Its parts are MULE's (test_facts.py)."""
+    ten, four = (
+        flat(configuration.experiment_settings(paper, "multi30k", name, 0))
+        for name in ("mule-ten", "mule-full-augmented")
+    )
+    assert {key for key in ten.keys() | four.keys() if ten.get(key) != four.get(key)} == {
+        "experiment", "languages", "captions",
+    }  # fmt: skip
+    assert (ten["captions"], sorted(ten["languages"])) == ("augmented", sorted(TEN))
+    assert paper["experiments"]["mule-ten"]["pretraining"]
 
 
 def test_without_a_machine_queries_get_there_by_english(paper: dict[str, Any]) -> None:

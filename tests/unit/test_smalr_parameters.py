@@ -1,13 +1,15 @@
 """Parameters with ten languages at the paper's sizes, counted by hand."""
 
+import copy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from pipeline import configuration
-from pipeline.tables.smalr_parameters import compare_ten_languages
+from pipeline.tables.smalr_parameters import compare_ten_languages, hybrid
 from pipeline.tables.stated import comparisons, read_claims, terms
 from pipeline.words.spelled import spellings
 from pipeline.words.vocabulary import vocabulary, write_vocabulary
@@ -17,7 +19,14 @@ TEN = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> pd.DataFrame:
+def papers_settings() -> dict[str, Any]:
+    """What the counts at the demo depend on: the paper's sizes."""
+    demo = configuration.load({"scale": "demo"}, ROOT / "config")
+    return configuration.ten_language_settings(demo, "multi30k", ROOT / "config")
+
+
+@pytest.fixture
+def table(papers_settings: dict[str, Any], tmp_path: Path) -> pd.DataFrame:
     """Ten vocabularies of 10, 20, ..., 100 words."""
     words, spelled = [], []
     for number, code in enumerate(TEN, 1):
@@ -26,11 +35,9 @@ def table(tmp_path: Path) -> pd.DataFrame:
         write_vocabulary(vocabulary(code, names, dict.fromkeys(names, np.ones(2))), {}, words[-1])
         spelled.append(tmp_path / f"{code}-spelled.h5")
         write_vocabulary(vocabulary(code, names, spellings(names, set("".join(names)), 26)), {}, spelled[-1])
-    settings = configuration.ten_language_settings(
-        configuration.load({"scale": "demo"}, ROOT / "config"), "multi30k", ROOT / "config"
-    )
     papers = ROOT / "pipeline" / "tables" / "papers.csv"
-    compare_ten_languages(settings, words, spelled, papers, tmp_path / "table.csv", tmp_path / "lines.csv")
+    output = tmp_path / "table.csv", tmp_path / "lines.csv"
+    compare_ten_languages(papers_settings, words, spelled, papers, *output)
     return pd.read_csv(tmp_path / "table.csv").set_index("model")
 
 
@@ -73,10 +80,43 @@ def test_hybrid_models_are_those_worked_out_by_hand(table: pd.DataFrame) -> None
         assert values[f"{name}, ten languages: without entries"] == round(expected / 1e6, 2)
     assert values["LA, ten languages"] == round((without["LA"] + 550 * 512) / 1e6, 2)
     assert values["SMALR, ten languages"] == values["SMALR, ten languages: without entries"]
+    tables, layer = 560 * 300, 300 * 512 + 512
+    lstm = 4 * 1024 * (512 + 1024 + 2) + 1024 * 512 + 512
+    mule = tables + 10 * layer + lstm + images + classifier
+    assert values["MULE to LA, ten languages"] == round(mule / (without["LA"] + 550 * 512), 2)
+    for name in ("HEM", "SMALR"):
+        assert values[f"MULE to {name}, ten languages"] == round(mule / without[name], 2)
+    fifth = (mule / 5 - without["SMALR"]) // 512
+    assert values["SMALR: entries that make a fifth of MULE's parameters"] == fifth
     room = (20_000_000 - without["SMALR"]) // 512
     assert values["SMALR: entries that make 20 million parameters"] == room
     assert values["CLC-C"] == 352
     assert values["Image-sentence model at test time"] == 7.09
+
+
+def test_numbers_stand_beside_the_papers(table: pd.DataFrame, tmp_path: Path) -> None:
+    lines = pd.read_csv(tmp_path / "lines.csv", dtype=str, keep_default_na=False).set_index("method")
+    assert list(lines.index) == list(table.index)
+    assert lines["measured"].astype(float).tolist() == table["value"].tolist()
+    printed = lines[lines["paper"] != ""]["paper"].to_dict()
+    assert printed == {
+        "MULE, ten languages: share of the languages": "93",
+        "MULE, ten languages to one": "6",
+        "Image-sentence model at test time": "7.1",
+    }
+
+
+def test_no_more_entries_are_counted_than_the_settings_allow(papers_settings: dict[str, Any]) -> None:
+    """Ten languages of 9,000 words: 90,000 are latent in LA, and 4,000 of each, 40,000 together, in SMALR."""
+    sizes = dict.fromkeys(TEN, 9000)
+    for most, expected in ((40_000, (40_000, 40_000)), (60_000, (60_000, 40_000))):
+        of = copy.deepcopy(papers_settings)
+        for made in of["hybrid"].values():
+            made["hybrid"]["entries"] = most
+        found = {row["model"]: row["value"] for row in hybrid(of, sizes, 10**8)}
+        for name, entries in zip(("LA", "SMALR"), expected, strict=True):
+            less = found[f"{name}, ten languages: without entries"]
+            assert found[f"{name}, ten languages"] - less == pytest.approx(entries * 512 / 1e6, abs=0.011)
 
 
 def test_vocabularies_are_told(table: pd.DataFrame) -> None:
@@ -97,10 +137,17 @@ def test_every_claim_of_the_paper_is_there_and_compares_what_its_tables_have() -
 
 
 def test_a_mean_over_languages_weighs_each_alike() -> None:
-    claims = {claim["id"]: claim for claim in read_claims(ROOT / "config" / "claims" / "smalr.yaml")}
-    for compared in comparisons(claims["S29"]):
-        for side in (compared.greater, *compared.than):
-            weights = [float(term["weight"]) for _, term in terms(side)]
-            assert sum(weights) == pytest.approx(1, abs=1e-5) and len(set(weights)) == 1
-            codes = {term["language"] for _, term in terms(side)}
-            assert codes in (set(TEN), {"en", "zh", "ja"}, {"en", "de", "fr", "cs"})
+    """And every language once, on both sides: all ten (A), or those with captions by people (HA)."""
+    people = {"mscoco": {"en", "zh", "ja"}, "multi30k": {"en", "de", "fr", "cs"}}
+    for claim in read_claims(ROOT / "config" / "claims" / "smalr.yaml"):
+        for compared in comparisons(claim):
+            sides = [terms(side) for side in (compared.greater, *compared.than)]
+            if not sides[0][0][1]["weight"]:
+                continue
+            for side in sides:
+                weights = [sign * float(term["weight"]) for sign, term in side]
+                assert sum(weights) == pytest.approx(1, abs=1e-5) and len(set(weights)) == 1
+                assert len({(term["name"], term["queries"]) for _, term in side}) == 1
+                codes = {term["language"] for _, term in side}
+                assert len(codes) == len(side) and codes in (set(TEN), people[compared.dataset])
+                assert codes == {term["language"] for _, term in sides[0]}, claim["id"]

@@ -99,6 +99,31 @@ def test_seeds_give_mean_and_sample_standard_deviation(tmp_path: Path) -> None:
     assert table["seeds"].unique().tolist() == ["0 1 2"]
 
 
+def test_averages_are_means_over_languages_and_seeds(tmp_path: Path) -> None:
+    """HA: of 80, 60, 40 and 20, and ten more each in the second seed: 50 and 60. A: with six of 10 and 20.
+
+    Of twenty images four are found in all four languages and both seeds, two in 7/8 of these, and so on.
+    """
+    of = settings("smalr/table2-row12", seeds=[0, 1])
+    first = {"en": 80.0, "de": 60.0, "fr": 40.0, "cs": 20.0}
+    first |= dict.fromkeys(("zh", "ja", "ar", "af", "ko", "ru"), 10.0)
+    test: dict[Key, dict[str, float]] = {
+        ("multi30k", "smalr", "own", seed): {code: value + 10 * seed for code, value in first.items()}
+        for seed in (0, 1)
+    }
+    table, comparison = made(tmp_path, of, write_evaluations(tmp_path, test))
+    assert (table["multi30k HA"].item(), table["multi30k A"].item()) == (55.0, 31.0)
+    means = comparison[comparison["metric"] == "mR"].set_index("language")
+    assert means.loc[["HA", "A"], "measured"].tolist() == [55, 31]
+    assert means.loc[["HA", "A"], "std"].tolist() == pytest.approx([50**0.5] * 2)
+    assert means.loc[["HA", "A"], "paper"].tolist() == [65.0, 65.4]
+    assert (means["seeds"] == 2).all() and (means["experiment"] == "smalr").all()
+    squares = (4 + 2 * sum((eighths / 8) ** 2 for eighths in range(1, 8))) / 20
+    error = 100 * ((squares - 0.55**2) / 20) ** 0.5
+    assert means.loc["HA", "low"] == pytest.approx(55 - 1.96 * error, abs=1)
+    assert means.loc["HA", "high"] == pytest.approx(55 + 1.96 * error, abs=1)
+
+
 def test_an_interval_covers_its_number_and_order_is_given_beside_the_papers(tmp_path: Path) -> None:
     rows = [
         {"row": row, "method": experiment, "experiment": experiment}

@@ -103,7 +103,7 @@ def test_another_hdf5_file_is_an_error(tmp_path: Path) -> None:
 
 
 def test_settings() -> None:
-    assert read_settings("{}") == WordSettings()
+    assert read_settings("{}") == WordSettings("train", 300, "lowercase", 8_000_000, 0, 20, 3, 6, 200_000)
     assert read_settings('{"tokens": 3, "vectors": "file"}') == WordSettings(tokens=3, vectors="file")
     with pytest.raises(InputError) as caught:
         read_settings('{"token": 3, "vectors": "web", "seed": -1, "dimension": true, "casing": ["last"]}')
