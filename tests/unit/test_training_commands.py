@@ -77,16 +77,7 @@ def test_a_training_begins_with_what_was_pretrained(
 def test_a_training_of_lessons_pairs_other_captions_where_it_is_told(
     monkeypatch: pytest.MonkeyPatch, pairs: list[str]
 ) -> None:
-    written = (
-        "--checkpoint",
-        "kept.pt",
-        "--features",
-        "images.h5",
-        "--curves",
-        "curves.csv",
-        "--output",
-        "model.pt",
-    )
+    written = *DATA[-2:], "--features", "images.h5", "--curves", "curves.csv", "--output", "model.pt"
     asked = "train-multitask", "--settings", "{}", *CAPTIONS, *pairs, *written
     inputs, paired, _, _, *files = given_by(monkeypatch, multitask, "train_multitask", *asked)
     assert inputs == Inputs(paths(SENTENCES), [], paths(WORDS), Path("images.h5"))
