@@ -34,10 +34,10 @@ if sys.argv[1:3] != ["-m", "pipeline"]:
     os.execv("{python}", ["{python}", *sys.argv[1:]])
 server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 server.connect("{address}")
-for number in {forwarded}:
-    signal.signal(number, lambda number, _: server.send(bytes([number])))
 asked = {{"arguments": sys.argv[2:], "folder": os.getcwd(), "environment": dict(os.environ)}}
 socket.send_fds(server, [json.dumps(asked).encode()], [0, 1, 2])
+for number in {forwarded}:
+    signal.signal(number, lambda number, _: server.send(bytes([number])))
 status = int(server.recv(16) or b"1")
 if status < 0:
     if -status in {forwarded}:
