@@ -173,7 +173,7 @@ def _mark_groups(rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
         follows = row["section"] == section and row["group"] == name
         row["extends"] = follows and row["method"].startswith("+ ")
-        row["above"] = in_section(row["section"], row["group"])
+        row["above"] = _in_section(row["section"], row["group"])
         section, name = row["section"], f"{name} {row['method']}" if row["extends"] else row["method"]
 
 
@@ -232,10 +232,10 @@ def _label(row: Mapping[str, Any]) -> str:
     """A row's whole name: section, group, method and training data."""
     between = " " if row["method"].startswith("+ ") else ": "
     name = f"{row['group']}{between}{row['method']}" if row["group"] else row["method"]
-    return in_section(row["section"], f"{name} ({row['training_data']})" if row["training_data"] else name)
+    return _in_section(row["section"], f"{name} ({row['training_data']})" if row["training_data"] else name)
 
 
-def in_section(section: str, name: str) -> str:
+def _in_section(section: str, name: str) -> str:
     """A name in its section of a table: `(a) EmbN`, `as published code: Bilingual`."""
     between = "" if not section or not name else " " if section.startswith("(") else ": "
     return f"{section}{between}{name}"
