@@ -1,6 +1,7 @@
 """A finished table is replaced by a whole new one alone, whatever fails."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def evaluate(project: Project, recalls: dict[str, float], scale: str = "demo") -
 
 def tabulate(project: Project, *arguments: str) -> tuple[int, str]:
     """Make the table of the evaluation that is there, and train nothing."""
-    allowed = ["--allowed-rules", "tabulate", "publish"]
+    allowed = ["--allowed-rules", "tabulate", "keep", "publish"]
     done = project.snakemake("--cores", "1", "results/mine.csv", *arguments, *allowed)
     return done.returncode, done.stdout
 
@@ -95,3 +96,13 @@ def test_another_scale_leaves_this_ones_table_alone(project: Project) -> None:
     assert published(project) == demo
     assert list(pd.read_csv(project.folder / "results/paper/mine.csv")["multi30k en"]) == [60.0]
     assert (project.folder / "results/paper/comparison/mine.csv").exists()
+
+
+def test_a_table_of_one_scale_is_none_of_another(project: Project) -> None:
+    """Even where nothing that the other scale's table is made of is newer than what results/ shows."""
+    evaluate(project, {"en": 60.0, "de": 55.0}, "paper")
+    for path in (project.folder / FOLDER.format(scale="paper")).iterdir():
+        os.utime(path, (1, 1))
+    project.configure(scale="paper", tables={"mine": TABLE})
+    assert tabulate(project)[0] == 0
+    assert list(pd.read_csv(project.folder / "results/mine.csv")["multi30k en"]) == [60.0]

@@ -231,20 +231,25 @@ def reported_jobs():
     return sorted(jobs)
 
 
-def published_beside(wildcards):
-    """Files published together with a file: with the report, everything that it shows."""
-    if wildcards.file != "report.html":
-        return []
-    shown = expand(
-        "{folder}/comparison/{table}.csv",
-        folder=FINISHED,
-        table=reported_comparisons(),
-    )
-    shown += [
-        f"{FINISHED}/smalr/figure{figure.number}.csv" for figure in reported_points()
-    ]
-    shown += [*reported_claims(), *reported_figures(), *reported_context()]
-    return [path.replace(FINISHED, "results", 1) for path in shown]
+def shown_beside(folder):
+    """Files that stand in a folder together with a file: with the report, everything that it shows."""
+
+    def beside(wildcards):
+        if wildcards.file != "report.html":
+            return []
+        shown = expand(
+            "{folder}/comparison/{table}.csv",
+            folder=FINISHED,
+            table=reported_comparisons(),
+        )
+        shown += [
+            f"{FINISHED}/smalr/figure{figure.number}.csv"
+            for figure in reported_points()
+        ]
+        shown += [*reported_claims(), *reported_figures(), *reported_context()]
+        return [path.replace(FINISHED, folder, 1) for path in shown]
+
+    return beside
 
 
 def report_options():

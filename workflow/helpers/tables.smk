@@ -1,7 +1,7 @@
 # Inputs of tables.
 
-# Where tables are made; `publish` puts them into results/, which shows the scale that was run last, and into
-# results/{scale}, which no other scale writes to.
+# Where tables are made; `keep` puts them into results/{scale}, which no other scale writes to, and `publish` into
+# results/, which shows the scale that was asked for last.
 FINISHED = f"work/results/{SCALE}"
 KEPT = f"results/{SCALE}"
 
@@ -18,6 +18,9 @@ OTHER_RESULTS = [
     *(f"{name}.{kind}" for name in configuration.POINTS for kind in ("csv", "svg")),
 ]
 
+ONE_FILE = "|".join(
+    [*map(re.escape, OTHER_RESULTS), r"compare/[^/]+/[^/]+-vs-[^/]+[.]csv"]
+)
 
 # Names of tables of evaluations, whole (table2) or some rows of them (table2-row7+11).
 TABLE_NAMES = rf"(?:{'|'.join(TABLES)})(?:-row[1-9]\d*(?:[+][1-9]\d*)*)?"

@@ -26,10 +26,33 @@ rule tabulate:
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
-rule publish:
+# A finished table, kept beside those of other scales.
+rule keep:
     input:
         table=f"{FINISHED}/{{table}}.csv",
         comparison=f"{FINISHED}/comparison/{{table}}.csv",
+    output:
+        table=f"{KEPT}/{{table}}.csv",
+        comparison=f"{KEPT}/comparison/{{table}}.csv",
+    log:
+        f"work/logs/tables/{SCALE}-{{table}}-keep.log",
+    wildcard_constraints:
+        table=TABLE_NAMES,
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    message:
+        "Writing {output.table}"
+    shell:
+        "python -m pipeline publish --files {input:q} --outputs {output:q} > {log:q} 2>&1"
+
+
+# What results/ shows is a copy of the configured scale's, so another scale is another input: a table that was made
+# for one scale never passes for that of another.
+rule publish:
+    input:
+        table=f"{KEPT}/{{table}}.csv",
+        comparison=f"{KEPT}/comparison/{{table}}.csv",
     output:
         table=report(
             "results/{table}.csv", caption="../captions/table.rst", category="Tables"
@@ -39,8 +62,6 @@ rule publish:
             caption="../captions/comparison.rst",
             category="Beside the paper",
         ),
-        table_of_scale=f"{KEPT}/{{table}}.csv",
-        comparison_of_scale=f"{KEPT}/comparison/{{table}}.csv",
     log:
         "work/logs/tables/{table}-publish.log",
     wildcard_constraints:
@@ -51,31 +72,46 @@ rule publish:
     message:
         "Writing {output.table}"
     shell:
-        "python -m pipeline publish --files {input.table:q} {input.comparison:q} "
-        "{input.table:q} {input.comparison:q} --outputs {output:q} > {log:q} 2>&1"
+        "python -m pipeline publish --files {input:q} --outputs {output:q} > {log:q} 2>&1"
 
 
 # Every other result, each alone.
-rule publish_file:
+rule keep_file:
     input:
         made=f"{FINISHED}/{{file}}",
-        told=published_beside,
+        told=shown_beside(KEPT),
     output:
-        shown="results/{file}",
-        of_scale=f"{KEPT}/{{file}}",
+        f"{KEPT}/{{file}}",
     log:
-        "work/logs/tables/{file}-publish.log",
+        f"work/logs/tables/{SCALE}-{{file}}-keep.log",
     wildcard_constraints:
-        file="|".join(
-            [*map(re.escape, OTHER_RESULTS), r"compare/[^/]+/[^/]+-vs-[^/]+[.]csv"]
-        ),
+        file=ONE_FILE,
     localrule: True
     conda:
         "../../envs/pipeline.yaml"
     message:
-        "Writing {output.shown}"
+        "Writing {output}"
     shell:
-        "python -m pipeline publish --files {input.made:q} {input.made:q} --outputs {output:q} > {log:q} 2>&1"
+        "python -m pipeline publish --files {input.made:q} --outputs {output:q} > {log:q} 2>&1"
+
+
+rule publish_file:
+    input:
+        kept=f"{KEPT}/{{file}}",
+        told=shown_beside("results"),
+    output:
+        "results/{file}",
+    log:
+        "work/logs/tables/{file}-publish.log",
+    wildcard_constraints:
+        file=ONE_FILE,
+    localrule: True
+    conda:
+        "../../envs/pipeline.yaml"
+    message:
+        "Writing {output}"
+    shell:
+        "python -m pipeline publish --files {input.kept:q} --outputs {output:q} > {log:q} 2>&1"
 
 
 # Two experiments over all configured seeds: results/compare/multi30k/mule-full-vs-parallel-embn.csv.
