@@ -9,8 +9,10 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from types import ModuleType
+from typing import Any, NamedTuple, NoReturn, cast
 
 
 class Ended(NamedTuple):
@@ -73,14 +75,34 @@ def snakemake(
     folder: Path, arguments: Sequence[str], environment: Mapping[str, str], python: str = sys.executable
 ) -> Ended:
     """`snakemake ARGUMENTS` in a copy of the project, whose own `pipeline` it imports; jobs run `python`."""
-    main = importlib.import_module("snakemake.cli").main
+    main, code = warmed(), importlib.import_module("pipeline.code")
 
     def run() -> object:
         for name in [name for name in sys.modules if name.partition(".")[0] == "pipeline"]:
             del sys.modules[name]
         sys.path.insert(0, str(folder))
         importlib.invalidate_caches()
+        _remember(code, folder)
         sys.executable = python
         return main()
 
     return ended(run, folder, ["snakemake", *arguments], environment)
+
+
+@cache
+def warmed() -> Callable[[], object]:
+    """Snakemake's `main`, with its plug-ins imported and the project's code parsed, once for all forks."""
+    cli, *_ = [importlib.import_module(name) for name in ("snakemake.cli", "jsonschema", "yte")]
+    cli.get_argument_parser()
+    code = importlib.import_module("pipeline.code")
+    for path in code.ROOT.rglob("*.py"):
+        code._parsed(path.read_text(encoding="utf-8"))
+    return cast(Callable[[], object], cli.main)
+
+
+def _remember(code: ModuleType, folder: Path) -> None:
+    """Have a copy's digests parse only the modules that differ from this project's."""
+    copied = folder / "pipeline" / "code.py"
+    if copied.exists() and copied.read_bytes() == Path(str(code.__file__)).read_bytes():
+        its: Any = importlib.import_module("pipeline.code")
+        its._parsed = code._parsed

@@ -4,13 +4,11 @@ Every command is `main` of its program, in a fork of a process that has imported
 alone would take seconds for each.
 """
 
-import contextlib
 import csv
 import hashlib
 import importlib
 import os
 import shutil
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from typing import Any
 import h5py
 import numpy as np
 import yaml
-from forked import Ended, ended
+from forked import Ended, ended, warmed
 from PIL import Image
 from project import PARTS, SMALL, copied
 
@@ -28,9 +26,6 @@ from pipeline.configuration import overlaid
 WORDS = {"en": ["red", "green", "blue", "square", "bar"], "de": ["rot", "grün", "blau", "Quadrat", "Balken"]}
 SPLITS = ["train"] * 20 + ["val"] * 5 + ["test"] * 5
 PRELOADED = [
-    "snakemake.cli",
-    "snakemake.workflow",
-    "snakemake.dag",
     "pipeline.captions.own",
     "pipeline.captions.tokenize",
     "pipeline.images.backbone",
@@ -133,34 +128,18 @@ def copy(project: Path, folder: Path) -> None:
             shutil.copy2(path, folder / path.name)
 
 
-def preload(project: Path) -> None:
+def preload() -> None:
     """Import what the commands import, and read the code whose digests are asked for, once for all forks."""
     for name in PRELOADED:
         importlib.import_module(name)
     for stage in code.STAGES:
         code.digest(stage)
-    listed = project.with_name("modules.txt")
-    dry_run = ["snakemake", "-n", TARGET, "--configfile", "small.yaml"]
-    ended(lambda: listed.write_text("\n".join(_imported_by_snakemake())), project, dry_run)
-    for name in listed.read_text().split():
-        with contextlib.suppress(Exception):  # a Snakefile, or a module that others make
-            importlib.import_module(name)
-
-
-def _imported_by_snakemake() -> list[str]:
-    from snakemake.cli import main
-
-    before = set(sys.modules)
-    with contextlib.suppress(SystemExit):
-        main()
-    return [name for name in sys.modules if name not in before]
+    warmed()
 
 
 def snakemake(folder: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> Ended:
     """`snakemake ARGUMENTS` in a folder."""
-    from snakemake.cli import main
-
-    return ended(main, folder, ["snakemake", *arguments], environment)
+    return ended(warmed(), folder, ["snakemake", *arguments], environment)
 
 
 def stage(folder: Path, *arguments: str) -> Ended:

@@ -133,7 +133,7 @@ def test_the_table_is_sound() -> None:
 
 
 def test_every_bad_input_ends_in_one_message_and_costs_nothing(finished: Path, tmp_path: Path) -> None:
-    base.preload(finished)
+    base.preload()
     numbers = range(len(batches()))
     with multiprocessing.get_context("fork").Pool(len(os.sched_getaffinity(0))) as pool:
         told = pool.starmap(tried, [(number, finished, tmp_path / str(number)) for number in numbers], 1)
