@@ -97,7 +97,15 @@ def test_an_experiment_is_trained_on_a_second_feature_set(
     assert not np.allclose(main, vgg, rtol=1e-3)
     assert (folder / "failed-vgg.csv").read_text() == "image,path,reason\n"
 
-    again = {"extract_features": 1, "features": 1, "train": 1, "evaluate": 1, "tabulate": 1, "keep": 1, "publish": 1}
+    again = {
+        "extract_features": 1,
+        "features": 1,
+        "train": 1,
+        "evaluate": 1,
+        "tabulate": 1,
+        "keep": 1,
+        "publish": 1,
+    }
     project.configure(**small, images={"sets": {"vgg": {"crop": 48}}})
     assert project.would_run("results/mine.csv") == again
     assert project.would_run(STORE) == {}
