@@ -17,10 +17,8 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.set_defaults(run=_tabulate)
 
     parser = subparsers.add_parser("compare", help="compare two systems on the same images, over all seeds")
-    for name in ("--first", "--second"):
-        parser.add_argument(
-            name, type=Path, nargs="+", required=True, help="the system's outputs of `evaluate`"
-        )
+    for name, what in (("--first", "one system's"), ("--second", "the other's")):
+        parser.add_argument(name, type=Path, nargs="+", required=True, help=f"{what} outputs of `evaluate`")
     parser.add_argument("--metric", default="mR", help="mR (the default), i2s_R@1, ..., s2i_R@10")
     parser.add_argument("--output", type=Path, required=True, help="CSV to write, one language per line")
     parser.set_defaults(run=_compare)
