@@ -275,7 +275,7 @@ CHINESE = "work/pilot/flickr8kcn"
 @pytest.fixture(scope="module")
 def pilot(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Options]:
     project = copied(tmp_path_factory.mktemp("pilot"))
-    project.configure(scale="pilot", seeds=[3])
+    project.configure(scale="pilot", seeds=[3], translation={"pairs": {"de-en": {"provider": "google"}}})
     return given(
         project,
         f"{SMALR}/test-learned.json",
@@ -354,7 +354,9 @@ def test_queries_reach_another_language_by_way_of_english(pilot: dict[str, Optio
     onward = pilot[f"{folder}/queries/de-ja.csv"]
     assert (onward["source"], onward["target"]) == (["en"], ["ja"])
     assert onward["sentences"] == [f"{folder}/de-en.csv"]
-    assert onward["source-origin"] == ["dictionary"]
+    assert (onward["provider"], onward["source-origin"]) == (["dictionary"], ["google"])
+    assert pilot[f"{folder}/de-en.csv"]["provider"] == ["google"]
+    assert pilot[f"{folder}/en-de.csv"]["provider"] == ["dictionary"]
     assert onward["dictionaries"] == [f"{FACEBOOK}/arrival/dictionaries/en-ja.txt"]
     direct = pilot[f"{folder}/queries/en-ja.csv"]
     assert direct["sentences"] == ["work/pilot/multi30k/tokens/en.csv"]
@@ -392,3 +394,100 @@ def test_translation_quality_compares_captions_of_the_pair(pilot: dict[str, Opti
     measured = pilot[f"{CHINESE}/translation-quality/ja-en.csv"]
     assert measured["captions"] == each(f"{CHINESE}/captions/*.csv", ["ja", "en"])
     assert measured["target-sentences"] == [f"{CHINESE}/tokens/en.csv"]
+
+
+DEMO = "work/demo/multi30k"
+MINE: dict[str, Any] = {
+    "scale": "demo",
+    "seeds": [3, 4],
+    "tables": {
+        "mine": {
+            "columns": {"multi30k": ["en", "de"], "mscoco": ["ja"]},
+            "rows": [
+                {"row": 1, "method": "MULE full", "experiment": "mule-full"},
+                {"row": 2, "method": "EmbN", "experiment": "embn-en", "queries": "translated"},
+            ],
+        },
+        "berts": {
+            "columns": {"multi30k": ["de"]},
+            "rows": [{"row": 1, "method": "BERT", "experiment": "bert-parallel-embn"}],
+        },
+    },
+    "report": ["mine", "berts", "table1"],
+}
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Options]:
+    project = copied(tmp_path_factory.mktemp("report"))
+    project.configure(**MINE)
+    return given(project, "results/report.html", "results/compare/multi30k/embn-vs-mule-full.csv")
+
+
+def test_a_table_has_the_evaluations_of_its_cells_with_all_seeds(reported: dict[str, Options]) -> None:
+    """A model of English is asked in English by own captions, and by translations for another language."""
+    assert reported["work/results/demo/mine.csv"]["evaluations"] == [
+        f"work/demo/{name}/seed{seed}/test-{queries}.json"
+        for name, seed, queries in [
+            *(("mscoco/experiments/embn-en", seed, "translated") for seed in (3, 4)),
+            *(("mscoco/experiments/mule-full", seed, "own") for seed in (3, 4)),
+            *(("multi30k/experiments/embn-en", 3, queries) for queries in ("own", "translated")),
+            *(("multi30k/experiments/embn-en", 4, queries) for queries in ("own", "translated")),
+            *(("multi30k/experiments/mule-full", seed, "own") for seed in (3, 4)),
+        ]
+    ]
+
+
+def test_an_experiment_of_one_model_a_language_is_compared_in_all(reported: dict[str, Options]) -> None:
+    compared = reported["work/results/demo/compare/multi30k/embn-vs-mule-full.csv"]
+    folder = f"{DEMO}/experiments"
+    names = {"first": [f"embn-{code}" for code in MULTI30K], "second": ["mule-full"]}
+    for side, experiments in names.items():
+        assert compared[side] == [
+            f"{folder}/{name}/seed{seed}/test-own.json" for name in experiments for seed in (3, 4)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("number", "dataset", "languages"), [(3, "multi30k", MULTI30K), (4, "mscoco", MSCOCO)]
+)
+def test_a_figure_shows_the_first_seed_on_its_own_data_set(
+    reported: dict[str, Options], number: int, dataset: str, languages: list[str]
+) -> None:
+    figure, folder = reported[f"work/results/demo/figure{number}.html"], f"work/demo/{dataset}"
+    assert figure["model"] == [f"{folder}/experiments/mule-full/seed3/model.pt"]
+    assert figure["features"] == [f"{folder}/features.h5"]
+    assert figure["images"] == [f"{folder}/images.csv"]
+    assert figure["words"] == each(f"{folder}/words/human/*.h5", languages)
+    assert figure["sentences"] == each(f"{folder}/tokens/*.csv", languages)
+
+
+def test_a_report_names_its_tables_and_captions_rightly(reported: dict[str, Options]) -> None:
+    report = reported["work/results/demo/report.html"]
+    assert report["comparisons"] == [
+        f"{name}=work/results/demo/comparison/{name}.csv" for name in ("mine", "berts", "table1")
+    ]
+    assert report["captions"] == [
+        *each("multi30k *=work/demo/multi30k/captions/*.csv", MULTI30K),
+        *each("mscoco *=work/demo/mscoco/captions/*.csv", MSCOCO),
+    ]
+    assert "claims" not in report  # no table is of a paper
+
+
+def test_a_reports_times_are_of_all_jobs_behind_it(reported: dict[str, Options]) -> None:
+    """Whichever ran: a model that is not pretrained has no such job, and no time."""
+    jobs = set(settings(reported["work/results/demo/report.html"])["jobs"])
+    trained = [("mule-full", ["own"]), ("embn-en", ["own", "translated"]), ("bert-parallel-embn", ["own"])]
+    expected = {f"multi30k/{name}" for name in ("split", "demo", "find-images", "features", "pretrain-bert")}
+    for code in MULTI30K:
+        expected |= {f"multi30k/{stage}-{code}" for stage in ("captions", "tokenize", "words-human")}
+        expected |= {f"word-vectors-{code}", f"multi30k/sentence-vectors-{code}"}
+    expected |= {f"multi30k/translate-{code}-en" for code in MULTI30K if code != "en"}
+    for name, queries in trained:
+        for seed in (3, 4):
+            stages = ["pretrain", "assign", "train", *(f"evaluate-{asked}" for asked in ["own", *queries])]
+            expected |= {f"multi30k/{name}-{seed}-{stage}" for stage in stages}
+    assert {job for job in jobs if not job.startswith("mscoco/")} - {
+        "word-vectors-ja",
+        "word-vectors-zh",
+    } == (expected)
