@@ -13,6 +13,7 @@ from torchvision import transforms
 from pipeline.errors import InputError
 from pipeline.images.backbone import (
     Backbone,
+    Network,
     compiled_network,
     load_backbone,
     precision_on,
@@ -216,6 +217,46 @@ def test_dense_evaluation_takes_images_of_any_size(tmp_path: Path) -> None:
     assert cosine(approximate.features(pixels).numpy(), exact.features(pixels).numpy()) > 0.95
 
 
+def by_hand(network: Network, crop: int, crops: int, crop_evaluation: str) -> Backbone:
+    """A backbone of one feature that normalises nothing."""
+    return Backbone(
+        network=network,
+        mean=[0, 0, 0],
+        std=[1, 1, 1],
+        interpolation="bilinear",
+        dimension=1,
+        weights_sha256="",
+        device=CPU,
+        precision="float32",
+        crop=crop,
+        crops=crops,
+        crop_evaluation=crop_evaluation,
+        shift=torch.zeros(3),
+        scale=torch.ones(3),
+        pixels=torch.zeros(crops, 3, crop, crop),
+    )
+
+
+@pytest.mark.parametrize("crops, wanted", [(1, 15.0), (2, 22.5), (5, 21.0), (10, 22.5)])
+def test_dense_features_are_the_mean_over_the_windows(crops: int, wanted: float) -> None:
+    """Of a map that is the image, 2 x 3 pixels of columns 10, 20 and 40, in windows of 2 x 2.
+
+    Left windows have 15, right ones 30. The centre is a left one, and so it is in the mirror, where left
+    windows have 30 and right ones 15.
+    """
+    backbone = by_hand(lambda pixels: pixels[:, :1], 2, crops, "dense")
+    image = torch.tensor([10, 20, 40], dtype=torch.uint8).expand(3, 2, 3)
+    assert backbone.features([image]).flatten().tolist() == pytest.approx([wanted])
+
+
+def test_the_mean_over_crops_is_of_more_digits_than_bfloat16_has() -> None:
+    """Halfway between 1 and the next number of bfloat16, which would round it to 1."""
+    pooled = torch.tensor([[1.0], [1 + 1 / 128]], dtype=torch.bfloat16)
+    found = by_hand(lambda pixels: pooled, 2, 2, "exact").features([torch.zeros(3, 2, 2, dtype=torch.uint8)])
+    assert found.dtype == torch.float32
+    assert found.tolist() == [[1 + 1 / 256]]
+
+
 @pytest.mark.parametrize("name, size", [("vit_tiny_patch16_224", 224), ("mobilenetv3_small_050", 64)])
 def test_dense_evaluation_needs_a_network_that_pools_last(name: str, size: int, tmp_path: Path) -> None:
     path = saved(timm.create_model(name), tmp_path / "w.pth")
@@ -236,6 +277,14 @@ def test_configured_mean_and_std_replace_timms(tmp_path: Path) -> None:
     with torch.no_grad():
         expected = model.forward_features(normalised[None]).mean((2, 3))
     assert relative_error(own.features([pixels]).numpy(), expected.numpy()) < 1e-5
+
+
+def test_a_configured_interpolation_replaces_timms(tmp_path: Path) -> None:
+    path = saved(network("resnet18"), tmp_path / "w.pth")
+    chosen = settings(path, backbone="resnet18", crops=1)
+    for given, used in ((None, "bicubic"), ("bilinear", "bilinear")):
+        made = load_backbone(dataclasses.replace(chosen, interpolation=given), CPU)
+        assert made.interpolation == used
 
 
 def test_file_kinds_and_foreign_names_give_the_same_weights(tmp_path: Path) -> None:

@@ -59,10 +59,12 @@ def test_every_mode_becomes_rgb(tmp_path: Path, mode: str, ending: str) -> None:
     assert np.abs(np.asarray(image).astype(int) - np.asarray(ramp())).max() <= 1
 
 
-def test_sixteen_bit_grey_is_scaled_not_clipped(tmp_path: Path) -> None:
-    path = tmp_path / "grey.png"
-    Image.fromarray(np.array([[0, 257, 25700, 65535]], dtype=np.uint16)).save(path)
-    assert np.asarray(read_image(path))[0, :, 0].tolist() == [0, 1, 100, 255]
+@pytest.mark.parametrize("kind, ending", [("<u2", "png"), ("<u2", "tif"), (">u2", "tif")])
+def test_sixteen_bit_grey_is_scaled_not_clipped(tmp_path: Path, kind: str, ending: str) -> None:
+    """A 257th of each value, rounded: 128 is less than half of 257, and 129 more."""
+    path = tmp_path / f"grey.{ending}"
+    Image.fromarray(np.array([[0, 128, 129, 257, 25700, 65535]], dtype=kind)).save(path)
+    assert np.asarray(read_image(path))[0, :, 0].tolist() == [0, 0, 1, 1, 100, 255]
 
 
 @pytest.mark.parametrize("size", [(51, 40), (40, 51), (43, 43), (40, 40)])
@@ -87,6 +89,15 @@ def test_a_window_weighs_the_cells_that_it_covers() -> None:
     # Left windows (two) give cells 1/2 1/2 0, right ones 0 1/2 1/2, the centre 1/4 1/2 1/4; rows half each.
     wanted = (2 * np.array([0.5, 0.5, 0]) + 2 * np.array([0, 0.5, 0.5]) + [0.25, 0.5, 0.25]) / 5 / 2
     assert np.allclose(weights.numpy(), [wanted, wanted])
+
+
+def test_windows_weigh_the_cells_of_a_map_in_both_directions() -> None:
+    """Windows of 2 x 2 cells in 3 x 4: one at each corner, and the centre half a cell below the top."""
+    weights = window_weights((30, 40), (3, 4), 20, 5)
+    assert windows(30, 40, 20, 5) == [(0, 0), (0, 20), (10, 0), (10, 20), (5, 10)]
+    # Rows of the corners: 1/2 1/2 0 or 0 1/2 1/2, together half of 1 2 1; of the centre: 1/4 1/2 1/4.
+    border, middle = [0.05, 0.075, 0.075, 0.05], [0.1, 0.15, 0.15, 0.1]
+    assert np.allclose(weights.numpy(), [border, middle, border])
 
 
 def test_a_broken_file_is_refused_with_the_reason(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from torchvision import transforms
 from pipeline.errors import InputError
 from pipeline.files import seal
 from pipeline.images.backbone import Backbone, load_backbone
-from pipeline.images.extract import extract
-from pipeline.images.lists import shard_of
+from pipeline.images.extract import attributes_of, extract
+from pipeline.images.lists import identity, shard_of
 from pipeline.images.merge import merge
 from pipeline.images.settings import ExtractionSettings, expected_attributes
 from pipeline.images.store import failed_images, read_features
@@ -59,13 +59,15 @@ def paths(folder: Path) -> dict[str, Path]:
     return {image: folder / f"{image}.png" for image in IMAGES}
 
 
-def centre_and_mirror(path: Path, settings: dict[str, object]) -> np.ndarray:
+def centre_and_mirror(
+    path: Path, settings: dict[str, object], interpolation: str | None = None
+) -> np.ndarray:
     """Features of one image in torchvision's and timm's own words: two crops, pooled, averaged."""
     model: Any = timm.create_model("resnet10t").eval()
     model.load_state_dict(torch.load(str(settings["weights"]), weights_only=True))
     config = timm.data.resolve_model_data_config(model)
     shape = [
-        transforms.Resize(36, transforms.InterpolationMode(config["interpolation"])),
+        transforms.Resize(36, transforms.InterpolationMode(interpolation or config["interpolation"])),
         transforms.CenterCrop(32),
     ]
     chain = transforms.Compose(
@@ -93,6 +95,60 @@ def test_the_store_holds_each_image_and_says_how(
         assert file.attrs["interpolation"] == backbone.interpolation
     with pytest.raises(InputError, match="crops: found 2, expected 10"):
         read_features(output, IMAGES, {**expected_attributes(settings), "crops": 10})
+
+
+def test_images_are_resized_by_the_backbones_interpolation(
+    folder: Path, settings: dict[str, object], chosen: ExtractionSettings, backbone: Backbone, tmp_path: Path
+) -> None:
+    other = dataclasses.replace(backbone, interpolation="bilinear")
+    assert backbone.interpolation == "bicubic"
+    output = tmp_path / "out.h5"
+    extract(paths(folder), other, chosen, tmp_path / "partial", output, tmp_path / "failed.csv")
+    found = read_features(output, IMAGES, {"interpolation": "bilinear"})
+    every = [folder / f"{image}.png" for image in IMAGES]
+    expected = [centre_and_mirror(path, settings, "bilinear") for path in every]
+    assert np.allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
+def test_a_store_names_all_that_its_features_depend_on(
+    chosen: ExtractionSettings, backbone: Backbone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As used, not as asked for: rows of an earlier store are reused where all this is the same."""
+    monkeypatch.setattr("pipeline.images.extract.version", lambda library: f"the {library} at hand")
+    mean, std = [0.1, 0.2, 0.3], [0.4, 0.5, 0.6]
+    used = dataclasses.replace(
+        backbone, mean=mean, std=std, interpolation="bilinear", precision="bfloat16", weights_sha256="a1"
+    )
+    asked = dataclasses.replace(chosen, precision="auto", crop_evaluation="dense")
+    assert attributes_of(used, asked) == {
+        "backbone": "resnet10t",
+        "weights": "w.pth",
+        "weights_sha256": "a1",
+        "resize": 36,
+        "crop": 32,
+        "crops": 2,
+        "interpolation": "bilinear",
+        "mean": mean,
+        "std": std,
+        "precision": "bfloat16",
+        "crop_evaluation": "dense",
+        "dimension": 512,
+        "pooling": "mean over the crops of the backbone's feature map of the whole image, float32",
+        "torch_version": "the torch at hand",
+        "torchvision_version": "the torchvision at hand",
+        "timm_version": "the timm at hand",
+        "pillow_version": "the pillow at hand",
+    }
+
+
+def test_a_photograph_of_another_size_is_another_though_its_time_is_the_same(tmp_path: Path) -> None:
+    photograph = tmp_path / "photo.png"
+    found = []
+    for content in (b"four", b"fives"):
+        photograph.write_bytes(content)
+        os.utime(photograph, ns=(7, 7))
+        found.append(identity(photograph))
+    assert found == [(4, 7), (5, 7)]
 
 
 def test_broken_images_are_all_named_and_the_others_kept(

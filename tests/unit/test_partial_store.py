@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from pipeline.errors import InputError
+from pipeline.images import partial
 from pipeline.images.partial import BLOCK, PartialStore, open_partial
 from pipeline.images.store import DONE, PENDING
 
@@ -142,6 +143,26 @@ def test_a_damaged_row_is_pending_again_and_can_be_written(tmp_path: Path) -> No
         assert list(np.flatnonzero(store.done == DONE)) == list(range(8))
         (found,) = [features for _, features in store.blocks()]
         assert np.array_equal(found, rows(list(range(8))))
+
+
+def test_rows_beside_a_damaged_one_keep_their_features_in_every_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checksum does not hold in the second of two blocks of four rows."""
+    monkeypatch.setattr(partial, "BLOCK", 4)
+    path = tmp_path / "partial.h5"
+    with opened(path) as store:
+        store.write(list(range(8)), rows(list(range(8))))
+    with h5py.File(path) as file:
+        place = file["features"].id.get_chunk_info(6).byte_offset
+    with open(path, "r+b") as raw:
+        raw.seek(place + 9)
+        raw.write(b"\xff")
+    with opened(path) as store:
+        found = [(numbers.tolist(), features) for numbers, features in store.blocks()]
+    assert [numbers for numbers, _ in found] == [[0, 1, 2, 3], [4, 5, 7]]
+    for numbers, features in found:
+        assert np.array_equal(features, rows(numbers))
 
 
 def test_a_row_marked_done_that_never_reached_the_disk_is_pending(tmp_path: Path) -> None:

@@ -1,0 +1,493 @@
+"""What jobs are given: each the files of its own language, data set, scale and seed, and what is configured.
+
+The commands of dry runs are read; nothing is made. Stages check little of this: vectors of another language
+or captions of another part are files as good as the right ones.
+"""
+
+import json
+import re
+import shlex
+from typing import Any
+
+import pytest
+from project import Project, copied
+
+pytestmark = pytest.mark.integration
+
+Options = dict[str, list[str]]
+
+FACEBOOK = "work/sources/dl.fbaipublicfiles.com"
+MULTI30K = ["en", "de", "fr", "cs"]
+MSCOCO = ["en", "zh", "ja"]
+TRANSLATED = ["de", "fr", "cs", "ar", "af", "ko", "ru"]  # into which MSCOCO's English is
+
+
+def given(project: Project, *targets: str) -> dict[str, Options]:
+    """Values of the options of each job that a dry run announces, by the file that the job makes."""
+    done = project.snakemake("-n", "-p", *targets)
+    assert done.returncode == 0, done.stdout
+    commands = r"^Shell command: (?:exec )?python -m pipeline \S+ (.*?) > \S+ 2>&1"
+    found: dict[str, Options] = {}
+    for command in re.findall(commands, done.stdout, re.M):
+        options: Options = {}
+        for word in shlex.split(command):
+            if word.startswith("--"):
+                name, equals, value = word.removeprefix("--").partition("=")
+                values = options.setdefault(name, [])
+                values += [value] if equals else []
+            else:
+                values.append(word)
+        if made := options.get("output", options.get("table")):
+            found[made[0]] = options
+    return found
+
+
+def settings(options: Options) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(options["settings"][0])
+    return found
+
+
+def each(pattern: str, languages: list[str]) -> list[str]:
+    """Paths with a language in the place of *."""
+    return [pattern.replace("*", language) for language in languages]
+
+
+PAPER: dict[str, Any] = {
+    "scale": "paper",
+    "seeds": [3, 4],
+    "tasks": {"draw_seed": 5, "minimum_count": 6},
+    "datasets": {"mscoco": {"split_seed": 7, "sample_size": 12}},
+    "translation": {"default": {"provider": "dictionary"}},
+}
+TEN = "work/paper/mscoco/experiments/mule-ten-dictionary-5/seed4"
+MUSE = "work/paper/multi30k/experiments/muse-full/seed4"
+LESSONS = ["multi-comparable-c2c", "multilingual-comparable-c2c-fr", "bi-overlap-c2c-as-code", "bi-disjoint"]
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project of scale paper whose user has been given what must be asked for."""
+    project = copied(tmp_path_factory.mktemp("paper"))
+    for name in ("flickr30k", "coco-cn"):
+        (project.folder / "on-request" / name).mkdir(parents=True)
+    return project
+
+
+@pytest.fixture(scope="module")
+def paper(answered: Project) -> dict[str, Options]:
+    answered.configure(**PAPER)
+    lessons = [f"work/paper/multi30k/experiments/{name}/seed4/test-own.json" for name in LESSONS]
+    return given(
+        answered,
+        f"{TEN}/test-own.json",
+        f"{MUSE}/test-own.json",
+        *lessons,
+        "results/table1.csv",
+        "results/lessons/table1.csv",
+        "results/smalr/figure1b.csv",
+        "work/paper/multi30k/translation-quality/fr-en.csv",
+    )
+
+
+def test_a_split_is_drawn_as_configured(paper: dict[str, Options]) -> None:
+    drawn = paper["work/paper/mscoco/split.csv"]
+    assert (drawn["sample-size"], drawn["seed"], drawn["coco-cn"]) == (["12"], ["7"], ["on-request/coco-cn"])
+    assert not {"test-images", "val-images", "image-list"} & drawn.keys()
+    published = paper["work/paper/multi30k/split.csv"]
+    assert published["lists"] == ["multi30k"] and "seed" not in published
+
+
+def test_named_images_take_the_place_of_a_draw_and_own_captions_have_a_seed(answered: Project) -> None:
+    mine = answered.folder / "mine"
+    mine.mkdir()
+    captions = "".join(f"{number}.png,{code},a dog\n" for number in range(30) for code in ("en", "sw"))
+    (mine / "captions.csv").write_text("image,language,caption\n" + captions)
+    for name in ("test", "val", "all"):
+        (mine / f"{name}.csv").write_text("image\n1.png\n")
+    own = {"source": "own", "captions": "mine/captions.csv", "images": "mine", "languages": ["en", "sw"]}
+    lists = {"test_images": "mine/test.csv", "val_images": "mine/val.csv", "sample_size": 12, "split_seed": 7}
+    answered.configure(scale="paper", datasets={"mscoco": lists, "mine": {**own, "split_seed": 9}})
+    jobs = given(answered, "work/paper/mscoco/split.csv", "work/paper/mine/split.csv")
+    listed = jobs["work/paper/mscoco/split.csv"]
+    assert (listed["test-images"], listed["val-images"]) == (["mine/test.csv"], ["mine/val.csv"])
+    assert not {"sample-size", "seed"} & listed.keys()
+    drawn = jobs["work/paper/mine/split.csv"]
+    assert (drawn["table"], drawn["seed"]) == (["mine/captions.csv"], ["9"])
+
+
+def test_photographs_are_those_of_the_data_set(paper: dict[str, Options]) -> None:
+    mscoco, multi30k = (paper[f"work/paper/{name}/images.csv"] for name in ("mscoco", "multi30k"))
+    assert mscoco["images"] == ["work/photographs/train2014", "work/photographs/val2014"]
+    assert multi30k["images"] == ["on-request/flickr30k"]
+    assert mscoco["split"] == ["work/paper/mscoco/split.csv"]
+    assert "flickr-names" in multi30k and "flickr-names" not in mscoco
+
+
+def test_each_language_has_its_own_published_vectors(paper: dict[str, Options]) -> None:
+    for code in [*MSCOCO, *TRANSLATED]:
+        words = paper[f"work/paper/mscoco/words/augmented/{code}.h5"]
+        assert words["vectors-file"] == [f"{FACEBOOK}/fasttext/vectors-crawl/cc.{code}.300.vec.gz"]
+        assert settings(words)["vectors"] == "file"
+    for code in MULTI30K:
+        words = paper[f"work/paper/multi30k/words/human/muse/{code}.h5"]
+        assert words["vectors-file"] == [f"{FACEBOOK}/arrival/vectors/wiki.multi.{code}.vec"]
+        assert words["sentences"] == [f"work/paper/multi30k/tokens/{code}.csv"]
+
+
+def test_a_vocabulary_is_of_its_languages_captions_and_translations(paper: dict[str, Options]) -> None:
+    """English translations stand for the captions that a language has not, and are added to those it has."""
+    folder = "work/paper/mscoco"
+    for code in [*MSCOCO, *TRANSLATED]:
+        words = paper[f"{folder}/words/augmented/{code}.h5"]
+        own = code in MSCOCO
+        assert words["sentences"] == [
+            f"{folder}/{f'tokens/{code}' if own else f'translations/en-{code}'}.csv"
+        ]
+        assert words["caption-origin"] == ["human" if own else "dictionary"]
+        added = [f"{folder}/augmented/en-{code}.csv"] if code in ("zh", "ja") else []
+        assert words["translations"] == added
+
+
+def test_words_are_reduced_with_their_own_dictionary_to_english(paper: dict[str, Options]) -> None:
+    folder = "work/paper/mscoco/words/augmented"
+    for code in [*MSCOCO[1:], *TRANSLATED]:
+        reduced = paper[f"{folder}/dictionary-5/{code}.h5"]
+        assert reduced["words"] == [f"{folder}/{code}.h5"]
+        assert reduced["english"] == [f"{folder}/en.h5"]
+        assert reduced["dictionaries"] == [f"{FACEBOOK}/arrival/dictionaries/en-{code}.txt"]
+
+
+def test_a_model_reads_its_vocabularies_sentences_features_and_seed(paper: dict[str, Options]) -> None:
+    folder = "work/paper/mscoco"
+    reduced = each(f"{folder}/words/augmented/dictionary-5/*.h5", [*MSCOCO[1:], *TRANSLATED])
+    evaluated, trained = paper[f"{TEN}/test-own.json"], paper[f"{TEN}/model.pt"]
+    for job in (evaluated, trained):
+        assert job["words"] == [f"{folder}/words/augmented/en.h5", *reduced]
+        assert job["features"] == [f"{folder}/features.h5"]
+        assert job["sentences"] == [
+            *each(f"{folder}/tokens/*.csv", MSCOCO),
+            *each(f"{folder}/translations/en-*.csv", TRANSLATED),
+        ]
+    assert trained["translations"] == each(f"{folder}/augmented/en-*.csv", ["zh", "ja"])
+    assert trained["pretrained"] == [f"{TEN}/pretrained.pt"]
+    assert settings(trained)["seed"] == settings(paper[f"{TEN}/pretrained.pt"])["seed"] == 4
+    assert evaluated["translated-queries"] == []
+    aligned = each("work/paper/multi30k/words/human/muse/*.h5", MULTI30K)
+    assert paper[f"{MUSE}/test-own.json"]["words"] == aligned
+
+
+def test_a_dictionary_translates_the_captions_of_its_pair(paper: dict[str, Options]) -> None:
+    folder = "work/paper/mscoco"
+    for code in ("zh", "ko"):
+        translated = paper[f"{folder}/translations/en-{code}.csv"]
+        assert translated["sentences"] == [f"{folder}/tokens/en.csv"]
+        assert translated["dictionaries"] == [f"{FACEBOOK}/arrival/dictionaries/en-{code}.txt"]
+        own = [f"{folder}/tokens/{code}.csv"] if code == "zh" else None
+        assert translated.get("target-sentences") == own
+    measured = paper["work/paper/multi30k/translation-quality/fr-en.csv"]
+    assert measured["target-sentences"] == ["work/paper/multi30k/tokens/en.csv"]
+    assert measured["dictionaries"] == [f"{FACEBOOK}/arrival/dictionaries/en-fr.txt"]
+
+
+@pytest.mark.parametrize(
+    ("experiment", "language", "texts", "tested_on", "half"),
+    [
+        ("multi-comparable-c2c", "de", ["drawn/1-seed5/comparable"], "comparable", None),
+        ("multi-comparable-c2c", "fr", ["translation"], "translation", None),
+        ("multilingual-comparable-c2c-fr", "en", ["translation", "comparable"], "comparable", None),
+        ("multilingual-comparable-c2c-fr", "cs", ["translation"], "translation", None),
+        ("bi-overlap-c2c-as-code", "de", ["comparable"], "comparable", ("halves-seed5-de", "first")),
+        ("bi-disjoint", "en", ["comparable"], "comparable", ("halves-seed5", "first")),
+        ("bi-disjoint", "de", ["comparable"], "comparable", ("halves-seed5", "second")),
+    ],
+)
+def test_lessons_selects_the_parts_of_its_experiments(
+    paper: dict[str, Options],
+    experiment: str,
+    language: str,
+    texts: list[str],
+    tested_on: str,
+    half: tuple[str, str] | None,
+) -> None:
+    folder = "work/paper/multi30k"
+    selected = settings(paper[f"{folder}/selected/{experiment}"])
+    drawn, which = half or (None, "first")
+    assert selected["languages"][language] == {
+        "texts": [f"{folder}/parts/{part}/{language}.csv" for part in texts],
+        "tested_on": f"{folder}/parts/{tested_on}/{language}.csv",
+        "halves": drawn and f"{folder}/drawn/{drawn}.csv",
+        "half": which,
+    }
+    assert selected["minimum_count"] == 6
+    assert selected["with_all_pairs"] == (experiment == "bi-overlap-c2c-as-code")
+    trained = paper[f"{folder}/experiments/{experiment}/seed4/model.pt"]
+    assert trained["features"] == [f"{folder}/features-resnet50.h5"]
+    languages = list(selected["languages"])
+    assert trained["words"] == each(f"{folder}/selected/{experiment}/*.h5", languages)
+    paired = each(f"{folder}/selected/{experiment}/pairs-*.csv", languages)
+    assert trained["pairs"] == (paired if selected["with_all_pairs"] else [])
+    assert settings(trained)["seed"] == 4
+
+
+def test_what_lessons_draws_is_drawn_by_the_configured_seed(paper: dict[str, Options]) -> None:
+    folder = "work/paper/multi30k"
+    drawn = paper[f"{folder}/parts/drawn/1-seed5/comparable/de.csv"]
+    assert drawn["part"] == [f"{folder}/parts/comparable/de.csv"]
+    assert (drawn["captions-per-image"], drawn["seed"]) == (["1"], ["5"])
+    own, shared = (paper[f"{folder}/drawn/halves-seed5{name}.csv"] for name in ("-de", ""))
+    assert (own["seed"], own["language"]) == (["5"], ["de"])
+    assert shared["seed"] == ["5"] and "language" not in shared
+
+
+def test_counted_tables_read_the_text_that_they_name(paper: dict[str, Options]) -> None:
+    counted = paper["work/results/paper/table1.csv"]["captions"]
+    assert counted == [
+        *each("multi30k=work/paper/multi30k/captions/*.csv", MULTI30K),
+        *each("mscoco=work/paper/mscoco/captions/*.csv", MSCOCO),
+    ]
+    overlap = paper["work/results/paper/lessons/table1.csv"]
+    text = {
+        name: [
+            re.sub(r"=.*/data/(task\d)/tok/train[.]lc[.]norm[.]tok", r" \1", path) for path in overlap[name]
+        ]
+        for name in ("translation", "comparable")
+    }
+    assert text == {
+        "translation": each("* task1.*", MULTI30K),
+        "comparable": [f"{code} task2.{number}.{code}" for code in ("en", "de") for number in range(1, 6)],
+    }
+
+
+def test_a_figures_points_are_of_all_seeds_and_their_models_of_the_first(paper: dict[str, Options]) -> None:
+    figure = paper["work/results/paper/smalr/figure1b.csv"]
+    models = figure["models"]
+    assert models and all(path.endswith("/seed3/model.pt") for path in models)
+    evaluated = [
+        path.replace("seed3/model.pt", f"seed{seed}/test-own.json") for path in models for seed in (3, 4)
+    ]
+    assert figure["evaluations"] == evaluated
+
+
+SMALR = "work/pilot/multi30k/experiments/smalr/seed3"
+CHINESE = "work/pilot/flickr8kcn"
+
+
+@pytest.fixture(scope="module")
+def pilot(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Options]:
+    project = copied(tmp_path_factory.mktemp("pilot"))
+    project.configure(scale="pilot", seeds=[3], translation={"pairs": {"de-en": {"provider": "google"}}})
+    return given(
+        project,
+        f"{SMALR}/test-learned.json",
+        f"{CHINESE}/experiments/mule-full-augmented/seed3/test-own.json",
+        f"{CHINESE}/experiments/embn-en/seed3/test-translated.json",
+        f"{CHINESE}/experiments/muse-embn/seed3/test-own.json",
+        f"{CHINESE}/translation-quality/ja-en.csv",
+        "results/smalr/parameters.csv",
+    )
+
+
+def test_translations_are_borrowed_for_the_borrowers_images(pilot: dict[str, Options]) -> None:
+    for code in ("zh", "ja"):
+        borrowed = pilot[f"work/pilot/multi30k/translations/en-{code}.csv"]
+        assert (borrowed["provider"], borrowed["origin"]) == (["files"], ["google"])
+        assert borrowed["captions"] == [f"{CHINESE}/captions/{code}.csv"]
+        assert borrowed["images"] == ["work/pilot/multi30k/split.csv"]
+    published = pilot[f"{CHINESE}/translations/en-zh.csv"]
+    assert published["captions"] == [f"{CHINESE}/captions/zh.csv"] and "images" not in published
+
+
+def test_vectors_are_of_multi30ks_text_where_it_has_the_language(pilot: dict[str, Options]) -> None:
+    """Text leaves out what any data set of the scale validates or tests with."""
+    for code in [*MULTI30K, "zh", "ja", "ar", "af", "ko", "ru"]:
+        words = pilot[f"work/pilot/multi30k/words/augmented/{code}.h5"]
+        of_text = code in MULTI30K
+        assert settings(words)["vectors"] == ("multi30k" if of_text else "train")
+        assert words.get("vectors-file") == ([f"work/pilot/text/{code}.bin"] if of_text else None)
+    for code in MULTI30K:
+        text = pilot[f"work/pilot/text/{code}.csv"]
+        assert text["splits"] == ["work/pilot/multi30k/split.csv", f"{CHINESE}/split.csv"]
+    assert pilot["work/pilot/multi30k/split.csv"]["lists"] == ["flickr8k"]
+
+
+def test_captions_that_were_translated_keep_their_origin(pilot: dict[str, Options]) -> None:
+    """Flickr8K-CN's Japanese is Google's, as are the Chinese and Japanese that Multi30K borrows."""
+    japanese, chinese = (pilot[f"{CHINESE}/words/human+mt/{code}.h5"] for code in ("ja", "zh"))
+    assert (japanese["caption-origin"], chinese["caption-origin"]) == (["google"], ["human"])
+    for source, target, origin in (("ja", "en", "google"), ("zh", "en", "human"), ("en", "ja", "human")):
+        assert pilot[f"{CHINESE}/translations/{source}-{target}.csv"]["source-origin"] == [origin]
+    for code, origin in (("de", "human"), ("zh", "google"), ("ja", "google"), ("ru", "dictionary")):
+        assert pilot[f"work/pilot/multi30k/words/augmented/{code}.h5"]["caption-origin"] == [origin]
+
+
+def test_a_model_trained_with_translations_takes_those_of_both_directions(pilot: dict[str, Options]) -> None:
+    trained = pilot[f"{CHINESE}/experiments/mule-full-augmented/seed3/model.pt"]
+    assert trained["translations"] == each(
+        f"{CHINESE}/translations/*.csv", ["zh-en", "ja-en", "en-zh", "en-ja"]
+    )
+    assert trained["words"] == each(f"{CHINESE}/words/human+mt/*.h5", MSCOCO)
+    for code, pairs in (("en", ["zh-en", "ja-en"]), ("zh", ["en-zh"]), ("ja", ["en-ja"])):
+        words = pilot[f"{CHINESE}/words/human+mt/{code}.h5"]
+        assert words["translations"] == each(f"{CHINESE}/translations/*.csv", pairs)
+
+
+def test_vectors_are_aligned_to_english_which_stays(pilot: dict[str, Options]) -> None:
+    folder = f"{CHINESE}/words/human"
+    evaluated = pilot[f"{CHINESE}/experiments/muse-embn/seed3/test-own.json"]
+    assert evaluated["words"] == [f"{folder}/en.h5", *each(f"{folder}/muse/*.h5", ["zh", "ja"])]
+    for code in ("zh", "ja"):
+        aligned = pilot[f"{folder}/muse/{code}.h5"]
+        assert aligned["words"] == [f"{folder}/{code}.h5"] and aligned["english"] == [f"{folder}/en.h5"]
+        assert aligned["dictionaries"] == [f"{FACEBOOK}/arrival/dictionaries/en-{code}.txt"]
+
+
+def test_translated_queries_are_of_all_other_languages(pilot: dict[str, Options]) -> None:
+    evaluated = pilot[f"{CHINESE}/experiments/embn-en/seed3/test-translated.json"]
+    assert evaluated["words"] == [f"{CHINESE}/words/human/en.h5"]
+    assert evaluated["sentences"] == each(f"{CHINESE}/tokens/*.csv", MSCOCO)
+    assert evaluated["translated-queries"] == each(f"{CHINESE}/translations/*-en.csv", ["zh", "ja"])
+
+
+def test_queries_reach_another_language_by_way_of_english(pilot: dict[str, Options]) -> None:
+    """What is borrowed does not tell of which query it is, and is translated anew."""
+    folder = "work/pilot/multi30k/translations"
+    onward = pilot[f"{folder}/queries/de-ja.csv"]
+    assert (onward["source"], onward["target"]) == (["en"], ["ja"])
+    assert onward["sentences"] == [f"{folder}/de-en.csv"]
+    assert (onward["provider"], onward["source-origin"]) == (["dictionary"], ["google"])
+    assert pilot[f"{folder}/de-en.csv"]["provider"] == ["google"]
+    assert pilot[f"{folder}/en-de.csv"]["provider"] == ["dictionary"]
+    assert onward["dictionaries"] == [f"{FACEBOOK}/arrival/dictionaries/en-ja.txt"]
+    direct = pilot[f"{folder}/queries/en-ja.csv"]
+    assert direct["sentences"] == ["work/pilot/multi30k/tokens/en.csv"]
+    assert direct["source-origin"] == ["human"]
+    assert onward["splits"] == direct["splits"] == ["val", "test"]
+    asked = pilot[f"{SMALR}/test-learned.json"]
+    assert asked["translated-queries"][:5] == [
+        *each(f"{folder}/en-*.csv", ["de", "fr", "cs"]),
+        *each(f"{folder}/queries/en-*.csv", ["zh", "ja"]),
+    ]
+    assert len(asked["translated-queries"]) == 4 * 9  # of each language with captions into the nine others
+    assert settings(asked)["kind"] == "learned"
+
+
+def test_a_hybrid_model_begins_with_its_assignment(pilot: dict[str, Options]) -> None:
+    trained = pilot[f"{SMALR}/model.pt"]
+    assert trained["pretrained"] == [f"{SMALR}/entries.pt"]
+    assert trained["translations"] == each("work/pilot/multi30k/augmented/en-*.csv", ["de", "fr", "cs"])
+    for code in ("de", "cs"):
+        augmented = pilot[f"work/pilot/multi30k/augmented/en-{code}.csv"]
+        assert augmented["sentences"] == [f"work/pilot/multi30k/tokens/{code}.csv"]
+        assert augmented["translations"] == [f"work/pilot/multi30k/translations/en-{code}.csv"]
+
+
+def test_parameters_are_counted_with_the_augmented_vocabularies_of_ten_languages(
+    pilot: dict[str, Options],
+) -> None:
+    ten = [*MULTI30K, "zh", "ja", "ar", "af", "ko", "ru"]
+    counted = pilot["work/results/pilot/smalr/parameters.csv"]
+    assert counted["words"] == each("work/pilot/multi30k/words/augmented/*.h5", ten)
+    assert counted["spelled"] == each("work/pilot/multi30k/spelled/augmented/*.h5", ten)
+
+
+def test_translation_quality_compares_captions_of_the_pair(pilot: dict[str, Options]) -> None:
+    measured = pilot[f"{CHINESE}/translation-quality/ja-en.csv"]
+    assert measured["captions"] == each(f"{CHINESE}/captions/*.csv", ["ja", "en"])
+    assert measured["target-sentences"] == [f"{CHINESE}/tokens/en.csv"]
+
+
+DEMO = "work/demo/multi30k"
+MINE: dict[str, Any] = {
+    "scale": "demo",
+    "seeds": [3, 4],
+    "tables": {
+        "mine": {
+            "columns": {"multi30k": ["en", "de"], "mscoco": ["ja"]},
+            "rows": [
+                {"row": 1, "method": "MULE full", "experiment": "mule-full"},
+                {"row": 2, "method": "EmbN", "experiment": "embn-en", "queries": "translated"},
+            ],
+        },
+        "berts": {
+            "columns": {"multi30k": ["de"]},
+            "rows": [{"row": 1, "method": "BERT", "experiment": "bert-parallel-embn"}],
+        },
+    },
+    "report": ["mine", "berts", "table1"],
+}
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Options]:
+    project = copied(tmp_path_factory.mktemp("report"))
+    project.configure(**MINE)
+    return given(project, "results/report.html", "results/compare/multi30k/embn-vs-mule-full.csv")
+
+
+def test_a_table_has_the_evaluations_of_its_cells_with_all_seeds(reported: dict[str, Options]) -> None:
+    """A model of English is asked in English by own captions, and by translations for another language."""
+    assert reported["work/results/demo/mine.csv"]["evaluations"] == [
+        f"work/demo/{name}/seed{seed}/test-{queries}.json"
+        for name, seed, queries in [
+            *(("mscoco/experiments/embn-en", seed, "translated") for seed in (3, 4)),
+            *(("mscoco/experiments/mule-full", seed, "own") for seed in (3, 4)),
+            *(("multi30k/experiments/embn-en", 3, queries) for queries in ("own", "translated")),
+            *(("multi30k/experiments/embn-en", 4, queries) for queries in ("own", "translated")),
+            *(("multi30k/experiments/mule-full", seed, "own") for seed in (3, 4)),
+        ]
+    ]
+
+
+def test_an_experiment_of_one_model_a_language_is_compared_in_all(reported: dict[str, Options]) -> None:
+    compared = reported["work/results/demo/compare/multi30k/embn-vs-mule-full.csv"]
+    folder = f"{DEMO}/experiments"
+    names = {"first": [f"embn-{code}" for code in MULTI30K], "second": ["mule-full"]}
+    for side, experiments in names.items():
+        assert compared[side] == [
+            f"{folder}/{name}/seed{seed}/test-own.json" for name in experiments for seed in (3, 4)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("number", "dataset", "languages"), [(3, "multi30k", MULTI30K), (4, "mscoco", MSCOCO)]
+)
+def test_a_figure_shows_the_first_seed_on_its_own_data_set(
+    reported: dict[str, Options], number: int, dataset: str, languages: list[str]
+) -> None:
+    figure, folder = reported[f"work/results/demo/figure{number}.html"], f"work/demo/{dataset}"
+    assert figure["model"] == [f"{folder}/experiments/mule-full/seed3/model.pt"]
+    assert figure["features"] == [f"{folder}/features.h5"]
+    assert figure["images"] == [f"{folder}/images.csv"]
+    assert figure["words"] == each(f"{folder}/words/human/*.h5", languages)
+    assert figure["sentences"] == each(f"{folder}/tokens/*.csv", languages)
+
+
+def test_a_report_names_its_tables_and_captions_rightly(reported: dict[str, Options]) -> None:
+    report = reported["work/results/demo/report.html"]
+    assert report["comparisons"] == [
+        f"{name}=work/results/demo/comparison/{name}.csv" for name in ("mine", "berts", "table1")
+    ]
+    assert report["captions"] == [
+        *each("multi30k *=work/demo/multi30k/captions/*.csv", MULTI30K),
+        *each("mscoco *=work/demo/mscoco/captions/*.csv", MSCOCO),
+    ]
+    assert "claims" not in report  # no table is of a paper
+
+
+def test_a_reports_times_are_of_all_jobs_behind_it(reported: dict[str, Options]) -> None:
+    """Whichever ran: a model that is not pretrained has no such job, and no time."""
+    jobs = set(settings(reported["work/results/demo/report.html"])["jobs"])
+    trained = [("mule-full", ["own"]), ("embn-en", ["own", "translated"]), ("bert-parallel-embn", ["own"])]
+    expected = {f"multi30k/{name}" for name in ("split", "demo", "find-images", "features", "pretrain-bert")}
+    for code in MULTI30K:
+        expected |= {f"multi30k/{stage}-{code}" for stage in ("captions", "tokenize", "words-human")}
+        expected |= {f"word-vectors-{code}", f"multi30k/sentence-vectors-{code}"}
+    expected |= {f"multi30k/translate-{code}-en" for code in MULTI30K if code != "en"}
+    for name, queries in trained:
+        for seed in (3, 4):
+            stages = ["pretrain", "assign", "train", *(f"evaluate-{asked}" for asked in ["own", *queries])]
+            expected |= {f"multi30k/{name}-{seed}-{stage}" for stage in stages}
+    assert {job for job in jobs if not job.startswith("mscoco/")} - {
+        "word-vectors-ja",
+        "word-vectors-zh",
+    } == (expected)
