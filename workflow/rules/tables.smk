@@ -49,7 +49,7 @@ rule keep:
 
 # What results/ shows is a copy of the configured scale's, so another scale is another input: a table that was made
 # for one scale never passes for that of another.
-rule publish:
+use rule keep as publish with:
     input:
         table=f"{KEPT}/{{table}}.csv",
         comparison=f"{KEPT}/comparison/{{table}}.csv",
@@ -64,15 +64,6 @@ rule publish:
         ),
     log:
         "work/logs/tables/{table}-publish.log",
-    wildcard_constraints:
-        table=TABLE_NAMES,
-    localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
-    message:
-        "Writing {output.table}"
-    shell:
-        "python -m pipeline publish --files {input:q} --outputs {output:q} > {log:q} 2>&1"
 
 
 # Every other result, each alone.
@@ -95,23 +86,14 @@ rule keep_file:
         "python -m pipeline publish --files {input.made:q} --outputs {output:q} > {log:q} 2>&1"
 
 
-rule publish_file:
+use rule keep_file as publish_file with:
     input:
-        kept=f"{KEPT}/{{file}}",
+        made=f"{KEPT}/{{file}}",
         told=shown_beside("results"),
     output:
         "results/{file}",
     log:
         "work/logs/tables/{file}-publish.log",
-    wildcard_constraints:
-        file=ONE_FILE,
-    localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
-    message:
-        "Writing {output}"
-    shell:
-        "python -m pipeline publish --files {input.kept:q} --outputs {output:q} > {log:q} 2>&1"
 
 
 # Two experiments over all configured seeds: results/compare/multi30k/mule-full-vs-parallel-embn.csv.
