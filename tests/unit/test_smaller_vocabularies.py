@@ -221,3 +221,10 @@ def test_figure_3_has_the_texts_reductions() -> None:
 def test_a_reduction_that_cannot_be_is_refused(experiment: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         configuration.load({"scale": "demo", "experiments": {"mule-ten": experiment}}, CONFIG)
+
+
+def test_where_no_word_is_read_as_english_the_embedding_is_plain() -> None:
+    embedding = universal_embedding({"en": torch.from_numpy(ENGLISH.vectors)}, {}, MODEL)
+    assert type(embedding) is UniversalEmbedding
+    layer: Any = embedding["en"].projection
+    assert layer.weight.shape == (5, 3)
