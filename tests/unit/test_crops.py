@@ -109,3 +109,16 @@ def test_a_broken_file_is_refused_with_the_reason(tmp_path: Path) -> None:
         read_image(tmp_path / "cut.jpg")
     with pytest.raises(UnreadableImage, match="not an image of a supported kind"):
         read_image(tmp_path / "text.jpg")
+
+
+def test_neither_side_nor_area_may_exceed_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.images.crops.LONGEST", 50)
+    monkeypatch.setattr("pipeline.images.crops.MOST", 200)
+    path = tmp_path / "image.png"
+    for size in ((50, 4), (4, 50), (14, 14)):
+        noise(*size).save(path)
+        assert read_image(path).size == size
+    for size in ((51, 1), (1, 51), (15, 14)):
+        noise(*size).save(path)
+        with pytest.raises(UnreadableImage, match=f"found {size[0]} x {size[1]} pixels"):
+            read_image(path)
