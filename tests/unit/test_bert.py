@@ -66,6 +66,15 @@ def test_the_same_captions_and_seed_give_the_same_bert(folder: Path, tmp_path: P
     assert weights != (folder / "model" / "model.safetensors").read_bytes()
 
 
+def test_the_configured_learning_rate_is_the_one_that_pretrains(folder: Path, tmp_path: Path) -> None:
+    """At 0 no weight moves: two and three steps end alike."""
+    for steps in (2, 3):
+        settings = {**SMALL, "steps": steps, "learning_rate": 0.0}
+        pretrain_bert([folder / "en.csv"], settings, tmp_path / str(steps))
+    two, three = ((tmp_path / str(steps) / "model.safetensors").read_bytes() for steps in (2, 3))
+    assert two == three
+
+
 def test_pretraining_lowers_the_loss_it_trains(folder: Path, tmp_path: Path, caplog: Any) -> None:
     caplog.set_level("INFO", "pipeline")
     pretrain_bert([folder / "en.csv"], {**SMALL, "steps": 300, "learning_rate": 1e-2}, tmp_path / "model")
@@ -217,3 +226,5 @@ def test_a_model_that_is_not_there_and_a_layer_too_deep_are_errors(folder: Path,
         load_bert(str(tmp_path / "nowhere"), -2)
     with pytest.raises(InputError, match=r"bert.layer: found -4; the 3 layers of .* are -1 to -3"):
         load_bert(str(folder / "model"), -4)
+    for layer in (-3, -1):
+        load_bert(str(folder / "model"), layer)

@@ -40,7 +40,7 @@ COUNT = Counter({"chien": 9, "rouge": 5, "impériale": 4, "rare": 1})
 
 def test_words_seen_fewer_times_are_dropped() -> None:
     found = frequent(FRENCH, COUNT, 5)
-    assert found.words == ["", "chien", "rouge"]
+    assert (found.language, found.words) == ("fr", ["", "chien", "rouge"])
     assert np.array_equal(found.vectors, FRENCH.vectors[[0, 1, 4]])
     assert found.encode("rouge impériale chien", 9) == [2, 1]
     with pytest.raises(InputError, match="fr: no word is seen 10 times"):
@@ -107,6 +107,15 @@ def test_rare_words_become_the_first_english_word_that_there_is() -> None:
     assert found.words == ["", "chien", "rare", "rouge", "impériale"]
     assert found.english is not None and found.english.tolist() == [ENGLISH.index["bus"]]
     assert np.array_equal(found.vectors[:4], FRENCH.vectors[[0, 1, 3, 4]]) and not found.vectors[4].any()
+
+
+def test_the_reduction_that_is_named_is_the_one_that_is_written(tmp_path: Path) -> None:
+    write_vocabulary(FRENCH, {}, tmp_path / "fr.h5")
+    seen = ["chien rouge"] * 5 + ["rare"]
+    for reduction, words, size in (("frequency-5", ["", "chien", "rouge"], 3), ("pca-2", FRENCH.words, 2)):
+        reduce_words(reduction, tmp_path / "fr.h5", seen, None, [], tmp_path / "new.h5")
+        found = read_vocabulary(tmp_path / "new.h5")
+        assert (found.language, found.words, found.vectors.shape[1]) == ("fr", words, size)
 
 
 def test_a_mapping_outlasts_its_file(tmp_path: Path) -> None:
