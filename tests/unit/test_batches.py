@@ -46,6 +46,14 @@ def test_an_epoch_shows_every_image_at_most_once(seed: int, images: int, batch: 
     assert len(seen) > images - batch  # only an incomplete last batch is left out
 
 
+@pytest.mark.parametrize(("french", "languages"), [([1, 0, 0, 0], ["en"]), ([1, 0, 0, 1], ["en", "fr"])])
+def test_a_language_with_one_image_in_a_batch_has_no_negatives(
+    french: list[int], languages: list[str]
+) -> None:
+    (drawn,) = Sampler(corpus({"en": [5] * 4, "fr": french}), all_images(4), SETTINGS, 0).epoch(0)
+    assert list(drawn.rows) == list(drawn.slots) == list(drawn.each) == languages
+
+
 @given(st.integers(0, 1000))
 @settings(max_examples=30, deadline=None)
 def test_sentences_belong_to_their_image_and_differ(seed: int) -> None:
