@@ -370,7 +370,7 @@ def test_two_snakemakes_in_one_folder(project: Project) -> None:
         while not any(project.folder.glob(".snakemake/locks/*")):
             assert first.poll() is None and time.monotonic() < until
             time.sleep(0.05)
-        second = project.snakemake("--cores", "1", TOKENS)
+        second = project.snakemake("--cores", "1", *long)
         said, _ = first.communicate()
     assert second.returncode == 1
     assert "Directory cannot be locked" in second.stdout

@@ -64,6 +64,7 @@ use rule keep as publish with:
         ),
     log:
         "work/logs/tables/{table}-publish.log",
+    localrule: True
 
 
 # Every other result, each alone.
@@ -94,6 +95,7 @@ use rule keep_file as publish_file with:
         "results/{file}",
     log:
         "work/logs/tables/{file}-publish.log",
+    localrule: True
 
 
 # Two experiments over all configured seeds: results/compare/multi30k/mule-full-vs-parallel-embn.csv.
