@@ -48,7 +48,7 @@ rule keep:
 
 
 # What results/ shows is a copy of the configured scale's, so another scale is another input: a table that was made
-# for one scale never passes for that of another.
+# for one scale never passes for that of another. `use rule` inherits all but `localrule`.
 use rule keep as publish with:
     input:
         table=f"{KEPT}/{{table}}.csv",
