@@ -37,8 +37,10 @@ def given(project: Project, *targets: str) -> dict[str, Options]:
                 values += [value] if equals else []
             else:
                 values.append(word)
-        if made := options.get("output", options.get("table")):
-            found[made[0]] = options
+        for name in ("output", "table", "outputs"):
+            if name in options:
+                found[options[name][0]] = options
+                break
     return found
 
 
@@ -472,6 +474,16 @@ def test_a_report_names_its_tables_and_captions_rightly(reported: dict[str, Opti
         *each("mscoco *=work/demo/mscoco/captions/*.csv", MSCOCO),
     ]
     assert "claims" not in report  # no table is of a paper
+
+
+def test_all_that_a_report_shows_stands_beside_it_and_with_its_scale(reported: dict[str, Options]) -> None:
+    shown = ["mine.csv", "berts.csv", "comparison/table1.csv", "figure3.html", "figure4.html", "report.html"]
+    shown += ["compare/multi30k/embn-vs-mule-full.csv"]  # which is asked for as well
+    copied = {made: options["files"][0] for made, options in reported.items() if made.startswith("results/")}
+    assert copied == {
+        **{f"results/{name}": f"results/demo/{name}" for name in shown},
+        **{f"results/demo/{name}": f"work/results/demo/{name}" for name in shown},
+    }
 
 
 def test_a_reports_times_are_of_all_jobs_behind_it(reported: dict[str, Options]) -> None:
