@@ -1,5 +1,7 @@
 """The configuration: every mistake said together; a stage gets what it depends on and nothing else."""
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +23,18 @@ def test_the_scales_are_valid(scale: str) -> None:
     assert load(scale=scale)["scale"] == scale
 
 
-@pytest.mark.parametrize("file", sorted(CONFIG.glob("*-*.yaml")), ids=lambda file: file.stem)
-def test_the_files_for_configfile_are_valid(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def pilot_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the files of the reduced pilot name by environment variables."""
     for name in ("MIRROR", "PILOT", "DICTIONARIES"):
         monkeypatch.setenv(f"MULTILINGUAL_{name}", str(tmp_path))
     (tmp_path / "features-resnet50.h5").touch()
     (tmp_path / "images.csv").touch()
+
+
+@pytest.mark.parametrize("file", sorted(CONFIG.glob("*-*.yaml")), ids=lambda file: file.stem)
+@pytest.mark.usefixtures("pilot_paths")
+def test_the_files_for_configfile_are_valid(file: Path) -> None:
     pilot = file.stem.startswith("pilot-")
     below = configuration.read(CONFIG / "pilot-2cores.yaml") if pilot else {}
     settings = load(**configuration.overlaid(below, configuration.read(file)))
@@ -118,6 +124,46 @@ def test_numbers_of_the_pilot_are_made_with_these_settings() -> None:
             "liwe": {"characters": characters},
             "training": {"epochs": 3, "learning_rate": 1e-3},
         }
+
+
+def reduced_pilot(*names: str) -> dict[str, Any]:
+    user: dict[str, Any] = {}
+    for name in names:
+        user = configuration.overlaid(user, configuration.read(CONFIG / f"pilot-{name}.yaml"))
+    return load(**user)
+
+
+@pytest.mark.usefixtures("pilot_paths")
+def test_rows_about_smalrs_embedding_differ_in_nothing_else() -> None:
+    pilot = reduced_pilot("2cores", "smalr")
+
+    def differing(kind: Callable[..., dict[str, Any]], first: str, second: str) -> set[str]:
+        one, other = (kind(pilot, "multi30k", name, 0) for name in (first, second))
+        return {key for key in one | other if one.get(key) != other.get(key)}
+
+    trained, assigned = configuration.experiment_settings, configuration.assignment_settings
+    assert differing(trained, "hem-word-vectors", "smalr-hem") == {"experiment", "embedding", "hybrid"}
+    assert differing(trained, "smalr-la-different", "smalr-la") == {"experiment"}
+    assert differing(assigned, "smalr-la-different", "smalr-la") == {"experiment", "assignment"}
+
+
+@pytest.mark.usefixtures("pilot_paths")
+def test_the_table_of_main_settings_has_those_of_the_scales() -> None:
+    page = (CONFIG / "README.md").read_text(encoding="utf-8")
+    _, *rows = re.findall(r"^\| (.*) \|$", page[page.index("| key |") :], re.M)
+    columns = [load(), reduced_pilot("2cores"), load(scale="pilot"), load(scale="paper")]
+
+    def cell(value: dict[str, Any] | None, key: str) -> str:
+        if key.startswith("images.") and value and value["images"]["features"]:
+            return "precomputed"
+        for part in key.split("."):
+            value = value and value[part]
+        return "must be set" if value is None else str(value)
+
+    keys = [row.split("`")[1] for row in rows[1:]]
+    assert len(keys) > 15
+    for key, row in zip(keys, rows[1:], strict=True):
+        assert row.split(" | ") == [f"`{key}`", *(cell(column, key) for column in columns)]
 
 
 def authors_code(scale: str) -> dict[str, Any]:
