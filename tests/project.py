@@ -13,6 +13,7 @@ import forked
 import pytest
 import warm
 import yaml
+from copies import duplicate
 
 from pipeline.configuration import overlaid
 
@@ -126,7 +127,6 @@ def ready(folder: Path, temporary: pytest.TempPathFactory) -> Project:
             made.make(*(f"work/demo/multi30k/{name}" for name in READY))
             (kept / "unfinished").rename(kept / "project")
     project = copied(folder)
-    for part in ("work", ".snakemake"):
-        shutil.copytree(kept / "project" / part, folder / part)  # with times and extended attributes
+    duplicate([kept / "project" / part for part in ("work", ".snakemake")], folder)
     project.configure(**DEMO)
     return project

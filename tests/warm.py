@@ -46,10 +46,17 @@ if status < 0:
 sys.exit(status)
 """
 
+SNAKEMAKE = """#!{python}
+import sys
+from snakemake.cli import main
+sys.executable = "{client}"
+sys.exit(main())
+"""
+
 
 @cache
 def python() -> str:
-    """The path of such a `python`; its server ends with this process."""
+    """The path of such a `python`, beside a `snakemake` whose jobs it starts; both end with this process."""
     folder = Path(tempfile.mkdtemp(prefix="warm-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     address = folder / "socket"
@@ -59,10 +66,12 @@ def python() -> str:
     atexit.register(server.communicate)  # closes its stdin and waits
     assert server.stdout
     assert server.stdout.readline() == b"ready\n"
-    client = folder / "python"
+    client, snakemake = folder / "python", folder / "snakemake"
     numbers = tuple(map(int, FORWARDED))
     client.write_text(CLIENT.format(python=sys.executable, address=address, forwarded=numbers))
-    client.chmod(0o755)
+    snakemake.write_text(SNAKEMAKE.format(python=sys.executable, client=client))
+    for program in (client, snakemake):
+        program.chmod(0o755)
     return str(client)
 
 

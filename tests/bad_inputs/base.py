@@ -8,7 +8,6 @@ import csv
 import hashlib
 import importlib
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 import yaml
 from forked import Ended, ended, warmed
 from PIL import Image
-from project import PARTS, SMALL, copied
+from project import SMALL, copied
 
 from pipeline import code
 from pipeline.configuration import overlaid
@@ -114,18 +113,6 @@ def kept(folder: Path) -> dict[str, str]:
         for path in found
         if path.is_file()
     }
-
-
-def copy(project: Path, folder: Path) -> None:
-    """A project with the same finished work; the workflow itself, which nothing changes, by links."""
-    folder.mkdir()
-    for path in project.iterdir():
-        if path.name in PARTS and path.is_dir():
-            (folder / path.name).symlink_to(path)
-        elif path.is_dir():
-            shutil.copytree(path, folder / path.name, symlinks=True)
-        else:
-            shutil.copy2(path, folder / path.name)
 
 
 def preload() -> None:

@@ -123,12 +123,20 @@ def decomposed(folder: Path) -> None:
     (folder / "s.csv").write_text("image,split\ncafé,train\n", encoding="utf-8")
 
 
-def photograph(content: bytes) -> Change:
-    """One photograph of these bytes, and a list of it alone."""
+def listed(folder: Path, name: str) -> Path:
+    """Where a photograph is to be, which the list of photographs has now."""
+    if not (table := folder / "photo.csv").exists():
+        table.write_text("image,path\n")
+    with table.open("a") as file:
+        file.write(f"{name},{name}.jpg\n")
+    return folder / f"{name}.jpg"
+
+
+def photograph(name: str, content: bytes) -> Change:
+    """One photograph of these bytes more."""
 
     def change(folder: Path) -> None:
-        (folder / "photo.jpg").write_bytes(content)
-        (folder / "photo.csv").write_text("image,path\nphoto,photo.jpg\n")
+        listed(folder, name).write_bytes(content)
 
     return change
 
@@ -150,8 +158,7 @@ def _declared(width: int, height: int) -> bytes:
 
 
 def gone_photograph(folder: Path) -> None:
-    photograph(b"")(folder)
-    (folder / "photo.jpg").unlink()
+    listed(folder, "gone")
 
 
 def store(change: Callable[[list[str], np.ndarray], dict[str, object]], **attributes: object) -> Change:
@@ -281,13 +288,11 @@ def old_mac(folder: Path) -> None:
 
 
 def folder_photograph(folder: Path) -> None:
-    gone_photograph(folder)
-    (folder / "photo.jpg").mkdir()
+    listed(folder, "folder").mkdir()
 
 
 def pipe_photograph(folder: Path) -> None:
-    gone_photograph(folder)
-    os.mkfifo(folder / "photo.jpg")
+    os.mkfifo(listed(folder, "pipe"))
 
 
 def _square_ids(images: list[str], features: np.ndarray) -> dict[str, object]:
@@ -396,12 +401,12 @@ CHANGES: dict[str, Change] = {
     "gone": gone,
     "pipe": pipe,
     "decomposed": decomposed,
-    "postscript": photograph(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\nshowpage\n"),
-    "bomb": photograph(_declared(60_000, 60_000)),
-    "cut_photograph": photograph(_jpeg(300, 200)[:900]),
-    "empty_photograph": photograph(b""),
-    "text_photograph": photograph(b"a photograph"),
-    "line_photograph": photograph(_jpeg(3000, 1)),
+    "postscript": photograph("postscript", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\nshowpage\n"),
+    "bomb": photograph("bomb", _declared(60_000, 60_000)),
+    "cut_photograph": photograph("cut", _jpeg(300, 200)[:900]),
+    "empty_photograph": photograph("empty", b""),
+    "text_photograph": photograph("text", b"a photograph"),
+    "line_photograph": photograph("line", _jpeg(3000, 1)),
     "gone_photograph": gone_photograph,
     "features_without_ids": store(lambda images, features: {"features": features}),
     "integer_ids": store(lambda images, features: {"features": features, "image": np.arange(30)}),
@@ -442,7 +447,7 @@ CHANGES: dict[str, Change] = {
     "old_mac": old_mac,
     "folder_photograph": folder_photograph,
     "pipe_photograph": pipe_photograph,
-    "svg": photograph(b'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="80"><rect/></svg>'),
+    "svg": photograph("svg", b'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="80"><rect/></svg>'),
     "declared_features": placed(_declared_features),
     "external_features": placed(_external_features),
     "linked_features": placed(_linked_features),

@@ -5,14 +5,15 @@ A small project is made once; each edit is made in a copy of it, and a dry run a
 """
 
 import os
-import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
+from copies import Copy
 from PIL import Image
 from project import ROOT, Project, copied
 
@@ -234,16 +235,24 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def found(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Jobs:
     """Jobs by rule that each edit has run again."""
     folder = tmp_path_factory.mktemp("edited")
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = pool.map(lambda edit: would_run(project, folder, edit), ALL)
+    workers = os.cpu_count() or 1
+    copies: SimpleQueue[Copy] = SimpleQueue()
+    for number in range(workers):
+        copies.put(Copy(project.folder, folder / str(number)))
+    with ThreadPoolExecutor(workers) as pool:
+        jobs = pool.map(lambda edit: would_run(copies, edit), ALL)
         return {edit.what: of_edit for edit, of_edit in zip(ALL, jobs, strict=True)}
 
 
-def would_run(project: Project, folder: Path, edit: Edit) -> dict[str, int]:
+def would_run(copies: "SimpleQueue[Copy]", edit: Edit) -> dict[str, int]:
     """Jobs by rule that an edit has run again, in a copy of the project with the times of its files."""
-    copy = Project(shutil.copytree(project.folder, folder / str(ALL.index(edit))))
-    edit.make(copy)
-    return copy.would_run(*TARGETS, *edit.also)
+    copy = copies.get()
+    edited = Project(copy.folder)
+    edit.make(edited)
+    jobs = edited.would_run(*TARGETS, *edit.also)
+    copy.restore()
+    copies.put(copy)
+    return jobs
 
 
 @pytest.mark.parametrize("edit", ALL, ids=lambda edit: edit.what)

@@ -1,5 +1,6 @@
 """The recipes of docs/recipes.md, run as they stand there, on a smaller demo."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import torch
+import warm
 import yaml
 from project import DEMO, ROOT, SMALL, Project, ready
 
@@ -52,11 +54,12 @@ def follow(project: Project, title: str) -> str:
 
 
 def run(project: Project, command: list[str], given: str = "") -> str:
+    path = f"{Path(warm.python()).parent}{os.pathsep}{project.environment['PATH']}"
     done = subprocess.run(
         command,
         cwd=project.folder,
         input=given,
-        env={**project.environment, "GIT_CEILING_DIRECTORIES": "/"},
+        env={**project.environment, "PATH": path, "GIT_CEILING_DIRECTORIES": "/"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
