@@ -66,6 +66,14 @@ def stand_ins(settings: Settings) -> dict[str, str]:
     return {data["stands_for"]: dataset for dataset, data in settings["datasets"].items()}
 
 
+def human_languages(settings: Settings) -> dict[str, list[str]]:
+    """The languages in which each data set has human captions."""
+    return {
+        dataset: [code for code in data["languages"] if code not in data["caption_origins"]]
+        for dataset, data in settings["datasets"].items()
+    }
+
+
 def feature_sets(settings: Settings) -> dict[str | None, Settings]:
     """Settings of every feature set: `None` is the main one, others are by name, merged over it.
 

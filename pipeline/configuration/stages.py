@@ -6,6 +6,7 @@ from pipeline.configuration.experiments import (
     Settings,
     expanded,
     feature_sets,
+    human_languages,
     left_out,
     makeable_tables,
     one_for_each,
@@ -134,12 +135,8 @@ def table_settings(settings: Settings, name: str) -> Settings:
         }
         for dataset in settings["datasets"]
     }
-    human = {
-        dataset: [code for code in data["languages"] if code not in data["caption_origins"]]
-        for dataset, data in settings["datasets"].items()
-    }
     return {
-        **({"human": human} if table.get("averages") else {}),
+        **({"human": human_languages(settings)} if table.get("averages") else {}),
         "scale": settings["scale"],
         "seeds": settings["seeds"],
         "table": table,
@@ -186,6 +183,7 @@ def claim_settings(settings: Settings) -> Settings:
         "experiments": sorted(made),
         "left_out": left_out(settings),
         "one_per_language": one_for_each(settings),
+        "human": human_languages(settings),
     }
 
 

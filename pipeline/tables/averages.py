@@ -1,12 +1,15 @@
 """Columns of means over languages: HA, of those with human captions, and A, of all (SMALR, "Metrics")."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from pipeline.tables.cells import Cell, cells
 
 HUMAN, ALL = "HA", "A"
+# What the paper's own averages are over, by its data set.
+HUMAN_OF_PAPER = {"mscoco": ["en", "zh", "ja"], "multi30k": ["en", "de", "fr", "cs"]}
+ALL_OF_PAPER = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]
 
 
 def columns_of_rows(settings: Mapping[str, Any]) -> Iterator[tuple[str, list[Cell]]]:
@@ -35,3 +38,11 @@ def _averaged(settings: Mapping[str, Any], dataset: str, cell: Cell) -> dict[str
     every = settings["table"]["columns"][cell.paper_dataset]
     human = [language for language in every if language in settings["human"][dataset]]
     return {HUMAN: human, ALL: every}
+
+
+def as_in_paper(name: str, averaged: Sequence[Cell]) -> bool:
+    """Whether a column is over the languages that the paper's column of its name is over."""
+    languages = {HUMAN: HUMAN_OF_PAPER.get(averaged[0].paper_dataset, []), ALL: ALL_OF_PAPER}.get(
+        name, [name]
+    )
+    return {cell.language for cell in averaged} == set(languages)

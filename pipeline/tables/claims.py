@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.files import existing, written_beside
+from pipeline.tables.averages import HUMAN_OF_PAPER
 from pipeline.tables.claimed_counts import counted
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.stated import Comparison, comparisons, read_claims, terms
@@ -48,7 +49,8 @@ def judge_claims(
     Args:
         settings: `scale`; `seeds`; `datasets`, for each data set of the paper the one of this scale;
             `experiments`, all that the configuration has; `left_out`, why some are not trained, by name;
-            `one_per_language`, those that are a model for each language.
+            `one_per_language`, those that are a model for each language; `human`, the languages of each data
+            set with human captions.
         evaluations: JSON files with the ranks beside them. A claim that needs another is not testable.
         counts: what `count_captions` counted; None: claims about the size of the data are not testable.
         claims: YAML of each paper's, as config/claims/mule.yaml says of itself.
@@ -119,12 +121,31 @@ class _Judge:
         """Why a comparison says nothing at this scale; empty where it does."""
         if compared.dataset not in self.settings["datasets"]:
             return f"no data set of this configuration stands for {compared.dataset}"
-        for _, term in (part for text in (compared.greater, *compared.than) for part in terms(text)):
+        sides = [[term for _, term in terms(text)] for text in (compared.greater, *compared.than)]
+        for term in (term for side in sides for term in side):
             if reason := self.settings["left_out"].get(term["name"]):
                 return f"{term['name']}: {reason}"
+        if reason := self._not_human_here(compared, sides):
+            return reason
         if compared.of_size and self.settings["scale"] != "paper":
             return "how near two are is a claim about size, and sizes are compared at scale paper alone"
         return ""
+
+    def _not_human_here(self, compared: Comparison, sides: Sequence[Sequence[Mapping[str, str]]]) -> str:
+        """Why a mean over human captions (HA), or a query by a person with its translations, is not here."""
+        dataset = self.settings["datasets"][compared.dataset]
+        of_paper = set(HUMAN_OF_PAPER.get(compared.dataset, []))
+        asked: set[str] = set()
+        for side in sides:
+            languages = [term["language"] or compared.language for term in side]
+            with_translations = {
+                code
+                for term, code in zip(side, languages, strict=True)
+                if term["queries"] in ("average", "learned")
+            }
+            asked |= of_paper if set(languages) == of_paper else with_translations & of_paper
+        lacking = sorted(asked - set(self.settings["human"][dataset]))
+        return f"{dataset} has no human captions in {', '.join(lacking)}" if lacking else ""
 
     def _not_counted_here(self, stated: Mapping[str, Any]) -> str:
         """Why a count says nothing at this scale; empty where it does."""

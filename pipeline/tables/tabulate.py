@@ -14,7 +14,7 @@ import pandas as pd
 from pipeline.errors import raise_together
 from pipeline.files import written_beside
 from pipeline.rounding import tenths
-from pipeline.tables.averages import columns_of_rows
+from pipeline.tables.averages import as_in_paper, columns_of_rows
 from pipeline.tables.cells import Cell
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.evaluations import Key as EvaluationKey
@@ -43,7 +43,9 @@ def tabulate(
     For each number, the comparison has its 95% interval (`statistics.intervals`), the numbers of candidate
     images and sentences and the chance level, its place in its column from the highest, the paper's place
     among the same rows, and at scale paper the difference: at other scales the data differ, and only the
-    order can be compared. Where a row uses translations, both name their provider (`translation_columns`).
+    order can be compared. In a column for which the paper has numbers, both places are among the rows for
+    which it has one; a mean over other languages than the paper's has none beside it (`averaged` names them).
+    Where a row uses translations, both name their provider (`translation_columns`).
 
     Args:
         settings: `scale`; `seeds`; `table`, as in config/tables; `datasets`, for each data set of the paper
@@ -65,7 +67,8 @@ def tabulate(
     translated = pd.DataFrame(translation_columns(lines))
     if (translated["translations"] != "").any():
         numbers = numbers.join(translated)
-    columns = [*COMPARISON_COLUMNS, *(name for name in translated if name in numbers)]
+    averaged = ["averaged"] if numbers["averaged"].any() else []
+    columns = [*COMPARISON_COLUMNS, *averaged, *(name for name in translated if name in numbers)]
     with written_beside(comparison) as temporary:
         numbers[columns].to_csv(temporary, index=False, float_format="%.6f")
     with written_beside(table) as temporary:
@@ -98,7 +101,10 @@ def _lines(settings: Mapping[str, Any], evaluated: Evaluations, paper: Mapping[K
                 "images": among.get("images"),
                 "sentences": among.get("sentences"),
                 "chance": among.get("chance", {}).get(metric),
-                "paper": paper.get((str(cell.row["row"]), cell.paper_dataset, language, metric)),
+                "averaged": " ".join(c.language for c in averaged) if len(averaged) > 1 else "",
+                "paper": paper.get((str(cell.row["row"]), cell.paper_dataset, language, metric))
+                if as_in_paper(language, averaged)
+                else None,
                 "experiment": _experiment(averaged),
                 "missing": "; ".join(missing),
                 "origins": {} if missing else _origins(evaluated, keys),
@@ -134,12 +140,16 @@ def _experiment(averaged: Sequence[Cell]) -> str:
 
 def _compared(numbers: pd.DataFrame, scale: str) -> pd.DataFrame:
     """Add places within a column, the highest first, and at scale paper the difference to the paper's."""
-    column = numbers.groupby(["dataset", "language", "metric"])
+    column = [numbers[key] for key in ("dataset", "language", "metric")]
     paper = pd.to_numeric(numbers["paper"])
-    both = numbers.assign(paper=paper).groupby(["dataset", "language", "metric"])
+    ranked = paper.notna() | ~paper.notna().groupby(column).transform("any")
+    places = [
+        values.where(ranked).groupby(column).rank(ascending=False, method="min").astype("Int64")
+        for values in (numbers["measured"], paper)
+    ]
     return numbers.assign(
-        place=column["measured"].rank(ascending=False, method="min").astype("Int64"),
-        paper_place=both["paper"].rank(ascending=False, method="min").astype("Int64"),
+        place=places[0],
+        paper_place=places[1],
         difference=numbers["measured"] - paper if scale == "paper" else None,
     )
 

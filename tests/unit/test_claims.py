@@ -389,6 +389,23 @@ def test_a_data_set_that_this_scale_lacks_is_left_out(tmp_path: Path) -> None:
     assert found["verdict"] == "not testable at this scale"
 
 
+@pytest.mark.parametrize("queries", ["", "/average", "/learned"])
+def test_means_over_human_captions_are_not_judged_on_translated_ones(tmp_path: Path, queries: str) -> None:
+    """The pilot's Japanese captions are Google's; SMALR's HA on MSCOCO is over En, Zh and Ja."""
+
+    def mean(name: str) -> str:
+        return " + ".join(f"0.333333 * {name}@{code}" for code in ("en", "zh", "ja"))
+
+    of = {**settings(), "datasets": {"mscoco": "flickr8kcn"}, "human": {"flickr8kcn": ["en", "zh"]}}
+    ha = [{"greater": mean(f"smalr{queries}"), "than": mean("mule-ten"), "in": "mscoco"}]
+    found = judged(tmp_path, of, [], one(tmp_path, compare=ha)).iloc[0]
+    assert found["verdict"] == "not testable at this scale"
+    assert found["reason"] == "flickr8kcn has no human captions in ja"
+    one_language = [{"greater": f"smalr{queries}", "than": "mule-ten", "in": {"mscoco": ["ja"]}}]
+    found = judged(tmp_path, of, [], one(tmp_path, compare=one_language)).iloc[0]
+    assert found["verdict"] == ("not testable at this scale" if queries else "not testable")
+
+
 def test_a_claim_on_features_that_are_not_at_hand_is_not_testable_here(tmp_path: Path) -> None:
     compared = [{"greater": "mule-full", "than": "on-vgg", "in": {"multi30k": ["fr"]}}]
     of = {**settings(), "left_out": {"on-vgg": "no features vgg"}}

@@ -10,6 +10,7 @@ from evaluated import Key, write_evaluations
 
 from pipeline import configuration
 from pipeline.errors import InputError
+from pipeline.tables.averages import ALL_OF_PAPER
 from pipeline.tables.cells import cells
 from pipeline.tables.statistics import METRICS
 from pipeline.tables.tabulate import tabulate
@@ -145,6 +146,44 @@ def test_an_interval_covers_its_number_and_order_is_given_beside_the_papers(tmp_
     assert means["difference"].isna().all()
     _, comparison = made(tmp_path, {**of, "scale": "paper"}, write_evaluations(tmp_path, test))
     assert comparison["difference"][comparison["metric"] == "mR"].tolist() == [-17.9, -11.6, -1.4]
+
+
+def test_places_are_among_the_rows_for_which_the_paper_has_a_number(tmp_path: Path) -> None:
+    """A row of ours alone is above them all, without a place; in a table of ours every row has one."""
+    rows = [
+        {"row": row, "method": experiment, "experiment": experiment}
+        for row, experiment in ((1, "embn"), (2, "parallel-embn"), (99, "mule-full"))
+    ]
+    test: dict[Key, dict[str, float]] = {
+        ("multi30k", "embn-de", "own", 0): {"de": 40.0},
+        ("multi30k", "parallel-embn", "own", 0): {"de": 50.0},
+        ("multi30k", "mule-full", "own", 0): {"de": 60.0},
+    }
+    places = {}
+    for paper in ({"paper": "mule", "table": 2}, {}):
+        of = settings("mine", tables={"mine": {**paper, "columns": {"multi30k": ["de"]}, "rows": rows}})
+        _, comparison = made(tmp_path, of, write_evaluations(tmp_path, test))
+        of_mean = comparison[comparison["metric"] == "mR"].astype(object)
+        places[len(paper)] = of_mean[["place", "paper_place"]].fillna("-").to_numpy().tolist()
+    assert places == {2: [[2, 2], [1, 1], ["-", "-"]], 0: [[3, "-"], [2, "-"], [1, "-"]]}
+
+
+def test_a_mean_over_other_languages_stands_beside_no_number_of_the_paper(tmp_path: Path) -> None:
+    """Without Japanese, HA on MSCOCO is over two languages; without Russian, A over nine."""
+    test: dict[Key, dict[str, float]] = {
+        (data, "smalr", "own", 0): dict.fromkeys(ALL_OF_PAPER, 50.0) for data in ("multi30k", "mscoco")
+    }
+    of = settings("smalr/table1-row12")
+    every = write_evaluations(tmp_path, test)
+    _, whole = made(tmp_path, of, every)
+    fewer = {**of, "human": {**of["human"], "mscoco": ["en", "zh"]}}
+    fewer["table"] = {**of["table"], "columns": {"mscoco": ALL_OF_PAPER[:-1]}}
+    _, other = made(tmp_path, fewer, every)
+    means = [found[found["metric"] == "mR"].set_index("language") for found in (whole, other)]
+    assert means[0].loc["HA", "averaged"] == "en zh ja"
+    assert means[1].loc[["HA", "A"], "averaged"].tolist() == ["en zh", " ".join(ALL_OF_PAPER[:-1])]
+    assert means[0].loc[["HA", "A", "en"], "paper"].notna().all()
+    assert means[1].loc[["HA", "A"], "paper"].isna().all() and pd.notna(means[1].loc["en", "paper"])
 
 
 # Three rows: a model of human captions, one asked with translated queries, one trained on translations too.
