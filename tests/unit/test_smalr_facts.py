@@ -145,8 +145,8 @@ def test_a_point_shows_the_experiment_that_its_words_say(paper: dict[str, Any]) 
     assert (figure["across"], figure["area"]) == ("languages", "parameters")
     of_multi30k = [made for made in figure["points"] if made["dataset"] == "multi30k"]
     assert [(made["series"], made["experiments"]) for made in of_multi30k] == [
-        ("MULE", ["embn-augmented-en", "embn-augmented-de"]),
-        ("MULE", ["mule-full-augmented"]),
+        ("MULE", ["mule-one-en", "mule-one-de"]),
+        ("MULE", ["mule-own"]),
         ("MULE", ["mule-ten"]),
         ("S-LIWE", ["liwe-s-en", "liwe-s-de"]),
         ("S-LIWE", ["liwe-s-two"]),
@@ -167,6 +167,27 @@ def test_mule_with_ten_languages_is_mule_with_augmentation_on_their_captions(pap
     }  # fmt: skip
     assert (ten["captions"], sorted(ten["languages"])) == ("augmented", sorted(TEN))
     assert paper["experiments"]["mule-ten"]["pretraining"]
+
+
+@pytest.mark.parametrize("dataset", ["multi30k", "mscoco"])
+@pytest.mark.parametrize(
+    ("fewer", "more"),
+    [("mule-own", "mule-ten"), ("mule-one-en", "mule-ten"), ("liwe-s-two", "liwe-s-ten")],
+)
+def test_points_of_a_line_of_figure_1b_differ_in_languages_alone(
+    paper: dict[str, Any], dataset: str, fewer: str, more: str
+) -> None:
+    """NC, LC and LP are losses between languages, which a model of one has none of."""
+    first, second = (
+        flat(configuration.experiment_settings(paper, dataset, name, 0)) for name in (fewer, more)
+    )
+    differing = {key for key in first.keys() | second.keys() if first.get(key) != second.get(key)}
+    between = {key for key in differing if key.partition(".")[0] in ("neighborhood", "classifier")}
+    assert differing - between == {"experiment", "languages"}
+    assert not between or fewer == "mule-one-en"
+    made = configuration.expanded(paper, dataset)
+    assert made[fewer]["captions"] == made[more]["captions"] == "augmented"
+    assert set(made[fewer]["languages"]) < set(made[more]["languages"])
 
 
 def test_without_a_machine_queries_get_there_by_english(paper: dict[str, Any]) -> None:
