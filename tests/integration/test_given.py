@@ -7,6 +7,7 @@ or captions of another part are files as good as the right ones.
 import json
 import re
 import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -503,3 +504,17 @@ def test_a_reports_times_are_of_all_jobs_behind_it(reported: dict[str, Options])
         "word-vectors-ja",
         "word-vectors-zh",
     } == (expected)
+
+
+def test_a_users_bert_is_read_again_where_one_of_its_files_is_overwritten(tmp_path: Path) -> None:
+    """The time of the folder, which stays as it was, would not tell."""
+    project = copied(tmp_path)
+    project.configure(**{**MINE, "report": ["berts"], "bert": {"model": "./mine/bert"}})
+    store, weights = f"{DEMO}/bert/de.h5", tmp_path / "mine/bert/model.safetensors"
+    for file in (weights, tmp_path / DEMO / "tokens/de.csv", tmp_path / store):
+        file.parent.mkdir(parents=True)
+        file.write_text(file.name)
+    assert project.would_run(store) == {}
+    weights.write_text("other weights")
+    assert project.would_run(store) == {"sentence_vectors": 1}
+    assert given(project, store)[store]["model"] == ["./mine/bert"]

@@ -6,6 +6,9 @@ FEATURE_SETS = {
     f"-{name}" if name else "": {
         "settings": as_json(configuration.feature_settings(SETTINGS, name)),
         "imported": images["features"],
+        "weights": given(
+            images["weights"] if os.path.isfile(images["weights"] or "") else None
+        ),
     }
     for name, images in configuration.feature_sets(SETTINGS).items()
 }

@@ -118,9 +118,16 @@ def english_dictionary(wildcards):
     return dictionary(SimpleNamespace(source="en", target=wildcards.language))
 
 
-def bert_folder(wildcards):
-    """The folder of the BERT as an input list; empty where it is named as on the Hugging Face hub."""
+def bert_model(wildcards):
+    """The folder of the BERT, or its name on the Hugging Face hub."""
     model = SETTINGS["bert"]["model"]
-    if model == "pretrain":
-        return [f"work/{wildcards.scale}/{wildcards.dataset}/bert/model"]
-    return given(model if os.path.isdir(model) else None)
+    pretrained = f"work/{wildcards.scale}/{wildcards.dataset}/bert/model"
+    return pretrained if model == "pretrain" else model
+
+
+def bert_files(wildcards):
+    """What is read of the BERT: the folder that a rule makes, or the files of the user's; none from the hub."""
+    model = bert_model(wildcards)
+    if SETTINGS["bert"]["model"] == "pretrain":
+        return [model]
+    return sorted(str(path) for path in Path(model).glob("*.*") if path.is_file())

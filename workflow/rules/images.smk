@@ -70,6 +70,7 @@ rule extract_features:
 rule features:
     input:
         images="work/{scale}/{dataset}/images.csv",
+        weights=lambda wildcards: FEATURE_SETS[wildcards.set]["weights"],
         shards=feature_shards,
         failed=lambda wildcards: [
             path[:-2] + "csv" for path in feature_shards(wildcards)

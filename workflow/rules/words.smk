@@ -221,7 +221,7 @@ rule pretrain_bert:
 rule sentence_vectors:
     input:
         sentences="work/{scale}/{dataset}/tokens/{language}.csv",
-        bert=bert_folder,
+        bert=bert_files,
     output:
         "work/{scale}/{dataset}/bert/{language}.h5",
     log:
@@ -237,9 +237,7 @@ rule sentence_vectors:
         disk_mb=8000,
         gpu=SETTINGS["gpu"],
     params:
-        model=lambda wildcards: (
-            bert_folder(wildcards) or [SETTINGS["bert"]["model"]]
-        )[0],
+        model=bert_model,
         settings=as_json(configuration.sentence_vector_settings(SETTINGS)),
         partial="work/{scale}/partial/{dataset}-bert-{language}",
         code=code.digest("sentence-vectors"),
