@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import os
 import sys
 
 import pipeline.captions.commands
@@ -16,6 +17,7 @@ import pipeline.tables.commands
 import pipeline.training.commands
 import pipeline.translation.commands
 import pipeline.words.commands
+from pipeline.edited import VARIABLE, refuse_edited
 from pipeline.errors import InputError, disk_trouble
 from pipeline.gpus import gpu_trouble
 from pipeline.interruption import Interrupted, ended_at_once
@@ -48,6 +50,8 @@ def main() -> int:
         package.add_commands(subparsers)
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    if before := os.environ.get(VARIABLE):
+        refuse_edited(before)
     try:
         with ended_at_once():
             arguments.run(arguments)

@@ -77,3 +77,20 @@ def test_a_job_that_failed_is_due_again_and_costs_no_earlier_result(
     assert after.keys() >= before.keys()
     model = str(EXPERIMENT / "model.pt")
     assert (after[model] != before[model]) == (rule == "train")
+
+
+def test_code_edited_during_a_run_is_refused_and_costs_nothing(finished: Path, tmp_path: Path) -> None:
+    project = Project(shutil.copytree(finished, tmp_path / "project"))
+    before = base.kept(project.folder)
+    project.edit(*FAILURES["train"].edit)
+    loss, snakefile = (project.folder / name for name in ("pipeline/models/losses.py", "Snakefile"))
+    whole, rules = loss.read_text(), snakefile.read_text()
+    project.edit("Snakefile", "onstart:\n", f"onstart:\n    Path('{loss}').write_text('EDITED = True')\n")
+    done = project.snakemake("--cores", "2", base.TARGET)
+    assert done.returncode == 1
+    assert "error: pipeline.models.losses was edited after this run of Snakemake began" in done.stdout
+    assert base.kept(project.folder) == before
+    loss.write_text(whole)
+    snakefile.write_text(rules)
+    project.make(base.TARGET)
+    assert base.kept(project.folder) != before

@@ -24,9 +24,12 @@ os.environ.update(
     PATH=os.pathsep.join([os.path.dirname(sys.executable), *os.get_exec_path()])
 )
 
-from pipeline import code, configuration, parts
+from pipeline import code, configuration, edited, parts
 from pipeline.errors import InputError, raise_together
 from pipeline.tables.cells import cells
+
+if workflow.is_main_process:
+    os.environ[edited.VARIABLE] = edited.snapshot()
 
 CONFIG = Path(workflow.basedir, "config")
 
