@@ -226,7 +226,8 @@ def test_images_are_drawn_by_groups_only_where_captions_are_by_people() -> None:
     for name, experiment in configuration.expanded(settings, "mscoco").items():
         if "selection" in experiment:  # of Lessons, which draws captions
             continue
-        human = experiment["captions"] == "human" or len(experiment["languages"]) == 1
+        alone = len(experiment["languages"]) == 1 and experiment["captions"] != "augmented"
+        human = experiment["captions"] == "human" or alone
         expected = three if human and experiment.get("vectors") != "characters" else []  # LIWE has no groups
         for cut in (configuration.experiment_settings, configuration.pretraining_settings):
             assert cut(settings, "mscoco", name, 0)["groups"] == expected, name
