@@ -150,6 +150,11 @@ def given(value):
     return [value] if value else []
 
 
+def files_of(folder):
+    """The files in a folder, whose own time does not tell that one was overwritten; none where it is no folder."""
+    return sorted(str(path) for path in Path(folder).glob("*") if path.is_file())
+
+
 def as_json(values):
     """Settings as the stages take them."""
     return json.dumps(values, ensure_ascii=False)

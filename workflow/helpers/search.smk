@@ -100,8 +100,7 @@ def context_parts(wildcards):
 
 def context_files(wildcards):
     """The files of a frozen model that lies in a folder of this machine."""
-    folder = Path(CONTEXT[wildcards.model])
-    return sorted(str(path) for path in folder.glob("*") if path.is_file())
+    return files_of(CONTEXT[wildcards.model])
 
 
 def context_sentences(wildcards):

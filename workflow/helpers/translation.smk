@@ -96,12 +96,10 @@ def translator_inputs(wildcards):
         target = tokenised(wildcards, [wildcards.target]) if own else []
         return {"target": target, "dictionary": dictionary(wildcards)}
     if kind == "marian":
-        folder = Path(
-            provider(wildcards)["model"].format(
-                source=wildcards.source, target=wildcards.target
-            )
+        folder = provider(wildcards)["model"].format(
+            source=wildcards.source, target=wildcards.target
         )
-        return {"model": sorted(str(path) for path in folder.glob("*.*"))}
+        return {"model": files_of(folder)}
     return {}
 
 

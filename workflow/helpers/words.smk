@@ -130,4 +130,4 @@ def bert_files(wildcards):
     model = bert_model(wildcards)
     if SETTINGS["bert"]["model"] == "pretrain":
         return [model]
-    return sorted(str(path) for path in Path(model).glob("*.*") if path.is_file())
+    return files_of(model)
