@@ -3,10 +3,12 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pipeline.files import sha256
 from pipeline.retrieval.evaluate import RANK_COLUMNS
 from pipeline.tables.statistics import METRICS
 
@@ -21,11 +23,13 @@ def write_evaluations(
     sentences: int = 2,
     trained_on: Mapping[Key, Translations] | None = None,
     asked_with: Mapping[Key, Translations] | None = None,
+    trained_with: Mapping[Key, Mapping[str, Any]] | None = None,
 ) -> list[Path]:
     """An evaluation and its ranks for each key, all recalls of a language being the percentage given.
 
     Chance is 1 to 7 percent in the order of `METRICS`.
     trained_on, asked_with: translations of the models' training captions, and of the test queries.
+    trained_with: the models' settings.
     """
     paths = []
     for number, ((dataset, experiment, queries, seed), recalls) in enumerate(test.items()):
@@ -37,9 +41,11 @@ def write_evaluations(
             "experiment": experiment,
             "queries": queries,
             "seed": seed,
+            "settings": {**(trained_with or {}).get((dataset, experiment, queries, seed), {}), "seed": seed},
             "training_translations": (trained_on or {}).get((dataset, experiment, queries, seed), {}),
             "query_translations": (asked_with or {}).get((dataset, experiment, queries, seed), {}),
             "ranks": f"{number}-ranks.csv.gz",
+            "ranks_sha256": sha256(folder / f"{number}-ranks.csv.gz"),
             "test": {
                 language: {
                     **dict.fromkeys(METRICS, value),

@@ -14,7 +14,7 @@ from pipeline.configuration.experiments import (
     stand_ins,
     table_named,
 )
-from pipeline.configuration.lessons import multitask_settings
+from pipeline.configuration.lessons import multitask_settings, selection_of, selection_tasks
 from pipeline.configuration.reading import load, read
 from pipeline.configuration.translations import translated_origins
 
@@ -80,9 +80,23 @@ def assignment_settings(settings: Settings, dataset: str, name: str, seed: int) 
     }
 
 
-def consistency_settings(settings: Settings, kind: str) -> Settings:
-    """What an evaluation with queries and their translations depends on, besides its model."""
-    return {"threads": 1, "kind": kind, **(settings["consistency"] if kind == "learned" else {})}
+def evaluation_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
+    """What an evaluation depends on besides its model: what it records of the training's beginnings."""
+    experiment = expanded(settings, dataset)[name]
+    begun = {}
+    if "selection" in experiment:
+        begun["selection"] = selection_of(settings, dataset, name) | selection_tasks(settings, dataset, name)
+    if experiment.get("pretraining"):
+        begun["pretraining"] = pretraining_settings(settings, dataset, name, seed)
+    if experiment.get("embedding") == "hybrid":
+        begun["assignment"] = assignment_settings(settings, dataset, name, seed)
+    return {"threads": 1, **({"begun": begun} if begun else {})}
+
+
+def consistency_settings(settings: Settings, dataset: str, name: str, seed: int, kind: str) -> Settings:
+    """The same of an evaluation with queries and their translations."""
+    learned = settings["consistency"] if kind == "learned" else {}
+    return {**evaluation_settings(settings, dataset, name, seed), "kind": kind, **learned}
 
 
 def bert_settings(settings: Settings, dataset: str) -> Settings:

@@ -56,7 +56,7 @@ def evaluate_consistency(
             each with its report, `SOURCE-TARGET.json`. A table whose sentences are translated from English
             was made of the table into English.
         settings: threads; kind, `average` or `learned`; of `learned` also hidden, iterations, learning_rate,
-            begin, activation (`pipeline.models.consistency`).
+            begin, activation (`pipeline.models.consistency`); begun as of `evaluate`.
         output, ranks: as of `evaluate`; `consistency` has the network's losses and weights.
     """
     torch.set_num_threads(settings["threads"])
@@ -83,7 +83,9 @@ def evaluate_consistency(
     asked = queries("test")
     found = {language: asked.tested(language, combiner) for language in asked.languages}
     counts = {f"{source}-{target}": asked.origins(source, target) for source, target in tables}
-    write_evaluation(saved, settings["kind"], found, counts, output, ranks, consistency=told)
+    write_evaluation(
+        saved, settings.get("begun", {}), settings["kind"], found, counts, output, ranks, consistency=told
+    )
 
 
 class _Queries:

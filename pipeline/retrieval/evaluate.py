@@ -16,7 +16,7 @@ from torch import Tensor
 from pipeline.captions.origins import Origins, count_by_pair
 from pipeline.captions.table import read_sentences
 from pipeline.errors import InputError
-from pipeline.files import written_beside
+from pipeline.files import sha256, written_beside
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import Saved, load_model
 from pipeline.retrieval.checks import check_vocabularies
@@ -56,12 +56,14 @@ def evaluate(
             queries' where these are translated.
         translated_queries: tables of test captions translated into the model's only language; each gives
             the recalls of its source language (MULE, Table 4(b), first row).
-        settings: `threads`, CPU threads to use; all else is in the model file.
+        settings: `threads`, CPU threads to use; `begun`, if there are any, the settings of what the training
+            began from. All else is in the model file.
         output: JSON with scale, dataset, experiment, seed, epoch, validation, and test by language;
-            its `ranks` names the file of ranks, which lies beside it. A language's test has its recalls, the
-            same by `chance`, and how many `images` and `sentences` they are among.
-            `training_captions` and `training_translations` are the model file's; `query_translations`, the
-            translated queries of each pair of languages by origin.
+            its `ranks` names the file of ranks, which lies beside it and has the digest `ranks_sha256`. A
+            language's test has its recalls, the same by `chance`, and how many `images` and `sentences` they
+            are among. `settings` (with `begun`), `vocabularies`, `training_captions` and
+            `training_translations` are the model file's; `query_translations`, the translated queries of each
+            pair of languages by origin.
         ranks: gzipped CSV, one query a line: language, direction (`i2s` or `s2i`), image, rank from 1.
     """
     torch.set_num_threads(settings["threads"])
@@ -82,11 +84,13 @@ def evaluate(
         read_as = saved.settings["languages"][0] if queries else query
         found[query] = _test(model, corpus, query, read_as, images)
     counts = _query_translations(queries, corpus)
-    write_evaluation(saved, "translated" if queries else "own", found, counts, output, ranks)
+    asked = "translated" if queries else "own"
+    write_evaluation(saved, settings.get("begun", {}), asked, found, counts, output, ranks)
 
 
 def write_evaluation(
     saved: Saved,
+    begun: Mapping[str, Any],
     queries: str,
     found: Mapping[str, tuple[dict[str, Any], pd.DataFrame]],
     query_translations: Mapping[str, Origins],
@@ -95,20 +99,23 @@ def write_evaluation(
     **more: Any,
 ) -> None:
     """Write what was found of each language, as `described` gives it, with where it comes from."""
+    every = pd.concat([table.assign(language=query) for query, (_, table) in found.items()])
+    _write_ranks(every, ranks)
     result = {
         **{key: saved.settings[key] for key in ("scale", "dataset", "experiment", "seed")},
         "queries": queries,
         **more,
         "epoch": saved.epoch,
         "validation": saved.validation,
+        "settings": {**saved.settings, **begun},
+        "vocabularies": saved.vocabularies,
         "training_captions": saved.training_captions,
         "training_translations": saved.training_translations,
         "query_translations": query_translations,
         "ranks": ranks.name,
+        "ranks_sha256": sha256(ranks),
         "test": {query: values for query, (values, _) in found.items()},
     }
-    every = pd.concat([table.assign(language=query) for query, (_, table) in found.items()])
-    _write_ranks(every, ranks)
     with written_beside(output) as temporary:
         temporary.write_text(json.dumps(result, indent=1) + "\n")
 

@@ -15,6 +15,8 @@ COLUMNS = [
     "language",
     "metric",
     "seeds",
+    "first_name",
+    "second_name",
     "first",
     "second",
     "difference",
@@ -32,15 +34,17 @@ def compare(first: Sequence[Path], second: Sequence[Path], metric: str, output: 
 
     Args:
         first, second: what `evaluate` made of each system with every seed.
-        output: CSV, one language a line: `difference` is first less second, in percentage points; `p_holm` is
-            p corrected for the number of languages.
+        output: CSV, one language a line: `first_name` and `second_name` are the experiments with their
+            queries; `difference` is first less second, in percentage points; `p_holm` is p corrected for the
+            number of languages.
 
     Raises:
-        InputError: a system has two models of a language, the systems differ in their seeds or have no
-            language in common, the metric is unknown, or the candidates of a language are not the same.
+        InputError: a system has two models of a language, or two evaluations of one seed; its seeds have
+            different settings; the systems differ in their seeds or have no language in common; the metric is
+            unknown, or the candidates of a language are not the same.
     """
     systems = [_models(paths) for paths in (first, second)]
-    seeds = {tuple(sorted(seeds)) for models in systems for seeds in models.values()}
+    seeds = {tuple(sorted(set(seeds))) for models in systems for seeds in models.values()}
     shared = [language for language in _languages(systems[0]) if language in _languages(systems[1])]
     raise_together(_mistakes(seeds, shared, metric), "These evaluations cannot be compared:")
     evaluations = Evaluations([*first, *second], next(iter(seeds)))
@@ -55,12 +59,15 @@ def compare(first: Sequence[Path], second: Sequence[Path], metric: str, output: 
 
 
 def _models(paths: Sequence[Path]) -> dict[tuple[Key, str], list[int]]:
-    """The seeds of each model of a system, by its key and a language that it is evaluated in."""
+    """The seeds of each model of a system, by its key and a language that it is evaluated in.
+
+    Of a model that stops on one of its languages, that language alone counts.
+    """
     found: dict[tuple[Key, str], list[int]] = {}
     for path in paths:
         content = read_evaluation(path)
         key = (content["dataset"], content["experiment"], content["queries"])
-        for language in content["test"]:
+        for language in content["settings"].get("stop_on", content["test"]):
             found.setdefault((key, language), []).append(content["seed"])
     return found
 
@@ -89,7 +96,8 @@ def _mistakes(seeds: set[tuple[int, ...]], shared: Sequence[str], metric: str) -
 def _row(evaluations: Evaluations, keys: Sequence[Key], language: str, metric: str) -> dict[str, object]:
     of_each = [evaluations.hits_of_seeds(key, language) for key in keys]
     terms = [
-        Term(weight, "/".join(key), hits) for weight, key, hits in zip((1, -1), keys, of_each, strict=True)
+        Term(weight, "/".join(key[:2]), hits)
+        for weight, key, hits in zip((1, -1), keys, of_each, strict=True)
     ]
     means = [float(evaluations.values(key, language, metric).mean()) for key in keys]
     low, high = difference_interval(terms, metric)
@@ -98,6 +106,7 @@ def _row(evaluations: Evaluations, keys: Sequence[Key], language: str, metric: s
         "language": language,
         "metric": metric,
         "seeds": " ".join(map(str, evaluations.seeds)),
+        **{f"{side}_name": " ".join(key[1:]) for side, key in zip(("first", "second"), keys, strict=True)},
         "first": means[0],
         "second": means[1],
         "difference": difference(terms, metric),

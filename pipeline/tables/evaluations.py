@@ -8,17 +8,24 @@ from typing import Any
 import pandas as pd
 
 from pipeline.errors import InputError, raise_together
-from pipeline.files import existing
+from pipeline.files import existing, sha256
 from pipeline.tables.statistics import hits_by_image, mean_over_seeds
 
 Key = tuple[str, str, str]  # data set, experiment, queries
 Found = dict[tuple[Key, int], tuple[Path, dict[str, Any]]]
 
 QUERIES = ["i2s", "s2i"]
+NEEDED = {"dataset", "experiment", "queries", "seed", "settings", "ranks", "ranks_sha256", "test"}
+# What seeds of one experiment have in common.
+COMMON = ("settings", "vocabularies")
 OTHER_CANDIDATES = (
     "Numbers of one data set and language can be compared among the same candidates alone. Make the "
     "evaluations again: snakemake --forcerun evaluate. If they still differ, so do the images that failed in "
     "their feature sets:"
+)
+OTHER_SETTINGS = (
+    "The seeds of one experiment must have the same settings. Train it again with every seed, or leave out "
+    "the evaluations of the other settings:"
 )
 
 
@@ -29,11 +36,11 @@ def read_evaluation(path: Path) -> dict[str, Any]:
         content: dict[str, Any] = dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError, RecursionError) as error:
         raise InputError(f"{path}: not an evaluation ({error}). Run `python -m pipeline evaluate`.") from None
-    missing = {"dataset", "experiment", "queries", "seed", "test"} - content.keys()
+    missing = NEEDED - content.keys()
     if missing:
         raise InputError(
-            f"{path}: not an evaluation: {', '.join(sorted(missing))} is missing. Run `python -m pipeline "
-            "evaluate`."
+            f"{path}: not an evaluation of this version: {', '.join(sorted(missing))} is missing. Run "
+            "`python -m pipeline evaluate`."
         )
     return content
 
@@ -46,7 +53,8 @@ class Evaluations:
         seeds: those over which a number is averaged.
 
     Raises:
-        InputError: two evaluations of one data set and language have different numbers of candidates.
+        InputError: two evaluations of one data set and language have different numbers of candidates, two
+            are of one experiment and seed, or the seeds of one experiment differ in their settings.
     """
 
     def __init__(self, paths: Sequence[Path], seeds: Sequence[int]):
@@ -55,10 +63,15 @@ class Evaluations:
         self._ranks: dict[Path, dict[str, pd.DataFrame]] = {}
         self._hits: dict[tuple[Key, str], list[pd.DataFrame]] = {}
         self._galleries: dict[tuple[str, str], tuple[Path, pd.DataFrame]] = {}
+        twice: list[str] = []
         for path in paths:
             content = read_evaluation(path)
             key = (content["dataset"], content["experiment"], content["queries"])
-            self._found[key, content["seed"]] = path, content
+            first, _ = self._found.setdefault((key, content["seed"]), (path, content))
+            if first != path:
+                twice.append(f"{first} and {path}: both are {' '.join(key)} seed {content['seed']}")
+        raise_together(twice, "One evaluation of each experiment and seed can be used:")
+        raise_together(_other_settings(self._found), OTHER_SETTINGS)
         raise_together(_other_candidates(self._found), OTHER_CANDIDATES)
 
     def missing(self, key: Key, language: str) -> list[str]:
@@ -98,25 +111,27 @@ class Evaluations:
         """Hits by image (`statistics.hits_by_image`) of each seed, all of the same images and queries."""
         if (key, language) not in self._hits:
             files = [self._found[key, seed] for seed in self.seeds]
-            paths = [path.with_name(content["ranks"]) for path, content in files]
-            self._hits[key, language] = [self._of_seed(path, key[0], language) for path in paths]
+            self._hits[key, language] = [self._of_seed(*file, language) for file in files]
         return self._hits[key, language]
 
     def hits(self, key: Key, language: str) -> pd.DataFrame:
         """Hits by image, averaged over seeds."""
         return mean_over_seeds(self.hits_of_seeds(key, language))
 
-    def _of_seed(self, path: Path, dataset: str, language: str) -> pd.DataFrame:
-        """Hits by image of a file of ranks, which must have the queries of all others of its language."""
-        hits = hits_by_image(self._read(path, language))
-        first, gallery = self._galleries.setdefault((dataset, language), (path, hits[QUERIES]))
+    def _of_seed(self, evaluation: Path, content: Mapping[str, Any], language: str) -> pd.DataFrame:
+        """Hits by image of an evaluation, whose ranks must have the queries of all others of its language."""
+        path = evaluation.with_name(content["ranks"])
+        hits = hits_by_image(self._read(path, content["ranks_sha256"], language))
+        place = (content["dataset"], language)
+        first, gallery = self._galleries.setdefault(place, (path, hits[QUERIES]))
         if not hits[QUERIES].equals(gallery):
             raise InputError(f"{OTHER_CANDIDATES}\n  {path} and {first} have other images in {language!r}")
         return hits
 
-    def _read(self, path: Path, language: str) -> pd.DataFrame:
+    def _read(self, path: Path, expected: str, language: str) -> pd.DataFrame:
+        if sha256(existing(path, "the file of ranks", "Run its `evaluate`.")) != expected:
+            raise InputError(f"{path}: not the ranks of the evaluation beside it. Run its `evaluate` again.")
         if path not in self._ranks:
-            existing(path, "the file of ranks", "Run its `evaluate`.")
             table = pd.read_csv(path, compression="gzip", dtype={"image": str}, keep_default_na=False)
             self._ranks[path] = {str(name): part for name, part in table.groupby("language")}
         if language not in self._ranks[path]:
@@ -139,3 +154,32 @@ def _other_candidates(found: Found) -> Iterator[str]:
                 for (images, sentences), of_size in paths.items()
             ]
             yield f"{dataset} {language}: {'; '.join(counted)}"
+
+
+def _other_settings(found: Found) -> Iterator[str]:
+    """A line for each evaluation whose settings are not those of its experiment's first one."""
+    firsts: dict[Key, tuple[Path, dict[str, Any]]] = {}
+    for (key, _), (path, content) in found.items():
+        first, begun = firsts.setdefault(key, (path, content))
+        expected, other = _by_key(begun), _by_key(content)
+        differing = [
+            f"{name} is {expected.get(name)} in {first} and {other.get(name)} in {path}"
+            for name in sorted(expected.keys() | other.keys())
+            if expected.get(name) != other.get(name)
+        ]
+        if differing:
+            yield "; ".join(differing)
+
+
+def _by_key(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What the seeds of an experiment have in common, nested keys as `settings.training.epochs`."""
+    common = {key: content[key] for key in COMMON if key in content}
+    return {key: value for key, value in _flat(common) if key.split(".")[-1] != "seed"}
+
+
+def _flat(content: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in content.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", value

@@ -8,6 +8,7 @@ import pytest
 from evaluated import Key, write_evaluations
 
 from pipeline.errors import InputError
+from pipeline.files import sha256
 from pipeline.tables.compare import compare
 
 # By seed the percentage of images found at once; all recalls of a language are equal.
@@ -44,10 +45,11 @@ def without_finds_of_images(paths: list[Path]) -> None:
         content = json.loads(path.read_text())
         for values in content["test"].values():
             values |= {f"i2s_R@{k}": 0.0 for k in (1, 5, 10)} | {"mR": values["mR"] / 2}
-        path.write_text(json.dumps(content))
         ranks = pd.read_csv(path.with_name(content["ranks"]))
         ranks["rank"] = ranks["rank"].where(ranks["direction"] == "s2i", 11)
         ranks.to_csv(path.with_name(content["ranks"]), index=False)
+        content["ranks_sha256"] = sha256(path.with_name(content["ranks"]))
+        path.write_text(json.dumps(content))
 
 
 def test_all_numbers_are_of_the_metric_that_is_asked_for(tmp_path: Path) -> None:
@@ -102,3 +104,69 @@ def test_what_cannot_be_compared_is_refused_and_nothing_written(tmp_path: Path) 
     with pytest.raises(InputError, match=both):
         compared(tmp_path, paths[:4], paths[2:4])
     assert not (tmp_path / "difference.csv").exists()
+
+
+def test_seeds_trained_with_other_settings_are_refused_with_what_differs(tmp_path: Path) -> None:
+    shared = ("pictures", "shared", "own")
+    trained_with = {
+        (*shared, 0): {"languages": ["en", "fr"], "training": {"epochs": 3, "threads": 1}},
+        (*shared, 1): {
+            "languages": ["en", "fr"],
+            "training": {"epochs": 5, "threads": 1},
+            "ranking": {"margin": 0.1},
+        },
+    }
+    paths = write_evaluations(tmp_path, RECALLS, trained_with=trained_with)
+    with pytest.raises(InputError) as caught:
+        compared(tmp_path, paths[:2], paths[2:4])
+    assert str(caught.value).splitlines()[1:] == [
+        f"  - settings.ranking.margin is None in {paths[0]} and 0.1 in {paths[1]}; "
+        f"settings.training.epochs is 3 in {paths[0]} and 5 in {paths[1]}"
+    ]
+    assert not (tmp_path / "difference.csv").exists()
+
+
+def test_evaluations_of_one_seed_in_two_folders_are_refused_and_one_given_twice_counts_once(
+    tmp_path: Path,
+) -> None:
+    """As `work/*/pictures/...` names those of two scales."""
+    paths = write_evaluations(tmp_path, RECALLS)
+    (tmp_path / "other").mkdir()
+    others = write_evaluations(tmp_path / "other", RECALLS)
+    with pytest.raises(InputError, match=f"{paths[0]} and {others[0]}: both are pictures shared own seed 0"):
+        compared(tmp_path, [*paths[:2], *others[:2]], [*paths[2:4], *others[2:4]])
+    once, twice = (compared(tmp_path, paths[:2] * n, paths[2:4] * n) for n in (1, 2))
+    pd.testing.assert_frame_equal(once, twice)
+
+
+def test_queries_with_and_without_translations_are_of_the_same_seeds(tmp_path: Path) -> None:
+    """Both have 50 and 60: drawn together, the seeds give no difference in any draw."""
+    recalls: dict[Key, dict[str, float]] = {
+        ("pictures", "shared", queries, seed): {"en": 50.0 + 10 * seed}
+        for queries in ("own", "average")
+        for seed in (0, 1)
+    }
+    paths = write_evaluations(tmp_path, recalls)
+    english = compared(tmp_path, paths[:2], paths[2:]).loc["en"]
+    assert english[["difference", "low", "high", "p"]].tolist() == [0, 0, 0, 1]
+    assert english[["first_name", "second_name"]].tolist() == ["shared own", "shared average"]
+
+
+def test_a_model_that_stops_on_a_language_is_compared_in_it_alone(tmp_path: Path) -> None:
+    recalls: dict[Key, dict[str, float]] = {
+        ("pictures", "joint-en", "own", 0): {"en": 50, "fr": 10},
+        ("pictures", "joint-fr", "own", 0): {"en": 20, "fr": 60},
+        ("pictures", "alone-en", "own", 0): {"en": 40},
+        ("pictures", "alone-fr", "own", 0): {"fr": 20},
+    }
+    stopping = {key: {"stop_on": [key[1][-2:]]} for key in recalls}
+    paths = write_evaluations(tmp_path, recalls, trained_with=stopping)
+    assert compared(tmp_path, paths[:2], paths[2:])["difference"].to_dict() == {"en": 10.0, "fr": 40.0}
+
+
+def test_ranks_of_another_evaluation_are_refused(tmp_path: Path) -> None:
+    """As where evaluations are copied into one folder, or a job is killed between its two files."""
+    paths = write_evaluations(tmp_path, RECALLS)
+    (tmp_path / "0-ranks.csv.gz").write_bytes((tmp_path / "1-ranks.csv.gz").read_bytes())
+    with pytest.raises(InputError, match=r"0-ranks[.]csv[.]gz: not the ranks of the evaluation beside it"):
+        compared(tmp_path, paths[:2], paths[2:4])

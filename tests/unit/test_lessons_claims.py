@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from pipeline import configuration
+from pipeline.files import sha256
 from pipeline.retrieval.evaluate import RANK_COLUMNS
 from pipeline.tables.cells import cells
 from pipeline.tables.claims import judge_claims
@@ -146,7 +147,9 @@ def _written(folder: Path, experiment: str, of_languages: dict[str, pd.DataFrame
     path = folder / f"{experiment}.json"
     pd.concat(every)[RANK_COLUMNS].to_csv(folder / f"{experiment}-ranks.csv.gz", index=False)
     content = {"dataset": "multi30k", "experiment": experiment, "queries": "own", "seed": 0, "test": test}
-    content |= {"training_translations": {}, "query_translations": {}, "ranks": f"{experiment}-ranks.csv.gz"}
+    content |= {"settings": {}, "training_translations": {}, "query_translations": {}}
+    ranks = folder / f"{experiment}-ranks.csv.gz"
+    content |= {"ranks": ranks.name, "ranks_sha256": sha256(ranks)}
     path.write_text(json.dumps(content))
     return path
 

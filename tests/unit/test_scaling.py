@@ -13,6 +13,7 @@ from evaluated import write_evaluations
 
 from pipeline import configuration
 from pipeline.errors import InputError
+from pipeline.files import sha256
 from pipeline.models.liwe import LiweModel
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import Saved, save_model
@@ -55,15 +56,15 @@ def saved(folder: Path, name: str, languages: list[str], classifier: bool = Fals
     save_model(folder / "model.pt", model, Saved(settings, {}, 1, {}, {}, {}))
     recall = dict.fromkeys([f"{way}_R@{k}" for way in ("i2s", "s2i") for k in (1, 5, 10)], 50.0)
     test = {code: {**recall, "mR": 50.0, "images": 4, "sentences": 4} for code in languages}
-    told = {
+    told: dict[str, Any] = {
         "dataset": "multi30k",
         "experiment": name,
         "queries": "own",
         "seed": 0,
+        "settings": settings,
         "ranks": "ranks.csv.gz",
         "test": test,
     }
-    (folder / "test-own.json").write_text(json.dumps(told))
     rows = [
         (code, way, str(image), 1 if image % 2 else 99)
         for code in languages for way in ("i2s", "s2i") for image in range(4)
@@ -71,6 +72,8 @@ def saved(folder: Path, name: str, languages: list[str], classifier: bool = Fals
     pd.DataFrame(rows, columns=["language", "direction", "image", "rank"]).to_csv(
         folder / "ranks.csv.gz", index=False
     )
+    told["ranks_sha256"] = sha256(folder / "ranks.csv.gz")
+    (folder / "test-own.json").write_text(json.dumps(told))
     return folder
 
 

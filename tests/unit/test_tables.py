@@ -10,6 +10,7 @@ from evaluated import Key, write_evaluations
 
 from pipeline import configuration
 from pipeline.errors import InputError
+from pipeline.files import sha256
 from pipeline.tables.averages import ALL_OF_PAPER
 from pipeline.tables.cells import cells
 from pipeline.tables.statistics import METRICS
@@ -297,6 +298,7 @@ def test_as_many_candidates_that_are_others_are_refused_too(tmp_path: Path) -> N
     ranks = paths[1].with_name("0-ranks.csv.gz")
     table = pd.read_csv(ranks)
     table.replace({"image": {"image00019": "image00020"}}).to_csv(ranks, index=False)
+    paths[1].write_text(json.dumps({**json.loads(paths[1].read_text()), "ranks_sha256": sha256(ranks)}))
     with pytest.raises(InputError, match="have other images in 'de'"):
         made(tmp_path, of, paths)
     assert not list(tmp_path.glob("*.csv"))

@@ -170,7 +170,7 @@ rule evaluate_selected:
         disk_mb=1000,
         gpu=0,
     params:
-        settings=as_json({"threads": 1}),
+        settings=settings_for(configuration.evaluation_settings),
         sentences=selected(".csv"),
         words=selected(".h5"),
         code=code.digest("evaluate"),

@@ -122,7 +122,7 @@ rule evaluate:
         disk_mb=1000,
         gpu=0,
     params:
-        settings=as_json({"threads": 1}),
+        settings=settings_for(configuration.evaluation_settings),
         code=evaluation_code("evaluate"),
     message:
         "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed} on {wildcards.queries} captions"
@@ -156,7 +156,13 @@ rule evaluate_consistency:
         gpu=0,
     params:
         settings=lambda wildcards: as_json(
-            configuration.consistency_settings(SETTINGS, wildcards.consistency)
+            configuration.consistency_settings(
+                SETTINGS,
+                wildcards.dataset,
+                wildcards.experiment,
+                int(wildcards.seed),
+                wildcards.consistency,
+            )
         ),
         code=evaluation_code("evaluate-consistency"),
     message:
