@@ -53,6 +53,11 @@ def contradictions(settings: Settings) -> Iterator[str]:
     yield from _bert_contradictions(settings["bert"]["pretraining"])
     for name, experiment in settings["experiments"].items():
         own = overlaid(settings, experiment.get("settings", {}))
+        if "longest_word" in experiment.get("settings", {}).get("liwe", {}):
+            yield (
+                f"experiments.{name}.settings.liwe.longest_word: words are spelled once for all experiments; "
+                "set liwe.longest_word instead"
+            )
         yield from _vector_contradictions(f"experiments.{name}", own["model"], experiment)
         yield from _encoder_contradictions(f"experiments.{name}", own["model"], experiment)
         yield from _hybrid_contradictions(f"experiments.{name}", own["model"], experiment)

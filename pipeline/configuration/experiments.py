@@ -14,14 +14,21 @@ OTHER_TABLES = ("table1", "parameters", "lessons/table1", "smalr/parameters")
 POINTS = ("smalr/figure1b", "smalr/figure3")
 
 
+# Blocks of names in which there may be nothing: `{}` over one of them empties it.
+EMPTIED = ("weights", "pairs", "caption_origins", "borrowed_translations")
+
+
 def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> Settings:
     """Merge one configuration over another, block by block; lists and plain values are replaced as a whole.
+
+    An empty block replaces one of `EMPTIED`, and leaves any other as it is.
 
     Neither is changed; the result shares with them what only one of them has.
     """
     merged = dict(below)
     for key, value in above.items():
         both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        both = both and bool(value or key not in EMPTIED)
         merged[key] = overlaid(merged[key], value) if both else value
     return merged
 

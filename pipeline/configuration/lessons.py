@@ -8,6 +8,9 @@ from pipeline.configuration.experiments import Settings, expanded, overlaid
 # Keys of `tasks` that decide what is read; the others are the training's.
 _OF_SELECTION = ("minimum_count", "draw_seed", "halves", "pairs_of")
 
+# Keys of `training` that count for an experiment with a selection; the others are in `tasks`.
+_OF_TRAINING = ("threads", "deterministic", "precision")
+
 # What a selection says of a language, unless it says otherwise.
 _SELECTION: Settings = {"captions_per_image": None, "images": "all"}
 
@@ -50,7 +53,7 @@ def multitask_settings(
         "c2c": bool(experiment.get("c2c")),
         "stop_on": experiment.get("stop_on", experiment["languages"]),
         "tasks": {key: value for key, value in own["tasks"].items() if key not in _OF_SELECTION},
-        "training": {key: own["training"][key] for key in ("threads", "deterministic", "precision")},
+        "training": {key: own["training"][key] for key in _OF_TRAINING},
         "caption_origins": {},  # the selected captions are all own ones
         "max_caption_length": None,
     }
@@ -66,6 +69,8 @@ def selection_contradictions(settings: Settings) -> Iterator[str]:
                     yield f"{where}.{key}: is for experiments with a selection of captions; set `selection`"
             continue
         yield from _of_selection(where, experiment)
+        for key in _idle(experiment.get("settings", {})):
+            yield f"{where}.settings.{key}: has no effect with a selection, trained by `tasks`; leave it out"
         model = overlaid(settings, experiment.get("settings", {}))["model"]
         for key, wanted in (("encoder", "vse"), ("word_vectors", "scratch")):
             if model[key] != wanted:
@@ -92,6 +97,13 @@ def _of_selection(where: str, experiment: Settings) -> Iterator[str]:
         yield f"{where}.c2c: pairs of captions are of two languages; the experiment has one"
     if experiment.get("one_per_language") and experiment.get("stop_on_each_language"):
         yield f"{where}.stop_on_each_language: a model of one language stops on it; leave the key out"
+
+
+def _idle(settings: Settings) -> list[str]:
+    """Settings that an experiment with a selection does not read."""
+    blocks = [block for block in settings if block not in ("model", "tasks", "training")]
+    training = settings.get("training", {})
+    return [*blocks, *(f"training.{key}" for key in training if key not in _OF_TRAINING)]
 
 
 def _tasks(settings: Settings, dataset: str, name: str) -> dict[str, Any]:

@@ -41,6 +41,20 @@ def test_the_files_for_configfile_are_valid(file: Path) -> None:
     assert settings["scale"] == ("pilot" if pilot else "demo")
 
 
+def test_an_empty_block_empties_pairs_weights_and_origins_and_no_other() -> None:
+    """SMALR has one weight of the classifier for all data sets, also where MULE has others."""
+    authors = load(**configuration.read(CONFIG / "authors-code.yaml"))
+    chosen = [
+        configuration.experiment_settings(authors, "mscoco", name, 0)["classifier"]["weight"]
+        for name in ("mule-full", "smalr")
+    ]
+    assert chosen == [1e-5, 1e-6]
+    pairs = {"en-zh": {"provider": "google"}}
+    below = {"translation": {"pairs": pairs, "cache": "c"}, "model": {"hidden": 3}}
+    found = configuration.overlaid(below, {"translation": {"pairs": {}}, "model": {}})
+    assert found == {"translation": {"pairs": {}, "cache": "c"}, "model": {"hidden": 3}}
+
+
 def test_six_languages_have_captions_of_their_own() -> None:
     data = load(**configuration.read(CONFIG / "six-languages.yaml"))["datasets"]["multi30k"]
     assert data["languages"] == ["en", "de", "fr", "cs", "zh", "ja"]
@@ -566,3 +580,22 @@ def test_rows_are_added_to_a_table_without_repeating_it() -> None:
         load(tables={"table2": {"add_rows": [{**mine, "row": 1}]}})
     with pytest.raises(InputError, match=r"tables.table2\.add_rows\.0: 'experiment' is missing"):
         load(tables={"table2": {"add_rows": [{"row": 20, "method": "mine"}]}})
+
+
+def test_an_evaluation_tells_what_training_began_from() -> None:
+    """Of these keys the settings of the training itself have nothing."""
+    changes: dict[str, dict[str, Any]] = {
+        "mule-full": {"pretraining": {"epochs": 9}},
+        "smalr": {"assignment": {"pairs": "different"}},
+        "bilingual": {"tasks": {"draw_seed": 9}},
+    }
+    before = load()
+    for name, change in changes.items():
+        after = load(**change)
+        one, other = (
+            configuration.evaluation_settings(each, "multi30k", name, 0) for each in (before, after)
+        )
+        assert one["begun"] != other["begun"]
+        train = [configuration.experiment_settings(each, "multi30k", name, 0) for each in (before, after)]
+        assert train[0] == train[1]
+    assert configuration.evaluation_settings(before, "multi30k", "mule-one-en", 0) == {"threads": 1}
