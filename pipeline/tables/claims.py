@@ -15,6 +15,7 @@ from pipeline.tables.claimed_counts import counted
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.stated import Comparison, comparisons, read_claims, terms
 from pipeline.tables.statistics import Term, difference, difference_interval, difference_p, holm
+from pipeline.tables.translations import by_whom, word_by_word
 
 HOLDS, FAILS = "holds", "does not hold"
 NOT_HERE, NOT_TESTABLE = "not testable at this scale", "not testable"
@@ -26,7 +27,8 @@ CLAIM_COLUMNS = [
 ]  # fmt: skip
 COMPARISON_COLUMNS = [
     "id", "scale", "dataset", "language", "metric", "greater", "than", "measured_greater", "measured_than",
-    "difference", "low", "high", "p", "p_holm", "as_claimed", "paper_difference",
+    "difference", "low", "high", "p", "p_holm", "as_claimed", "paper_difference", "translations",
+    "word_by_word", "not_human",
 ]  # fmt: skip
 
 Row = dict[str, Any]
@@ -45,6 +47,9 @@ def judge_claims(
     comparison: Path,
 ) -> None:
     """Write a verdict on each claim, and every comparison that it is made of.
+
+    A comparison has who made the translations behind it (`translation_columns`), and `not_human`, the
+    languages whose captions are human ones in the paper and translations here. A verdict counts both.
 
     Args:
         settings: `scale`; `seeds`; `datasets`, for each data set of the paper the one of this scale;
@@ -187,6 +192,25 @@ class _Judge:
             "p": None if compared.of_no_difference else difference_p(both, compared.metric),
             "as_claimed": compared.as_claimed(above - values[than]),
             "paper_difference": compared.by if self.settings["scale"] == "paper" else None,
+            **self._translated([compared.greater, than], compared),
+        }
+
+    def _translated(self, sides: Sequence[str], compared: Comparison) -> Row:
+        """The translations behind a comparison."""
+        origins: dict[str, set[str]] = {}
+        dataset, languages = self.settings["datasets"][compared.dataset], set()
+        for _, term in chain.from_iterable(map(terms, sides)):
+            language = term["language"] or compared.language
+            languages.add(language)
+            for pair, made_by in self.evaluated.origins(
+                self._key(term, language, compared.dataset), language
+            ).items():
+                origins.setdefault(pair, set()).update(made_by)
+        human = languages & set(HUMAN_OF_PAPER.get(compared.dataset, []))
+        return {
+            "translations": by_whom(origins),
+            "word_by_word": "yes" if word_by_word(origins) else "",
+            "not_human": " ".join(sorted(human - set(self.settings["human"][dataset]))),
         }
 
     def _side(self, text: str, compared: Comparison) -> list[Term]:
@@ -233,6 +257,7 @@ def _verdict(claim: Row, lines: Sequence[Row], elsewhere: Sequence[str]) -> Row:
     remarks = [] if table["as_claimed"].all() else remarks
     if doubtful:
         remarks.append(f"{doubtful} of {len(table)} are as claimed with p of {LEVEL} or more")
+    remarks += _on_translations(table)
     if elsewhere:
         remarks.append(f"left out: {_together(elsewhere)}")
     return {
@@ -244,6 +269,16 @@ def _verdict(claim: Row, lines: Sequence[Row], elsewhere: Sequence[str]) -> Row:
         "largest_difference": table["difference"].max(),
         "largest_p": table["p_holm"].max(),
     }
+
+
+def _on_translations(table: pd.DataFrame) -> list[str]:
+    """What of some comparisons rests on other captions than the paper's."""
+    if "word_by_word" not in table:  # counts of captions
+        return []
+    literal, languages = table["word_by_word"].eq("yes").sum(), table["not_human"].fillna("").unique()
+    said = [f"{literal} of {len(table)} rest on translations word by word"] if literal else []
+    others = sorted({code for text in languages for code in text.split()})
+    return [*said, f"captions in {', '.join(others)} are translations here"] if others else said
 
 
 def _together(reasons: Sequence[str]) -> str:

@@ -55,7 +55,7 @@ def test_a_report_trains_models_of_figures_alone_where_it_names_the_figure(proje
         jobs[name] = project.would_run("results/report.html", "--config", asked)
     tables = jobs["smalr/parameters"]
     assert tables["smalr_parameters"] == 1 and "scatter" not in tables
-    assert jobs["smalr/figure1b"]["train"] == tables["train"] + 6
+    assert jobs["smalr/figure1b"]["train"] == tables["train"] + 10
     assert jobs["smalr/figure1b"]["scatter"] == jobs["smalr/figure1b"]["scaling"] == 1
     assert jobs["smalr/figure3"]["train"] == tables["train"] + 22
     assert all(planned["judge_claims"] == 1 for planned in jobs.values())

@@ -437,3 +437,22 @@ def test_mistakes_in_claims_are_told_together(tmp_path: Path) -> None:
     assert "X.counts.2: keys unknown or missing: in" in str(error.value)
     for mistake in ("'significnt'", "'mule full' is not a term", "'embn' needs a language", "found 'R@1'"):
         assert mistake in str(error.value)
+
+
+def test_a_verdict_says_what_rests_on_translations(tmp_path: Path) -> None:
+    """Multi30K's French is human in the paper and here, Japanese in the paper alone; Arabic nowhere."""
+    full: dict[Key, dict[str, float]] = {
+        ("multi30k", name, "own", 0): {"fr": 40.0, "de": 60.0} for name in ("mule-full", "parallel-embn")
+    }
+    trained_on = {("multi30k", "mule-full", "own", 0): {"en-fr": {"dictionary": 5}}}
+    own = settings("demo")
+    for human, said in ((["en", "de", "fr"], ""), (["en", "de"], "; captions in fr are translations here")):
+        paths = write_evaluations(tmp_path, full, trained_on=trained_on)
+        of = {**own, "human": {**own["human"], "multi30k": human}}
+        found = judged(tmp_path, of, paths, one(tmp_path, compare=[FRENCH])).loc["X"]
+        assert found["reason"].endswith("1 of 1 rest on translations word by word" + said)
+        line = pd.read_csv(tmp_path / "comparison.csv", keep_default_na=False).iloc[0]
+        assert line["translations"] == "dictionary (word by word)" and line["word_by_word"] == "yes"
+        assert line["not_human"] == ("fr" if said else "")
+    bare = judged(tmp_path, own, write_evaluations(tmp_path, full), one(tmp_path, compare=[FRENCH])).loc["X"]
+    assert "translations" not in bare["reason"]
