@@ -1,7 +1,6 @@
 """Command line of the translation: translate, translations, translation-quality and its table."""
 
 import argparse
-from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -161,9 +160,9 @@ def _translate(arguments: argparse.Namespace) -> None:
 
 def _translator(arguments: argparse.Namespace) -> "Translator":
     if arguments.provider == "dictionary":
-        from pipeline.translation.dictionary import DictionaryTranslator
+        from pipeline.translation.dictionary import DictionaryTranslator, training_words
 
-        counts = _training_words(arguments.target_sentences, arguments.target)
+        counts = training_words(arguments.target_sentences, arguments.target)
         return DictionaryTranslator(arguments.source, arguments.target, arguments.dictionaries, counts)
     from pipeline.translation.machine import machine_translator
 
@@ -202,16 +201,6 @@ def _check(arguments: argparse.Namespace, apart: Collection[str] = ()) -> None:
 
 def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
-
-
-def _training_words(path: Path | None, language: str) -> Counter[str]:
-    if path is None:
-        return Counter()
-    from pipeline.captions.table import read_sentences
-
-    table = read_sentences(path)
-    training = table[(table["split"] == "train") & (table["language"] == language)]
-    return Counter(word for tokens in training["tokens"] for word in tokens.split())
 
 
 def _find(arguments: argparse.Namespace) -> None:

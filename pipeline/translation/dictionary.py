@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from pipeline.captions.table import read_sentences
 from pipeline.captions.tokenize import tokenizer
 from pipeline.errors import InputError, raise_together
 from pipeline.files import existing
@@ -19,6 +20,15 @@ Candidates = dict[str, list[str]]  # word -> translations, the best first
 _LATIN = {"af", "cs", "de", "en", "fr"}  # languages written in Latin letters
 _UNSPACED = {"ja", "zh"}  # languages written without spaces
 _SHORT = 2  # letters
+
+
+def training_words(path: Path | None, language: str) -> Counter[str]:
+    """How often each word occurs in the training captions of a sentence table; nothing without one."""
+    if path is None:
+        return Counter()
+    table = read_sentences(path)
+    training = table[(table["split"] == "train") & (table["language"] == language)]
+    return Counter(word for tokens in training["tokens"] for word in tokens.split())
 
 
 class DictionaryTranslator:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from pipeline.errors import raise_together
 
 if TYPE_CHECKING:
-    from pipeline.translation.cache import Cache
     from pipeline.translation.cached import CachedTranslator, Engine
 
 SERVICES = ("google", "deepl", "libre", "microsoft", "baidu", "mymemory")
@@ -47,31 +46,12 @@ def machine_translator(
     if provider == "marian":
         from pipeline.translation.marian import MarianEngine
 
-        name = settings["model"].format(source=source, target=target)
-        others = {key: value for key, value in settings.items() if key != "model"}
-        engine = MarianEngine(source, target, name, **others)
+        engine = MarianEngine(source, target, **settings)
     else:
-        engine = _web_engine(provider, source, target, settings, opened, limits)
+        from pipeline.translation.web import web_engine
+
+        engine = web_engine(provider, source, target, settings, opened, limits)
     return CachedTranslator(engine, opened)
-
-
-def _web_engine(
-    provider: str,
-    source: str,
-    target: str,
-    settings: Mapping[str, Any],
-    cache: "Cache",
-    limits: Mapping[str, Any],
-) -> "Engine":
-    from pipeline.translation.cache import Model
-    from pipeline.translation.services import SERVICES, Asker
-    from pipeline.translation.web import Limits, WebEngine
-
-    allowed = Limits(**limits)
-    url, version = settings.get("url", ""), str(settings.get("version", ""))
-    model = Model(provider, f"{version} {url}".strip(), source, target)
-    ask = Asker(provider, source, target, url, allowed.timeout)
-    return WebEngine(model, ask, SERVICES[provider], url or provider, cache, allowed)
 
 
 def _check(provider: str, settings: Mapping[str, Any], limits: Mapping[str, Any]) -> None:

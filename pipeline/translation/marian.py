@@ -28,7 +28,7 @@ class MarianEngine:
     name and its copy in a folder are one.
 
     Args:
-        name: a folder, or a name on the hub such as Helsinki-NLP/opus-mt-en-de.
+        model: a folder, or a name on the hub such as Helsinki-NLP/opus-mt-{source}-{target}.
         revision: on the hub; a commit pins the model.
         prefix: put before each caption, such as `>>fra<<` for models of several languages.
         beams: width of the beam search.
@@ -43,7 +43,7 @@ class MarianEngine:
         self,
         source: str,
         target: str,
-        name: str,
+        model: str,
         revision: str | None = None,
         prefix: str = "",
         beams: int = 4,
@@ -51,6 +51,7 @@ class MarianEngine:
         device: str = "auto",
     ):
         transformers = _transformers()
+        name = model.format(source=source, target=target)
         folder = model_folder(name, revision)
         self.prefix, self.beams, self.batch_size = prefix, beams, batch_size
         self.model = Model("marian", _version(folder, prefix, beams), source, target)

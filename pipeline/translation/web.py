@@ -5,15 +5,16 @@ import random
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote_plus
 
 from pipeline.progress import duration
 from pipeline.translation.cache import Cache, Model
 from pipeline.translation.cached import Keep, Stopped
-from pipeline.translation.services import Refused, Service, Unavailable
+from pipeline.translation.services import SERVICES, Asker, Refused, Service, Unavailable
 
 log = logging.getLogger("pipeline")
 
@@ -42,6 +43,22 @@ class Limits:
     timeout: float = 60.0
     max_pause: float = 900.0
     max_wait: float = 7200.0
+
+
+def web_engine(
+    provider: str,
+    source: str,
+    target: str,
+    settings: Mapping[str, Any],
+    cache: Cache,
+    limits: Mapping[str, Any],
+) -> "WebEngine":
+    """The engine of a service; arguments as of `machine.machine_translator`."""
+    allowed = Limits(**limits)
+    url, version = settings.get("url", ""), str(settings.get("version", ""))
+    model = Model(provider, f"{version} {url}".strip(), source, target)
+    ask = Asker(provider, source, target, url, allowed.timeout)
+    return WebEngine(model, ask, SERVICES[provider], url or provider, cache, allowed)
 
 
 class WebEngine:

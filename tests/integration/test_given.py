@@ -73,6 +73,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = copied(tmp_path_factory.mktemp("paper"))
     for name in ("flickr30k", "coco-cn"):
         (project.folder / "on-request" / name).mkdir(parents=True)
+    (project.folder / "on-request/coco-cn/captions.txt").touch()
     return project
 
 
@@ -518,3 +519,21 @@ def test_a_users_bert_is_read_again_where_one_of_its_files_is_overwritten(tmp_pa
     weights.write_text("other weights")
     assert project.would_run(store) == {"sentence_vectors": 1}
     assert given(project, store)[store]["model"] == ["./mine/bert"]
+
+
+def test_captions_are_read_again_where_a_file_in_their_folder_is_overwritten(tmp_path: Path) -> None:
+    """The time of the folder, which stays as it was, would not tell."""
+    project = copied(tmp_path)
+    project.configure(**PAPER)
+    split, captions = "work/paper/mscoco/split.csv", tmp_path / "on-request/coco-cn/texts/captions.txt"
+    published = (
+        "images.cocodataset.org/annotations/annotations_trainval2014.zip",
+        "github.com/yahoojapan/YJCaptions/raw/master/yjcaptions26k.zip",
+    )
+    for file in (captions, *(tmp_path / "work/sources" / name for name in published), tmp_path / split):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(file.name)
+    assert project.would_run(split) == {}
+    captions.write_text("other captions")
+    assert project.would_run(split) == {"split": 1}
+    assert given(project, split)[split]["coco-cn"] == ["on-request/coco-cn"]

@@ -135,8 +135,14 @@ def coco_cn():
 
 
 def coco_cn_of_split(wildcards):
-    """COCO-CN as an input list, of MSCOCO alone: its test images have captions in all languages."""
-    return [coco_cn()] if DATASETS[wildcards.dataset]["source"] == "mscoco" else []
+    """COCO-CN as an input list, of MSCOCO alone: its test images have captions in all languages.
+
+    A folder is named with its files, whose change does not change its own time.
+    """
+    if DATASETS[wildcards.dataset]["source"] != "mscoco":
+        return []
+    path = coco_cn()
+    return [path, *files_of(path, "**/*")]
 
 
 def coco_cn_of_captions(wildcards):
@@ -149,7 +155,7 @@ def coco_cn_option(wildcards, input):
 
     Apart from all others: Snakemake does not rerun for a param that is made of the input.
     """
-    return [f"--coco-cn={path}" for path in input.coco_cn]
+    return [f"--coco-cn={path}" for path in input.coco_cn[:1]]
 
 
 def reading_code(stage, wildcards):

@@ -150,9 +150,9 @@ def given(value):
     return [value] if value else []
 
 
-def files_of(folder):
+def files_of(folder, named="*"):
     """The files in a folder, whose own time does not tell that one was overwritten; none where it is no folder."""
-    return sorted(str(path) for path in Path(folder).glob("*") if path.is_file())
+    return sorted(str(path) for path in Path(folder).glob(named) if path.is_file())
 
 
 def as_json(values):

@@ -178,13 +178,13 @@ def counted_captions():
 
 
 def overlapping_text(wildcards):
-    """Text whose vocabularies *Lessons* compares: published tokens, or those of the demo's captions."""
+    """Text whose vocabularies *Lessons* compares: Multi30K's published tokens, or those of other captions."""
     dataset = STAND_INS.get("multi30k")
     if dataset is None:
         refuse(
             "results/lessons/table1.csv: no data set of the configuration stands for multi30k."
         )
-    if DATASETS[dataset]["source"] == "demo":
+    if DATASETS[dataset]["source"] != "multi30k":
         path = f"work/{SCALE}/{dataset}/tokens/{{language}}.csv"
         return {
             "translation": expand(path, language=["en", "de", "fr", "cs"]),
