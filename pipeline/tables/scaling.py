@@ -19,7 +19,8 @@ COLUMNS = [
     "parameters_at_test", "mR", "low", "high", "seeds", "experiment",
 ]  # fmt: skip
 
-Sizes = Mapping[tuple[str, str], tuple[int, int]]  # data set, experiment -> parameters, those at test time
+# Data set, experiment -> of each seed its parameters, and those at test time.
+Sizes = Mapping[tuple[str, str], Sequence[tuple[int, int]]]
 
 
 def write_points(
@@ -29,19 +30,18 @@ def write_points(
 
     Args:
         settings: as `figure_settings` gives them. evaluations: JSON files with the ranks beside them.
-        models: the trained models of one seed.
-        output: CSV. `parameters` are trainable ones, word tables included; where a model is one of several of
-            one language each, the mean of theirs. `parameters_at_test`: those that remain if the word vectors
+        models: the trained models of all seeds.
+        output: CSV. `parameters` are trainable ones, word tables included: the mean over seeds, which may
+            use different numbers of entries of a latent vocabulary, and where a model is one of several of
+            one language each, over these. `parameters_at_test`: those that remain if the word vectors
             of the vocabulary are precomputed (SMALR, Section 5).
     """
     evaluated = Evaluations(evaluations, settings["seeds"])
-    sizes = {}
+    sizes: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for path in models:
         model, saved = load_model(path)
-        sizes[saved.settings["dataset"], saved.settings["experiment"]] = (
-            trained(model, saved),
-            at_test(model),
-        )
+        of_experiment = sizes.setdefault((saved.settings["dataset"], saved.settings["experiment"]), [])
+        of_experiment.append((trained(model, saved), at_test(model)))
     lines = list(_lines(settings, evaluated, sizes))
     raise_together(
         sorted({line["missing"] for line in lines if line["missing"]}), f"{output}: files are missing:"
@@ -77,7 +77,7 @@ def _lines(settings: Mapping[str, Any], evaluated: Evaluations, sizes: Sizes) ->
             yield {"missing": "; ".join(dict.fromkeys(missing))}
             continue
         low, high = mean_intervals([evaluated.hits(key, code) for key, code in keys])["mR"]
-        counted = [sizes[dataset, name] for name in experiments]
+        counted = [size for name in experiments for size in sizes[dataset, name]]
         yield {
             "figure": settings["figure"],
             "scale": settings["scale"],

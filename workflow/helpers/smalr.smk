@@ -57,10 +57,10 @@ def scaling_evaluations(wildcards):
 
 
 def scaling_models(wildcards):
-    """Trained models of a figure's points, of the first seed: every seed has as many parameters."""
+    """Trained models of a figure's points, of all seeds."""
     return [
-        f"{folder}/seed{SETTINGS['seeds'][0]}/model.pt"
-        for folder in scaling_folders(wildcards)
+        path.replace("/test-own.json", "/model.pt")
+        for path in evaluations_of_points(wildcards)
     ]
 
 
