@@ -129,9 +129,11 @@ class Evaluations:
         return hits
 
     def _read(self, path: Path, expected: str, language: str) -> pd.DataFrame:
-        if sha256(existing(path, "the file of ranks", "Run its `evaluate`.")) != expected:
-            raise InputError(f"{path}: not the ranks of the evaluation beside it. Run its `evaluate` again.")
         if path not in self._ranks:
+            if sha256(existing(path, "the file of ranks", "Run its `evaluate`.")) != expected:
+                raise InputError(
+                    f"{path}: not the ranks of the evaluation beside it. Run its `evaluate` again."
+                )
             table = pd.read_csv(path, compression="gzip", dtype={"image": str}, keep_default_na=False)
             self._ranks[path] = {str(name): part for name, part in table.groupby("language")}
         if language not in self._ranks[path]:
