@@ -9,7 +9,7 @@ SEARCHED := work/demo/multi30k/experiments/mule-full/seed0
 .PHONY: demo search test test-all check mutants lock clean help
 
 help:
-	@echo "make demo   results/table4.csv on synthetic data: ten to fifteen minutes on 2 cores after installation, 7 GB disk"
+	@echo "make demo   results/table4.csv on synthetic data: ten to twenty minutes on 2 cores after installation, 7 GB disk"
 	@echo "make search a page to search the demo's test scenes with its model, at http://127.0.0.1:8000"
 	@echo "make test   the tests except those of test-all: ten to fifteen minutes on 2 cores after installation"
 	@echo "make test-all  all tests, with power cuts, batch systems, benchmarks and scale paper in miniature: about half an hour on 2 cores"
@@ -19,7 +19,7 @@ help:
 	@echo "make clean  delete .venv, work/ and what is under results/"
 
 demo: $(READY)
-	@echo "Table 4 of the MULE paper on synthetic data: ten to fifteen minutes on 2 cores, 200 MB under work/."
+	@echo "Table 4 of the MULE paper on synthetic data: ten to twenty minutes on 2 cores, 200 MB under work/."
 	$(RUN) snakemake results/table4.csv --cores all
 
 search: $(READY)

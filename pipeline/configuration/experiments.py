@@ -14,7 +14,7 @@ OTHER_TABLES = ("table1", "parameters", "lessons/table1", "smalr/parameters")
 POINTS = ("smalr/figure1b", "smalr/figure3")
 
 
-# Blocks of names in which there may be nothing: `{}` over one of them empties it.
+# Blocks that may be empty: `{}` over one of them empties it.
 EMPTIED = ("weights", "pairs", "caption_origins", "borrowed_translations")
 
 

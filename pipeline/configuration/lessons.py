@@ -70,7 +70,7 @@ def selection_contradictions(settings: Settings) -> Iterator[str]:
             continue
         yield from _of_selection(where, experiment)
         for key in _idle(experiment.get("settings", {})):
-            yield f"{where}.settings.{key}: has no effect with a selection, trained by `tasks`; leave it out"
+            yield f"{where}.settings.{key}: has no effect with a selection (its key is `tasks`); leave it out"
         model = overlaid(settings, experiment.get("settings", {}))["model"]
         for key, wanted in (("encoder", "vse"), ("word_vectors", "scratch")):
             if model[key] != wanted:

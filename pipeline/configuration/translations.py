@@ -147,7 +147,7 @@ def missing_providers(settings: Settings, needed: Iterable[Needed]) -> str:
             "Translations are needed between these languages, and the configuration names no provider:",
             *(f"  - {having}: {', '.join(of_these)}" for having, of_these in pairs.items()),
             "Name a provider in a YAML file, and add --configfile with that file to the command:",
-            "  translation: {default: {provider: google}, pairs: {}} # the paper's; others in `pairs`",
+            "  translation: {default: {provider: google}} # the paper's; others in `pairs`",
             *(f"  - {names}: {need}" for names, need in PROVIDERS.items()),
         ]
     )

@@ -83,9 +83,9 @@ def evaluate_consistency(
     asked = queries("test")
     found = {language: asked.tested(language, combiner) for language in asked.languages}
     counts = {f"{source}-{target}": asked.origins(source, target) for source, target in tables}
-    write_evaluation(
-        saved, settings.get("begun", {}), settings["kind"], found, counts, output, ranks, consistency=told
-    )
+    combined = {key: value for key, value in settings.items() if key not in ("threads", "begun")}
+    begun = {**settings.get("begun", {}), "consistency": combined}
+    write_evaluation(saved, begun, settings["kind"], found, counts, output, ranks, consistency=told)
 
 
 class _Queries:

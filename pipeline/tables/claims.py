@@ -48,8 +48,9 @@ def judge_claims(
 ) -> None:
     """Write a verdict on each claim, and every comparison that it is made of.
 
-    A comparison has who made the translations behind it (`translation_columns`), and `not_human`, the
-    languages whose captions are human ones in the paper and translations here. A verdict counts both.
+    A comparison has who made the translations behind it, whether some are `word_by_word`, and `not_human`:
+    the languages whose captions are human ones in the paper and translations here. A verdict's reason tells
+    of both.
 
     Args:
         settings: `scale`; `seeds`; `datasets`, for each data set of the paper the one of this scale;
@@ -276,7 +277,7 @@ def _on_translations(table: pd.DataFrame) -> list[str]:
     if "word_by_word" not in table:  # counts of captions
         return []
     literal, languages = table["word_by_word"].eq("yes").sum(), table["not_human"].fillna("").unique()
-    said = [f"{literal} of {len(table)} rest on translations word by word"] if literal else []
+    said = [f"{literal} of {len(table)} rest on word-by-word translations"] if literal else []
     others = sorted({code for text in languages for code in text.split()})
     return [*said, f"captions in {', '.join(others)} are translations here"] if others else said
 

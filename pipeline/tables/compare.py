@@ -30,7 +30,8 @@ COLUMNS = [
 def compare(first: Sequence[Path], second: Sequence[Path], metric: str, output: Path) -> None:
     """Write, for each language of both systems, the difference of a metric, its 95% interval and p.
 
-    A system is one model, or a model for each language.
+    A system is one model, or a model for each language. Of a model that stops on one of its languages
+    (*Lessons*, Tables 6 and 7), that language alone counts.
 
     Args:
         first, second: what `evaluate` made of each system with every seed.
@@ -59,10 +60,7 @@ def compare(first: Sequence[Path], second: Sequence[Path], metric: str, output: 
 
 
 def _models(paths: Sequence[Path]) -> dict[tuple[Key, str], list[int]]:
-    """The seeds of each model of a system, by its key and a language that it is evaluated in.
-
-    Of a model that stops on one of its languages, that language alone counts.
-    """
+    """The seeds of each model of a system, by its key and a language in which it counts."""
     found: dict[tuple[Key, str], list[int]] = {}
     for path in paths:
         content = read_evaluation(path)

@@ -24,8 +24,8 @@ OTHER_CANDIDATES = (
     "their feature sets:"
 )
 OTHER_SETTINGS = (
-    "The seeds of one experiment must have the same settings. Train it again with every seed, or leave out "
-    "the evaluations of the other settings:"
+    "The seeds of one experiment must have the same settings. Train it again with every seed (`pretraining`, "
+    "`assignment` and `selection`, which an evaluation is given: evaluate it again), or leave some seeds out:"
 )
 
 
@@ -60,7 +60,7 @@ class Evaluations:
     def __init__(self, paths: Sequence[Path], seeds: Sequence[int]):
         self.seeds = list(seeds)
         self._found: Found = {}
-        self._ranks: dict[Path, dict[str, pd.DataFrame]] = {}
+        self._ranks: dict[tuple[Path, str], dict[str, pd.DataFrame]] = {}  # by path and digest
         self._hits: dict[tuple[Key, str], list[pd.DataFrame]] = {}
         self._galleries: dict[tuple[str, str], tuple[Path, pd.DataFrame]] = {}
         twice: list[str] = []
@@ -129,16 +129,18 @@ class Evaluations:
         return hits
 
     def _read(self, path: Path, expected: str, language: str) -> pd.DataFrame:
-        if path not in self._ranks:
+        found = self._ranks.get((path, expected))
+        if found is None:
             if sha256(existing(path, "the file of ranks", "Run its `evaluate`.")) != expected:
                 raise InputError(
                     f"{path}: not the ranks of the evaluation beside it. Run its `evaluate` again."
                 )
             table = pd.read_csv(path, compression="gzip", dtype={"image": str}, keep_default_na=False)
-            self._ranks[path] = {str(name): part for name, part in table.groupby("language")}
-        if language not in self._ranks[path]:
+            found = {str(name): part for name, part in table.groupby("language")}
+            self._ranks[path, expected] = found
+        if language not in found:
             raise InputError(f"{path}: has no ranks of {language!r}, unlike the evaluation beside it.")
-        return self._ranks[path][language]
+        return found[language]
 
 
 def _other_candidates(found: Found) -> Iterator[str]:

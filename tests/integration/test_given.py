@@ -73,7 +73,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = copied(tmp_path_factory.mktemp("paper"))
     for name in ("flickr30k", "coco-cn"):
         (project.folder / "on-request" / name).mkdir(parents=True)
-    (project.folder / "on-request/coco-cn/captions.txt").touch()
+    (project.folder / "on-request/coco-cn/imageid.human-written-caption.txt").touch()
     return project
 
 
@@ -523,7 +523,10 @@ def test_captions_are_read_again_where_a_file_in_their_folder_is_overwritten(tmp
     """The time of the folder, which stays as it was, would not tell."""
     project = copied(tmp_path)
     project.configure(**PAPER)
-    split, captions = "work/paper/mscoco/split.csv", tmp_path / "on-request/coco-cn/texts/captions.txt"
+    split, captions = (
+        "work/paper/mscoco/split.csv",
+        tmp_path / "on-request/coco-cn/texts/imageid.human-written-caption.txt",
+    )
     published = (
         "images.cocodataset.org/annotations/annotations_trainval2014.zip",
         "github.com/yahoojapan/YJCaptions/raw/master/yjcaptions26k.zip",
@@ -531,6 +534,7 @@ def test_captions_are_read_again_where_a_file_in_their_folder_is_overwritten(tmp
     for file in (captions, *(tmp_path / "work/sources" / name for name in published), tmp_path / split):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(file.name)
+    (captions.parent / "readme.txt").write_text("of no concern")
     assert project.would_run(split) == {}
     captions.write_text("other captions")
     assert project.would_run(split) == {"split": 1}

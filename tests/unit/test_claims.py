@@ -450,7 +450,7 @@ def test_a_verdict_says_what_rests_on_translations(tmp_path: Path) -> None:
         paths = write_evaluations(tmp_path, full, trained_on=trained_on)
         of = {**own, "human": {**own["human"], "multi30k": human}}
         found = judged(tmp_path, of, paths, one(tmp_path, compare=[FRENCH])).loc["X"]
-        assert found["reason"].endswith("1 of 1 rest on translations word by word" + said)
+        assert found["reason"].endswith("1 of 1 rest on word-by-word translations" + said)
         line = pd.read_csv(tmp_path / "comparison.csv", keep_default_na=False).iloc[0]
         assert line["translations"] == "dictionary (word by word)" and line["word_by_word"] == "yes"
         assert line["not_human"] == ("fr" if said else "")

@@ -137,12 +137,12 @@ def coco_cn():
 def coco_cn_of_split(wildcards):
     """COCO-CN as an input list, of MSCOCO alone: its test images have captions in all languages.
 
-    A folder is named with its files, whose change does not change its own time.
+    A folder is named with the files that are read, whose change does not change its own time.
     """
     if DATASETS[wildcards.dataset]["source"] != "mscoco":
         return []
     path = coco_cn()
-    return [path, *files_of(path, "**/*")]
+    return [path, *files_of(path, "**/imageid.*-caption.txt")]
 
 
 def coco_cn_of_captions(wildcards):

@@ -186,9 +186,11 @@ def overlapping_text(wildcards):
         )
     if DATASETS[dataset]["source"] != "multi30k":
         path = f"work/{SCALE}/{dataset}/tokens/{{language}}.csv"
+        portions = {"translation": ["en", "de", "fr", "cs"], "comparable": ["en", "de"]}
+        own = DATASETS[dataset]["languages"]
         return {
-            "translation": expand(path, language=["en", "de", "fr", "cs"]),
-            "comparable": expand(path, language=["en", "de"]),
+            portion: expand(path, language=[code for code in languages if code in own])
+            for portion, languages in portions.items()
         }
     translated, independent = (
         [path for path in source_files("multi30k-text") if f"{task}/tok/train" in path]
