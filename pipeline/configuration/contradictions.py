@@ -48,6 +48,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
     yield from _borrowed_contradictions(settings)
     yield from _unknown_languages(settings)
     yield from _provider_contradictions(settings["translation"])
+    yield from _captions_counted_twice(settings)
     yield from _feature_contradictions(settings)
     yield from _context_contradictions(settings)
     yield from _bert_contradictions(settings["bert"]["pretraining"])
@@ -90,6 +91,20 @@ def _provider_contradictions(translation: Settings) -> Iterator[str]:
             yield f"{where}: provider marian needs `model`, a folder or a name on the hub"
         if provider.get("provider") == "libre" and "url" not in provider:
             yield f"{where}: provider libre needs `url`, the address of your server"
+
+
+def _captions_counted_twice(settings: Settings) -> Iterator[str]:
+    """Published translations are trained on beside a data set's own captions, so they must be others."""
+    for pair, provider in settings["translation"]["pairs"].items():
+        target = pair[3:]
+        for dataset, data in settings["datasets"].items():
+            own = data["caption_origins"].get(target, "human")
+            published = provider["provider"] == "files" and target in data["languages"]
+            if published and provider.get("origin") == own:
+                yield (
+                    f"translation.pairs.{pair}.origin: found {own}, whose captions are {dataset}'s own in "
+                    f"{target!r} already; name another origin or provider"
+                )
 
 
 def _bert_contradictions(pretraining: Settings) -> Iterator[str]:
