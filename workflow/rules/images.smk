@@ -32,8 +32,7 @@ rule find_images:
 
 rule extract_features:
     input:
-        images="work/{scale}/{dataset}/images.csv",
-        weights=lambda wildcards: FEATURE_SETS[wildcards.set]["weights"],
+        "work/{scale}/{dataset}/images.csv",
     output:
         store=temp("work/{scale}/{dataset}/shards{set}/{shard}-of-{shards}.h5"),
         failed=temp("work/{scale}/{dataset}/shards{set}/{shard}-of-{shards}.csv"),
@@ -63,7 +62,7 @@ rule extract_features:
     message:
         "Extracting features{wildcards.set} of the images of {wildcards.dataset}, shard {wildcards.shard} of {wildcards.shards}"
     shell:
-        "exec python -m pipeline features --images {input.images:q} --settings {params.settings:q} --partial {params.partial:q} "
+        "exec python -m pipeline features --images {input:q} --settings {params.settings:q} --partial {params.partial:q} "
         "--earlier {params.earlier:q} --shard {wildcards.shard}/{wildcards.shards} --gpus {resources.gpu} {resources.options} "
         "--failed {output.failed:q} --output {output.store:q} > {log:q} 2>&1"
 
