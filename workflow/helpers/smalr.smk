@@ -59,8 +59,9 @@ def scaling_evaluations(wildcards):
 def scaling_models(wildcards):
     """Trained models of a figure's points, of all seeds."""
     return [
-        path.replace("/test-own.json", "/model.pt")
-        for path in evaluations_of_points(wildcards)
+        f"{folder}/seed{seed}/model.pt"
+        for folder in scaling_folders(wildcards)
+        for seed in SETTINGS["seeds"]
     ]
 
 
