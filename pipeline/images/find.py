@@ -26,7 +26,7 @@ def find_images(
         output: the list (CSV); where images are missing, all of them are listed in `missing.csv` beside it.
 
     Raises:
-        InputError: a folder is not there, or images have no file or several; names the first 20.
+        InputError: a folder is not there, or images have no file or several; names the first 8.
     """
     raise_together(
         [f"{folder}: not a folder" for folder in folders if not folder.is_dir()],
