@@ -16,6 +16,7 @@ def add_part_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentP
     add("--split", type=Path, help="Multi30K: output of `split`")
     add("--demo", type=_demo, help="demo: DATASET/SEED/SCENES, such as multi30k/0/900")
     add("--sentences", type=Path, help="any other data set: its sentence table")
+    add("--origin", default="human", help="with --sentences: origin of the language's own captions")
     add("--output", type=Path, required=True, help="sentence table")
     parser.set_defaults(run=_caption_part)
 
@@ -52,7 +53,7 @@ def _caption_part(arguments: argparse.Namespace) -> None:
     elif arguments.sources:
         table = published_part(arguments.sources, arguments.part, language, read_split(arguments.split))
     else:
-        table = part_of(read_sentences(arguments.sentences), arguments.part, language)
+        table = part_of(read_sentences(arguments.sentences), arguments.part, language, arguments.origin)
     write_sentences(table, arguments.output)
 
 

@@ -52,17 +52,18 @@ def published_part(folder: Path, part: str, language: str, split: Mapping[str, s
     return pd.DataFrame(rows, columns=SENTENCE_COLUMNS, dtype="str")
 
 
-def part_of(sentences: pd.DataFrame, part: str, language: str) -> pd.DataFrame:
+def part_of(sentences: pd.DataFrame, part: str, language: str, origin: str = "human") -> pd.DataFrame:
     """The part of any other data set: own captions that people translated, or wrote independently.
 
     Args:
-        sentences: sentence table of one language.
+        sentences: sentence table of one language. origin: who or what wrote its own captions.
 
     Raises:
         InputError: there are no such captions.
     """
-    translated = sentences["source_language"] != ""
-    chosen = sentences[translated if part == TRANSLATION else ~translated]
+    own = sentences[sentences["origin"] == origin]
+    translated = own["source_language"] != ""
+    chosen = own[translated if part == TRANSLATION else ~translated]
     if chosen.empty:
         raise InputError(no_part(part, language, []))
     return chosen

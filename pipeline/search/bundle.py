@@ -51,7 +51,7 @@ MEND = "Make the bundle again with `python -m pipeline bundle`, or copy it again
 # What of a feature store's attributes says how photographs become features.
 BACKBONE = (
     "backbone", "weights", "weights_sha256", "resize", "crop", "crops", "interpolation", "mean", "std",
-    "precision", "windows", "dimension",
+    "precision", "crop_evaluation", "dimension",
 )  # fmt: skip
 
 # Packages that cut a language's captions into words; of all languages that are not named, the first.
@@ -132,7 +132,7 @@ def write_bundle(
             "format": FORMAT,
             "saved": vars(saved),
             "tokenizers": {language: _tokenizer_versions(language) for language in vocabularies},
-            "backbone": _backbone(features),
+            "backbone": backbone_of(features),
             "test": evaluated["test"],
             "intervals": _intervals(evaluation.with_name(evaluated["ranks"]), list(vocabularies)),
             "data": list(data),
@@ -207,7 +207,8 @@ def _evaluation(path: Path, saved: Saved) -> dict[str, Any]:
     return evaluated
 
 
-def _backbone(features: Path) -> dict[str, Any]:
+def backbone_of(features: Path) -> dict[str, Any]:
+    """What a feature store says of how its features were made: the keys of `BACKBONE` that it has."""
     with naming(features), h5py.File(existing(features, "the feature store", "Extract it.")) as file:
         dimension = {"dimension": file["features"].shape[1]}
         found = {key: file.attrs[key] for key in BACKBONE if key in file.attrs}
@@ -218,7 +219,8 @@ def _backbone(features: Path) -> dict[str, Any]:
 
 
 def _intervals(ranks: Path, languages: Sequence[str]) -> dict[str, dict[str, tuple[float, float]]]:
-    table = pd.read_csv(existing(ranks, "the ranks", "Evaluate again."), dtype={"image": str})
+    path = existing(ranks, "the ranks", "Evaluate again.")
+    table = pd.read_csv(path, dtype={"image": str}, keep_default_na=False)
     return {code: intervals(hits_by_image(table[table["language"] == code])) for code in languages}
 
 

@@ -43,6 +43,11 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     index.add_argument(
         "--sentences", type=Path, nargs="*", default=[], help="caption tables whose sentences are indexed too"
     )
+    index.add_argument(
+        "--own",
+        action="store_true",
+        help="of the sentences, index only the data set's own captions, as evaluated",
+    )
     index.add_argument("--workers", type=int, default=2, help="threads that decode and resize")
     index.add_argument(
         "--output", type=Path, required=True, help="folder of the index; an existing index is updated"
@@ -153,7 +158,7 @@ def _index(arguments: argparse.Namespace) -> None:
         arguments.output,
         photographs,
         arguments.features,
-        _sentences(arguments.sentences, model, chosen),
+        _sentences(arguments, model, chosen, photographs),
         arguments.workers,
     )
 
@@ -279,7 +284,7 @@ def _opened(folder: Path, arguments: argparse.Namespace) -> "tuple[SearchModel, 
 def _photographs(arguments: argparse.Namespace, chosen: set[str] | None) -> "Photographs":
     from pipeline.images.lists import read_image_list
     from pipeline.images.store import read_store
-    from pipeline.search.index import Photographs, photographs_in, photographs_listed
+    from pipeline.search.index import Photographs, photographs_in, photographs_listed, photographs_named
 
     if arguments.features is None:
         found = photographs_in(arguments.photographs)
@@ -288,18 +293,22 @@ def _photographs(arguments: argparse.Namespace, chosen: set[str] | None) -> "Pho
         found = photographs_listed(list(listed), listed, arguments.photographs)
     else:
         images = read_store(arguments.features)[0]
-        shown = photographs_in(arguments.photographs).paths if arguments.photographs else {}
-        by_name = {Path(name).stem: path for name, path in shown.items() if path}
-        kept = [image for image in images if image in by_name] if arguments.photographs else images
-        log.info(
-            "%d of the %d images with features have a photograph",
-            len(by_name.keys() & set(images)),
-            len(images),
-        )
-        found = photographs_listed(kept, by_name, arguments.photographs)
+        shown: dict[str, Path | None] = {}
+        if arguments.photographs:
+            paths = photographs_in(arguments.photographs).paths
+            shown = {image: paths[name] for image, name in photographs_named(images, paths).items()}
+            log.info("%d of the %d images with features have a photograph", len(shown), len(images))
+        kept = list(shown) if arguments.photographs else images
+        found = photographs_listed(kept, shown, arguments.photographs)
     if chosen is None:
         return found
-    return Photographs({image: path for image, path in found.paths.items() if image in chosen}, found.folder)
+    within = set(photographs_named(chosen, found.paths).values())
+    if not within:
+        raise InputError(
+            f"--split {arguments.split}: none of its {len(chosen)} images is among the {len(found.paths)} "
+            "found. Give the photographs or features of these images."
+        )
+    return Photographs({image: path for image, path in found.paths.items() if image in within}, found.folder)
 
 
 def _of_split(asked: str | None) -> set[str] | None:
@@ -315,15 +324,27 @@ def _of_split(asked: str | None) -> set[str] | None:
     return {image for image, split in read_split(Path(file)).items() if split == name}
 
 
-def _sentences(paths: list[Path], model: "SearchModel", chosen: set[str] | None) -> "list[Sentence]":
-    from pipeline.captions.table import read_captions
+def _sentences(
+    arguments: argparse.Namespace, model: "SearchModel", chosen: set[str] | None, photographs: "Photographs"
+) -> "list[Sentence]":
+    """The sentences of caption tables, each with its image as the index names it."""
+    import pandas as pd
 
-    return [
-        (row.image, row.language, row.caption)
-        for path in paths
-        for row in read_captions(path).itertuples()
-        if chosen is None or row.image in chosen
-    ]
+    from pipeline.captions.table import read_captions
+    from pipeline.retrieval.inputs import own_sentences
+    from pipeline.search.index import photographs_named
+
+    if not arguments.sentences:
+        return []
+    if arguments.own:
+        tables = list(own_sentences(arguments.sentences, model.bundle.saved.settings).values())
+    else:
+        tables = [read_captions(path) for path in arguments.sentences]
+    table = pd.concat(tables)
+    if chosen is not None:
+        table = table[table["image"].isin(chosen)]
+    named = photographs_named(table["image"].unique(), photographs.paths)
+    return [(named.get(row.image, row.image), row.language, row.caption) for row in table.itertuples()]
 
 
 def _said(index: "Index", among: str, row: int) -> dict[str, Any]:

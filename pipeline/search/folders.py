@@ -33,5 +33,7 @@ def folder_written_beside(path: Path, mark: str) -> Iterator[Path]:
                 os.replace(path, old)
             os.replace(temporary, path)
     finally:
+        if old.exists() and not path.exists():  # ended between the two renames
+            os.replace(old, path)
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)

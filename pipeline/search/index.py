@@ -18,7 +18,7 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,11 +29,13 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
+from pipeline.captions.split import without_ending
 from pipeline.errors import InputError, raise_together
 from pipeline.files import existing, naming, sha256, written_beside
 from pipeline.images.store import DONE
 from pipeline.progress import Progress
 from pipeline.search import nearest
+from pipeline.search.bundle import BACKBONE, backbone_of
 from pipeline.search.model import BATCH, SearchModel
 
 log = logging.getLogger("pipeline")
@@ -42,6 +44,7 @@ FORMAT = 1
 INDEX = "index.json"
 LOCK = ".lock"
 ENDINGS = (".jpeg", ".jpg", ".png", ".webp")  # what browsers show and uploads may be
+SAME_FEATURES = tuple(key for key in BACKBONE if key not in ("weights", "precision"))
 ROWS = 4096  # features that are embedded at a time
 _NAME = re.compile(r"(images|sentences|nearest)-(?P<digest>[0-9a-f]{16})[.](csv|npy|faiss)")
 MEND = "Index again with `python -m pipeline index`."
@@ -130,12 +133,34 @@ def photographs_in(folder: Path) -> Photographs:
     return Photographs(dict(sorted(found.items())), root)
 
 
-def photographs_listed(images: Sequence[str], listed: Mapping[str, Path], folder: Path | None) -> Photographs:
+def photographs_listed(
+    images: Sequence[str], listed: Mapping[str, Path | None], folder: Path | None
+) -> Photographs:
     """Images known by their features, with the files that a list or a folder has of them."""
     if folder is None:
-        parents = [path.resolve().parent for path in listed.values()]
+        parents = [path.resolve().parent for path in listed.values() if path]
         folder = Path(os.path.commonpath(parents)) if parents else None
     return Photographs({image: listed.get(image) for image in images}, folder and folder.resolve())
+
+
+def photographs_named(names: Iterable[str], images: Iterable[str]) -> dict[str, str]:
+    """The image of an index that each name means; names of none are left out.
+
+    Captions and splits name `photos/a.jpg` by its path, or `a`, without folder and ending.
+
+    Raises:
+        InputError: lists every name that several images have.
+    """
+    known = set(images)
+    shortened: dict[str, list[str]] = {}
+    for image in known:
+        shortened.setdefault(without_ending(image), []).append(image)
+    meant = {name: [name] if name in known else shortened.get(name, []) for name in names}
+    raise_together(
+        [f"{name}: {', '.join(sorted(found))}" for name, found in meant.items() if len(found) > 1],
+        "Several photographs of one name; give captions and splits with their paths in the folder:",
+    )
+    return {name: found[0] for name, found in meant.items() if found}
 
 
 def build_index(
@@ -158,10 +183,13 @@ def build_index(
         sentences: to be found by images. exact_up_to: images beyond which an approximate index is made.
 
     Raises:
-        InputError: no photograph decodes, sentences are in languages that the model does not read, or another
-            process is indexing there.
+        InputError: no photograph decodes, sentences are in languages that the model does not read, the store
+            is of another network or other crops than the model was trained on, or another process is indexing
+            there.
     """
     _check_sentences(sentences, model)
+    if features:
+        _check_features(features, model.bundle.backbone)
     output.mkdir(parents=True, exist_ok=True)
     _check_folder(output)
     with _alone(output):
@@ -306,9 +334,7 @@ def _kept(output: Path, name: str, ending: str, files: dict[str, str], write: Ca
     with written_beside(output / f"{name}{ending}") as temporary:
         write(temporary)
         kept = f"{name}-{sha256(temporary)[:16]}{ending}"
-        if not (output / kept).exists():
-            os.link(temporary, output / kept)
-    (output / f"{name}{ending}").unlink()
+    os.replace(output / f"{name}{ending}", output / kept)  # also where a damaged file has that name
     files[f"{name}{ending}"] = kept
 
 
@@ -328,6 +354,26 @@ def _rows(features: h5py.Dataset, rows: NDArray[np.int64]) -> NDArray[np.float32
     if distinct[-1] - distinct[0] < 2 * len(rows):  # neighbours: far faster read as one
         return features[distinct[0] : distinct[-1] + 1][rows - distinct[0]].astype(np.float32)
     return features[distinct][place].astype(np.float32)
+
+
+def _check_features(store: Path, trained: Mapping[str, Any]) -> None:
+    """Features must be made as those that the model was trained on, as far as both say how.
+
+    A remark in brackets after a backbone's name does not count, and its precision need not be the same.
+    """
+    given = backbone_of(store)
+    if "backbone" not in given:
+        log.warning("%s: has no attribute `backbone`; taken to be of %s", store, trained.get("backbone"))
+    mistakes = [
+        f"{key}: found {given[key]!r}, expected {trained[key]!r}"
+        for key in SAME_FEATURES
+        if key in given and key in trained and _plain(given[key]) != _plain(trained[key])
+    ]
+    raise_together(mistakes, f"{store}: not features as the model was trained on. Give the store of those:")
+
+
+def _plain(value: Any) -> Any:
+    return value.partition(" (")[0] if isinstance(value, str) else value
 
 
 def _check_sentences(sentences: Sequence[Sentence], model: SearchModel) -> None:

@@ -205,6 +205,14 @@ class SearchModel:
                 f"{self.bundle.folder}: trained on imported features: it embeds features, not photographs. "
                 "Make features of the photographs as its training data's were made, and give --features."
             )
+        described.pop("windows", None)  # in bundles of before it was called crop_evaluation
+        if "crop_evaluation" not in described:
+            log.warning(
+                "%s: does not say how crops are evaluated; taken as exact. Bundle the model again.",
+                self.bundle.folder,
+            )
+        if described["precision"] == "bfloat16":
+            described["precision"] = "auto"  # float32 where the device has no instructions for it
         digest = described.pop("weights_sha256")
         weights = self.weights or _reachable(described["weights"], described["backbone"])
         settings = ExtractionSettings(**{**described, "weights": weights})

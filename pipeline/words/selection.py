@@ -106,9 +106,8 @@ def _selected(language: str, chosen: Chosen) -> pd.DataFrame:
     texts = pd.concat([read_sentences(path) for path in chosen.texts], ignore_index=True)
     texts = texts[texts["split"] != "test"]
     if chosen.halves is not None:
-        half = pd.read_csv(
-            existing(chosen.halves, "the list of halves", "Run `python -m pipeline draw-halves`."), dtype=str
-        )
+        path = existing(chosen.halves, "the list of halves", "Run `python -m pipeline draw-halves`.")
+        half = pd.read_csv(path, dtype=str, keep_default_na=False)
         inside = set(half["image"][half["half"] == chosen.half])
         texts = texts[(texts["split"] != "train") | texts["image"].isin(inside)]
     asked = read_sentences(chosen.tested_on)

@@ -272,12 +272,27 @@ def test_a_figures_points_and_their_models_are_of_all_seeds(paper: dict[str, Opt
 
 SMALR = "work/pilot/multi30k/experiments/smalr/seed3"
 CHINESE = "work/pilot/flickr8kcn"
+PARTS = {  # an experiment of a user, trained as those of Lessons
+    "branches": "shared",
+    "captions": "human",
+    "languages": ["zh", "ja"],
+    "selection": {
+        "zh": {"parts": ["comparable"], "tested_on": "comparable"},
+        "ja": {"parts": ["translation"], "tested_on": "translation"},
+    },
+    "settings": {"model": {"encoder": "vse", "word_vectors": "scratch"}},
+}
 
 
 @pytest.fixture(scope="module")
 def pilot(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Options]:
     project = copied(tmp_path_factory.mktemp("pilot"))
-    project.configure(scale="pilot", seeds=[3], translation={"pairs": {"de-en": {"provider": "google"}}})
+    project.configure(
+        scale="pilot",
+        seeds=[3],
+        translation={"pairs": {"de-en": {"provider": "google"}}},
+        experiments={"parts": PARTS},
+    )
     return given(
         project,
         f"{SMALR}/test-learned.json",
@@ -285,6 +300,7 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Options]:
         f"{CHINESE}/experiments/embn-en/seed3/test-translated.json",
         f"{CHINESE}/experiments/muse-embn/seed3/test-own.json",
         f"{CHINESE}/translation-quality/ja-en.csv",
+        f"{CHINESE}/experiments/parts/seed3/test-own.json",
         "results/smalr/parameters.csv",
     )
 
@@ -320,6 +336,16 @@ def test_captions_that_were_translated_keep_their_origin(pilot: dict[str, Option
         assert pilot[f"{CHINESE}/translations/{source}-{target}.csv"]["source-origin"] == [origin]
     for code, origin in (("de", "human"), ("zh", "google"), ("ja", "google"), ("ru", "dictionary")):
         assert pilot[f"work/pilot/multi30k/words/augmented/{code}.h5"]["caption-origin"] == [origin]
+
+
+def test_parts_of_a_data_set_are_of_its_own_captions(pilot: dict[str, Options]) -> None:
+    """Chinese has captions of people, Google and Baidu, Japanese those of Google alone."""
+    for code, part, origin in (("zh", "comparable", "human"), ("ja", "translation", "google")):
+        made = pilot[f"{CHINESE}/parts/{part}/{code}.csv"]
+        assert (made["sentences"], made["origin"]) == ([f"{CHINESE}/tokens/{code}.csv"], [origin])
+    assert settings(pilot[f"{CHINESE}/experiments/parts/seed3/model.pt"])["caption_origins"] == {
+        "ja": "google"
+    }
 
 
 def test_a_model_trained_with_translations_takes_those_of_both_directions(pilot: dict[str, Options]) -> None:

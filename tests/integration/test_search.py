@@ -149,6 +149,31 @@ def test_photographs_are_embedded_as_their_features(made: Project, model: Search
     np.testing.assert_allclose(one[0], found[3], atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"precision": "bfloat16"}, ""),
+        ({"crop_evaluation": None, "windows": "exact"}, "does not say how crops are evaluated"),
+    ],
+    ids=["bfloat16 where it is missing", "an earlier version"],
+)
+def test_photographs_are_embedded_whatever_made_the_bundle(
+    made: Project,
+    bundle: Path,
+    index: Index,
+    changed: dict[str, str | None],
+    said: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    values = json.loads((bundle / "model.json").read_text())
+    values["backbone"] |= changed
+    values["backbone"] = {key: value for key, value in values["backbone"].items() if value is not None}
+    (bundle / "model.json").write_text(json.dumps(values))
+    found = load(bundle).embed_images([made.folder / DATA / f"images/{index.images[0]}.jpg"])
+    assert found[0] @ index.image_vectors[0].astype(np.float32) > 0.999
+    assert said in caplog.text
+
+
 def test_languages_are_recognised_where_none_is_given(made: Project, model: SearchModel) -> None:
     texts = [captions(made, code)["caption"][0] for code in LANGUAGES]
     apart = np.concatenate(
@@ -281,6 +306,39 @@ def test_more_photographs_extract_only_the_new_ones(
     assert len(list((tmp_path / "index").glob("images-*.npy"))) == 1
     build_index(model, tmp_path / "again", photographs_in(folder))
     assert (tmp_path / "again/index.json").read_bytes() == (tmp_path / "index/index.json").read_bytes()
+
+
+def test_photographs_have_the_captions_of_their_names(made: Project, seed: Path, tmp_path: Path) -> None:
+    """Captions and splits leave folder and ending out; machine translations are no own captions."""
+    folder = photographs(made, tmp_path / "photographs", 60)
+    data = made.folder / DATA
+    table = pd.read_csv(data / "tokens/en.csv", keep_default_na=False)
+    machine = table.assign(caption="a translation", tokens="a translation", origin="google")
+    pd.concat([table, machine]).to_csv(tmp_path / "en.csv", index=False)
+    sentences = [tmp_path / "en.csv", *(data / f"tokens/{code}.csv" for code in LANGUAGES[1:])]
+    arguments = ["index", "--bundle", seed / "bundle", "--photographs", folder, "--threads", 1, "--own"]
+    arguments += ["--output", tmp_path / "index", "--sentences", *sentences]
+    done = pipeline(*arguments, "--split", f"{data / 'split.csv'}:test", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    index = open_index(tmp_path / "index")
+    test = set(table["image"][table["split"] == "test"])
+    assert sorted(Path(image).stem for image in index.images) == sorted(
+        test & {path.stem for path in folder.rglob("*.jpg")}
+    )
+    for image in index.images:
+        said = [index.sentences[row] for row in index.sentences_of[image]]
+        english = [text for _, language, text in said if language == "en"]
+        assert english == list(table["caption"][table["image"] == Path(image).stem])
+
+
+def test_a_split_of_other_images_is_refused(made: Project, seed: Path, tmp_path: Path) -> None:
+    folder = photographs(made, tmp_path / "photographs", 3)
+    (tmp_path / "other.csv").write_text("image,split\nelsewhere,test\n")
+    arguments = ["index", "--bundle", seed / "bundle", "--photographs", folder, "--output", "index"]
+    done = pipeline(*arguments, "--split", "other.csv:test", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "none of its 1 images is among the 3 found" in done.stderr
+    assert not (tmp_path / "index").exists()
 
 
 @pytest.mark.machine

@@ -1,6 +1,9 @@
 """Bundles of small trained models: cosine and order, shared and separate layers, imported features."""
 
 import copy
+import errno
+import os
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +12,13 @@ import pytest
 import torch
 
 from pipeline.errors import InputError
-from pipeline.images.store import read_store
+from pipeline.images.settings import ExtractionSettings
+from pipeline.images.store import read_store, write_features
 from pipeline.retrieval.evaluate import evaluate
 from pipeline.search import load, open_index
-from pipeline.search.bundle import write_bundle
-from pipeline.search.index import build_index, photographs_listed
+from pipeline.search.bundle import BACKBONE, write_bundle
+from pipeline.search.folders import folder_written_beside
+from pipeline.search.index import build_index, photographs_listed, photographs_named
 from pipeline.search.model import SearchModel
 from pipeline.training.train import Inputs, train
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
@@ -141,6 +146,84 @@ def test_no_other_folder_is_replaced(inputs: Inputs, experiment: dict[str, Any],
     write(made)  # its own is
     assert (made / "model.json").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize("fails_at", [1, 2])
+def test_a_replacement_that_fails_leaves_the_earlier_folder(
+    fails_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At either of the two renames: the earlier folder to its side, the new one into its place."""
+    (tmp_path / "bundle").mkdir()
+    (tmp_path / "bundle/mark").write_text("earlier")
+    renames: list[Path] = []
+    replace = os.replace
+
+    def failing(source: Path, target: Path) -> None:
+        renames.append(target)
+        if len(renames) == fails_at:
+            raise OSError(errno.EIO, "the disk is gone")
+        replace(source, target)
+
+    monkeypatch.setattr("os.replace", failing)
+
+    def write() -> None:
+        with folder_written_beside(tmp_path / "bundle", "mark") as folder:
+            (folder / "mark").write_text("new")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        write()
+    assert (tmp_path / "bundle/mark").read_text() == "earlier"
+    assert [path.name for path in tmp_path.iterdir()] == ["bundle"]
+
+
+def test_a_bundle_says_all_of_how_features_are_extracted() -> None:
+    assert {field.name for field in fields(ExtractionSettings)} <= set(BACKBONE)
+
+
+def _index(model: SearchModel, features: Path, output: Path) -> None:
+    images = read_store(features)[0]
+    build_index(model, output, photographs_listed(images, {}, None), features, [(images[0], "en", "dog")])
+
+
+def test_features_of_another_network_are_refused(model: SearchModel, inputs: Inputs, tmp_path: Path) -> None:
+    """Of the same width, so that nothing but what the store says of itself tells them apart."""
+    assert inputs.features
+    images, features, _ = read_store(inputs.features)
+    write_features(tmp_path / "other.h5", images, features, {"backbone": "eight other things"})
+    with pytest.raises(InputError, match="backbone: found 'eight other things', expected 'eight things'"):
+        _index(model, tmp_path / "other.h5", tmp_path / "index")
+    assert not (tmp_path / "index").exists()
+    write_features(tmp_path / "same.h5", images, features, {"backbone": "eight things (on a GPU)"})
+    _index(model, tmp_path / "same.h5", tmp_path / "index")
+    model.bundle.backbone["crops"] = 10
+    write_features(tmp_path / "one.h5", images, features, {"backbone": "eight things", "crops": 1})
+    with pytest.raises(InputError, match="crops: found 1, expected 10"):
+        _index(model, tmp_path / "one.h5", tmp_path / "index")
+
+
+@pytest.mark.parametrize("name", ["images-*.npy", "images-*.csv", "sentences-*.npy", "sentences-*.csv"])
+def test_indexing_again_mends_a_damaged_file(
+    name: str, model: SearchModel, inputs: Inputs, tmp_path: Path
+) -> None:
+    assert inputs.features
+    _index(model, inputs.features, tmp_path / "index")
+    (file,) = (tmp_path / "index").glob(name)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(InputError, match="changed since it was written"):
+        open_index(tmp_path / "index")
+    _index(model, inputs.features, tmp_path / "index")
+    assert file.read_bytes() == whole
+    open_index(tmp_path / "index")
+    assert len(list((tmp_path / "index").iterdir())) == 6  # four files, the index and its lock
+
+
+def test_captions_name_photographs_by_path_or_without_folder_and_ending() -> None:
+    images = ["even/a.jpg", "odd/b.png", "even/c.jpg", "odd/c.png", "d"]
+    meant = {"a": "even/a.jpg", "b": "odd/b.png", "even/c.jpg": "even/c.jpg", "d": "d"}
+    assert photographs_named([*meant, "e", "e.jpg"], images) == meant
+    with pytest.raises(InputError, match=r"c: even/c.jpg, odd/c.png"):
+        photographs_named(["a", "c"], images)
 
 
 def test_devices(inputs: Inputs, experiment: dict[str, Any], tmp_path: Path) -> None:

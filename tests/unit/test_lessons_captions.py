@@ -64,6 +64,18 @@ def test_a_language_without_the_part_is_refused(sources: Path) -> None:
         part_of(sentences([("1", "train", "a dog")]), "translation", "en")
 
 
+def test_a_part_of_own_data_is_of_its_own_captions() -> None:
+    """Machine translations are no independent captions, and count for no vocabulary."""
+    own = sentences([("1", "train", "ein hund"), ("1", "train", "ein tier"), ("2", "train", "eine katze")])
+    machine = own.assign(origin="google", source_language="en")
+    unmarked = own.assign(origin="baidu")
+    translated = own.iloc[:1].assign(source_language="en")
+    table = pd.concat([own, machine, unmarked, translated])
+    assert part_of(table, "comparable", "de").equals(own)
+    assert part_of(table, "translation", "de").equals(translated)
+    assert part_of(table, "translation", "de", "google").equals(machine)
+
+
 def test_a_text_with_a_missing_line_is_refused(tmp_path: Path) -> None:
     write_multi30k(tmp_path)
     (path,) = tmp_path.rglob("train.lc.norm.tok.3.de")

@@ -55,7 +55,11 @@ def part_options(wildcards):
         made = SETTINGS["sources"]
         return [f"--demo={wildcards.dataset}/{made['seed']}/{made['scenes']}"]
     if source == "sentences":
-        return [f"--sentences={path}" for path in part_inputs(wildcards)["sentences"]]
+        own = DATASETS[wildcards.dataset]["caption_origins"]
+        return [
+            *(f"--sentences={path}" for path in part_inputs(wildcards)["sentences"]),
+            f"--origin={own.get(wildcards.language, 'human')}",
+        ]
     return [
         "--sources=work/sources",
         f"--split=work/{wildcards.scale}/{wildcards.dataset}/split.csv",

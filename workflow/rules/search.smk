@@ -59,7 +59,7 @@ rule index:
         "Indexing the test images of {wildcards.dataset} with {wildcards.experiment} seed {wildcards.seed}"
     shell:
         "python -m pipeline index --bundle {input.bundle:q} --features {input.features:q} {params.images:q} "
-        "--split {input.split:q}:test --sentences {input.sentences:q} --threads 1 --output {output:q} > {log:q} 2>&1"
+        "--split {input.split:q}:test --sentences {input.sentences:q} --own --threads 1 --output {output:q} > {log:q} 2>&1"
 
 
 # A frozen multilingual CLIP on the same test split: context for the tables, never one of their rows.
