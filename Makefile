@@ -12,7 +12,7 @@ help:
 	@echo "make demo   results/table4.csv on synthetic data: ten to twenty minutes on 2 cores after installation, 7 GB disk"
 	@echo "make search a page to search the demo's test scenes with its model, at http://127.0.0.1:8000"
 	@echo "make test   the tests except those of test-all: ten to fifteen minutes on 2 cores after installation"
-	@echo "make test-all  all tests, with power cuts, batch systems, benchmarks and scale paper in miniature: about half an hour on 2 cores"
+	@echo "make test-all  all tests, with power cuts, damaged files, batch systems, benchmarks and scale paper in miniature: about half an hour on 2 cores"
 	@echo "make check  lint, format and types"
 	@echo "make mutants  mutation testing of the code behind every number: many hours; make mutants ONLY='pipeline.models.losses*' for some"
 	@echo "make lock   resolve requirements*.in into requirements.lock"
@@ -27,7 +27,7 @@ search: $(READY)
 	$(RUN) python -m pipeline serve $(SEARCHED)/index
 
 test: $(READY)
-	@echo "Unit and integration tests, except power cuts, batch systems, benchmarks and scale paper in miniature."
+	@echo "Unit and integration tests, except power cuts, damaged files, batch systems, benchmarks and scale paper in miniature."
 	$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m 'not slow and not machine'
 
 test-all: $(READY)

@@ -22,7 +22,7 @@ PARTS = ("Snakefile", "workflow", "profiles", "config", "pipeline", "envs")
 
 # A model and images so small that a whole table takes a minute.
 SMALL: dict[str, Any] = {
-    "images": {"resize": 72, "crop": 64, "crops": 2},
+    "images": {"resize": 72, "crop": 64, "crops": 2, "workers": 1},
     "words": {"dimension": 16, "tokens": 2000},
     "model": {"universal": 16, "multimodal": 16, "hidden": 16, "image_hidden": 16},
     "training": {"epochs": 1, "batch_images": 8},

@@ -61,7 +61,9 @@ def python() -> str:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     address = folder / "socket"
     command = [sys.executable, __file__, str(address)]
-    environment = {"PATH": os.environ["PATH"], "PYTHONUTF8": "1", "OMP_NUM_THREADS": "1"}
+    # PyTorch reads OMP_... when it is imported; a job's own come too late.
+    environment = {"PYTHONUTF8": "1", "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
+    environment["PATH"] = os.environ["PATH"]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
     atexit.register(server.communicate)  # closes its stdin and waits
     assert server.stdout

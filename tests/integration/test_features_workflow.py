@@ -33,7 +33,7 @@ def test_only_what_changes_features_extracts_them_again(tmp_path: Path) -> None:
     for same in (
         {},
         {"batch_size": 4},
-        {"workers": 1, "compile": True},
+        {"workers": 2, "compile": True},
         {"max_failed_fraction": 0.5},
         {"shards": 3},
     ):
