@@ -54,7 +54,11 @@ def multitask_settings(
         "stop_on": experiment.get("stop_on", experiment["languages"]),
         "tasks": {key: value for key, value in own["tasks"].items() if key not in _OF_SELECTION},
         "training": {key: own["training"][key] for key in _OF_TRAINING},
-        "caption_origins": settings["datasets"][dataset]["caption_origins"],
+        "caption_origins": {
+            code: origin
+            for code, origin in settings["datasets"][dataset]["caption_origins"].items()
+            if code in experiment["languages"]
+        },
         "max_caption_length": None,
     }
 

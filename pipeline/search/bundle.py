@@ -54,6 +54,8 @@ BACKBONE = (
     "precision", "crop_evaluation", "dimension",
 )  # fmt: skip
 
+UNNAMED = "none named"  # the backbone of imported features that neither file nor settings name
+
 # Packages that cut a language's captions into words; of all languages that are not named, the first.
 TOKENIZERS = {
     "": ("sacremoses",),
@@ -210,12 +212,20 @@ def _evaluation(path: Path, saved: Saved) -> dict[str, Any]:
 def backbone_of(features: Path) -> dict[str, Any]:
     """What a feature store says of how its features were made: the keys of `BACKBONE` that it has."""
     with naming(features), h5py.File(existing(features, "the feature store", "Extract it.")) as file:
+        if "features" not in file or file["features"].ndim != 2:
+            raise InputError(f"{features}: not a feature store; expected a dataset features (N, D).")
         dimension = {"dimension": file["features"].shape[1]}
-        found = {key: file.attrs[key] for key in BACKBONE if key in file.attrs}
-    return dimension | {
-        key: value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-        for key, value in found.items()
-    }
+        found = {key: _of_python(file.attrs[key]) for key in BACKBONE if key in file.attrs}
+    if found.get("backbone") == UNNAMED:
+        del found["backbone"]
+    return dimension | found
+
+
+def _of_python(attribute: Any) -> Any:
+    """An attribute of HDF5 as JSON has it; MATLAB and others write text as bytes."""
+    if isinstance(attribute, bytes):
+        return attribute.decode("utf-8", "replace")
+    return attribute.tolist() if isinstance(attribute, np.ndarray | np.generic) else attribute
 
 
 def _intervals(ranks: Path, languages: Sequence[str]) -> dict[str, dict[str, tuple[float, float]]]:

@@ -4,6 +4,7 @@ import argparse
 import logging
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,8 @@ from pipeline.errors import InputError
 from pipeline.gpus import add_gpus, take_gpu
 
 if TYPE_CHECKING:
-    from pipeline.search.index import Index, Photographs, Sentence
+    from pipeline.search.contents import Photographs
+    from pipeline.search.index import Index
     from pipeline.search.model import SearchModel
 
 log = logging.getLogger("pipeline")
@@ -46,7 +48,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     index.add_argument(
         "--own",
         action="store_true",
-        help="of the sentences, index only the data set's own captions, as evaluated",
+        help="of the sentences, index only the data set's own captions, without machine translations",
     )
     index.add_argument("--workers", type=int, default=2, help="threads that decode and resize")
     index.add_argument(
@@ -145,6 +147,7 @@ def _bundle(arguments: argparse.Namespace) -> None:
 
 
 def _index(arguments: argparse.Namespace) -> None:
+    from pipeline.search.contents import sentences_of
     from pipeline.search.index import build_index
 
     if arguments.photographs is None and arguments.features is None:
@@ -153,12 +156,13 @@ def _index(arguments: argparse.Namespace) -> None:
     chosen = _of_split(arguments.split)
     model = _model(arguments.bundle, arguments)
     photographs = _photographs(arguments, chosen)
+    origins = model.bundle.saved.settings["caption_origins"] if arguments.own else None
     build_index(
         model,
         arguments.output,
         photographs,
         arguments.features,
-        _sentences(arguments, model, chosen, photographs),
+        sentences_of(arguments.sentences, photographs.paths, chosen is not None, origins),
         arguments.workers,
     )
 
@@ -284,31 +288,27 @@ def _opened(folder: Path, arguments: argparse.Namespace) -> "tuple[SearchModel, 
 def _photographs(arguments: argparse.Namespace, chosen: set[str] | None) -> "Photographs":
     from pipeline.images.lists import read_image_list
     from pipeline.images.store import read_store
-    from pipeline.search.index import Photographs, photographs_in, photographs_listed, photographs_named
+    from pipeline.search.contents import (
+        Photographs,
+        photographs_in,
+        photographs_listed,
+        photographs_of_features,
+        within,
+    )
+
+    def of_split(images: Iterable[str]) -> list[str]:
+        return list(images) if chosen is None else within(images, chosen, arguments.split)
 
     if arguments.features is None:
         found = photographs_in(arguments.photographs)
-    elif arguments.list:
+        return Photographs({image: found.paths[image] for image in of_split(found.paths)}, found.folder)
+    if arguments.list:
         listed = read_image_list(arguments.list)
-        found = photographs_listed(list(listed), listed, arguments.photographs)
-    else:
-        images = read_store(arguments.features)[0]
-        shown: dict[str, Path | None] = {}
-        if arguments.photographs:
-            paths = photographs_in(arguments.photographs).paths
-            shown = {image: paths[name] for image, name in photographs_named(images, paths).items()}
-            log.info("%d of the %d images with features have a photograph", len(shown), len(images))
-        kept = list(shown) if arguments.photographs else images
-        found = photographs_listed(kept, shown, arguments.photographs)
-    if chosen is None:
-        return found
-    within = set(photographs_named(chosen, found.paths).values())
-    if not within:
-        raise InputError(
-            f"--split {arguments.split}: none of its {len(chosen)} images is among the {len(found.paths)} "
-            "found. Give the photographs or features of these images."
-        )
-    return Photographs({image: path for image, path in found.paths.items() if image in within}, found.folder)
+        return photographs_listed(of_split(listed), listed, arguments.photographs)
+    images = of_split(read_store(arguments.features)[0])
+    if arguments.photographs:
+        return photographs_of_features(images, arguments.photographs)
+    return photographs_listed(images, {}, None)
 
 
 def _of_split(asked: str | None) -> set[str] | None:
@@ -324,29 +324,6 @@ def _of_split(asked: str | None) -> set[str] | None:
     return {image for image, split in read_split(Path(file)).items() if split == name}
 
 
-def _sentences(
-    arguments: argparse.Namespace, model: "SearchModel", chosen: set[str] | None, photographs: "Photographs"
-) -> "list[Sentence]":
-    """The sentences of caption tables, each with its image as the index names it."""
-    import pandas as pd
-
-    from pipeline.captions.table import read_captions
-    from pipeline.retrieval.inputs import own_sentences
-    from pipeline.search.index import photographs_named
-
-    if not arguments.sentences:
-        return []
-    if arguments.own:
-        tables = list(own_sentences(arguments.sentences, model.bundle.saved.settings).values())
-    else:
-        tables = [read_captions(path) for path in arguments.sentences]
-    table = pd.concat(tables)
-    if chosen is not None:
-        table = table[table["image"].isin(chosen)]
-    named = photographs_named(table["image"].unique(), photographs.paths)
-    return [(named.get(row.image, row.image), row.language, row.caption) for row in table.itertuples()]
-
-
 def _said(index: "Index", among: str, row: int) -> dict[str, Any]:
     if among == "images":
         return {"image": index.images[row], "file": index.files[row]}
@@ -355,7 +332,7 @@ def _said(index: "Index", among: str, row: int) -> dict[str, Any]:
 
 
 def _files(given: list[Path]) -> list[Path]:
-    from pipeline.search.index import photographs_in
+    from pipeline.search.contents import photographs_in
 
     found: list[Path] = []
     for path in given:

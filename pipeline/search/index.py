@@ -17,8 +17,7 @@ import json
 import logging
 import os
 import re
-import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,13 +28,13 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
-from pipeline.captions.split import without_ending
 from pipeline.errors import InputError, raise_together
 from pipeline.files import existing, naming, sha256, written_beside
 from pipeline.images.store import DONE
 from pipeline.progress import Progress
 from pipeline.search import nearest
 from pipeline.search.bundle import BACKBONE, backbone_of
+from pipeline.search.contents import ENDINGS, Photographs, Sentence
 from pipeline.search.model import BATCH, SearchModel
 
 log = logging.getLogger("pipeline")
@@ -43,25 +42,10 @@ log = logging.getLogger("pipeline")
 FORMAT = 1
 INDEX = "index.json"
 LOCK = ".lock"
-ENDINGS = (".jpeg", ".jpg", ".png", ".webp")  # what browsers show and uploads may be
 SAME_FEATURES = tuple(key for key in BACKBONE if key not in ("weights", "precision"))
 ROWS = 4096  # features that are embedded at a time
 _NAME = re.compile(r"(images|sentences|nearest)-(?P<digest>[0-9a-f]{16})[.](csv|npy|faiss)")
 MEND = "Index again with `python -m pipeline index`."
-
-Sentence = tuple[str, str, str]  # image, language, text
-
-
-@dataclass(frozen=True)
-class Photographs:
-    """What is indexed: ids with their files, and features where these are at hand.
-
-    paths: image id to file, in order; None where an image is known by its features alone.
-    folder: the only one that its files may lie in.
-    """
-
-    paths: Mapping[str, Path | None]
-    folder: Path | None
 
 
 @dataclass(frozen=True)
@@ -110,57 +94,6 @@ class Index:
         path = (self.photographs / self.files[row]).resolve()
         inside = path.is_relative_to(self.photographs.resolve())
         return path if inside and path.suffix.lower() in ENDINGS and path.is_file() else None
-
-
-def photographs_in(folder: Path) -> Photographs:
-    """Every JPEG, PNG and WebP below a folder, by its path in it; what links lead out of it is left out."""
-    if not folder.is_dir():
-        raise InputError(f"{folder}: not a folder. Give the folder of the photographs.")
-    root, found, outside = folder.resolve(), {}, 0
-    for parent, _, names in os.walk(root):
-        for name in names:
-            path = Path(parent, name)
-            if path.suffix.lower() not in ENDINGS:
-                continue
-            if not _is_file(path) or not path.resolve().is_relative_to(root):
-                outside += 1
-                continue
-            found[path.relative_to(root).as_posix()] = path
-    if outside:
-        log.warning("%s: %d links that lead nowhere or out of the folder are left out", folder, outside)
-    if not found:
-        raise InputError(f"{folder}: no photographs in it; looked for {', '.join(ENDINGS)}.")
-    return Photographs(dict(sorted(found.items())), root)
-
-
-def photographs_listed(
-    images: Sequence[str], listed: Mapping[str, Path | None], folder: Path | None
-) -> Photographs:
-    """Images known by their features, with the files that a list or a folder has of them."""
-    if folder is None:
-        parents = [path.resolve().parent for path in listed.values() if path]
-        folder = Path(os.path.commonpath(parents)) if parents else None
-    return Photographs({image: listed.get(image) for image in images}, folder and folder.resolve())
-
-
-def photographs_named(names: Iterable[str], images: Iterable[str]) -> dict[str, str]:
-    """The image of an index that each name means; names of none are left out.
-
-    Captions and splits name `photos/a.jpg` by its path, or `a`, without folder and ending.
-
-    Raises:
-        InputError: lists every name that several images have.
-    """
-    known = set(images)
-    shortened: dict[str, list[str]] = {}
-    for image in known:
-        shortened.setdefault(without_ending(image), []).append(image)
-    meant = {name: [name] if name in known else shortened.get(name, []) for name in names}
-    raise_together(
-        [f"{name}: {', '.join(sorted(found))}" for name, found in meant.items() if len(found) > 1],
-        "Several photographs of one name; give captions and splits with their paths in the folder:",
-    )
-    return {name: found[0] for name, found in meant.items() if found}
 
 
 def build_index(
@@ -359,7 +292,7 @@ def _rows(features: h5py.Dataset, rows: NDArray[np.int64]) -> NDArray[np.float32
 def _check_features(store: Path, trained: Mapping[str, Any]) -> None:
     """Features must be made as those that the model was trained on, as far as both say how.
 
-    A remark in brackets after a backbone's name does not count, and its precision need not be the same.
+    Their precision need not be the same.
     """
     given = backbone_of(store)
     if "backbone" not in given:
@@ -367,13 +300,16 @@ def _check_features(store: Path, trained: Mapping[str, Any]) -> None:
     mistakes = [
         f"{key}: found {given[key]!r}, expected {trained[key]!r}"
         for key in SAME_FEATURES
-        if key in given and key in trained and _plain(given[key]) != _plain(trained[key])
+        if key in given and key in trained and not _agree(given[key], trained[key])
     ]
     raise_together(mistakes, f"{store}: not features as the model was trained on. Give the store of those:")
 
 
-def _plain(value: Any) -> Any:
-    return value.partition(" (")[0] if isinstance(value, str) else value
+def _agree(one: Any, other: Any) -> bool:
+    """Whether values are equal, or one is the other's name without its remark in brackets."""
+    if one == other or not (isinstance(one, str) and isinstance(other, str)):
+        return bool(one == other)
+    return other == one.partition(" (")[0] or one == other.partition(" (")[0]
 
 
 def _check_sentences(sentences: Sequence[Sentence], model: SearchModel) -> None:
@@ -382,13 +318,6 @@ def _check_sentences(sentences: Sequence[Sentence], model: SearchModel) -> None:
         [f"{language!r}: the model reads {', '.join(model.languages)}" for language in others],
         "Sentences are in languages that the model does not read; leave them out:",
     )
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except OSError:
-        return False
 
 
 def _relative(path: Path | None, folder: Path | None) -> str:

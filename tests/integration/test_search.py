@@ -28,7 +28,8 @@ from pipeline.errors import InputError
 from pipeline.models.saved import load_model
 from pipeline.search import load, open_index
 from pipeline.search.bundle import read_bundle, write_bundle
-from pipeline.search.index import Index, build_index, photographs_in
+from pipeline.search.contents import photographs_in
+from pipeline.search.index import Index, build_index
 from pipeline.search.model import SearchModel
 from pipeline.words.corpus import Sentences
 from pipeline.words.vocabulary import read_vocabulary
@@ -150,28 +151,37 @@ def test_photographs_are_embedded_as_their_features(made: Project, model: Search
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "evaluated", "said"),
     [
-        ({"precision": "bfloat16"}, ""),
-        ({"crop_evaluation": None, "windows": "exact"}, "does not say how crops are evaluated"),
+        ({"precision": "bfloat16"}, "exact", ""),
+        ({"crop_evaluation": None}, "exact", "does not say how crops are evaluated"),
+        ({"crop_evaluation": None, "windows": "exact"}, "exact", ""),
+        ({"crop_evaluation": None, "windows": "convolutional"}, "dense", ""),
     ],
-    ids=["bfloat16 where it is missing", "an earlier version"],
+    ids=["bfloat16 where it is missing", "unsaid", "earlier name", "earlier name, dense"],
 )
 def test_photographs_are_embedded_whatever_made_the_bundle(
     made: Project,
     bundle: Path,
     index: Index,
     changed: dict[str, str | None],
+    evaluated: str,
     said: str,
     caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("torch.cpu.get_capabilities", dict)  # no bfloat16 instructions
     values = json.loads((bundle / "model.json").read_text())
     values["backbone"] |= changed
     values["backbone"] = {key: value for key, value in values["backbone"].items() if value is not None}
     (bundle / "model.json").write_text(json.dumps(values))
-    found = load(bundle).embed_images([made.folder / DATA / f"images/{index.images[0]}.jpg"])
-    assert found[0] @ index.image_vectors[0].astype(np.float32) > 0.999
-    assert said in caplog.text
+    model = load(bundle)
+    found = model.embed_images([made.folder / DATA / f"images/{index.images[0]}.jpg"])
+    backbone, _ = model.backbone(1)
+    assert (backbone.crop_evaluation, backbone.precision) == (evaluated, "float32")
+    near = found[0] @ index.image_vectors[0].astype(np.float32)
+    assert (near > 0.999) == (evaluated == "exact")
+    assert (said in caplog.text) and bool(caplog.text) == bool(said)
 
 
 def test_languages_are_recognised_where_none_is_given(made: Project, model: SearchModel) -> None:

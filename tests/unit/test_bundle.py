@@ -7,18 +7,22 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 import torch
 
+from pipeline.captions.sources import caption_table
+from pipeline.captions.table import write_captions
 from pipeline.errors import InputError
 from pipeline.images.settings import ExtractionSettings
 from pipeline.images.store import read_store, write_features
 from pipeline.retrieval.evaluate import evaluate
 from pipeline.search import load, open_index
 from pipeline.search.bundle import BACKBONE, write_bundle
+from pipeline.search.contents import ids, photographs_listed, sentences_of, within
 from pipeline.search.folders import folder_written_beside
-from pipeline.search.index import build_index, photographs_listed, photographs_named
+from pipeline.search.index import build_index
 from pipeline.search.model import SearchModel
 from pipeline.training.train import Inputs, train
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
@@ -49,6 +53,9 @@ def model(
     settings["training"]["epochs"] = 3
     settings["model"] |= KINDS[request.param].get("model", {})
     return load(trained(inputs, settings, tmp_path))
+
+
+one_is_enough = pytest.mark.parametrize("model", ["cosine"], indirect=True)
 
 
 def similarity(sentences: np.ndarray, images: np.ndarray, kind: str) -> np.ndarray:
@@ -185,45 +192,117 @@ def _index(model: SearchModel, features: Path, output: Path) -> None:
     build_index(model, output, photographs_listed(images, {}, None), features, [(images[0], "en", "dog")])
 
 
-def test_features_of_another_network_are_refused(model: SearchModel, inputs: Inputs, tmp_path: Path) -> None:
+@one_is_enough
+def test_features_of_another_network_or_other_crops_are_refused(
+    model: SearchModel, inputs: Inputs, tmp_path: Path
+) -> None:
     """Of the same width, so that nothing but what the store says of itself tells them apart."""
     assert inputs.features
     images, features, _ = read_store(inputs.features)
-    write_features(tmp_path / "other.h5", images, features, {"backbone": "eight other things"})
-    with pytest.raises(InputError, match="backbone: found 'eight other things', expected 'eight things'"):
-        _index(model, tmp_path / "other.h5", tmp_path / "index")
-    assert not (tmp_path / "index").exists()
-    write_features(tmp_path / "same.h5", images, features, {"backbone": "eight things (on a GPU)"})
-    _index(model, tmp_path / "same.h5", tmp_path / "index")
-    model.bundle.backbone["crops"] = 10
-    write_features(tmp_path / "one.h5", images, features, {"backbone": "eight things", "crops": 1})
-    with pytest.raises(InputError, match="crops: found 1, expected 10"):
-        _index(model, tmp_path / "one.h5", tmp_path / "index")
+    store, output = tmp_path / "given.h5", tmp_path / "index"
+    model.bundle.backbone.update(crops=10, mean=[0.5, 0.5, 0.5], precision="float32")
+
+    def index_of(said: dict[str, Any]) -> None:
+        write_features(store, images, features, said)
+        _index(model, store, output)
+
+    others: list[dict[str, Any]] = [
+        {"backbone": "eight other things"},
+        {"backbone": "eight"},
+        {"backbone": "eight things", "crops": 1},
+        {"backbone": "eight things", "mean": [0.5, 0.5, 0.25]},
+    ]
+    alike: list[dict[str, Any]] = [
+        {"backbone": "eight things (on a GPU)"},
+        {"backbone": np.bytes_("eight things")},
+        {"backbone": "none named"},
+        {},
+        {"backbone": "eight things", "precision": "bfloat16"},
+    ]
+    for said in others:
+        with pytest.raises(InputError, match="not features as the model was trained on"):
+            index_of(said)
+        assert not output.exists()
+    for said in alike:
+        index_of(said)
+        assert open_index(output).images == images
+    model.bundle.backbone["backbone"] = "eight things (drawn)"
+    index_of({"backbone": "eight things"})
+    with pytest.raises(InputError, match=r"found 'eight things \(painted\)', expected 'eight things \(drawn"):
+        index_of({"backbone": "eight things (painted)"})
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["image"] = ["a"]
+    with pytest.raises(InputError, match="expected a dataset features"):
+        build_index(model, output, photographs_listed(["a"], {}, None), tmp_path / "other.h5")
 
 
-@pytest.mark.parametrize("name", ["images-*.npy", "images-*.csv", "sentences-*.npy", "sentences-*.csv"])
-def test_indexing_again_mends_a_damaged_file(
-    name: str, model: SearchModel, inputs: Inputs, tmp_path: Path
-) -> None:
+@one_is_enough
+def test_indexing_again_mends_a_damaged_file(model: SearchModel, inputs: Inputs, tmp_path: Path) -> None:
     assert inputs.features
     _index(model, inputs.features, tmp_path / "index")
-    (file,) = (tmp_path / "index").glob(name)
-    whole = file.read_bytes()
-    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    with pytest.raises(InputError, match="changed since it was written"):
+    files = sorted((tmp_path / "index").glob("*-*"))
+    assert len(files) == 4
+    for file in files:
+        whole = file.read_bytes()
+        file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        with pytest.raises(InputError, match="changed since it was written"):
+            open_index(tmp_path / "index")
+        _index(model, inputs.features, tmp_path / "index")
+        assert file.read_bytes() == whole
         open_index(tmp_path / "index")
-    _index(model, inputs.features, tmp_path / "index")
-    assert file.read_bytes() == whole
-    open_index(tmp_path / "index")
-    assert len(list((tmp_path / "index").iterdir())) == 6  # four files, the index and its lock
+    assert sorted((tmp_path / "index").glob("*-*")) == files
 
 
-def test_captions_name_photographs_by_path_or_without_folder_and_ending() -> None:
-    images = ["even/a.jpg", "odd/b.png", "even/c.jpg", "odd/c.png", "d"]
-    meant = {"a": "even/a.jpg", "b": "odd/b.png", "even/c.jpg": "even/c.jpg", "d": "d"}
-    assert photographs_named([*meant, "e", "e.jpg"], images) == meant
-    with pytest.raises(InputError, match=r"c: even/c.jpg, odd/c.png"):
-        photographs_named(["a", "c"], images)
+SEVERAL = "Several:"
+
+
+def test_names_mean_images_with_or_without_folder_and_ending() -> None:
+    images = ["even/a.jpg", "odd/b.png", "even/c.jpg", "odd/c.png", "d", "even/caf\u00e9.jpg", "x/e.v2.jpg"]
+    meant = {
+        "a": "even/a.jpg",
+        "a.jpg": "even/a.jpg",
+        "even/a": "even/a.jpg",
+        "b.jpeg": "odd/b.png",
+        "even/c.jpg": "even/c.jpg",
+        "odd/c": "odd/c.png",
+        "d": "d",
+        "photos/d.jpg": "d",
+        "cafe\u0301": "even/caf\u00e9.jpg",
+        "e.v2": "x/e.v2.jpg",
+    }
+    assert ids([*meant, "f", "odd/a.jpg", "e"], images, SEVERAL) == meant
+    with pytest.raises(InputError, match=r"Several:.*\n.*c: even/c.jpg, odd/c.png"):
+        ids(["a", "c"], images, SEVERAL)
+
+
+def test_a_split_and_captions_may_name_images_otherwise(tmp_path: Path) -> None:
+    assert within(["x/b.jpg", "x/a.jpg", "x/c.jpg"], {"a", "b.jpg"}, "split.csv:test") == [
+        "x/b.jpg",
+        "x/a.jpg",
+    ]
+    with pytest.raises(InputError, match="none of its 1 images is among the 2 found"):
+        within(["a", "b"], {"c"}, "split.csv:test")
+    rows = [
+        ("x/a.jpg", "test", "en", "a dog", "human", ""),
+        ("c", "train", "en", "a cat", "human", ""),
+        ("x/a.jpg", "test", "de", "ein Hund", "human", "en"),
+        ("x/a.jpg", "test", "de", "ein hund", "google", "en"),
+        ("x/a.jpg", "test", "ja", "inu", "google", "en"),
+    ]
+    table = tmp_path / "captions.csv"
+    write_captions(caption_table(rows), table)
+    english, german, machine = ("a", "en", "a dog"), ("a", "de", "ein Hund"), ("a", "de", "ein hund")
+    japanese = ("a", "ja", "inu")
+    everything = [english, ("c", "en", "a cat"), german, machine, japanese]
+    assert sentences_of([table], ["a"]) == everything
+    assert sentences_of([table], ["a"], within_images=True) == [english, german, machine, japanese]
+    own = sentences_of([table], ["a"], True, {"ja": "google", "ru": "human"})
+    assert own == [english, german, japanese]
+    with pytest.raises(InputError, match="ja: found captions of origin google; its own are of human"):
+        sentences_of([table], ["a"], own_origins={})
+    with pytest.raises(InputError, match="no sentence is of an image that is indexed"):
+        sentences_of([table], ["b"], within_images=True)
+    assert sentences_of([], ["a"], True, {}) == []
 
 
 def test_devices(inputs: Inputs, experiment: dict[str, Any], tmp_path: Path) -> None:
