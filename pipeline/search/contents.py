@@ -162,7 +162,7 @@ def _own(table: pd.DataFrame, origins: Mapping[str, str], tables: str) -> pd.Dat
             has = ", ".join(sorted(set(rows["origin"])))
             missing.append(f"{language}: found captions of origin {has}; its own are of {origin}")
     raise_together(missing, f"{tables}: languages without captions of their own; leave them or --own out:")
-    return pd.concat(found) if found else table
+    return pd.concat(found)
 
 
 def _plain(image: str) -> str:

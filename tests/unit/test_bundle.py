@@ -303,8 +303,6 @@ def test_a_split_and_captions_may_name_images_otherwise(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no sentence is of an image that is indexed"):
         sentences_of([table], ["b"], within_images=True)
     assert sentences_of([], ["a"], True, {}) == []
-    write_captions(caption_table([]), table)
-    assert sentences_of([table], ["a"], own_origins={}) == []
 
 
 def test_devices(inputs: Inputs, experiment: dict[str, Any], tmp_path: Path) -> None:
