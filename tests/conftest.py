@@ -3,7 +3,7 @@
 import os
 
 # Two processes of tests share two cores: threads beyond these only wait, and by default they do it spinning.
-# Before anything imports PyTorch, which reads both once.
+# Set before anything imports PyTorch, which reads both once.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 

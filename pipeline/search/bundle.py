@@ -54,7 +54,7 @@ BACKBONE = (
     "precision", "crop_evaluation", "dimension",
 )  # fmt: skip
 
-UNNAMED = "none named"  # the backbone of imported features that neither file nor settings name
+UNNAMED = "none named"  # backbone, as import-features writes it where neither file nor settings name one
 
 # Packages that cut a language's captions into words; of all languages that are not named, the first.
 TOKENIZERS = {

@@ -106,8 +106,8 @@ def sentences_of(
             did not write. None: take all rows.
 
     Raises:
-        InputError: a language has no own captions, or nothing is left of the tables; lists every image of
-            the tables that several ids may be.
+        InputError: a language has no own captions, or nothing is left of the tables; lists every name in
+            the tables that several indexed images have.
     """
     if not tables:
         return []

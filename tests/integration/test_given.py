@@ -301,6 +301,7 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Options]:
         f"{CHINESE}/experiments/muse-embn/seed3/test-own.json",
         f"{CHINESE}/translation-quality/ja-en.csv",
         f"{CHINESE}/experiments/parts/seed3/test-own.json",
+        f"{CHINESE}/experiments/mule-full/seed3/index",
         "results/smalr/parameters.csv",
     )
 
@@ -346,6 +347,13 @@ def test_parts_of_a_data_set_are_of_its_own_captions(pilot: dict[str, Options]) 
     assert settings(pilot[f"{CHINESE}/experiments/parts/seed3/model.pt"])["caption_origins"] == {
         "ja": "google"
     }
+
+
+def test_an_index_has_own_captions_of_test_images_alone(pilot: dict[str, Options]) -> None:
+    """As the recalls do: Flickr8K-CN has Google's and Baidu's Chinese in the same table."""
+    made = pilot[f"{CHINESE}/experiments/mule-full/seed3/index"]
+    assert made["own"] == [] and made["split"] == [f"{CHINESE}/split.csv:test"]
+    assert made["sentences"] == each(f"{CHINESE}/tokens/*.csv", ["en", "zh", "ja"])
 
 
 def test_a_model_trained_with_translations_takes_those_of_both_directions(pilot: dict[str, Options]) -> None:
