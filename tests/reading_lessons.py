@@ -117,6 +117,9 @@ def trained(
 ) -> Trained:
     """Adam until the sum of recalls on validation has not risen for so many validations.
 
+    The public code's learning rate in models of one language: that of the beginning times
+    0.1 ** (passes // 15), or however often it is divided.
+
     captions: of all languages, one after another, and after them those whose pairs are of other captions.
     """
     tasks, weights, adam = settings["tasks"], dict(weights), Adam()
@@ -126,11 +129,13 @@ def trained(
     for epoch, batches in enumerate(epochs):
         assert waited < tasks["patience"]
         sums: dict[str, float] = {}
+        each = tasks["divide_learning_rate_every"] if not others else None
+        rate = tasks["learning_rate"] * 0.1 ** (epoch // each if each else 0)
         for rows in batches:
             loss = step_loss(weights, captions, split.features, rows, settings)
             reading.add_up(sums, {"ranking": loss})
             gradients = reading.gradients_of(loss, weights, names, padding_learns=False)
-            adam.step(weights, reading.cut(gradients, tasks["max_grad_norm"]), tasks["learning_rate"])
+            adam.step(weights, reading.cut(gradients, tasks["max_grad_norm"]), rate)
             for code in others:  # one table for all
                 weights[f"universal.{code}.table.weight"] = weights[f"universal.{first}.table.weight"]
         recalls = {

@@ -36,8 +36,20 @@ class Patience:
         self.kept["stopped"] = self.kept["waited"] >= self.validations
 
 
+@dataclass
 class PatientRun(Run):
-    """A run whose epochs are the steps between two validations, and which ends when `kept` has stopped."""
+    """A run whose epochs are the steps between two validations, and which ends when `kept` has stopped.
+
+    divide_learning_rate_every: validations after which the learning rate is divided by ten, or None.
+    """
+
+    divide_learning_rate_every: int | None = None
+
+    def _end_epoch(self, epoch: int, sums: dict[str, Tensor]) -> None:
+        super()._end_epoch(epoch, sums)
+        if self.divide_learning_rate_every and (epoch + 1) % self.divide_learning_rate_every == 0:
+            for group in self.optimizer.param_groups:
+                group["lr"] /= 10
 
     def _after_epoch(self, epoch: int, sums: dict[str, Tensor]) -> dict[str, float]:
         found = super()._after_epoch(epoch, sums)

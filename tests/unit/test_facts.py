@@ -336,6 +336,7 @@ def test_rows_of_earlier_systems(paper: Settings) -> None:
         ("Monolingual", "monolingual"),
         ("Bilingual", "bilingual"),
         ("+ c2c", "bilingual-c2c"),
+        ("Monolingual", "monolingual-as-code"),
         ("+ c2c", "bilingual-c2c-as-code"),
     ]
     assert found == {

@@ -1,7 +1,7 @@
 """Training of *Lessons*: losses beside a plain reading, one word table, patience, killed runs."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from pipeline.training.multitask import (
     union_model,
     with_reversed_lengths,
 )
-from pipeline.training.patience import Patience
+from pipeline.training.patience import Patience, PatientRun
 from pipeline.training.tasks import TaskSampler
 from pipeline.training.train import Inputs
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
@@ -54,6 +54,7 @@ TASKS = {
     "patience": 3,
     "most_steps": 200,
     "learning_rate": 0.02,
+    "divide_learning_rate_every": None,
     "max_grad_norm": 2.0,
     "lengths_in_pairs": "right",
     "validated_as": "captions",
@@ -304,20 +305,16 @@ def selected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def inputs(selected: Path) -> Inputs:
-    return Inputs(
-        [selected / "en.csv", selected / "de.csv"],
-        [],
-        [selected / "en.h5", selected / "de.h5"],
-        selected / "features.h5",
-    )
+def inputs(selected: Path, languages: Sequence[str] = ("en", "de")) -> Inputs:
+    sentences = [selected / f"{language}.csv" for language in languages]
+    return Inputs(sentences, [], [path.with_suffix(".h5") for path in sentences], selected / "features.h5")
 
 
 def trained(selected: Path, folder: Path, settings: dict[str, Any], pairs: bool = False) -> Path:
     folder.mkdir(exist_ok=True)
     paired = [selected / "pairs-en.csv", selected / "pairs-de.csv"] if pairs else []
     train_multitask(
-        inputs(selected),
+        inputs(selected, settings["languages"]),
         paired,
         settings,
         "code",
@@ -400,15 +397,37 @@ def test_a_training_on_other_pairs_is_another_training(selected: Path, tmp_path:
     assert trained(tmp_path / "other", tmp_path / "run", settings, pairs=True).read_bytes() != before
 
 
+def test_the_learning_rate_of_one_language_is_divided_after_so_many_passes(
+    selected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """120 English captions are 15 batches of 8: of five passes, two have 0.02, two 0.002 and one 0.0002."""
+    rates: list[float] = []
+    step = PatientRun._step
+
+    def recorded(self: PatientRun, drawn: Any, done: float) -> dict[str, torch.Tensor]:
+        rates.append(self.optimizer.param_groups[0]["lr"])
+        return step(self, drawn, done)
+
+    monkeypatch.setattr(PatientRun, "_step", recorded)
+    divided = with_tasks(most_steps=75, patience=9, divide_learning_rate_every=2)
+    trained(selected, tmp_path / "one", {**divided, "languages": ["en"], "stop_on": ["en"], "c2c": False})
+    assert rates == pytest.approx([0.02] * 30 + [0.002] * 30 + [0.0002] * 15)
+    rates.clear()
+    trained(selected, tmp_path / "two", divided)
+    assert rates == [0.02] * 70  # seven times ten steps
+
+
 class Killed(Exception):
     """Stands for a signal that nobody can note."""
 
 
 @pytest.mark.parametrize("steps", [1, 17, 30])
+@pytest.mark.parametrize("languages", [["en"], ["en", "de"]])
 def test_a_killed_training_ends_bit_for_bit_alike(
-    selected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
+    selected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, languages: list[str], steps: int
 ) -> None:
-    settings = with_tasks(most_steps=40)
+    settings = with_tasks(most_steps=50, divide_learning_rate_every=1)
+    settings |= {"languages": languages, "stop_on": languages, "c2c": len(languages) > 1}
     whole = trained(selected, tmp_path / "whole", settings)
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     drawn = TaskSampler.epoch
