@@ -107,6 +107,7 @@ def digest(stage: str, uses: tuple[str, ...] = ()) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+@cache
 def _path(module: str) -> Path | None:
     base = ROOT.joinpath(*module.split(".")[1:])
     return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.exists()), None)

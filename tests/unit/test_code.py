@@ -12,22 +12,27 @@ from pipeline import code, parts
 Edit = Callable[[str, str, str], None]
 
 
+def forget() -> None:
+    code.digest.cache_clear()
+    code._path.cache_clear()
+
+
 @pytest.fixture
 def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
     """Replace text in a copy of the package, which the digests are then taken of."""
     shutil.copytree(code.ROOT, tmp_path / "pipeline", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(code, "ROOT", tmp_path / "pipeline")
-    code.digest.cache_clear()
+    forget()
 
     def replace(file: str, old: str, new: str) -> None:
         path = tmp_path / "pipeline" / file
         text = path.read_text(encoding="utf-8")
         assert old in text
         path.write_text(text.replace(old, new), encoding="utf-8")
-        code.digest.cache_clear()
+        forget()
 
     yield replace
-    code.digest.cache_clear()
+    forget()
 
 
 def digests() -> dict[str, str]:

@@ -1,6 +1,7 @@
-"""Jobs that start warm do what cold ones do."""
+"""Jobs and calls of Snakemake that start warm do what cold ones do."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import warm
+from project import DEMO, copied
 
 PIPELINE = """
 import os, sys, time
@@ -75,3 +77,18 @@ def test_any_other_command_is_the_real_pythons(folder: Path) -> None:
     job = begun(warm.python(), folder, "-c", "import sys; print(sys.executable, sys.prefix)")
     assert job.communicate()[0].split() == [sys.executable, sys.prefix]
     assert not os.path.samefile(warm.python(), sys.executable)
+
+
+def test_a_dry_run_announces_what_snakemakes_own_does(tmp_path: Path) -> None:
+    """Also of a rule that was edited, and with a copy's own path in an error."""
+    project = copied(tmp_path)
+    project.configure(**DEMO)
+    project.edit("workflow/rules/tables.smk", "pipeline tabulate", "pipeline tabulate --edited")
+    command = ["snakemake", "--configfile", "small.yaml", "-n", "-p", "results/lessons/table4.csv"]
+    cold = subprocess.run(command, cwd=tmp_path, env=project.environment, capture_output=True, text=True)
+    announced = r"^Shell command: .*|^\w+ +\d+$"
+    expected = re.findall(announced, cold.stdout + cold.stderr, re.M)
+    assert any("--edited" in line for line in expected) and len(expected) > 50
+    assert sorted(re.findall(announced, project.snakemake(*command[3:]).stdout, re.M)) == sorted(expected)
+    project.edit("workflow/rules/tables.smk", "wildcards", "wildcard")
+    assert f"{tmp_path}/workflow/rules/tables.smk" in project.snakemake(*command[3:]).stdout
