@@ -11,8 +11,8 @@ SEARCHED := work/demo/multi30k/experiments/mule-full/seed0
 help:
 	@echo "make demo   results/table4.csv on synthetic data: ten to twenty minutes on 2 cores after installation, 7 GB disk"
 	@echo "make search a page to search the demo's test scenes with its model, at http://127.0.0.1:8000"
-	@echo "make test   the tests except those of test-all: ten to fifteen minutes on 2 cores after installation"
-	@echo "make test-all  all tests, with power cuts, damaged files, batch systems, benchmarks and scale paper in miniature: about half an hour on 2 cores"
+	@echo "make test   unit tests and the real workflow: less than ten minutes on 2 cores after installation"
+	@echo "make test-all  all tests, also those marked extended (pyproject.toml says which): about half an hour on 2 cores"
 	@echo "make check  lint, format and types"
 	@echo "make mutants  mutation testing of the code behind every number: many hours; make mutants ONLY='pipeline.models.losses*' for some"
 	@echo "make lock   resolve requirements*.in into requirements.lock"
@@ -27,8 +27,8 @@ search: $(READY)
 	$(RUN) python -m pipeline serve $(SEARCHED)/index
 
 test: $(READY)
-	@echo "Unit and integration tests, except power cuts, damaged files, batch systems, benchmarks and scale paper in miniature."
-	$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m 'not slow and not machine'
+	@echo "Unit and integration tests, except those marked extended (pyproject.toml says which)."
+	$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m 'not slow and not extended'
 
 test-all: $(READY)
 	@echo "All unit and integration tests: about half an hour on 2 cores."

@@ -15,7 +15,7 @@ from pipeline.search.bundle import read_bundle
 from pipeline.search.index import open_index
 from pipeline.training.checkpoint import load_checkpoint
 
-pytestmark = [pytest.mark.integration, pytest.mark.machine]
+pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
 PLACES = 200
 

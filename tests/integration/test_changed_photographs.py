@@ -12,7 +12,7 @@ from project import copied
 
 from pipeline.images.store import read_features
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
 STORE = "work/demo/multi30k/features.h5"
 

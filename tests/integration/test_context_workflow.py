@@ -8,7 +8,7 @@ import pytest
 from frozen import written
 from project import Project, copied
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
 COLUMNS = {"multi30k": ["en", "de"]}
 ROWS = [{"row": 1, "method": "PARALLEL-EmbN", "experiment": "parallel-embn"}]

@@ -34,7 +34,7 @@ from pipeline.training import loop
 from pipeline.training.train import Inputs
 from pipeline.translation.cache import Cache, Model
 
-pytestmark = [pytest.mark.integration, pytest.mark.machine]
+pytestmark = [pytest.mark.integration, pytest.mark.extended]
 mounts = pytest.mark.skipif(bool(disk.missing()), reason=disk.missing())
 
 SIZE = 1 << 20

@@ -12,7 +12,7 @@ import pytest
 from changes import EXPERIMENT
 from project import Project
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
 # Part of no stage's digest, and imported by every stage.
 IMPORTED = "pipeline/interruption.py"

@@ -25,7 +25,7 @@ IMAGES = [f"photo{i}" for i in range(60)]
 FEW = 12  # where nothing is killed
 
 
-@pytest.mark.machine
+@pytest.mark.extended
 @pytest.mark.integration
 def test_killed_runs_end_in_the_undisturbed_result(tmp_path: Path) -> None:
     """Killed by SIGKILL three times at moments of no one's choosing, the store is the same to the byte."""
@@ -56,7 +56,7 @@ def test_killed_runs_end_in_the_undisturbed_result(tmp_path: Path) -> None:
     assert not partial.exists()
 
 
-@pytest.mark.machine
+@pytest.mark.extended
 @pytest.mark.integration
 def test_sigterm_ends_the_run_in_order_with_what_was_done(tmp_path: Path) -> None:
     options, output = _inputs(tmp_path), tmp_path / "out.h5"

@@ -11,7 +11,7 @@ from project import DEMO, Project, copied, ready
 
 from pipeline.images.store import read_features
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
 STORE = "work/demo/multi30k/features.h5"
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from project import Project, copied
 
-pytestmark = [pytest.mark.integration, pytest.mark.machine]
+pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
 HERE = ["--workflow-profile", "profiles/generic", "--jobs", "2", "--max-status-checks-per-second", "10"]
 DEMO = {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from project import Project, copied
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
 MULTI30K = [pair for code in ("de", "fr", "cs") for pair in (f"en-{code}", f"{code}-en")]
 MSCOCO = [pair for code in ("zh", "ja") for pair in (f"en-{code}", f"{code}-en")]

@@ -9,7 +9,7 @@ import pytest
 from browser import CHROMIUM, measured, photograph
 from project import DEMO, Project, ready
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
 COLUMNS = {"multi30k": ["en", "de", "fr", "cs"], "mscoco": ["en", "zh", "ja"]}
 ROWS = [

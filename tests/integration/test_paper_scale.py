@@ -18,7 +18,7 @@ from serving import serving
 
 from benchmarks.stand_in_service import running
 
-pytestmark = [pytest.mark.integration, pytest.mark.machine]
+pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
 ON_REQUEST = {"flickr30k": "on-request/flickr30k", "coco_cn": "on-request/coco-cn"}
 

@@ -12,7 +12,7 @@ import h5py
 import pytest
 from project import Project, copied
 
-pytestmark = [pytest.mark.integration, pytest.mark.machine]
+pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
 LANGUAGES = ["en", "de"]
 FULL = {"branches": "shared", "captions": "human", "neighborhood": True, "pretraining": True}

@@ -15,7 +15,7 @@ from project import DEMO, ROOT, SMALL, Project, ready
 
 from pipeline.configuration import overlaid
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
 PAGE = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
 SECTIONS = {

@@ -351,7 +351,7 @@ def test_a_split_of_other_images_is_refused(made: Project, seed: Path, tmp_path:
     assert not (tmp_path / "index").exists()
 
 
-@pytest.mark.machine
+@pytest.mark.extended
 def test_a_killed_indexing_goes_on_to_the_same_index(made: Project, seed: Path, tmp_path: Path) -> None:
     folder = photographs(made, tmp_path / "photographs", 60)
     arguments = ["index", "--bundle", seed / "bundle", "--photographs", folder, "--threads", "1", "--output"]

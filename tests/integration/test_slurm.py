@@ -13,7 +13,7 @@ from slurm import missing, slurm
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.machine,
+    pytest.mark.extended,
     pytest.mark.skipif(bool(missing()), reason=missing()),
 ]
 

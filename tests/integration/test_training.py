@@ -367,7 +367,7 @@ def test_a_gpu_that_computes_otherwise_is_said(
     assert not (tmp_path / "model.pt").exists()
 
 
-@pytest.mark.machine
+@pytest.mark.extended
 def test_sigkill_at_any_moment_changes_nothing(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:

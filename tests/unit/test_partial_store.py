@@ -75,7 +75,7 @@ with opened(Path(sys.argv[1])) as store:
 """
 
 
-@pytest.mark.machine
+@pytest.mark.extended
 def test_sigkill_at_any_moment_leaves_a_readable_store(tmp_path: Path) -> None:
     """Two dozen kills at random moments: what was reported done is there, whole, with nothing torn."""
     path, draw = tmp_path / "partial.h5", random.Random(0)
