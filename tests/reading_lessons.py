@@ -129,7 +129,7 @@ def trained(
     for epoch, batches in enumerate(epochs):
         assert waited < tasks["patience"]
         sums: dict[str, float] = {}
-        each = tasks["divide_learning_rate_every"] if not others else None
+        each = tasks["divide_learning_rate_every"]
         rate = tasks["learning_rate"] * 0.1 ** (epoch // each if each else 0)
         for rows in batches:
             loss = step_loss(weights, captions, split.features, rows, settings)

@@ -41,6 +41,9 @@ def multitask_settings(
     """
     experiment = expanded(settings, dataset)[name]
     own = overlaid(settings, experiment.get("settings", {}))
+    tasks = {key: value for key, value in own["tasks"].items() if key not in _OF_SELECTION}
+    if len(experiment["languages"]) > 1:  # the public code leaves the learning rate of these
+        tasks["divide_learning_rate_every"] = None
     return {
         "scale": settings["scale"],
         "dataset": dataset,
@@ -52,7 +55,7 @@ def multitask_settings(
         "model": own["model"],
         "c2c": bool(experiment.get("c2c")),
         "stop_on": experiment.get("stop_on", experiment["languages"]),
-        "tasks": {key: value for key, value in own["tasks"].items() if key not in _OF_SELECTION},
+        "tasks": tasks,
         "training": {key: own["training"][key] for key in _OF_TRAINING},
         "caption_origins": {
             code: origin
@@ -96,11 +99,21 @@ def _of_selection(where: str, experiment: Settings) -> Iterator[str]:
     for key, value in expected.items():
         if experiment[key] != value:
             yield f"{where}.{key}: found {experiment[key]!r}; with a selection it is {value}"
-    languages = experiment.get("languages", selected)
-    if experiment.get("c2c") and (experiment.get("one_per_language") or len(languages) < 2):
+    alone = bool(experiment.get("one_per_language")) or len(experiment.get("languages", selected)) < 2
+    yield from _of_one_language(where, experiment) if alone else _of_several(where, experiment)
+
+
+def _of_one_language(where: str, experiment: Settings) -> Iterator[str]:
+    if experiment.get("c2c"):
         yield f"{where}.c2c: pairs of captions are of two languages; the experiment has one"
     if experiment.get("one_per_language") and experiment.get("stop_on_each_language"):
         yield f"{where}.stop_on_each_language: a model of one language stops on it; leave the key out"
+
+
+def _of_several(where: str, experiment: Settings) -> Iterator[str]:
+    key = "divide_learning_rate_every"
+    if experiment.get("settings", {}).get("tasks", {}).get(key):
+        yield f"{where}.settings.tasks.{key}: is for models of one language; leave it out"
 
 
 def _idle(settings: Settings) -> list[str]:

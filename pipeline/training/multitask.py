@@ -97,10 +97,7 @@ def train_multitask(
         checkpoint=checkpoint,
         fingerprint=fingerprint,
         kept=kept,
-        # Validations of a monolingual model are passes; the public code leaves the rate of other models.
-        divide_learning_rate_every=(
-            settings["tasks"]["divide_learning_rate_every"] if len(settings["languages"]) == 1 else None
-        ),
+        divide_learning_rate_every=settings["tasks"]["divide_learning_rate_every"],
     )
     run.finish()
     if not kept["stopped"]:

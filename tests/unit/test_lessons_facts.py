@@ -207,6 +207,9 @@ WRONG = {
     "settings.model.encoder: found embn; with a selection it is vse": {
         "settings": {"model": {"encoder": "embn"}}
     },
+    "settings.tasks.divide_learning_rate_every: is for models of one language": {
+        "settings": {"tasks": {"divide_learning_rate_every": 15}}
+    },
 }
 
 
@@ -216,6 +219,23 @@ def test_keys_that_contradict_a_selection_are_refused(said: str) -> None:
     with pytest.raises(InputError, match="bi-comparable") as caught:
         configuration.load(wrong, CONFIG)
     assert said in str(caught.value)
+
+
+def test_the_learning_rate_of_multilingual_models_is_never_divided() -> None:
+    """Also where the key is set for all experiments."""
+    loaded = configuration.load({"scale": "demo", "tasks": {"divide_learning_rate_every": 3}}, CONFIG)
+    divided = {
+        name: configuration.experiment_settings(loaded, "multi30k", name, 0)["tasks"][
+            "divide_learning_rate_every"
+        ]
+        for name in ("monolingual-en", "bilingual", "multilingual-fr", "monolingual-as-code-de")
+    }
+    assert divided == {
+        "monolingual-en": 3,
+        "bilingual": None,
+        "multilingual-fr": None,
+        "monolingual-as-code-de": 15,
+    }
 
 
 def test_keys_of_a_selection_need_one() -> None:
