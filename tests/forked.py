@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from io import StringIO, TextIOWrapper
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, NamedTuple, NoReturn, cast
 
 ROOT = Path(__file__).parents[1]
@@ -104,14 +104,14 @@ def _parse_once() -> None:
     files = SimpleNamespace(
         sourcecache=SimpleNamespace(open=lambda file: StringIO(Path(str(file)).read_text("utf-8")))
     )
-    parse, parsed = workflow.parse, {}
+    parse, known = workflow.parse, {}
     for path in (ROOT / "Snakefile", *ROOT.glob("workflow/**/*.smk")):
         lines: dict[int, int] = {}
         code, rules = parse(source(str(path)), files, lines)
-        parsed[path.read_text(encoding="utf-8")] = repr(str(path)), code, rules, lines
+        known[path.read_text(encoding="utf-8")] = repr(str(path)), code, rules, lines
 
     def parse_once(file: Any, flow: Any, linemap: dict[int, int], rulecount: int = 0) -> tuple[str, int]:
-        found = parsed.get(Path(file.get_path_or_uri(secret_free=True)).read_text(encoding="utf-8"))
+        found = known.get(Path(file.get_path_or_uri(secret_free=True)).read_text(encoding="utf-8"))
         if found is None:
             return cast(tuple[str, int], parse(file, flow, linemap, rulecount=rulecount))
         path, code, rules, lines = found
@@ -122,20 +122,21 @@ def _parse_once() -> None:
 
 
 @cache
-def parsed() -> ModuleType:
+def parsed() -> Any:
     """`pipeline.code`, which has parsed this project's code, once for all forks."""
-    code = importlib.import_module("pipeline.code")
+    code: Any = importlib.import_module("pipeline.code")
+    code.text = Path(code.__file__).read_bytes()
     for path in code.ROOT.rglob("*.py"):
         code._parsed(path.read_text(encoding="utf-8"))
     return code
 
 
-def import_from(folder: Path, code: ModuleType) -> None:
+def import_from(folder: Path, code: Any) -> None:
     """Have `pipeline` imported anew, from a copy; its digests parse only the modules that differ."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "pipeline"]:
         del sys.modules[name]
     importlib.invalidate_caches()
     copied = folder / "pipeline" / "code.py"
-    if copied.exists() and copied.read_bytes() == Path(str(code.__file__)).read_bytes():
+    if copied.exists() and copied.read_bytes() == code.text:
         its: Any = importlib.import_module("pipeline.code")
         its._parsed = code._parsed

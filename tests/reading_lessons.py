@@ -117,8 +117,8 @@ def trained(
 ) -> Trained:
     """Adam until the sum of recalls on validation has not risen for so many validations.
 
-    The public code's learning rate in models of one language: that of the beginning times
-    0.1 ** (passes // 15), or however often it is divided.
+    The public code's learning rate in models of one language: the initial one times 0.1 ** (epoch // 15),
+    with epochs counted from 0; 15 is `divide_learning_rate_every`.
 
     captions: of all languages, one after another, and after them those whose pairs are of other captions.
     """

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from pipeline.captions.origins import count_origins
-from pipeline.errors import raise_together
+from pipeline.errors import InputError, raise_together
 from pipeline.files import written_beside
 from pipeline.models.ranking import Ranking, ranking_loss
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
@@ -79,6 +79,12 @@ def train_multitask(
     captions, validation, features = captions.to(device), validation.to(device), corpus.features.to(device)
     model = union_model(vocabularies, features.shape[1], settings["model"]).to(device)
     log.info("%s images, %s parameters", f"{len(corpus.images):,}", f"{count_parameters(model):,}")
+    divided = settings["tasks"]["divide_learning_rate_every"]
+    if divided and len(own) > 1:
+        raise InputError(
+            "tasks.divide_learning_rate_every counts passes, after which models of one language alone are "
+            f"validated; found {divided} with {', '.join(own)}; set it to null"
+        )
     kept: dict[str, Any] = {}
     patience = Patience(settings["tasks"]["patience"], kept)
     drawn: Any = (
@@ -97,9 +103,11 @@ def train_multitask(
         checkpoint=checkpoint,
         fingerprint=fingerprint,
         kept=kept,
-        divide_learning_rate_every=settings["tasks"]["divide_learning_rate_every"],
+        divide_learning_rate_every=divided,
     )
     run.finish()
+    if divided and len(run.curves) <= divided:
+        log.warning("ended after %s passes: the learning rate was never divided", len(run.curves))
     if not kept["stopped"]:
         log.warning("stopped by tasks.most_steps before validation stopped improving")
     model.load_state_dict(kept["weights"])

@@ -19,7 +19,7 @@ from pipeline.training import loop
 from pipeline.training import train as training
 from pipeline.training.train import Inputs, pretrain, train
 
-pytestmark = [pytest.mark.integration, pytest.mark.extended]
+pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parents[2]
 

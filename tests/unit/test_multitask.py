@@ -1,6 +1,7 @@
 """Training of *Lessons*: losses beside a plain reading, one word table, patience, killed runs."""
 
 import shutil
+import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from pipeline.captions.table import SENTENCE_COLUMNS, read_sentences, write_sent
 from pipeline.errors import InputError
 from pipeline.files import sha256
 from pipeline.images.store import write_features
+from pipeline.interruption import Interrupted
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import load_model
 from pipeline.retrieval.evaluate import evaluate, mean_recalls
@@ -409,8 +411,8 @@ def test_the_learning_rate_of_one_language_is_divided_after_so_many_passes(
         return step(self, drawn, done)
 
     monkeypatch.setattr(PatientRun, "_step", recorded)
-    divided = with_tasks(most_steps=75, patience=9, divide_learning_rate_every=2)
-    trained(selected, tmp_path / "one", {**divided, "languages": ["en"], "stop_on": ["en"], "c2c": False})
+    settings = with_tasks(most_steps=75, patience=9, divide_learning_rate_every=2)
+    trained(selected, tmp_path, settings | {"languages": ["en"], "stop_on": ["en"], "c2c": False})
     assert rates == pytest.approx([0.02] * 30 + [0.002] * 30 + [0.0002] * 15)
 
 
@@ -423,7 +425,7 @@ class Killed(Exception):
 def test_a_killed_training_ends_bit_for_bit_alike(
     selected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, languages: list[str], steps: int
 ) -> None:
-    settings = with_tasks(most_steps=50, divide_learning_rate_every=1)
+    settings = with_tasks(most_steps=50, divide_learning_rate_every=1 if len(languages) == 1 else None)
     settings |= {"languages": languages, "stop_on": languages, "c2c": len(languages) > 1}
     whole = trained(selected, tmp_path / "whole", settings)
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
@@ -445,6 +447,28 @@ def test_a_killed_training_ends_bit_for_bit_alike(
     again = trained(selected, tmp_path / "killed", settings)
     assert sha256(again) == sha256(whole)
     assert (tmp_path / "killed/curves.csv").read_bytes() == (tmp_path / "whole/curves.csv").read_bytes()
+
+
+def test_a_validation_that_a_signal_ends_divides_the_learning_rate_once(
+    selected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = {"languages": ["en"], "stop_on": ["en"], "c2c": False}
+    settings = with_tasks(most_steps=50, divide_learning_rate_every=1) | alone
+    whole = trained(selected, tmp_path / "whole", settings)
+
+    def ended(*_: Any) -> None:
+        raise Interrupted(signal.SIGTERM, "")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(multitask, "_validate", ended)
+        with pytest.raises(Interrupted, match="epoch 1, step 15"):
+            trained(selected, tmp_path / "ended", settings)
+    assert sha256(trained(selected, tmp_path / "ended", settings)) == sha256(whole)
+
+
+def test_a_rate_that_is_divided_after_passes_needs_one_language(selected: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="found 2 with en, de; set it to null"):
+        trained(selected, tmp_path, with_tasks(divide_learning_rate_every=2))
 
 
 def test_a_training_that_had_stopped_does_not_go_on(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import warm
-from project import DEMO, copied
+from project import DEMO, Project, copied
 
 PIPELINE = """
 import os, sys, time
@@ -79,16 +79,36 @@ def test_any_other_command_is_the_real_pythons(folder: Path) -> None:
     assert not os.path.samefile(warm.python(), sys.executable)
 
 
-def test_a_dry_run_announces_what_snakemakes_own_does(tmp_path: Path) -> None:
-    """Also of a rule that was edited, and with a copy's own path in an error."""
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A copy in which one rule's command was edited."""
     project = copied(tmp_path)
     project.configure(**DEMO)
     project.edit("workflow/rules/tables.smk", "pipeline tabulate", "pipeline tabulate --edited")
-    command = ["snakemake", "--configfile", "small.yaml", "-n", "-p", "results/lessons/table4.csv"]
-    cold = subprocess.run(command, cwd=tmp_path, env=project.environment, capture_output=True, text=True)
+    return project
+
+
+def cold(project: Project, *arguments: str) -> str:
+    """What Snakemake says that begins in a process of its own."""
+    command = ["snakemake", "--configfile", "small.yaml", *arguments]
+    done = subprocess.run(
+        command, cwd=project.folder, env=project.environment, capture_output=True, text=True
+    )
+    return done.stdout + done.stderr
+
+
+def test_a_dry_run_announces_what_snakemakes_own_does(project: Project) -> None:
+    arguments = ["-n", "-p", "results/lessons/table4.csv"]
     announced = r"^Shell command: .*|^\w+ +\d+$"
-    expected = re.findall(announced, cold.stdout + cold.stderr, re.M)
+    expected = re.findall(announced, cold(project, *arguments), re.M)
     assert any("--edited" in line for line in expected) and len(expected) > 50
-    assert sorted(re.findall(announced, project.snakemake(*command[3:]).stdout, re.M)) == sorted(expected)
-    project.edit("workflow/rules/tables.smk", "wildcards", "wildcard")
-    assert f"{tmp_path}/workflow/rules/tables.smk" in project.snakemake(*command[3:]).stdout
+    assert sorted(re.findall(announced, project.snakemake(*arguments).stdout, re.M)) == sorted(expected)
+
+
+def test_an_error_names_the_file_and_line_that_snakemakes_own_does(project: Project) -> None:
+    """Of files that are parsed once for all copies."""
+    arguments = ["-n", "work/demo/multi30k/experiments/unknown/seed0/model.pt"]
+    place = r'"?(/[^"\s]+\.smk)"?, line (\d+)'
+    expected = re.findall(place, cold(project, *arguments))
+    assert {path for path, _ in expected} >= {f"{project.folder}/workflow/rules/training.smk"}
+    assert re.findall(place, project.snakemake(*arguments).stdout) == expected
