@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from pipeline.captions.own import own_predefined, own_split, read_own
+from pipeline.captions.select import own_captions
 from pipeline.captions.split import Split
 from pipeline.captions.table import SPLITS
 
@@ -13,26 +16,60 @@ FEW = 50  # test images below which a recall moves by two points or more with ea
 Counts = dict[str, dict[str, int]]  # language -> split -> captioned images
 
 
-def coverage(data: Mapping[str, Any], image_list: Path | None) -> Counts:
+class Coverage(NamedTuple):
+    """What a user's own captions cover.
+
+    counts: images with captions that count as the data set's own (`own_captions`). left_out: by language, how
+    many captions do not, of how many. repeated: by language, how many an image has once more, word by word.
+    """
+
+    counts: Counts
+    left_out: dict[str, tuple[int, int]]
+    repeated: dict[str, int]
+
+
+def coverage(data: Mapping[str, Any], image_list: Path | None) -> Coverage:
     """How many images of each split are captioned in each configured language.
 
     Args:
-        data: a data set of source own: `captions`, `languages` and, where given, `split` and `split_seed`.
+        data: a data set of source own: `captions`, `languages`, `caption_origins` and, where given, `split`
+            and `split_seed`.
 
     Raises:
-        InputError: a file cannot be read as what it should be.
+        InputError: a file cannot be read as what it should be, or no caption of a language is its own.
     """
     split = _split(data, image_list)
-    captioned: dict[str, set[str]] = {language: set() for language in data["languages"]}
-    for path in _tables(data):
-        captions, _ = read_own(path)
-        for language, of_language in captions.groupby("language")["image"]:
-            if language in captioned:
-                captioned[str(language)] |= set(of_language)
-    return {
-        language: {name: sum(split.get(image) == name for image in images) for name in SPLITS}
-        for language, images in captioned.items()
-    }
+    found = Coverage({language: dict.fromkeys(SPLITS, 0) for language in data["languages"]}, {}, {})
+    every = pd.concat([read_own(path)[0] for path in _tables(data)])
+    for language, captions in every.groupby("language"):
+        if language not in found.counts:
+            continue
+        own = own_captions(captions, data["caption_origins"].get(language, "human"))
+        images = own["image"].unique()
+        found.counts[str(language)] = {
+            name: sum(split.get(image) == name for image in images) for name in SPLITS
+        }
+        if len(own) < len(captions):
+            found.left_out[str(language)] = len(captions) - len(own), len(captions)
+        if repeated := int(own.duplicated(["image", "caption"]).sum()):
+            found.repeated[str(language)] = repeated
+    return found
+
+
+def doubts(dataset: str, covered: Coverage) -> Iterator[str]:
+    """A warning for each language of which captions are left out, or stand more than once."""
+    for language, (count, of) in covered.left_out.items():
+        yield (
+            f"datasets.{dataset}: {language}: {count} of {of} captions are not the data set's own, and so "
+            "neither trained on nor tested: they have another `origin`, or a `source_language` where others "
+            "have none; empty these columns in rows that shall count"
+        )
+    for language, count in covered.repeated.items():
+        yield (
+            f"datasets.{dataset}: {language}: {count} captions stand once more for their image, and count as "
+            "often in training and among the candidates, which lowers recalls; take them out unless that is "
+            "meant"
+        )
 
 
 def gaps(dataset: str, counts: Counts, trained: Sequence[str]) -> Iterator[str]:

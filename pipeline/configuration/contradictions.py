@@ -87,22 +87,40 @@ def _provider_contradictions(translation: Settings) -> Iterator[str]:
             yield f"{where}.model: found {found}, expected {{source}} and {{target}} alone"
         if provider.get("provider") == "files" and "origin" not in provider:
             yield f"{where}: provider files needs `origin`, such as google"
+        if key == "default":
+            yield from _of_one_pair(where, provider)
         if provider.get("provider") == "marian" and "model" not in provider:
             yield f"{where}: provider marian needs `model`, a folder or a name on the hub"
         if provider.get("provider") == "libre" and "url" not in provider:
             yield f"{where}: provider libre needs `url`, the address of your server"
 
 
+def _of_one_pair(where: str, provider: Settings) -> Iterator[str]:
+    """What serves one pair of languages alone would translate into that pair's language for all others."""
+    model = provider.get("model", "{source}{target}")
+    if provider.get("provider") == "marian" and not ("{source}" in model and "{target}" in model):
+        yield (
+            f"{where}.model: found {model}, which is of one pair; a default serves all: write {{source}} and "
+            "{target} where its languages stand, or name it under translation.pairs"
+        )
+    if "prefix" in provider:
+        yield f"{where}.prefix: found {provider['prefix']!r}, which is of one language; set it under pairs"
+
+
 def _captions_counted_twice(settings: Settings) -> Iterator[str]:
     """Published translations are trained on beside a data set's own captions, so they must be others."""
-    for pair, provider in settings["translation"]["pairs"].items():
-        target = pair[3:]
-        for dataset, data in settings["datasets"].items():
+    translation = settings["translation"]
+    named = {pair[3:] for pair in translation["pairs"] if pair[:2] == "en"}
+    for dataset, data in settings["datasets"].items():
+        providers = {f"pairs.{pair}": (pair[3:], given) for pair, given in translation["pairs"].items()}
+        others = [code for code in data["languages"] if code != "en" and code not in named]
+        providers |= {f"default ({code})": (code, translation["default"] or {}) for code in others}
+        for key, (target, provider) in providers.items():
             own = data["caption_origins"].get(target, "human")
-            published = provider["provider"] == "files" and target in data["languages"]
+            published = provider.get("provider") == "files" and target in data["languages"]
             if published and provider.get("origin") == own:
                 yield (
-                    f"translation.pairs.{pair}.origin: found {own}, whose captions are {dataset}'s own in "
+                    f"translation.{key}.origin: found {own}, whose captions are {dataset}'s own in "
                     f"{target!r} already; name another origin or provider"
                 )
 
@@ -302,10 +320,13 @@ def _taken_names(settings: Settings) -> Iterator[str]:
 
 
 def _unknown_columns(settings: Settings) -> Iterator[str]:
-    known = {"multi30k", "mscoco", *settings["datasets"]}
+    known = {"multi30k", "mscoco", *stand_ins(settings)}
     for name, table in settings["tables"].items():
         for column, languages in table["columns"].items():
-            if column not in known:
+            if column not in known and column in settings["datasets"]:
+                paper = settings["datasets"][column]["stands_for"]
+                yield f"tables.{name}.columns.{column}: stands for {paper}; name the column so"
+            elif column not in known:
                 yield f"tables.{name}.columns: no data set {column!r}{meant(column, sorted(known))}"
             elif "paper" not in table and column in settings["datasets"]:
                 for code in sorted(set(languages) - set(every_language(settings, column))):
@@ -336,7 +357,6 @@ def _row_numbers_given_twice(settings: Settings) -> Iterator[str]:
 
 
 def _unknown_experiments(settings: Settings) -> Iterator[str]:
-    singles = [name for name, made in settings["experiments"].items() if made.get("one_per_language")]
     known = {
         *settings["experiments"],
         *(name for data in settings["datasets"] for name in expanded(settings, data)),
@@ -348,19 +368,34 @@ def _unknown_experiments(settings: Settings) -> Iterator[str]:
                 yield f"{where}: no experiment {row['experiment']!r}{meant(row['experiment'], list(known))}"
             elif row.get("consistency") and row.get("queries"):
                 yield f"tables.{name}.rows.{number}: leave `queries` out, consistency asks own ones"
-            elif row.get("queries") == "translated" and row["experiment"].rsplit("-", 1)[0] not in singles:
+            elif row.get("queries") == "translated" and not _of_one_language(row["experiment"], settings):
                 yield f"{where}: translated queries need a model of one language, such as embn-en"
 
 
+def _of_one_language(name: str, settings: Settings) -> bool:
+    """Whether it is the model of one language of an experiment that has one for each."""
+    base, _, code = name.rpartition("-")
+    of_each = settings["experiments"].get(base, {}).get("one_per_language", False)
+    return of_each and code in CODES and name not in settings["experiments"]
+
+
 def _consistency_contradictions(settings: Settings) -> Iterator[str]:
-    """In tables of one's own, queries and their translations are scored by models of several languages."""
+    """Queries and their translations are scored by models of several languages.
+
+    That a data set has but one language of a paper's model is no mistake in the paper's table.
+    """
     of = {column: expanded(settings, dataset) for column, dataset in stand_ins(settings).items()}
     for name, table in settings["tables"].items():
-        for number, row in enumerate(table["rows"] if "paper" not in table else ()):
-            made = [of[column].get(row["experiment"]) for column in table["columns"] if column in of]
-            if row.get("consistency") and any(found and len(found["languages"]) < 2 for found in made):
+        for number, row in enumerate(table["rows"]):
+            if not row.get("consistency"):
+                continue
+            chosen = row["experiment"]
+            single = settings["experiments"].get(chosen, {}).get("one_per_language")
+            made = [of[column].get(chosen) for column in table["columns"] if column in of]
+            alone = "paper" not in table and any(found and len(found["languages"]) < 2 for found in made)
+            if single or alone or _of_one_language(chosen, settings):
                 yield (
-                    f"tables.{name}.rows.{number}.consistency: {row['experiment']} has one language; a query "
+                    f"tables.{name}.rows.{number}.consistency: {chosen} has one language; a query "
                     "and its translations need a model of two or more"
                 )
 

@@ -76,7 +76,7 @@ def stand_ins(settings: Settings) -> dict[str, str]:
 def human_languages(settings: Settings) -> dict[str, list[str]]:
     """The languages in which each data set has human captions."""
     return {
-        dataset: [code for code in data["languages"] if code not in data["caption_origins"]]
+        dataset: [code for code in data["languages"] if data["caption_origins"].get(code, "human") == "human"]
         for dataset, data in settings["datasets"].items()
     }
 

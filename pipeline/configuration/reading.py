@@ -63,6 +63,13 @@ DATASET_DEFAULTS: Settings = {
 }
 
 
+# What makes a data set the paper's own.
+_OF_THE_DATA = (
+    "source", "captions", "images", "split", "sample_size", "test_images", "val_images", "stands_for",
+    "languages",
+)  # fmt: skip
+
+
 def load(user: Mapping[str, Any], folder: Path) -> Settings:
     """The whole configuration; raises `InputError` that lists every mistake of a kind.
 
@@ -89,8 +96,20 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
     settings["datasets"] = {name: {"stands_for": name, **DATASET_DEFAULTS, **data} for name, data in named}
     settings["tables"] = {name: _with_added_rows(table) for name, table in settings["tables"].items()}
     settings.setdefault("report", makeable_tables(settings))
+    settings["papers_data"] = _papers_data(settings, read(folder / "scales" / "paper.yaml")["datasets"])
     raise_together(contradictions(settings), "The configuration has mistakes:")
     return with_paths_expanded(settings)
+
+
+def _papers_data(settings: Settings, of_paper: Settings) -> list[str]:
+    """The data sets that are the paper's own: images, split and languages as in config/scales/paper.yaml."""
+    if settings["scale"] != "paper" or settings["images"]["list"]:
+        return []
+    return [
+        name
+        for name, data in settings["datasets"].items()
+        if all(data.get(key) == of_paper.get(name, {}).get(key) for key in _OF_THE_DATA)
+    ]
 
 
 def _typed(value: Any) -> Any:

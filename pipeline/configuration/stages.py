@@ -152,6 +152,7 @@ def table_settings(settings: Settings, name: str) -> Settings:
     return {
         **({"human": human_languages(settings)} if table.get("averages") else {}),
         "scale": settings["scale"],
+        "papers_data": settings["papers_data"],
         "seeds": settings["seeds"],
         "table": table,
         "datasets": stand_ins(settings),
@@ -163,8 +164,7 @@ def table_settings(settings: Settings, name: str) -> Settings:
             if row["experiment"] in lacking
         ],
         "caption_origins": {
-            dataset: data["caption_origins"]
-            | (translated_origins(settings, dataset) if table.get("averages") else {})
+            dataset: data["caption_origins"] | translated_origins(settings, dataset)
             for dataset, data in settings["datasets"].items()
         },
         "one_per_language": one_for_each(settings),
@@ -192,6 +192,7 @@ def claim_settings(settings: Settings) -> Settings:
     made = settings["experiments"]
     return {
         "scale": settings["scale"],
+        "papers_data": settings["papers_data"],
         "seeds": settings["seeds"],
         "datasets": stand_ins(settings),
         "experiments": sorted(made),
@@ -207,7 +208,7 @@ def report_settings(settings: Settings, folder: Path) -> Settings:
     Args:
         folder: the folder config/, of whose scales the report tells too.
     """
-    chosen = ("scale", "seeds", "tables", "images", "model", "training")
+    chosen = ("scale", "papers_data", "seeds", "tables", "images", "model", "training")
     return {
         **{key: settings[key] for key in chosen},
         "caption_origins": {

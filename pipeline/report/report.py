@@ -97,6 +97,11 @@ def write_report(settings: Mapping[str, Any], inputs: Inputs, output: Path) -> N
     values = {
         "settings": settings,
         "of_paper": of_paper,
+        "other_data": [
+            dataset
+            for dataset, stands_for in settings["stands_for"].items()
+            if stands_for in tables.PRINTED and dataset not in settings["papers_data"]
+        ],
         "title": _title(inputs.comparisons, settings),
         "tables": made,
         "missing": sorted(settings["missing"], key=natural),

@@ -58,11 +58,13 @@ def of_comparison(name: str, path: Path, settings: Mapping[str, Any]) -> dict[st
 
 
 def printed(dataset: str, settings: Mapping[str, Any]) -> str:
-    """A data set's name as the papers print it; below scale `paper`, what stands for it is named too."""
+    """A data set's name as the papers print it; where other data stand for it, they are named too."""
     stands_for = settings["stands_for"].get(dataset, dataset)
     if stands_for not in PRINTED:
         return dataset
-    return PRINTED[stands_for] + ("" if settings["scale"] == "paper" else f" ({settings['scale']})")
+    if dataset in settings["papers_data"]:
+        return PRINTED[stands_for]
+    return f"{PRINTED[stands_for]} ({'other data' if settings['scale'] == 'paper' else settings['scale']})"
 
 
 def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:

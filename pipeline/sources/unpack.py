@@ -10,6 +10,7 @@ import shutil
 import tarfile
 import zipfile
 import zlib
+from calendar import timegm
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -24,6 +25,7 @@ from pipeline.sources.locked import locked
 log = logging.getLogger("pipeline")
 
 _CHUNK = 1 << 20  # bytes
+_LATEST = 2**31 - 1  # seconds, which every file system can tell
 _SUFFIXES = (".jpg", ".jpeg", ".png")
 _UNPACKING = ".unpacking"  # the file that is being written; no photograph's name begins with a dot
 
@@ -50,11 +52,13 @@ class Member(NamedTuple):
     Attributes:
         path: its name there, with folders.
         size: bytes that it is declared to have.
+        time: when it was changed last, in seconds since 1970 (of a zip file, as if in UTC).
         refused: why it cannot be unpacked; empty if it can.
     """
 
     path: str
     size: int
+    time: int
     refused: str
     open: Callable[[], IO[bytes]]
 
@@ -189,11 +193,18 @@ def _keep(member: Member, path: Path) -> None:
         return
     _check_free(path.parent, member.size)
     temporary = path.with_name(_UNPACKING)
+    digest = 0
     with member.open() as source, open(temporary, "wb") as target:
-        shutil.copyfileobj(source, target, _CHUNK)
+        while piece := source.read(_CHUNK):
+            target.write(piece)
+            digest = zlib.crc32(piece, digest)
         found = target.tell()
     if found != member.size:
         raise EOFError(f"{member.path} has {found} bytes, not {member.size}")
+    # Extraction knows a file by its size and time. Unpacked once more it is the same photograph, and another
+    # one of the same size and time in the archive is not: the nanoseconds are of its content.
+    time = member.time * 10**9 + digest % 10**9
+    os.utime(temporary, ns=(time, time))
     os.replace(temporary, path)
 
 
@@ -247,7 +258,15 @@ def _zip(archive: Path) -> Iterator[tuple[int, int, Member]]:
             # The upper half holds the Unix mode, whose type is 8 (a file) or not told.
             refused = "" if found.external_attr >> 28 in (0, 8) else "a link or a device; expected a file"
             path = found.filename.replace("\\", "/")
-            yield total, done, Member(path, found.file_size, refused, partial(file.open, found))
+            opened = partial(file.open, found)
+            yield total, done, Member(path, found.file_size, _zip_time(found), refused, opened)
+
+
+def _zip_time(found: zipfile.ZipInfo) -> int:
+    try:
+        return timegm((*found.date_time, 0, 0, 0))
+    except ValueError:  # a month 0, as some programs write
+        return 0
 
 
 class _Forward:
@@ -297,11 +316,10 @@ def _tar(archive: Path) -> Iterator[tuple[int, int, Member]]:
                 if _is_photograph(found.name) and not found.isdir():
                     plain = found.isreg() and not found.issparse()
                     refused = "" if plain else "a link or a device; expected a file"
-                    yield (
-                        total,
-                        min(raw.tell(), total - 1),
-                        Member(found.name, found.size, refused, partial(_content, tar, found)),
-                    )
+                    opened = partial(_content, tar, found)
+                    changed = min(max(int(found.mtime), 0), _LATEST)
+                    member = Member(found.name, found.size, changed, refused, opened)
+                    yield total, min(raw.tell(), total - 1), member
         if not forward.ended():
             raise EOFError("it breaks off")
 

@@ -53,10 +53,10 @@ def judge_claims(
     of both.
 
     Args:
-        settings: `scale`; `seeds`; `datasets`, for each data set of the paper the one of this scale;
-            `experiments`, all that the configuration has; `left_out`, why some are not trained, by name;
-            `one_per_language`, those that are a model for each language; `human`, the languages of each data
-            set with human captions.
+        settings: `scale`; `papers_data`, the data sets that are the paper's own; `seeds`; `datasets`, for
+            each data set of the paper the one of this scale; `experiments`, all that the configuration has;
+            `left_out`, why some are not trained, by name; `one_per_language`, those that are a model for each
+            language; `human`, the languages of each data set with human captions.
         evaluations: JSON files with the ranks beside them. A claim that needs another is not testable.
         counts: what `count_captions` counted; None: claims about the size of the data are not testable.
         claims: YAML of each paper's, as config/claims/mule.yaml says of itself.
@@ -133,9 +133,13 @@ class _Judge:
                 return f"{term['name']}: {reason}"
         if reason := self._not_human_here(compared, sides):
             return reason
-        if compared.of_size and self.settings["scale"] != "paper":
-            return "how near two are is a claim about size, and sizes are compared at scale paper alone"
+        if compared.of_size and not self._of_papers_data(compared.dataset):
+            return "how near two are is a claim about size, and sizes are compared on the paper's data alone"
         return ""
+
+    def _of_papers_data(self, dataset: str) -> bool:
+        """Whether what stands for a data set of the paper is that data set, split and languages included."""
+        return self.settings["datasets"][dataset] in self.settings["papers_data"]
 
     def _not_human_here(self, compared: Comparison, sides: Sequence[Sequence[Mapping[str, str]]]) -> str:
         """Why a mean over human captions (HA), or a query by a person with its translations, is not here."""
@@ -155,10 +159,10 @@ class _Judge:
 
     def _not_counted_here(self, stated: Mapping[str, Any]) -> str:
         """Why a count says nothing at this scale; empty where it does."""
-        if self.settings["scale"] != "paper":
-            return "a count of the published data; results/counts.csv has this scale's"
         if stated["in"] not in self.settings["datasets"]:
             return f"no data set of this configuration stands for {stated['in']}"
+        if not self._of_papers_data(stated["in"]):
+            return "a count of the published data; results/counts.csv has this configuration's"
         return ""
 
     def _counted(self, stated: Mapping[str, Any]) -> Row:
@@ -192,7 +196,7 @@ class _Judge:
             "high": high,
             "p": None if compared.of_no_difference else difference_p(both, compared.metric),
             "as_claimed": compared.as_claimed(above - values[than]),
-            "paper_difference": compared.by if self.settings["scale"] == "paper" else None,
+            "paper_difference": compared.by if self._of_papers_data(compared.dataset) else None,
             **self._translated([compared.greater, than], compared),
         }
 

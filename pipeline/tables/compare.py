@@ -1,6 +1,6 @@
 """Comparison of two systems on the same test images, over all their seeds (docs/report.md)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -42,12 +42,13 @@ def compare(first: Sequence[Path], second: Sequence[Path], metric: str, output: 
     Raises:
         InputError: a system has two models of a language, or two evaluations of one seed; its seeds have
             different settings; the systems differ in their seeds or have no language in common; the metric is
-            unknown, or the candidates of a language are not the same.
+            unknown; they are of several data sets or scales, or of other candidates in a language.
     """
     systems = [_models(paths) for paths in (first, second)]
     seeds = {tuple(sorted(set(seeds))) for models in systems for seeds in models.values()}
     shared = [language for language in _languages(systems[0]) if language in _languages(systems[1])]
-    raise_together(_mistakes(seeds, shared, metric), "These evaluations cannot be compared:")
+    mistakes = [*_mistakes(seeds, shared, metric), *_elsewhere([*first, *second])]
+    raise_together(mistakes, "These evaluations cannot be compared:")
     evaluations = Evaluations([*first, *second], next(iter(seeds)))
     rows = [
         _row(evaluations, [_languages(models)[language] for models in systems], language, metric)
@@ -89,6 +90,18 @@ def _mistakes(seeds: set[tuple[int, ...]], shared: Sequence[str], metric: str) -
     if metric not in METRICS:
         mistakes.append(f"--metric: found {metric!r}, expected one of {', '.join(METRICS)}")
     return mistakes
+
+
+def _elsewhere(paths: Sequence[Path]) -> Iterator[str]:
+    """Of several data sets or scales: images named alike, or as many of them, are not the same images."""
+    found = [read_evaluation(path) for path in paths]
+    kinds = {
+        "data sets": {content["dataset"] for content in found},
+        "scales": {content["settings"].get("scale", "") for content in found},
+    }
+    for kind, names in kinds.items():
+        if len(names) > 1:
+            yield f"found {kind} {' and '.join(sorted(names))}; both systems are tested on the same images"
 
 
 def _row(evaluations: Evaluations, keys: Sequence[Key], language: str, metric: str) -> dict[str, object]:

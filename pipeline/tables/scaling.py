@@ -47,7 +47,7 @@ def write_points(
         sorted({line["missing"] for line in lines if line["missing"]}), f"{output}: files are missing:"
     )
     with written_beside(output) as temporary:
-        pd.DataFrame(lines, columns=COLUMNS).to_csv(temporary, index=False, float_format="%.4f")
+        pd.DataFrame(lines, columns=COLUMNS).to_csv(temporary, index=False, float_format="%.6f")
 
 
 def trained(model: RetrievalModel, saved: Saved) -> int:

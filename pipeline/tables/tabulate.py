@@ -42,14 +42,15 @@ def tabulate(
 
     For each number, the comparison has its 95% interval (`statistics.intervals`), the numbers of candidate
     images and sentences and the chance level, its place in its column from the highest, the paper's place
-    among the same rows, and at scale paper the difference: at other scales the data differ, and only the
-    order can be compared. In a column for which the paper has numbers, both places are among the rows for
+    among the same rows, and on the paper's own data the difference: on others, only the order can be
+    compared. In a column for which the paper has numbers, both places are among the rows for
     which it has one; a mean over other languages than the paper's has none beside it (`averaged` names them).
     Where a row uses translations, both name their provider (`translation_columns`).
 
     Args:
-        settings: `scale`; `seeds`; `table`, as in config/tables; `datasets`, for each data set of the paper
-            the one of this scale that stands for it; `left_out`, its rows that are not made, and why;
+        settings: `scale`; `papers_data`, the data sets that are the paper's own; `seeds`; `table`, as in
+            config/tables; `datasets`, for each data set of the paper the one of this scale that stands for
+            it; `left_out`, its rows that are not made, and why;
             `human`, the languages of each data set with human captions, where the table has `averages`.
         evaluations: JSON files with the ranks beside them; every one that the table's rows need.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
@@ -63,7 +64,7 @@ def tabulate(
     lines = list(_lines(settings, evaluated, _of_paper(papers, settings["table"])))
     missing = {line["missing"] for line in lines if line["missing"]}
     raise_together(sorted(missing), f"{table}: evaluations are missing:")
-    numbers = _compared(pd.DataFrame(lines), settings["scale"])
+    numbers = _compared(pd.DataFrame(lines), settings["papers_data"])
     translated = pd.DataFrame(translation_columns(lines))
     if (translated["translations"] != "").any():
         numbers = numbers.join(translated)
@@ -102,7 +103,7 @@ def _lines(settings: Mapping[str, Any], evaluated: Evaluations, paper: Mapping[K
                 "sentences": among.get("sentences"),
                 "chance": among.get("chance", {}).get(metric),
                 "averaged": " ".join(c.language for c in averaged) if len(averaged) > 1 else "",
-                "paper": paper.get((str(cell.row["row"]), cell.paper_dataset, language, metric))
+                "paper": paper.get((*_known_by(cell.row), cell.paper_dataset, language, metric))
                 if as_in_paper(language, averaged)
                 else None,
                 "experiment": _experiment(averaged),
@@ -138,8 +139,8 @@ def _experiment(averaged: Sequence[Cell]) -> str:
     return str(averaged[0].row["experiment"]) if len(names) > 1 else names.pop()
 
 
-def _compared(numbers: pd.DataFrame, scale: str) -> pd.DataFrame:
-    """Add places within a column, the highest first, and at scale paper the difference to the paper's."""
+def _compared(numbers: pd.DataFrame, papers_data: Sequence[str]) -> pd.DataFrame:
+    """Add places within a column, the highest first, and on the paper's data the difference to its number."""
     column = [numbers[key] for key in ("dataset", "language", "metric")]
     paper = pd.to_numeric(numbers["paper"])
     ranked = paper.notna() | ~paper.notna().groupby(column).transform("any")
@@ -150,7 +151,7 @@ def _compared(numbers: pd.DataFrame, scale: str) -> pd.DataFrame:
     return numbers.assign(
         place=places[0],
         paper_place=places[1],
-        difference=numbers["measured"] - paper if scale == "paper" else None,
+        difference=(numbers["measured"] - paper).where(numbers["dataset"].isin(papers_data)),
     )
 
 
@@ -187,10 +188,23 @@ def _column(settings: Mapping[str, Any], dataset: str, language: str, metric: st
 
 
 def _of_paper(path: Path, table: Mapping[str, Any]) -> dict[Key, str]:
-    """The paper's values of a table by (row, data set, language, metric); a user's own table has none."""
+    """The paper's values of a table by row, data set, language and metric; a user's own table has none.
+
+    A row is the paper's where it has its number, group and method: a user's may have the number of another.
+    """
     if "paper" not in table:
         return {}
     every = pd.read_csv(path, dtype=str, keep_default_na=False)
     chosen = every[(every["paper"] == table["paper"]) & (every["table"] == str(table["table"]))]
-    keys = ["row", "dataset", "language", "metric"]
-    return {tuple(row[key] for key in keys): row["value"] for row in chosen.to_dict("records")}
+    rows = {row["row"]: _known_by(row) for row in chosen.to_dict("records")}
+    for row in table["rows"]:
+        number, group, method = _known_by(row)
+        if rows.get(number, (number, group, method)) != (number, group, method):
+            theirs, ours = (" ".join(filter(None, names)) for names in (rows[number][1:], (group, method)))
+            log.warning("row %s: %r is %r in the paper, whose numbers are left out", number, ours, theirs)
+    keys = ["dataset", "language", "metric"]
+    return {(*_known_by(row), *(row[key] for key in keys)): row["value"] for row in chosen.to_dict("records")}
+
+
+def _known_by(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return str(row["row"]), row.get("group", ""), row["method"]

@@ -191,14 +191,17 @@ def test_nearly_all_are_nine_of_ten(tmp_path: Path, below: int, verdict: str) ->
 @pytest.mark.parametrize(("limit", "verdict"), [(9, "does not hold"), (10, "holds")])
 def test_not_below_allows_any_gain_and_so_large_a_loss(tmp_path: Path, limit: int, verdict: str) -> None:
     """Mule-full is 10 above parallel-embn in French, which no limit forbids; turned round it is 10 below."""
-    paths, paper = of_three(tmp_path, images=20), {**settings(), "scale": "paper"}
+    paths, paper = (
+        of_three(tmp_path, images=20),
+        {**settings(), "scale": "paper", "papers_data": ["multi30k", "mscoco"]},
+    )
     gain = {**FRENCH, "not_below": limit}
     loss = {**gain, "greater": FRENCH["than"], "than": FRENCH["greater"]}
     for compared, expected in ((gain, "holds"), (loss, verdict)):
         found = judged(tmp_path, paper, paths, one(tmp_path, compare=[compared]))
         assert found["verdict"].tolist() == [expected]
         assert pd.read_csv(tmp_path / "comparison.csv")["p"].isna().all()
-    here = judged(tmp_path, {**paper, "scale": "demo"}, paths, one(tmp_path, compare=[gain]))
+    here = judged(tmp_path, {**paper, "papers_data": []}, paths, one(tmp_path, compare=[gain]))
     assert here["verdict"].tolist() == ["not testable at this scale"]
 
 
@@ -372,7 +375,7 @@ def test_counts_are_judged_at_scale_paper_alone_and_where_they_were_made(tmp_pat
     for name in ("M07", "M08", "M09"):
         here = judged(tmp_path, settings(), [], counts=counts(tmp_path)).loc[name]
         assert here["verdict"] == "not testable at this scale"
-        assert here["reason"] == "a count of the published data; results/counts.csv has this scale's"
+        assert here["reason"] == "a count of the published data; results/counts.csv has this configuration's"
         without = judged(tmp_path, settings("paper"), []).loc[name]
         assert without["verdict"] == "not testable"
         assert "table1 is among the tables" in without["reason"]

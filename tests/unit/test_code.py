@@ -187,3 +187,10 @@ def test_a_text_that_decides_something_is_no_wording(edit: Edit) -> None:
 def test_every_stage_begins_from_a_module_that_is_there() -> None:
     for modules in code.STAGES.values():
         assert all(code._path(module) for module in modules), modules
+
+
+def test_layers_of_losses_concern_the_count_of_parameters() -> None:
+    """Which takes them by name (`pipeline.models.sizes`)."""
+    rule = (code.ROOT.parent / "workflow/rules/smalr.smk").read_text(encoding="utf-8")
+    assert 'code.digest("smalr-parameters", tuple(parts.LOSSES.values()))' in rule
+    assert code.digest("smalr-parameters", tuple(parts.LOSSES.values())) != code.digest("smalr-parameters")

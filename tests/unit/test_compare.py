@@ -178,3 +178,20 @@ def test_two_evaluations_that_name_one_file_of_ranks_are_refused(tmp_path: Path)
     paths[1].write_text(json.dumps(other))
     with pytest.raises(InputError, match=r"0-ranks[.]csv[.]gz: not the ranks of the evaluation beside it"):
         compared(tmp_path, paths[:2], paths[2:4])
+
+
+def test_other_data_and_scales_are_not_the_same_test_images(tmp_path: Path) -> None:
+    """Though as many images are named alike."""
+    of: dict[Key, dict[str, float]] = {
+        ("pictures", "first", "own", 0): {"en": 60},
+        ("others", "second", "own", 0): {"en": 40},
+    }
+    scales: dict[Key, dict[str, str]] = {
+        key: {"scale": scale} for key, scale in zip(of, ("demo", "pilot"), strict=True)
+    }
+    paths = write_evaluations(tmp_path, of, trained_with=scales)
+    with pytest.raises(InputError) as refused:
+        compared(tmp_path, paths[:1], paths[1:])
+    assert "found data sets others and pictures" in str(refused.value)
+    assert "found scales demo and pilot" in str(refused.value)
+    assert not (tmp_path / "difference.csv").exists()

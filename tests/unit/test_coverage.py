@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.captions.coverage import coverage, few_tested, gaps
+from pipeline.captions.coverage import coverage, doubts, few_tested, gaps
 
 # Three images each are for training and validation, two for testing; Swahili has no test captions.
 TABLE = """image,language,caption,split
@@ -22,11 +22,16 @@ f.png,en,six,test
 
 def own(folder: Path, **changes: Any) -> dict[str, Any]:
     (folder / "captions.csv").write_text(TABLE)
-    return {"captions": str(folder / "captions.csv"), "languages": ["en", "sw"], **changes}
+    return {
+        "captions": str(folder / "captions.csv"),
+        "languages": ["en", "sw"],
+        "caption_origins": {},
+        **changes,
+    }
 
 
 def test_images_are_counted_by_language_and_split(tmp_path: Path) -> None:
-    assert coverage(own(tmp_path), None) == {
+    assert coverage(own(tmp_path), None).counts == {
         "en": {"train": 2, "val": 1, "test": 2},
         "sw": {"train": 1, "val": 1, "test": 0},
     }
@@ -34,9 +39,9 @@ def test_images_are_counted_by_language_and_split(tmp_path: Path) -> None:
 
 def test_a_list_and_a_split_of_images_decide(tmp_path: Path) -> None:
     (tmp_path / "list.csv").write_text("image\na\nb\nd\ne\n")
-    assert coverage(own(tmp_path), tmp_path / "list.csv")["en"] == {"train": 2, "val": 1, "test": 1}
+    assert coverage(own(tmp_path), tmp_path / "list.csv").counts["en"] == {"train": 2, "val": 1, "test": 1}
     (tmp_path / "split.csv").write_text("image,split\na,test\nb,val\nc,train\n")
-    found = coverage(own(tmp_path, split=str(tmp_path / "split.csv")), None)
+    found = coverage(own(tmp_path, split=str(tmp_path / "split.csv")), None).counts
     assert found == {"en": {"train": 0, "val": 1, "test": 1}, "sw": {"train": 1, "val": 0, "test": 0}}
 
 
@@ -45,10 +50,40 @@ def test_a_file_for_each_language_counts_that_language(tmp_path: Path) -> None:
         (tmp_path / f"{language}.csv").write_text(TABLE)
     (tmp_path / "split.csv").write_text("image,split\na,train\nd,val\ne,test\n")
     changes = {"captions": str(tmp_path / "{language}.csv"), "split": str(tmp_path / "split.csv")}
-    assert coverage(own(tmp_path, **changes), None) == {
+    assert coverage(own(tmp_path, **changes), None).counts == {
         "en": {"train": 1, "val": 1, "test": 1},
         "sw": {"train": 0, "val": 1, "test": 0},
     }
+
+
+def test_captions_that_do_not_count_are_told_of_and_not_counted(tmp_path: Path) -> None:
+    """Of Swahili captions one was written anew, so that the translated ones are not the data set's own."""
+    given = own(tmp_path)
+    rows = [f"{image}.png,sw,moja {image},test,human,en" for image in "ef"] + ["e.png,sw,mbili,test,human,"]
+    rows += ["a.png,en,one,train,human,", "a.png,en,one,train,google,", "d.png,en,four,val,human,"]
+    Path(given["captions"]).write_text(
+        "image,language,caption,split,origin,source_language\n" + "\n".join(rows)
+    )
+    covered = coverage({**given, "split": str(_split(tmp_path))}, None)
+    assert covered.counts["sw"] == {"train": 0, "val": 0, "test": 1}
+    assert covered.left_out == {"en": (1, 3), "sw": (2, 3)}
+    english, swahili = doubts("mine", covered)
+    assert "mine: en: 1 of 3 captions are not the data set's own" in english
+    assert "sw: 2 of 3" in swahili
+
+
+def _split(folder: Path) -> Path:
+    (folder / "split.csv").write_text("image,split\na,train\nd,val\ne,test\nf,test\n")
+    return folder / "split.csv"
+
+
+def test_captions_that_an_image_has_twice_are_told_of(tmp_path: Path) -> None:
+    given = own(tmp_path)
+    Path(given["captions"]).write_text(TABLE + "a.png,en,one,train\na.png,en,one,train\n")
+    covered = coverage(given, None)
+    assert (covered.left_out, covered.repeated) == ({}, {"en": 2})
+    (said,) = doubts("mine", covered)
+    assert "mine: en: 2 captions stand once more" in said
 
 
 def test_what_is_missing_is_said_with_what_to_do() -> None:

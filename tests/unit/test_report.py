@@ -59,8 +59,10 @@ def report(
     )
     folder.mkdir(exist_ok=True)
     paths = write_evaluations(folder, test, images=100, trained_on=trained_on)
+    papers = folder / "papers.csv"  # as if the paper had a name that HTML has to escape
+    papers.write_text(PAPERS.read_text().replace("EmbN+NC+LC+LP (Full)", str(FULL["method"])))
     tabulate(
-        configuration.table_settings(loaded, "mine"), paths, PAPERS, folder / "mine.csv", folder / "c.csv"
+        configuration.table_settings(loaded, "mine"), paths, papers, folder / "mine.csv", folder / "c.csv"
     )
     claims = folder / "claims.csv", folder / "claim-comparisons.csv"
     of_claims = configuration.claim_settings(loaded)
@@ -332,7 +334,7 @@ def test_claims_of_each_paper_stand_apart(tmp_path: Path) -> None:
     said = plain(html)
     for count, name, paper in (
         ("61", "mule", "MULE"),
-        ("57", "lessons", "Lessons"),
+        ("63", "lessons", "Lessons"),
         ("40", "smalr", "SMALR"),
     ):
         assert f"Of the {count} claims of the {paper} paper" in said

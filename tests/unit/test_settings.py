@@ -77,7 +77,7 @@ def test_the_paper_scale_has_the_papers_sizes() -> None:
 def test_the_pilot_has_the_papers_sizes_and_rates_on_data_of_its_own() -> None:
     paper, pilot = load(scale="paper"), load(scale="pilot")
     assert {key for key in paper if paper[key] != pilot[key]} == {
-        "scale", "datasets", "images", "translation", "words", "muse", "bert", "report",
+        "scale", "datasets", "images", "translation", "words", "muse", "bert", "report", "papers_data",
     }  # fmt: skip
     assert pilot["images"] == {**paper["images"], "sets": {"vgg": None, "resnet50": None}}
     assert pilot["words"] == {**paper["words"], "vectors": "multi30k"}
@@ -599,3 +599,58 @@ def test_an_evaluation_tells_what_training_began_from() -> None:
         train = [configuration.experiment_settings(each, "multi30k", name, 0) for each in (before, after)]
         assert train[0] == train[1]
     assert configuration.evaluation_settings(before, "multi30k", "mule-one-en", 0) == {"threads": 1}
+
+
+def _row(experiment: str, **keys: str) -> dict[str, Any]:
+    table = {"add_rows": [{"row": 20, "method": "mine", "experiment": experiment, **keys}]}
+    return {"tables": {"table4": table}}
+
+
+@pytest.mark.parametrize(
+    ("said", "user"),
+    [
+        ("translated queries need a model of one language", _row("embn", queries="translated")),
+        ("translated queries need a model of one language", _row("embn-augmented", queries="translated")),
+        ("consistency: embn has one language", _row("embn", consistency="average")),
+        ("consistency: embn-en has one language", _row("embn-en", consistency="average")),
+        ("has non-unique elements", {"tables": {"table4": {"columns": {"multi30k": ["en", "fr", "fr"]}}}}),
+        (
+            "translation.default.model: found opus-mt-en-de, which is of one pair",
+            {"translation": {"default": {"provider": "marian", "model": "opus-mt-en-de"}}},
+        ),
+        (
+            "translation.default.prefix: found '>>fra<<'",
+            {
+                "translation": {
+                    "default": {"provider": "marian", "model": "{source}{target}", "prefix": ">>fra<<"}
+                }
+            },
+        ),
+        (
+            "translation.default (de).origin: found human, whose captions are multi30k's own in 'de' already",
+            {"translation": {"default": {"provider": "files", "origin": "human"}}},
+        ),
+        (
+            "columns.pictures: stands for mscoco; name the column so",
+            {
+                "datasets": {"pictures": {"source": "demo", "languages": ["en"], "stands_for": "mscoco"}},
+                "tables": {"table4": {"columns": {"pictures": ["en"]}}},
+            },
+        ),
+    ],
+)
+def test_what_would_give_another_number_than_it_says_is_refused(said: str, user: dict[str, Any]) -> None:
+    with pytest.raises(InputError) as refused:
+        load(**user)
+    assert said in str(refused.value)
+
+
+def test_captions_said_to_be_human_are(tmp_path: Path) -> None:
+    of = load(datasets={"multi30k": {"caption_origins": {"de": "human", "fr": "google"}}})
+    assert configuration.table_settings(of, "smalr/table2")["human"]["multi30k"] == ["en", "de", "cs"]
+
+
+def test_translated_columns_of_ones_own_table_are_marked() -> None:
+    rows = [{"row": 1, "method": "ten", "experiment": "mule-ten"}]
+    of = load(tables={"mine": {"columns": {"multi30k": ["en", "ar"]}, "rows": rows}})
+    assert configuration.table_settings(of, "mine")["caption_origins"]["multi30k"]["ar"] == "dictionary"

@@ -128,8 +128,9 @@ def test_averages_are_means_over_languages_and_seeds(tmp_path: Path) -> None:
 
 def test_an_interval_covers_its_number_and_order_is_given_beside_the_papers(tmp_path: Path) -> None:
     rows = [
-        {"row": row, "method": experiment, "experiment": experiment}
-        for row, experiment in ((1, "embn"), (2, "parallel-embn"), (11, "mule-full"))
+        {"row": 1, "group": "FastText (Baseline)", "method": "EmbN", "experiment": "embn"},
+        {"row": 2, "group": "FastText (Baseline)", "method": "PARALLEL-EmbN", "experiment": "parallel-embn"},
+        {"row": 11, "group": "MULE (Ours)", "method": "EmbN+NC+LC+LP (Full)", "experiment": "mule-full"},
     ]
     table = {"paper": "mule", "table": 2, "columns": {"multi30k": ["de"]}, "rows": rows}
     of = settings("mine", tables={"mine": table})
@@ -145,15 +146,18 @@ def test_an_interval_covers_its_number_and_order_is_given_beside_the_papers(tmp_
     assert means["paper"].tolist() == [57.9, 61.6, 61.4]
     assert means["paper_place"].tolist() == [3, 1, 2]
     assert means["difference"].isna().all()
-    _, comparison = made(tmp_path, {**of, "scale": "paper"}, write_evaluations(tmp_path, test))
+    _, comparison = made(
+        tmp_path, {**of, "scale": "paper", "papers_data": ["multi30k"]}, write_evaluations(tmp_path, test)
+    )
     assert comparison["difference"][comparison["metric"] == "mR"].tolist() == [-17.9, -11.6, -1.4]
 
 
 def test_places_are_among_the_rows_for_which_the_paper_has_a_number(tmp_path: Path) -> None:
     """A row of ours alone is above them all, without a place; in a table of ours every row has one."""
     rows = [
-        {"row": row, "method": experiment, "experiment": experiment}
-        for row, experiment in ((1, "embn"), (2, "parallel-embn"), (99, "mule-full"))
+        {"row": 1, "group": "FastText (Baseline)", "method": "EmbN", "experiment": "embn"},
+        {"row": 2, "group": "FastText (Baseline)", "method": "PARALLEL-EmbN", "experiment": "parallel-embn"},
+        {"row": 99, "method": "mule-full", "experiment": "mule-full"},
     ]
     test: dict[Key, dict[str, float]] = {
         ("multi30k", "embn-de", "own", 0): {"de": 40.0},
@@ -379,3 +383,39 @@ def test_a_table_that_lacks_the_features_of_all_its_rows_is_not_asked_for() -> N
     assert {"table5", "lessons/table1"} < set(makeable)
     of = configuration.table_settings(pilot, "table5")
     assert sorted({cell.row["row"] for cell in cells(of)}) == [6, 7, 8]
+
+
+OWN_DATA: dict[str, dict[str, Any]] = {
+    "another split and photographs": {"datasets": {"multi30k": {"split": "flickr8k", "images": "flickr8k"}}},
+    "fewer languages": {"datasets": {"multi30k": {"languages": ["en", "de"]}}},
+    "listed images": {"images": {"list": "some.csv"}},
+    "captions of one's own": {
+        "datasets": {"multi30k": {"source": "own", "captions": "c.csv", "images": "i", "split": "s.csv"}}
+    },
+}
+
+
+@pytest.mark.parametrize("what", OWN_DATA)
+def test_other_data_at_scale_paper_have_no_difference_to_the_papers_numbers(
+    tmp_path: Path, what: str
+) -> None:
+    of = settings("table2", scale="paper", **OWN_DATA[what])
+    _, comparison = made(tmp_path, of, evaluations(tmp_path, of))
+    assert comparison["difference"].isna().all()
+    assert comparison.loc[comparison["metric"] == "mR", "paper"].notna().all()
+
+
+def test_the_papers_numbers_stand_beside_its_rows_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Row 2 of Table 2 is PARALLEL-EmbN in the paper, row 1 EmbN with 71.1 in English."""
+    rows = [
+        {"row": 1, "group": "FastText (Baseline)", "method": "EmbN", "experiment": "embn"},
+        {"row": 2, "method": "MULE full", "experiment": "mule-full"},
+    ]
+    of = settings("table2", tables={"table2": {"rows": rows}})
+    _, comparison = made(tmp_path, of, evaluations(tmp_path, of))
+    english = comparison[(comparison["metric"] == "mR") & (comparison["language"] == "en")]
+    assert english["paper"].tolist()[0] == 71.1
+    assert english["paper"].isna().tolist() == [False, True]
+    assert "row 2: 'MULE full' is 'FastText (Baseline) PARALLEL-EmbN' in the paper" in caplog.text

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -21,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
+from pipeline.images.lists import identity
 from pipeline.sources.unpack import unpack
 
 KINDS = ["zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"]
@@ -57,6 +59,34 @@ def _refused(archive: Path, message: str) -> None:
         unpack([archive], output)
     assert _photographs(output) == {"1.jpg": b"earlier"}
     assert {path.name for path in archive.parent.iterdir()} == others
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
+def test_a_photograph_unpacked_again_is_the_same_to_extraction(tmp_path: Path, kind: str) -> None:
+    """And another of the same size and time is another."""
+    members = {"1.jpg": b"one", "2.jpg": b"two", "3.jpg": b"owt"}
+    archive, output = _archive(tmp_path / f"a.{kind}", members), tmp_path / "photographs"
+    found = []
+    for _ in range(2):
+        unpack([archive], output)
+        found.append([identity(output / name) for name in members])
+        shutil.rmtree(output)
+    assert found[0] == found[1]
+    assert len(set(found[0])) == 3
+
+
+def test_a_time_that_no_calendar_has_is_no_mistake(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
+        member = zipfile.ZipInfo("1.jpg")
+        member.date_time = (1980, 0, 0, 0, 0, 0)
+        file.writestr(member, b"one")
+    with tarfile.open(tmp_path / "b.tar", "w") as tar:
+        for name, changed in (("2.jpg", 10**12), ("3.jpg", -5)):
+            later = tarfile.TarInfo(name)
+            later.mtime = changed
+            tar.addfile(later)
+    unpack([tmp_path / "a.zip", tmp_path / "b.tar"], tmp_path / "photographs")
+    assert set(_photographs(tmp_path / "photographs")) == {"1.jpg", "2.jpg", "3.jpg"}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -25,9 +25,10 @@ def check_own_captions():
     for dataset, data in DATASETS.items():
         if data["source"] != "own":
             continue
-        counts = coverage.coverage(data, image_list and Path(image_list))
-        gaps += coverage.gaps(dataset, counts, languages_trained(dataset))
-        warnings += coverage.few_tested(dataset, counts)
+        covered = coverage.coverage(data, image_list and Path(image_list))
+        gaps += coverage.gaps(dataset, covered.counts, languages_trained(dataset))
+        warnings += coverage.few_tested(dataset, covered.counts)
+        warnings += coverage.doubts(dataset, covered)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     raise_together(gaps, "Captions of your own do not cover every split:")

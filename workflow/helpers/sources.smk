@@ -1,5 +1,7 @@
 # Published files, data on request, and folders of images.
 
+from pipeline.images.find import ENDINGS
+
 # Names in workflow/sources.csv.
 FASTTEXT = "dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.{language}.300.vec.gz"
 MUSE = "dl.fbaipublicfiles.com/arrival/vectors/wiki.multi.{language}.vec"
@@ -135,9 +137,24 @@ def image_folder(wildcards):
         return requested("flickr30k")
     if named in PHOTOGRAPHS:
         return expand("work/photographs/{archive}", archive=PHOTOGRAPHS[named])
-    if os.path.exists(named) and archives_at(named):
+    if os.path.exists(named) and (found := archives_at(named)):
+        check_archives_alone(wildcards.dataset, named, found)
         return f"work/photographs/own-{wildcards.dataset}"
     return named
+
+
+def check_archives_alone(dataset, named, found):
+    """Stop if photographs lie beside the archives of a folder: it would not be clear which of them are meant."""
+    below = os.walk(named) if os.path.isdir(named) else ()
+    files = (os.path.join(folder, name) for folder, _, names in below for name in names)
+    loose = next(
+        (name for name in files if os.path.splitext(name)[1].lower() in ENDINGS), None
+    )
+    if loose:
+        refuse(
+            f"datasets.{dataset}.images: {named} has archives, such as {found[0]}, and photographs beside them, "
+            f"such as {loose}. Move either out of the folder, or name the archive or the photographs' folder"
+        )
 
 
 def in_every_language(pattern, languages):

@@ -64,7 +64,8 @@ rule smalr_parameters:
                 SETTINGS, ten_languages().dataset, CONFIG
             )
         ),
-        code=code.digest("smalr-parameters"),
+        # Counting takes the layers of losses with weights of their own, by name.
+        code=code.digest("smalr-parameters", tuple(parts.LOSSES.values())),
     message:
         "Counting the parameters of ten languages"
     shell:
