@@ -10,6 +10,7 @@ import pandas as pd
 
 from pipeline.files import existing, written_beside
 from pipeline.report.charts import axis, ticks
+from pipeline.rounding import tenths
 
 WIDTH, HEIGHT = 380, 300  # of a panel, in SVG units
 LEFT, RIGHT, TOP, BOTTOM = 44, 16, 30, 44
@@ -90,7 +91,9 @@ def _series(part: pd.DataFrame, colour: str) -> Iterator[str]:
     yield f'<polyline class="path" stroke="{colour}" points="{line}"/>'
     for row in ordered.itertuples():
         said = f"{row.series} {row.label}".strip()
-        said += f": mR {row.mR:.1f} ({row.low:.1f} to {row.high:.1f}), {row.parameters:,} parameters"
+        said += (
+            f": mR {tenths(row.mR)} ({tenths(row.low)} to {tenths(row.high)}), {row.parameters:,} parameters"
+        )
         ends = f'x1="{row.x:.1f}" x2="{row.x:.1f}" y1="{row.top:.1f}" y2="{row.bottom:.1f}"'
         yield f'<line class="bar" stroke="{colour}" {ends}/>'
         yield (

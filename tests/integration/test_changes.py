@@ -293,6 +293,7 @@ def _said(jobs: dict[str, int]) -> str:
     return ", ".join(f"{rule} {jobs[rule]}" for rule in sorted(jobs, key=WALKED.index)) or "nothing"
 
 
+@pytest.mark.extended
 def test_a_language_more_extracts_nothing_and_leaves_models_that_do_not_use_it(
     project: Project, found: Jobs
 ) -> None:

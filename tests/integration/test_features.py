@@ -77,6 +77,7 @@ def test_sigterm_ends_the_run_in_order_with_what_was_done(tmp_path: Path) -> Non
     assert read_features(output, IMAGES, {"crops": 10}).shape == (60, 512)
 
 
+@pytest.mark.extended
 @pytest.mark.integration
 def test_shards_of_the_command_line_merge_into_one_store(tmp_path: Path) -> None:
     options = _inputs(tmp_path, FEW)

@@ -318,6 +318,7 @@ def test_more_photographs_extract_only_the_new_ones(
     assert (tmp_path / "again/index.json").read_bytes() == (tmp_path / "index/index.json").read_bytes()
 
 
+@pytest.mark.extended
 def test_photographs_have_the_captions_of_their_names(made: Project, seed: Path, tmp_path: Path) -> None:
     """Captions and splits leave folder and ending out; machine translations are no own captions."""
     folder = photographs(made, tmp_path / "photographs", 60)
@@ -427,6 +428,7 @@ def test_beyond_the_limit_an_approximate_index_is_made_and_asked(
 # The command line
 
 
+@pytest.mark.extended
 def test_embeddings_in_three_formats(made: Project, seed: Path, model: SearchModel, tmp_path: Path) -> None:
     texts = ["a dog in the snow", "ein Hund im Schnee"]
     (tmp_path / "texts.txt").write_text("\n".join(texts) + "\n")
@@ -461,6 +463,7 @@ def test_embeddings_in_three_formats(made: Project, seed: Path, model: SearchMod
     assert "expected one of .csv, .json, .h5" in done.stderr
 
 
+@pytest.mark.extended
 def test_searches_on_the_command_line(
     made: Project, seed: Path, model: SearchModel, index: Index, tmp_path: Path
 ) -> None:
@@ -499,6 +502,7 @@ def test_searches_on_the_command_line(
     assert done.stdout.split("\t")[2] == index.sentences[best][2]
 
 
+@pytest.mark.extended
 def test_other_hosts_need_a_token(seed: Path, tmp_path: Path) -> None:
     done = pipeline("serve", seed / "index", "--host", "0.0.0.0", cwd=tmp_path)
     assert done.returncode == 1
@@ -704,6 +708,7 @@ def test_nothing_that_was_asked_is_logged(page: Served, made: Project) -> None:
     assert "alert" not in said
 
 
+@pytest.mark.extended
 def test_a_token_is_asked_for_and_not_logged(seed: Path, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(TOKEN + "\n")
     with served([seed / "index"], tmp_path, "--host", "0.0.0.0", "--token-file", "token") as page:

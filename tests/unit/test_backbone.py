@@ -208,6 +208,7 @@ def test_dense_evaluation_equals_the_exact_one_where_nothing_lies_outside(tmp_pa
     assert relative_error(approximate.features(pixels).numpy(), exact.features(pixels).numpy()) < 1e-5
 
 
+@pytest.mark.extended
 def test_dense_evaluation_takes_images_of_any_size(tmp_path: Path) -> None:
     """Of the demo's network, whose padding depends on the size of its input."""
     demo = "tf_efficientnet_lite0"
@@ -356,6 +357,7 @@ def test_the_weights_of_the_demo_come_from_their_package() -> None:
     assert (backbone.mean, backbone.std, backbone.interpolation) == ([0.5] * 3, [0.5] * 3, "bicubic")
 
 
+@pytest.mark.extended
 def test_a_machine_that_cannot_compile_is_told_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """A real failure of PyTorch's compiler, on a CPU: its C++ compiler is not there."""
     from torch._inductor import config

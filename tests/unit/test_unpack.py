@@ -384,6 +384,7 @@ def test_two_calls_never_write_one_folder(tmp_path: Path) -> None:
     assert len(os.listdir(output)) == 3000
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
 def test_many_photographs_take_little_memory_and_few_lines(
     tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
