@@ -137,7 +137,7 @@ def test_a_point_of_several_models_is_the_mean_of_them_and_of_their_seeds(tmp_pa
     found = pd.read_csv(tmp_path / "points.csv").iloc[0]
     assert (found["mR"], found["seeds"], found["averaged"]) == (50.0, 2, "en de")
     printed = pd.read_csv(tmp_path / "points.csv", dtype=str).iloc[0]
-    assert [len(printed[end].partition(".")[2]) for end in ("mR", "low", "high")] == [4, 4, 4]
+    assert [len(printed[end].partition(".")[2]) for end in ("mR", "low", "high")] == [6, 6, 6]
     assert found["parameters"] == 21 * 2 + UNIVERSAL + BRANCH + IMAGES
     error = 100 * ((1 + 9 / 16 + 1 / 4 + 1 / 16) / 5 - 1 / 4) ** 0.5 / 20**0.5
     assert found["low"] == pytest.approx(50 - 1.96 * error, abs=1)
