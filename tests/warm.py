@@ -63,7 +63,8 @@ def python() -> str:
     command = [sys.executable, __file__, str(address)]
     # PyTorch reads OMP_... when it is imported; a job's own come too late.
     environment = {"PYTHONUTF8": "1", "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
-    environment["PATH"] = os.environ["PATH"]
+    inherited = ("PATH", *(name for name in os.environ if name.startswith("COVERAGE_")))
+    environment |= {name: os.environ[name] for name in inherited}
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
     atexit.register(server.communicate)  # closes its stdin and waits
     assert server.stdout

@@ -164,11 +164,17 @@ def table_settings(settings: Settings, name: str) -> Settings:
             if row["experiment"] in lacking
         ],
         "caption_origins": {
-            dataset: data["caption_origins"] | translated_origins(settings, dataset)
+            dataset: data["caption_origins"] | _translated_columns(settings, dataset, table)
             for dataset, data in settings["datasets"].items()
         },
         "one_per_language": one_for_each(settings),
     }
+
+
+def _translated_columns(settings: Settings, dataset: str, table: Settings) -> dict[str, str]:
+    """Who made the captions of a table's columns of languages that are all translated."""
+    named = table["columns"].get(settings["datasets"][dataset]["stands_for"], [])
+    return {code: origin for code, origin in translated_origins(settings, dataset).items() if code in named}
 
 
 def parameter_settings(folder: Path) -> Settings:
