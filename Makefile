@@ -1,4 +1,4 @@
-# `make demo` for Table 4 from nothing, `make search` to search with its model, `make test` for the tests. Each sets up
+# `make demo` for Table 4 from nothing, `make search` to search with its model, `make test` for most tests. Each sets up
 # .venv first.
 
 PYTHON ?= python3
@@ -11,7 +11,7 @@ SEARCHED := work/demo/multi30k/experiments/mule-full/seed0
 help:
 	@echo "make demo   results/table4.csv on synthetic data: ten to twenty minutes on 2 cores after installation, 7 GB disk"
 	@echo "make search a page to search the demo's test scenes with its model, at http://127.0.0.1:8000"
-	@echo "make test   unit tests and the real workflow: less than ten minutes on 2 cores after installation"
+	@echo "make test   unit tests and the real workflow: ten minutes on 2 cores after installation"
 	@echo "make test-all  all tests, also those marked extended (pyproject.toml says which): about half an hour on 2 cores"
 	@echo "make coverage  lines and branches that make test reaches"
 	@echo "make check  lint, format and types"
