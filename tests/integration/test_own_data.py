@@ -96,6 +96,20 @@ def test_a_mistyped_path_is_an_error_though_older_work_is_there(project: Project
     assert project.would_run(target) == {}
 
 
+def test_photographs_beside_archives_are_refused_and_an_archive_alone_is_unpacked(project: Project) -> None:
+    """The archives would be used, and what was changed in the folder would not."""
+    mine = project.folder / "mine"
+    shutil.make_archive(str(mine / "images" / "earlier"), "zip", mine / "images" / "some")
+    said = dry_run(project)
+    assert "datasets.shapes.images: mine/images has archives, such as mine/images/earlier.zip, and" in said
+    (mine / "apart").mkdir()
+    (mine / "images" / "earlier.zip").rename(mine / "apart" / "earlier.zip")
+    project.edit("small.yaml", "mine/images", "mine/apart")
+    assert project.would_run("results/shapes.csv")["unpack"] == 1
+    project.edit("small.yaml", "mine/apart", "mine/images")
+    assert "unpack" not in project.would_run("results/shapes.csv")
+
+
 def test_vectors_that_nobody_published_are_an_error_though_older_ones_are_there(project: Project) -> None:
     target = "work/demo/shapes/words/human/sw.h5"
     project.make(target)
