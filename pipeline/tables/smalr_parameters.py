@@ -39,6 +39,9 @@ def compare_ten_languages(
     codes = {part.language: torch.from_numpy(part.vectors) for part in map(read_vocabulary, spelled)}
     paper = {row["method"]: row["value"] for row in paper_rows(papers, "smalr", "parameters")}
     rows = pd.DataFrame(counted(settings, sizes, codes))
+    if len(sizes) != 10:  # of which the paper has no numbers
+        for column in ("model", "counted"):
+            rows[column] = rows[column].str.replace(r"\bten\b", str(len(sizes)), regex=True)
     rows["paper"] = rows["model"].map(paper).fillna("")
     rows["vocabulary"] = f"{settings['dataset']} at scale {settings['scale']}, {sum(sizes.values()):,} words"
     lines = [

@@ -28,8 +28,12 @@ def papers_settings() -> dict[str, Any]:
 @pytest.fixture
 def table(papers_settings: dict[str, Any], tmp_path: Path) -> pd.DataFrame:
     """Ten vocabularies of 10, 20, ..., 100 words."""
+    return compared(papers_settings, TEN, tmp_path)
+
+
+def compared(settings: dict[str, Any], languages: list[str], tmp_path: Path) -> pd.DataFrame:
     words, spelled = [], []
-    for number, code in enumerate(TEN, 1):
+    for number, code in enumerate(languages, 1):
         names = [f"{code}{n:03d}" for n in range(10 * number)]
         words.append(tmp_path / f"{code}.h5")
         write_vocabulary(vocabulary(code, names, dict.fromkeys(names, np.ones(2))), {}, words[-1])
@@ -37,7 +41,7 @@ def table(papers_settings: dict[str, Any], tmp_path: Path) -> pd.DataFrame:
         write_vocabulary(vocabulary(code, names, spellings(names, set("".join(names)), 26)), {}, spelled[-1])
     papers = ROOT / "pipeline" / "tables" / "papers.csv"
     output = tmp_path / "table.csv", tmp_path / "lines.csv"
-    compare_ten_languages(papers_settings, words, spelled, papers, *output)
+    compare_ten_languages(settings, words, spelled, papers, *output)
     return pd.read_csv(tmp_path / "table.csv").set_index("model")
 
 
@@ -117,6 +121,13 @@ def test_no_more_entries_are_counted_than_the_settings_allow(papers_settings: di
         for name, entries in zip(("LA", "SMALR"), expected, strict=True):
             less = found[f"{name}, ten languages: without entries"]
             assert found[f"{name}, ten languages"] - less == pytest.approx(entries * 512 / 1e6, abs=0.011)
+
+
+def test_six_languages_are_not_called_ten(papers_settings: dict[str, Any], tmp_path: Path) -> None:
+    found = compared(papers_settings, TEN[:6], tmp_path)
+    assert not found.index.str.contains(r"\bten\b").any()
+    assert found.loc["MULE, 6 languages", "counted"].startswith("6 tables and linear layers")
+    assert found.loc["MULE, 6 languages to one", "paper"] != found.loc["MULE, 6 languages to one", "paper"]
 
 
 def test_vocabularies_are_told(table: pd.DataFrame) -> None:
