@@ -3,6 +3,8 @@
 import os
 import re
 import shutil
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -46,3 +48,32 @@ def test_a_photograph_overwritten_in_place_is_extracted_again(tmp_path: Path, sh
     status = files[7].stat()
     os.utime(files[7], ns=(status.st_atime_ns, status.st_mtime_ns + 1))
     assert project.would_run(STORE) == {"extract_features": shards, "features": 1}
+
+
+def test_a_photograph_overwritten_while_others_are_extracted_is_extracted_again(tmp_path: Path) -> None:
+    """Of the shard that is finished first, while the other takes a second at least."""
+    project = copied(tmp_path)
+    project.configure(scale="demo", sources={"scenes": 36}, images={"shards": 2})
+    folder = tmp_path / "work/demo/multi30k"
+    overwritten: list[int] = []
+    ended = threading.Event()
+
+    def overwrite() -> None:
+        while not (finished := list(folder.glob("shards/*.h5"))) and not ended.is_set():
+            time.sleep(0.01)
+        listed = pd.read_csv(folder / "images.csv", dtype=str)["path"]
+        first = finished[0].name.startswith("1-")
+        overwritten.extend((3, 5) if first else (len(listed) - 3, len(listed) - 5))
+        shutil.copyfile(tmp_path / listed[overwritten[1]], tmp_path / listed[overwritten[0]])
+
+    person = threading.Thread(target=overwrite)
+    person.start()
+    done = project.snakemake("--cores", "1", STORE)
+    ended.set()
+    person.join()
+    assert done.returncode == 0, done.stdout
+    assert project.would_run(STORE) == {"extract_features": 2, "features": 1}
+    project.make(STORE)
+    assert project.would_run(STORE) == {}
+    found = read_features(tmp_path / STORE, list(pd.read_csv(folder / "images.csv", dtype=str)["image"]), {})
+    assert np.abs(found[overwritten[0]] - found[overwritten[1]]).max() < 1e-5 * np.abs(found).max()
