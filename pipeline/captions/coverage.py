@@ -10,6 +10,7 @@ from pipeline.captions.own import own_predefined, own_split, read_own
 from pipeline.captions.select import own_captions
 from pipeline.captions.split import Split
 from pipeline.captions.table import SPLITS
+from pipeline.errors import InputError
 
 FEW = 50  # test images below which a recall moves by two points or more with each image
 
@@ -44,7 +45,10 @@ def coverage(data: Mapping[str, Any], image_list: Path | None) -> Coverage:
     for language, captions in every.groupby("language"):
         if language not in found.counts:
             continue
-        own = own_captions(captions, data["caption_origins"].get(language, "human"))
+        try:
+            own = own_captions(captions, data["caption_origins"].get(language, "human"))
+        except InputError as error:
+            raise InputError(f"{language}: {error} Set caption_origins: {{{language}: ...}}") from None
         images = own["image"].unique()
         found.counts[str(language)] = {
             name: sum(split.get(image) == name for image in images) for name in SPLITS
@@ -57,18 +61,18 @@ def coverage(data: Mapping[str, Any], image_list: Path | None) -> Coverage:
 
 
 def doubts(dataset: str, covered: Coverage) -> Iterator[str]:
-    """A warning for each language of which captions are left out, or stand more than once."""
+    """A warning for each language of which captions are left out or repeated."""
     for language, (count, of) in covered.left_out.items():
         yield (
-            f"datasets.{dataset}: {language}: {count} of {of} captions are not the data set's own, and so "
-            "neither trained on nor tested: they have another `origin`, or a `source_language` where others "
-            "have none; empty these columns in rows that shall count"
+            f"datasets.{dataset}: {language}: {count} of {of} captions do not count as the data set's own: "
+            "they have another `origin`, or a `source_language` where others have none. None of them is a test "
+            "caption, and they are trained on only as translations that a provider `files` reads"
         )
     for language, count in covered.repeated.items():
         yield (
-            f"datasets.{dataset}: {language}: {count} captions stand once more for their image, and count as "
-            "often in training and among the candidates, which lowers recalls; take them out unless that is "
-            "meant"
+            f"datasets.{dataset}: {language}: captions that repeat an earlier one of the same image: "
+            f"{count}; each copy counts in training and among the candidates, which lowers recalls. Remove them unless "
+            "they are meant"
         )
 
 

@@ -96,15 +96,17 @@ def _provider_contradictions(translation: Settings) -> Iterator[str]:
 
 
 def _of_one_pair(where: str, provider: Settings) -> Iterator[str]:
-    """What serves one pair of languages alone would translate into that pair's language for all others."""
-    model = provider.get("model", "{source}{target}")
-    if provider.get("provider") == "marian" and not ("{source}" in model and "{target}" in model):
+    """What serves one language alone would give captions in it for every other."""
+    if provider.get("provider") == "marian" and "{target}" not in provider.get("model", "{target}"):
         yield (
-            f"{where}.model: found {model}, which is of one pair; a default serves all: write {{source}} and "
-            "{target} where its languages stand, or name it under translation.pairs"
+            f"{where}.model: found {provider['model']}, which serves one target language only; write "
+            "{target} where its code stands, or put the model under translation.pairs"
         )
     if "prefix" in provider:
-        yield f"{where}.prefix: found {provider['prefix']!r}, which is of one language; set it under pairs"
+        yield (
+            f"{where}.prefix: found {provider['prefix']!r}, which serves one language only; put it under "
+            "translation.pairs"
+        )
 
 
 def _captions_counted_twice(settings: Settings) -> Iterator[str]:
@@ -325,7 +327,7 @@ def _unknown_columns(settings: Settings) -> Iterator[str]:
         for column, languages in table["columns"].items():
             if column not in known and column in settings["datasets"]:
                 paper = settings["datasets"][column]["stands_for"]
-                yield f"tables.{name}.columns.{column}: stands for {paper}; name the column so"
+                yield f"tables.{name}.columns.{column}: stands for {paper}; call the column {paper}"
             elif column not in known:
                 yield f"tables.{name}.columns: no data set {column!r}{meant(column, sorted(known))}"
             elif "paper" not in table and column in settings["datasets"]:

@@ -63,11 +63,9 @@ DATASET_DEFAULTS: Settings = {
 }
 
 
-# What makes a data set the paper's own.
-_OF_THE_DATA = (
-    "source", "captions", "images", "split", "sample_size", "test_images", "val_images", "stands_for",
-    "languages",
-)  # fmt: skip
+# What makes a data set the paper's own, besides its languages. Where its photographs lie does not matter, and
+# of MSCOCO, whose sample is lost, every sample of the size is as good.
+_OF_THE_DATA = ("source", "captions", "split", "sample_size", "test_images", "val_images", "stands_for")
 
 
 def load(user: Mapping[str, Any], folder: Path) -> Settings:
@@ -102,13 +100,14 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
 
 
 def _papers_data(settings: Settings, of_paper: Settings) -> list[str]:
-    """The data sets that are the paper's own: images, split and languages as in config/scales/paper.yaml."""
+    """The data sets that are the paper's own: source, split and languages as in config/scales/paper.yaml."""
     if settings["scale"] != "paper" or settings["images"]["list"]:
         return []
     return [
         name
         for name, data in settings["datasets"].items()
         if all(data.get(key) == of_paper.get(name, {}).get(key) for key in _OF_THE_DATA)
+        and set(data["languages"]) == set(of_paper[name]["languages"])
     ]
 
 

@@ -264,7 +264,7 @@ def _zip(archive: Path) -> Iterator[tuple[int, int, Member]]:
 
 def _zip_time(found: zipfile.ZipInfo) -> int:
     try:
-        return timegm((*found.date_time, 0, 0, 0))
+        return min(timegm((*found.date_time, 0, 0, 0)), _LATEST)
     except ValueError:  # a month 0, as some programs write
         return 0
 

@@ -97,11 +97,12 @@ def _elsewhere(paths: Sequence[Path]) -> Iterator[str]:
     found = [read_evaluation(path) for path in paths]
     kinds = {
         "data sets": {content["dataset"] for content in found},
-        "scales": {content["settings"].get("scale", "") for content in found},
+        "scales": {content["settings"].get("scale", "unknown") for content in found},
     }
     for kind, names in kinds.items():
         if len(names) > 1:
-            yield f"found {kind} {' and '.join(sorted(names))}; both systems are tested on the same images"
+            found_names = " and ".join(sorted(names))
+            yield f"found {kind} {found_names}; both systems must be tested on the same images"
 
 
 def _row(evaluations: Evaluations, keys: Sequence[Key], language: str, metric: str) -> dict[str, object]:

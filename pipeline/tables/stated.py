@@ -49,7 +49,7 @@ class Comparison:
 
     @property
     def of_size(self) -> bool:
-        """Whether it is judged by a magnitude, which is meaningful only at scale paper."""
+        """Whether it is judged by a magnitude, which is meaningful only on the paper's data."""
         return any(size is not None for size in (self.within, self.at_most, self.not_below))
 
     @property

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.captions.coverage import coverage, doubts, few_tested, gaps
+from pipeline.errors import InputError
 
 # Three images each are for training and validation, two for testing; Swahili has no test captions.
 TABLE = """image,language,caption,split
@@ -68,7 +69,7 @@ def test_captions_that_do_not_count_are_told_of_and_not_counted(tmp_path: Path) 
     assert covered.counts["sw"] == {"train": 0, "val": 0, "test": 1}
     assert covered.left_out == {"en": (1, 3), "sw": (2, 3)}
     english, swahili = doubts("mine", covered)
-    assert "mine: en: 1 of 3 captions are not the data set's own" in english
+    assert "mine: en: 1 of 3 captions do not count as the data set's own" in english
     assert "sw: 2 of 3" in swahili
 
 
@@ -83,7 +84,19 @@ def test_captions_that_an_image_has_twice_are_told_of(tmp_path: Path) -> None:
     covered = coverage(given, None)
     assert (covered.left_out, covered.repeated) == ({}, {"en": 2})
     (said,) = doubts("mine", covered)
-    assert "mine: en: 2 captions stand once more" in said
+    assert "mine: en: captions that repeat an earlier one of the same image: 2" in said
+
+
+def test_a_language_without_a_caption_of_its_origin_is_named(tmp_path: Path) -> None:
+    given = own(tmp_path)
+    Path(given["captions"]).write_text(
+        TABLE.replace("split", "split,origin")
+        .replace("train", "train,google")
+        .replace("val", "val,google")
+        .replace("test", "test,google")
+    )
+    with pytest.raises(InputError, match=r"en: No captions with origin 'human'.*Set caption_origins: \{en:"):
+        coverage(given, None)
 
 
 def test_what_is_missing_is_said_with_what_to_do() -> None:

@@ -615,7 +615,7 @@ def _row(experiment: str, **keys: str) -> dict[str, Any]:
         ("consistency: embn-en has one language", _row("embn-en", consistency="average")),
         ("has non-unique elements", {"tables": {"table4": {"columns": {"multi30k": ["en", "fr", "fr"]}}}}),
         (
-            "translation.default.model: found opus-mt-en-de, which is of one pair",
+            "translation.default.model: found opus-mt-en-de, which serves one target language only",
             {"translation": {"default": {"provider": "marian", "model": "opus-mt-en-de"}}},
         ),
         (
@@ -631,7 +631,7 @@ def _row(experiment: str, **keys: str) -> dict[str, Any]:
             {"translation": {"default": {"provider": "files", "origin": "human"}}},
         ),
         (
-            "columns.pictures: stands for mscoco; name the column so",
+            "columns.pictures: stands for mscoco; call the column mscoco",
             {
                 "datasets": {"pictures": {"source": "demo", "languages": ["en"], "stands_for": "mscoco"}},
                 "tables": {"table4": {"columns": {"pictures": ["en"]}}},
