@@ -65,14 +65,14 @@ def doubts(dataset: str, covered: Coverage) -> Iterator[str]:
     for language, (count, of) in covered.left_out.items():
         yield (
             f"datasets.{dataset}: {language}: {count} of {of} captions do not count as the data set's own: "
-            "they have another `origin`, or a `source_language` where others have none. None of them is a test "
-            "caption, and they are trained on only as translations that a provider `files` reads"
+            "they have another `origin`, or a `source_language` where others have none. None of them is a "
+            "test caption, and they are trained on only as translations that a provider `files` reads"
         )
     for language, count in covered.repeated.items():
         yield (
             f"datasets.{dataset}: {language}: captions that repeat an earlier one of the same image: "
-            f"{count}; each copy counts in training and among the candidates, which lowers recalls. Remove them unless "
-            "they are meant"
+            f"{count}; each copy counts in training and among the candidates, which lowers recalls. Remove "
+            "them unless they are meant"
         )
 
 
