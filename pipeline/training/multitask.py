@@ -79,12 +79,7 @@ def train_multitask(
     captions, validation, features = captions.to(device), validation.to(device), corpus.features.to(device)
     model = union_model(vocabularies, features.shape[1], settings["model"]).to(device)
     log.info("%s images, %s parameters", f"{len(corpus.images):,}", f"{count_parameters(model):,}")
-    divided = settings["tasks"]["divide_learning_rate_every"]
-    if divided and len(own) > 1:
-        raise InputError(
-            "tasks.divide_learning_rate_every counts passes, after which models of one language alone are "
-            f"validated; found {divided} with {', '.join(own)}; set it to null"
-        )
+    divided = _passes_before_division(settings)
     kept: dict[str, Any] = {}
     patience = Patience(settings["tasks"]["patience"], kept)
     drawn: Any = (
@@ -118,6 +113,17 @@ def train_multitask(
         pd.DataFrame(run.curves).to_csv(temporary, index=False)
     save_model(output, model, Saved(dict(settings), digests, kept["epoch"], on_cpu, origins, {}))
     keep_finished(checkpoint, fingerprint, [curves, output])
+
+
+def _passes_before_division(settings: Mapping[str, Any]) -> int | None:
+    """Passes after which the learning rate is divided; validations are passes in models of one language."""
+    divided: int | None = settings["tasks"]["divide_learning_rate_every"]
+    if divided and len(settings["languages"]) > 1:
+        raise InputError(
+            "tasks.divide_learning_rate_every counts passes, after which models of one language alone are "
+            f"validated; found {divided} with {', '.join(settings['languages'])}; set it to null"
+        )
+    return divided
 
 
 def union_model(
