@@ -35,7 +35,7 @@ test-all: $(READY)
 	@echo "All unit and integration tests: about half an hour on 2 cores."
 	$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-# What make test reaches, by line and branch, in its jobs and servers too; twice as long as make test.
+# What make test reaches, by line and branch, in its jobs and servers too; it takes longer than make test.
 coverage: export COVERAGE_RCFILE := $(CURDIR)/pyproject.toml
 coverage: $(READY)
 	mkdir -p work/coverage

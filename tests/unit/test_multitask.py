@@ -400,7 +400,7 @@ def test_a_training_on_other_pairs_is_another_training(selected: Path, tmp_path:
 
 
 def test_the_learning_rate_of_one_language_is_divided_after_so_many_passes(
-    selected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    selected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """120 English captions are 15 batches of 8: of five passes, two have 0.02, two 0.002 and one 0.0002."""
     rates: list[float] = []
@@ -414,6 +414,10 @@ def test_the_learning_rate_of_one_language_is_divided_after_so_many_passes(
     settings = with_tasks(most_steps=75, patience=9, divide_learning_rate_every=2)
     trained(selected, tmp_path, settings | {"languages": ["en"], "stop_on": ["en"], "c2c": False})
     assert rates == pytest.approx([0.02] * 30 + [0.002] * 30 + [0.0002] * 15)
+    assert "never divided" not in caplog.text
+    later = with_tasks(most_steps=75, patience=9, divide_learning_rate_every=5)
+    trained(selected, tmp_path / "later", later | {"languages": ["en"], "stop_on": ["en"], "c2c": False})
+    assert "ended after 5 passes: the learning rate was never divided" in caplog.text
 
 
 class Killed(Exception):
