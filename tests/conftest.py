@@ -43,6 +43,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """At the end it is garbage like all else; what is left over would be reported as leaked."""
+    gc.unfreeze()
+
+
 WORDS = {
     "en": ["dog", "cat", "car", "tree", "house", "bird", "boat", "horse"],
     "de": ["Hund", "Katze", "Auto", "Baum", "Haus", "Vogel", "Boot", "Pferd"],
