@@ -9,10 +9,10 @@ SEARCHED := work/demo/multi30k/experiments/mule-full/seed0
 .PHONY: demo search test test-all coverage check mutants lock clean help
 
 help:
-	@echo "make demo   results/table4.csv on synthetic data: ten to twenty minutes on 2 cores after installation, 7 GB disk"
+	@echo "make demo   results/table4.csv on synthetic data: ten to twenty minutes on 2 cores after installation, 200 MB disk"
 	@echo "make search a page to search the demo's test scenes with its model, at http://127.0.0.1:8000"
 	@echo "make test   unit tests and the real workflow: ten minutes on 2 cores after installation"
-	@echo "make test-all  all tests, also those marked extended (pyproject.toml says which): about half an hour on 2 cores"
+	@echo "make test-all  also tests marked extended (pyproject.toml says which), all but those marked slow: about half an hour on 2 cores"
 	@echo "make coverage  lines and branches that make test reaches"
 	@echo "make check  lint, format and types"
 	@echo "make mutants  mutation testing of the code behind every number: many hours; make mutants ONLY='pipeline.models.losses*' for some"
@@ -32,7 +32,7 @@ test: $(READY)
 	$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m 'not slow and not extended'
 
 test-all: $(READY)
-	@echo "All unit and integration tests: about half an hour on 2 cores."
+	@echo "All tests except those marked slow: about half an hour on 2 cores."
 	$(RUN) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 # What make test reaches, by line and branch, in its jobs and servers too; it takes longer than make test.
@@ -57,7 +57,7 @@ mutants: $(READY)
 
 $(READY): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, found " + sys.version + "; give another with make PYTHON=...")'
-	@echo "Installing the locked packages into .venv: a few minutes, 6 GB disk."
+	@echo "Installing the locked packages into .venv: a few minutes, 6.4 GB disk."
 	$(PYTHON) -m venv .venv
 	$(RUN) python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	touch $@

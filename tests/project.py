@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import forked
 import pytest
 import warm
 import yaml
@@ -25,7 +24,7 @@ SMALL: dict[str, Any] = {
     "images": {"resize": 72, "crop": 64, "crops": 2, "workers": 1},
     "words": {"dimension": 16, "tokens": 2000},
     "model": {"universal": 16, "multimodal": 16, "hidden": 16, "image_hidden": 16},
-    "training": {"epochs": 1, "batch_images": 8},
+    "training": {"epochs": 1, "batch_images": 20},
     "pretraining": {"epochs": 1},
     "bert": {
         "pretraining": {
@@ -52,11 +51,18 @@ class Project:
         self.folder = folder
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run Snakemake to its end, in a fork, which need not import it; jobs of this machine start warm."""
-        command = ["--configfile", "small.yaml", *arguments]
-        python = warm.python() if "--cores" in arguments else sys.executable
-        status, said = forked.snakemake(self.folder, command, self.environment, python)
-        return subprocess.CompletedProcess(["snakemake", *command], status, said, "")
+        """Run Snakemake to its end, which starts warm, as do its jobs on this machine; its streams as one."""
+        if "--cores" in arguments:
+            warm.python()
+        done = subprocess.run(
+            [warm.snakemake(), "--configfile", "small.yaml", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout, "")
 
     def started(self, *arguments: str) -> "subprocess.Popen[str]":
         """Start Snakemake; what it says comes as one text."""

@@ -1,8 +1,10 @@
-"""A `python` whose `-m pipeline ...` begins with PyTorch and its like imported, for the jobs of tests.
+"""A `python` whose `-m pipeline ...`, and a `snakemake`, that begin with what they import imported already.
 
-Importing them is two of the three seconds of a small job. A server imports them once for each process of
-tests and forks for each job, which has its own folder, environment, arguments and streams and imports the
-project's `pipeline` itself; every other command is run by the real Python.
+Importing PyTorch and its like is two of the three seconds of a small job, importing Snakemake half of a dry
+run. Two servers import them once for each process of tests: one for Snakemake and for stages that need no
+PyTorch, whose memory makes a fork slower, and one for the others. A server forks for each command, which has
+its own folder, environment, arguments and streams and imports the project's `pipeline` itself. Every other
+command of that `python` is run by the real one.
 """
 
 import atexit
@@ -19,22 +21,46 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import cache
+from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-from forked import ROOT, import_from, leave, parsed, status_of
+from forked import leave, status_of
 
-PACKAGES = ("torch", "torchvision", "timm", "pandas", "h5py", "jsonschema", "yaml", "sacremoses")
+ROOT = Path(__file__).parents[1]
+PRELOADED = {
+    "light": [
+        "snakemake.cli",
+        "smart_open",
+        "yte",
+        "jsonschema",
+        "pandas",
+        "h5py",
+        "PIL.Image",
+        "sacremoses",
+    ],
+    "torch": ["torch", "torchvision", "timm", "pandas", "h5py", "jsonschema", "yaml"],
+}
+NEED_TORCH = ["features", "pretrain-bert", "sentence-vectors", "context", "pretrain", "assign", "train"]
+NEED_TORCH += ["train-multitask", "evaluate", "evaluate-consistency", "parameters", "smalr-parameters"]
+NEED_TORCH += ["scaling", "figure", "bundle", "index"]
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
-# It runs without site-packages, in a hundredth of a second.
+# Clients run without site-packages, in a hundredth of a second.
 CLIENT = """#!{python} -SsE
 import json, os, signal, socket, sys
-if sys.argv[1:3] != ["-m", "pipeline"]:
-    os.execv("{python}", ["{python}", *sys.argv[1:]])
+program, arguments, name = "snakemake", sys.argv[1:], "light"
+if os.path.basename(sys.argv[0]) == "python":
+    if sys.argv[1:3] != ["-m", "pipeline"]:
+        os.execv("{python}", ["{python}", *sys.argv[1:]])
+    program, arguments = "pipeline", sys.argv[3:]
+    name = "torch" if arguments[:1] and arguments[0] in {need_torch} else "light"
 server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-server.connect("{address}")
-asked = {{"arguments": sys.argv[2:], "folder": os.getcwd(), "environment": dict(os.environ)}}
+server.connect("{folder}/" + name)
+asked = {{"program": program, "arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ)}}
 socket.send_fds(server, [json.dumps(asked).encode()], [0, 1, 2])
 for number in {forwarded}:
     signal.signal(number, lambda number, _: server.send(bytes([number])))
@@ -46,21 +72,37 @@ if status < 0:
 sys.exit(status)
 """
 
-SNAKEMAKE = """#!{python}
-import sys
-from snakemake.cli import main
-sys.executable = "{client}"
-sys.exit(main())
-"""
+
+def python() -> str:
+    """The path of such a `python`, beside the `snakemake`; their servers end with this process."""
+    _started("torch")
+    snakemake()
+    return str(_clients() / "python")
+
+
+def snakemake() -> str:
+    """The path of such a `snakemake`; the `python` beside it runs its jobs, once `python` has been called."""
+    _started("light")
+    return str(_clients() / "snakemake")
 
 
 @cache
-def python() -> str:
-    """The path of such a `python`, beside a `snakemake` whose jobs it starts; both end with this process."""
+def _clients() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="warm-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    address = folder / "socket"
-    command = [sys.executable, __file__, str(address)]
+    numbers = tuple(map(int, FORWARDED))
+    for name in ("python", "snakemake"):
+        client = folder / name
+        client.write_text(
+            CLIENT.format(python=sys.executable, folder=folder, need_torch=NEED_TORCH, forwarded=numbers)
+        )
+        client.chmod(0o755)
+    return folder
+
+
+@cache
+def _started(name: str) -> None:
+    command = [sys.executable, __file__, name, str(_clients())]
     # PyTorch reads OMP_... when it is imported; a job's own come too late.
     environment = {"PYTHONUTF8": "1", "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
     inherited = ("PATH", *(name for name in os.environ if name.startswith("COVERAGE_")))
@@ -69,76 +111,150 @@ def python() -> str:
     atexit.register(server.communicate)  # closes its stdin and waits
     assert server.stdout
     assert server.stdout.readline() == b"ready\n"
-    client, snakemake = folder / "python", folder / "snakemake"
-    numbers = tuple(map(int, FORWARDED))
-    client.write_text(CLIENT.format(python=sys.executable, address=address, forwarded=numbers))
-    snakemake.write_text(SNAKEMAKE.format(python=sys.executable, client=client))
-    for program in (client, snakemake):
-        program.chmod(0o755)
-    return str(client)
 
 
-def _serve(address: str) -> list[str]:
-    """Fork for each connection until the tests' process is gone; returns, in a job, its arguments."""
-    for name in PACKAGES:
-        importlib.import_module(name)
+def _import(name: str) -> None:
+    for module in PRELOADED[name]:
+        importlib.import_module(module)
     sys.path[0] = str(ROOT)
     parsed()
+    if name == "light":
+        importlib.import_module("snakemake.cli").get_argument_parser()  # imports its plug-ins
+        _parse_once()
     gc.freeze()  # a fork's collection would touch, and so copy, every page of them
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forks that have ended need no one to wait for them
+
+
+def _serve(address: Path) -> dict[str, Any]:
+    """Fork for each connection until the tests' process is gone; returns, in a fork, what it is to do."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    listening.bind(address)
+    listening.bind(str(address))
     listening.listen(64)
     print("ready", flush=True)
+    clients: dict[socket.socket, int] = {}  # the pid of each one's job
+    jobs: dict[int, socket.socket] = {}  # by a file descriptor of the process
     while True:
-        if sys.stdin in select.select([sys.stdin, listening], [], [])[0]:
-            os._exit(0)
-        client, _ = listening.accept()
-        if not os.fork():
-            listening.close()
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            return _job(client)
-        client.close()
+        for found in select.select([sys.stdin, listening, *clients, *jobs], [], [])[0]:
+            if found is sys.stdin:
+                os._exit(0)
+            elif found is listening:
+                client = listening.accept()[0]
+                text, streams, *_ = socket.recv_fds(client, 1 << 20, 3)
+                if not (job := os.fork()):
+                    return _begun(text, streams, [listening, client, *clients], jobs)
+                clients[client] = job
+                jobs[os.pidfd_open(job)] = client
+                for stream in streams:
+                    os.close(stream)
+            elif found in jobs:
+                _answer(found, jobs, clients)
+            elif found in clients:
+                _forward(found, clients)
 
 
-def _job(client: socket.socket) -> list[str]:
-    """Fork once more, into the job and its guard, which passes signals on and answers how the job ended."""
-    text, streams, *_ = socket.recv_fds(client, 1 << 20, 3)
-    if job := os.fork():
-        _guard(client, job)
-    client.close()
+def _begun(
+    text: bytes, streams: list[int], sockets: list[socket.socket], jobs: dict[int, socket.socket]
+) -> dict[str, Any]:
+    """Give a fork its streams, folder and environment, and nothing of the server's or of other commands."""
+    atexit._clear()
+    for inherited in sockets:
+        inherited.close()
+    for process in jobs:
+        os.close(process)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
-    asked = json.loads(text)
+    asked: dict[str, Any] = json.loads(text)
     os.chdir(asked["folder"])
     os.environ.clear()
     os.environ.update(asked["environment"])
-    arguments: list[str] = asked["arguments"]
-    return arguments
+    return asked
 
 
-def _guard(client: socket.socket, job: int) -> None:
-    ended = os.pidfd_open(job)
-    while client.fileno() in select.select([client.fileno(), ended], [], [])[0]:
-        number = client.recv(1)
-        os.kill(job, number[0] if number else signal.SIGKILL)
-        if not number:  # the client was killed
-            break
-    status = os.waitstatus_to_exitcode(os.waitpid(job, 0)[1])
+def _answer(process: int, jobs: dict[int, socket.socket], clients: dict[socket.socket, int]) -> None:
+    """Tell a client, if it is still there, how its job ended."""
+    client = jobs.pop(process)
+    os.close(process)
+    status = os.waitstatus_to_exitcode(os.waitpid(clients.pop(client), 0)[1])
     with contextlib.suppress(OSError):
         client.send(str(status).encode())
-    os._exit(0)
+    client.close()
 
 
-def _pipeline() -> None:
+def _forward(client: socket.socket, clients: dict[socket.socket, int]) -> None:
+    """Pass a client's signal on to its job, which ends with it."""
+    try:
+        number = client.recv(1)
+    except OSError:
+        number = b""
+    os.kill(clients[client], number[0] if number else signal.SIGKILL)
+
+
+def _pipeline(folder: Path) -> None:
+    sys.path[0] = str(folder)  # instead of this project
+    import_from(folder, parsed())
     runpy.run_module("pipeline", run_name="__main__", alter_sys=True)
 
 
+def _snakemake(folder: Path) -> object:
+    main: Callable[[], object] = importlib.import_module("snakemake.cli").main
+    sys.path[0] = str(folder)
+    import_from(folder, parsed())
+    sys.executable = str(Path(sys.argv[0]).with_name("python"))
+    return main()
+
+
+def _parse_once() -> None:
+    """Have Snakemake parse a file of the workflow only where it differs: a fifth of the time of a dry run."""
+    workflow: Any = importlib.import_module("snakemake.workflow")
+    source = importlib.import_module("snakemake.sourcecache").LocalSourceFile
+    files = SimpleNamespace(
+        sourcecache=SimpleNamespace(open=lambda file: StringIO(Path(str(file)).read_text("utf-8")))
+    )
+    parse, known = workflow.parse, {}
+    for path in (ROOT / "Snakefile", *ROOT.glob("workflow/**/*.smk")):
+        lines: dict[int, int] = {}
+        code, rules = parse(source(str(path)), files, lines)
+        known[path.read_text(encoding="utf-8")] = repr(str(path)), code, rules, lines
+
+    def parse_once(file: Any, flow: Any, linemap: dict[int, int], rulecount: int = 0) -> tuple[str, int]:
+        found = known.get(Path(file.get_path_or_uri(secret_free=True)).read_text(encoding="utf-8"))
+        if found is None:
+            parsed: tuple[str, int] = parse(file, flow, linemap, rulecount=rulecount)
+            return parsed
+        path, code, rules, lines = found
+        linemap |= lines
+        return code.replace(path, repr(file.get_path_or_uri(secret_free=True))), rulecount + rules
+
+    workflow.parse = parse_once
+
+
+@cache
+def parsed() -> Any:
+    """`pipeline.code`, which has parsed this project's code, once for all forks."""
+    code: Any = importlib.import_module("pipeline.code")
+    code.text = Path(code.__file__).read_bytes()
+    for path in code.ROOT.rglob("*.py"):
+        code._parsed(path.read_text(encoding="utf-8"))
+    return code
+
+
+def import_from(folder: Path, code: Any) -> None:
+    """Have `pipeline` imported anew, from a copy; its digests parse only the modules that differ."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pipeline"]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+    copied = folder / "pipeline" / "code.py"
+    if copied.exists() and copied.read_bytes() == code.text:
+        its: Any = importlib.import_module("pipeline.code")
+        its._parsed = code._parsed
+
+
 if __name__ == "__main__":
-    sys.argv = _serve(sys.argv[1])
-    sys.path[0] = os.getcwd()  # instead of this project
-    import_from(Path.cwd(), parsed())
-    status = status_of(_pipeline)
+    name, folder = sys.argv[1:]
+    _import(name)
+    asked = _serve(Path(folder, name))
+    run = {"pipeline": _pipeline, "snakemake": _snakemake}[asked["program"]]
+    sys.argv = [str(Path(folder, asked["program"])), *asked["arguments"]]
+    status = status_of(lambda: run(Path.cwd()))
     atexit._run_exitfuncs()
     leave(status)  # as multiprocessing's forks do: an orderly end would free, page by page, all modules

@@ -40,20 +40,35 @@ def expanded(settings: Settings, dataset: str) -> dict[str, Settings]:
     An experiment has the data set's own languages, or those of them that it names; with `languages: all` the
     translated ones too.
     """
-    languages = settings["datasets"][dataset]["languages"]
-    every = every_language(settings, dataset)
     found: dict[str, Settings] = {}
-    for name, experiment in settings["experiments"].items():
-        asked = experiment.get("languages", experiment.get("selection", languages))
-        chosen = every if asked == "all" else [code for code in languages if code in asked]
-        if experiment.get("one_per_language"):
-            found |= {f"{name}-{code}": {**experiment, "languages": [code]} for code in chosen}
-        elif experiment.get("stop_on_each_language"):
-            joint = {**experiment, "languages": chosen}
-            found |= {f"{name}-{code}": {**joint, "stop_on": [code]} for code in chosen}
-        else:
-            found[name] = {**experiment, "languages": chosen}
+    for name in settings["experiments"]:
+        found |= _entries(settings, dataset, name)
     return found
+
+
+def experiment_named(settings: Settings, dataset: str, name: str) -> Settings:
+    """One of the `expanded`; raises KeyError where the data set has no such experiment."""
+    found: dict[str, Settings] = {}
+    for beginning in settings["experiments"]:
+        if name.startswith(beginning):  # of one language: beginning-de
+            found |= _entries(settings, dataset, beginning)
+    return found[name]
+
+
+def _entries(settings: Settings, dataset: str, name: str) -> dict[str, Settings]:
+    """The entries of `expanded` that one experiment of the configuration has."""
+    made = settings["experiments"][name]
+    languages = settings["datasets"][dataset]["languages"]
+    asked = made.get("languages", made.get("selection", languages))
+    if asked == "all":
+        chosen = every_language(settings, dataset)
+    else:
+        chosen = [code for code in languages if code in asked]
+    if made.get("one_per_language"):
+        return {f"{name}-{code}": {**made, "languages": [code]} for code in chosen}
+    if made.get("stop_on_each_language"):
+        return {f"{name}-{code}": {**made, "languages": chosen, "stop_on": [code]} for code in chosen}
+    return {name: {**made, "languages": chosen}}
 
 
 def every_language(settings: Settings, dataset: str) -> list[str]:

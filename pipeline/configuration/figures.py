@@ -49,8 +49,9 @@ def _points(settings: Settings, figure: Settings) -> Iterator[dict[str, Any]]:
     lacking = left_out(settings)
     for named, languages in figure["languages"].items():
         dataset = stand_ins(settings).get(named)
+        trained = expanded(settings, dataset) if dataset else {}
         for point in figure["points"] if dataset else []:
-            trained, name = expanded(settings, str(dataset)), point["experiment"]
+            name = point["experiment"]
             alone = settings["experiments"][name].get("one_per_language")
             experiments = [f"{name}-{code}" for code in languages] if alone else [name]
             read_by = {

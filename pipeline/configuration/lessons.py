@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from pipeline.configuration.experiments import Settings, expanded, overlaid
+from pipeline.configuration.experiments import Settings, expanded, experiment_named, overlaid
 
 # Keys of `tasks` that decide what is read; the others are the training's.
 _OF_SELECTION = ("minimum_count", "draw_seed", "halves", "pairs_of")
@@ -22,7 +22,7 @@ def selecting(settings: Settings, dataset: str) -> list[str]:
 
 def selection_of(settings: Settings, dataset: str, name: str) -> dict[str, Settings]:
     """What an experiment uses in each of its languages: parts, tested_on, captions_per_image, images."""
-    experiment = expanded(settings, dataset)[name]
+    experiment = experiment_named(settings, dataset, name)
     return {code: {**_SELECTION, **experiment["selection"][code]} for code in experiment["languages"]}
 
 
@@ -39,7 +39,7 @@ def multitask_settings(
     Args:
         features: what its features depend on (`feature_settings`).
     """
-    experiment = expanded(settings, dataset)[name]
+    experiment = experiment_named(settings, dataset, name)
     own = overlaid(settings, experiment.get("settings", {}))
     tasks = {key: value for key, value in own["tasks"].items() if key not in _OF_SELECTION}
     if len(experiment["languages"]) > 1:  # the public code leaves the learning rate of these
@@ -124,6 +124,6 @@ def _idle(settings: Settings) -> list[str]:
 
 
 def _tasks(settings: Settings, dataset: str, name: str) -> dict[str, Any]:
-    experiment = expanded(settings, dataset)[name]
+    experiment = experiment_named(settings, dataset, name)
     tasks: dict[str, Any] = overlaid(settings, experiment.get("settings", {}))["tasks"]
     return tasks

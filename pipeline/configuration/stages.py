@@ -5,6 +5,7 @@ from pathlib import Path
 from pipeline.configuration.experiments import (
     Settings,
     expanded,
+    experiment_named,
     feature_sets,
     human_languages,
     left_out,
@@ -82,7 +83,7 @@ def assignment_settings(settings: Settings, dataset: str, name: str, seed: int) 
 
 def evaluation_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
     """What an evaluation depends on besides its model: what it records of the training's beginnings."""
-    experiment = expanded(settings, dataset)[name]
+    experiment = experiment_named(settings, dataset, name)
     begun = {}
     if "selection" in experiment:
         begun["selection"] = selection_of(settings, dataset, name) | selection_tasks(settings, dataset, name)
@@ -249,7 +250,7 @@ def context_settings(settings: Settings, dataset: str) -> Settings:
 
 
 def _experiment(settings: Settings, dataset: str, name: str) -> tuple[Settings, Settings]:
-    experiment = expanded(settings, dataset)[name]
+    experiment = experiment_named(settings, dataset, name)
     return experiment, overlaid(settings, experiment.get("settings", {}))
 
 

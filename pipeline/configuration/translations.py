@@ -5,7 +5,7 @@ A pair is written `SOURCE-TARGET`, as in `translation.pairs`.
 
 from collections.abc import Iterable, Sequence
 
-from pipeline.configuration.experiments import Settings, expanded
+from pipeline.configuration.experiments import Settings, experiment_named
 
 CONSISTENCY = ("average", "learned")  # how scores of a query and its translations become one
 
@@ -45,7 +45,7 @@ def translation_sources(languages: Sequence[str], language: str, captions: str) 
 
 def training_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
     """Pairs whose translations an experiment trains on besides a language's own captions."""
-    experiment = expanded(settings, dataset)[name]
+    experiment = experiment_named(settings, dataset, name)
     languages = settings["datasets"][dataset]["languages"]
     return [
         f"{source}-{language}"
@@ -58,7 +58,9 @@ def training_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
 def own_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
     """Pairs whose translations are the only captions of an experiment in a language."""
     translated = settings["datasets"][dataset]["translated_languages"]
-    return [f"en-{code}" for code in expanded(settings, dataset)[name]["languages"] if code in translated]
+    return [
+        f"en-{code}" for code in experiment_named(settings, dataset, name)["languages"] if code in translated
+    ]
 
 
 def translated_origins(settings: Settings, dataset: str) -> dict[str, str]:
@@ -73,7 +75,7 @@ def translated_origins(settings: Settings, dataset: str) -> dict[str, str]:
 
 def query_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
     """Pairs by which the data set's other languages become queries of an experiment with one language."""
-    (target,) = expanded(settings, dataset)[name]["languages"]
+    (target,) = experiment_named(settings, dataset, name)["languages"]
     return [f"{code}-{target}" for code in settings["datasets"][dataset]["languages"] if code != target]
 
 
@@ -89,7 +91,7 @@ def evaluation_pairs(settings: Settings, dataset: str, name: str, queries: str) 
 
 def consistency_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
     """Pairs by which queries in a language with human captions get into the experiment's other languages."""
-    languages = expanded(settings, dataset)[name]["languages"]
+    languages = experiment_named(settings, dataset, name)["languages"]
     data = settings["datasets"][dataset]
     return [
         f"{source}-{target}"

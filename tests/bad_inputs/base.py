@@ -8,14 +8,16 @@ import csv
 import hashlib
 import importlib
 import os
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
+import warm
 import yaml
-from forked import Ended, ended, warmed
+from forked import Ended, ended
 from PIL import Image
 from project import SMALL, copied
 
@@ -121,12 +123,21 @@ def preload() -> None:
         importlib.import_module(name)
     for stage in code.STAGES:
         code.digest(stage)
-    warmed()
+    warm.snakemake()
 
 
 def snakemake(folder: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> Ended:
     """`snakemake ARGUMENTS` in a folder."""
-    return ended(warmed(), folder, ["snakemake", *arguments], environment)
+    done = subprocess.run(
+        [warm.snakemake(), *arguments],
+        cwd=folder,
+        env={**os.environ, **(environment or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    return Ended(done.returncode, done.stdout)
 
 
 def stage(folder: Path, *arguments: str) -> Ended:

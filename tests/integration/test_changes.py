@@ -257,12 +257,13 @@ def found(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Jobs:
 def would_run(copies: "SimpleQueue[Copy]", edit: Edit) -> dict[str, int]:
     """Jobs by rule that an edit has run again, in a copy of the project with the times of its files."""
     copy = copies.get()
-    edited = Project(copy.folder)
-    edit.make(edited)
-    jobs = edited.would_run(*TARGETS, *edit.also)
-    copy.restore()
-    copies.put(copy)
-    return jobs
+    try:
+        edited = Project(copy.folder)
+        edit.make(edited)
+        return edited.would_run(*TARGETS, *edit.also)
+    finally:
+        copy.restore()
+        copies.put(copy)
 
 
 @pytest.mark.parametrize("edit", ALL, ids=lambda edit: edit.what)

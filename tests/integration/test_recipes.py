@@ -85,8 +85,7 @@ def terms(project: Project, experiment: str) -> set[str]:
 
 def test_every_recipe_is_tried_here() -> None:
     tried = set(re.findall(r'follow\(\w+, "([^"]+)"\)', Path(__file__).read_text(encoding="utf-8")))
-    of_text = {"Use a trained model", "Add a data set"}  # no commands
-    assert tried | {"Compute nodes without a network"} == set(SECTIONS) - of_text
+    assert tried | {"Compute nodes without a network"} == set(SECTIONS) - {"Add a data set"}  # no commands
     linked = set(re.findall(r"\]\(#([a-z-]+)\)", PAGE))
     titles = re.findall(r"^## (.*)$", PAGE, re.M)
     assert linked == {re.sub(r"[^a-z -]", "", title.lower()).replace(" ", "-") for title in titles}
@@ -108,13 +107,22 @@ def test_two_settings_are_compared_over_three_seeds(finished: Project) -> None:
     follow(finished, "Compare two settings over three seeds")
     results = finished.folder / "results"
     means = pd.read_csv(results / "margins.csv").set_index("method")
-    paired = pd.read_csv(results / "compare" / "multi30k" / "wide-margin-vs-baseline.csv")
+    paired = pd.read_csv(results / "compare" / "multi30k" / "wide-margin-vs-mule-embn.csv")
     assert list(paired["language"]) == ["en", "de", "fr", "cs"]
     assert set(paired["seeds"]) == {"0 1 2"}
     assert ((paired["low"] <= paired["difference"]) & (paired["difference"] <= paired["high"])).all()
     for row in paired.itertuples():
         assert row.first == pytest.approx(means.loc["margin 0.2", f"multi30k {row.language}"], abs=0.051)
         assert row.second == pytest.approx(means.loc["margin 0.05", f"multi30k {row.language}"], abs=0.051)
+
+
+def test_a_trained_model_retrieves_images(finished: Project) -> None:
+    said = follow(finished, "Use a trained model")
+    found = re.findall(r"^(-?[01][.]\d{3}) (\S+)$", said, re.M)
+    assert len(found) == 5
+    assert [score for score, _ in found] == sorted((score for score, _ in found), key=float, reverse=True)
+    split = pd.read_csv(finished.folder / "work/demo/multi30k/split.csv").set_index("image")["split"]
+    assert set(split[[image for _, image in found]]) == {"test"}
 
 
 def test_a_loss_is_added_and_computes_what_it_says(finished: Project) -> None:

@@ -37,7 +37,7 @@ def data_licences(wildcards):
 
 def can_be_bundled(dataset, name):
     """Whether a bundle can hold an experiment's model: one that reads words, of whole vocabularies."""
-    made = configuration.expanded(SETTINGS, dataset)[name]
+    made = configuration.experiment_named(SETTINGS, dataset, name)
     word_vectors = made.get("vectors", "fasttext") in ("fasttext", "muse")
     return word_vectors and not (made.get("selection") or made.get("reduction"))
 
