@@ -29,6 +29,7 @@ from pipeline.code import digest
 from pipeline.configuration import (
     assignment_settings,
     expanded,
+    experiment_named,
     experiment_settings,
     load,
     overlaid,
@@ -100,6 +101,7 @@ def trained(
     dataset, experiment = arguments.dataset, arguments.experiment
     asked = overlaid(settings, overlaid(arguments.settings, variant))
     chosen = experiment_settings(asked, dataset, experiment, seed)
+    _check_files(experiment_named(asked, dataset, experiment), experiment)
     _check_effect(overlaid(settings, arguments.settings), asked, name, arguments)
     data = ROOT / "work" / asked["scale"] / dataset
     inputs = Inputs(
@@ -127,6 +129,18 @@ def trained(
     values = "  ".join(f"{language} {value:.2f}" for language, value in found.items())
     print(f"seed {seed}  {name:20}  {values}  epoch {saved.epoch}", flush=True)
     return found
+
+
+def _check_files(experiment: Settings, name: str) -> None:
+    """Refuse experiments that read other vectors, captions or features than the files named here."""
+    usual = {"vectors": "fasttext", "reduction": None, "features": None}
+    others = [key for key, value in usual.items() if experiment.get(key, value) != value]
+    others += ["captions: augmented"] if experiment["captions"] == "augmented" else []
+    if others:
+        raise InputError(
+            f"--experiment {name}: has {', '.join(others)}; variants read FastText's vectors, all "
+            "translations and the main features alone."
+        )
 
 
 def _check_effect(base: Settings, asked: Settings, name: str, arguments: argparse.Namespace) -> None:

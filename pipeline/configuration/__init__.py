@@ -16,8 +16,9 @@ from pipeline.configuration.experiments import (
 from pipeline.configuration.figures import figure_settings
 from pipeline.configuration.hub import context_name, hub_models
 from pipeline.configuration.lessons import selecting, selection_of, selection_tasks
+from pipeline.configuration.overridden import overridden
 from pipeline.configuration.paths import check_paths
-from pipeline.configuration.reading import check_keys, load, read
+from pipeline.configuration.reading import check_keys, given, load, read
 from pipeline.configuration.stages import (
     assignment_settings,
     bert_settings,
@@ -74,6 +75,7 @@ __all__ = [
     "feature_sets",
     "feature_settings",
     "figure_settings",
+    "given",
     "hub_models",
     "left_out",
     "load",
@@ -81,6 +83,7 @@ __all__ = [
     "meant",
     "missing_providers",
     "overlaid",
+    "overridden",
     "own_pairs",
     "parameter_settings",
     "pretraining_settings",

@@ -95,6 +95,12 @@ def _of_selection(where: str, experiment: Settings) -> Iterator[str]:
     for key in ("ranking", "neighborhood", "classifier", "pretraining", "vectors"):
         if experiment.get(key):
             yield f"{where}.{key}: with a selection the losses are those of `tasks`; leave it out"
+    for code, chosen in experiment["selection"].items():
+        if chosen.get("captions_per_image") and len(chosen["parts"]) > 1:
+            yield (
+                f"{where}.selection.{code}.captions_per_image: captions are sampled in each part, so an "
+                "image would have more; name one part, or leave the key out"
+            )
     expected = {"branches": "shared", "captions": "human"}
     for key, value in expected.items():
         if experiment[key] != value:

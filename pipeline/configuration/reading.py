@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
-from pipeline.configuration.contradictions import contradictions, meant
+from pipeline.configuration.contradictions import contradictions, meant, translated_languages_named
 from pipeline.configuration.experiments import Settings, makeable_tables, overlaid
 from pipeline.configuration.paths import with_paths_expanded
 from pipeline.configuration.renamed import renamed_key, renamed_value
@@ -68,6 +68,12 @@ DATASET_DEFAULTS: Settings = {
 _OF_THE_DATA = ("source", "captions", "split", "sample_size", "test_images", "val_images", "stands_for")
 
 
+def given(user: Mapping[str, Any]) -> Settings:
+    """What the user gives, with the types that YAML files have."""
+    typed: Settings = _with_norwegian(_typed(user))
+    return typed
+
+
 def load(user: Mapping[str, Any], folder: Path) -> Settings:
     """The whole configuration; raises `InputError` that lists every mistake of a kind.
 
@@ -86,7 +92,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
         "tables": _tables(folder / "tables"),
     }
     settings = overlaid(settings, read(folder / "scales" / f"{scale}.yaml"))
-    settings = overlaid(settings, _with_norwegian(_typed(user)))
+    settings = overlaid(settings, given(user))
     mistakes = [_described(error) for error in _Validator(schema).iter_errors(settings)]
     mistakes += _not_finite(settings)
     raise_together(mistakes, "The configuration has mistakes:")
@@ -95,8 +101,14 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
     settings["tables"] = {name: _with_added_rows(table) for name, table in settings["tables"].items()}
     settings.setdefault("report", makeable_tables(settings))
     settings["papers_data"] = _papers_data(settings, read(folder / "scales" / "paper.yaml")["datasets"])
-    raise_together(contradictions(settings), "The configuration has mistakes:")
+    mistakes = [*contradictions(settings), *translated_languages_named(settings, _with_languages(user))]
+    raise_together(mistakes, "The configuration has mistakes:")
     return with_paths_expanded(settings)
+
+
+def _with_languages(user: Mapping[str, Any]) -> list[str]:
+    """The experiments that the user gives languages."""
+    return [name for name, made in user.get("experiments", {}).items() if "languages" in made]
 
 
 def _papers_data(settings: Settings, of_paper: Settings) -> list[str]:

@@ -206,6 +206,7 @@ def claim_settings(settings: Settings) -> Settings:
         "left_out": left_out(settings),
         "one_per_language": one_for_each(settings),
         "human": human_languages(settings),
+        "languages": {dataset: data["languages"] for dataset, data in settings["datasets"].items()},
     }
 
 

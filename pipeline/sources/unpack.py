@@ -26,7 +26,7 @@ log = logging.getLogger("pipeline")
 
 _CHUNK = 1 << 20  # bytes
 _LATEST = 2**31 - 1  # seconds, which every file system can tell
-_SUFFIXES = (".jpg", ".jpeg", ".png")
+_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp")  # that find-images knows
 _UNPACKING = ".unpacking"  # the file that is being written; no photograph's name begins with a dot
 
 # Photographs hardly compress. What unpacks to more than so many times its size is made to fill a disk.

@@ -1,6 +1,7 @@
 """What a paper claims, judged on our own numbers: config/claims/*.yaml says what each claim compares."""
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from itertools import chain
 from pathlib import Path
 from re import fullmatch
@@ -54,7 +55,8 @@ def judge_claims(
 
     Args:
         settings: `scale`; `papers_data`, the data sets that are the paper's own; `seeds`; `datasets`, for
-            each data set of the paper the one of this scale; `experiments`, all that the configuration has;
+            each data set of the paper the one of this scale; `languages`, of each of these its own;
+            `experiments`, all that the configuration has;
             `left_out`, why some are not trained, by name; `one_per_language`, those that are a model for each
             language; `human`, the languages of each data set with human captions.
         evaluations: JSON files with the ranks beside them. A claim that needs another is not testable.
@@ -127,6 +129,11 @@ class _Judge:
         """Why a comparison says nothing at this scale; empty where it does."""
         if compared.dataset not in self.settings["datasets"]:
             return f"no data set of this configuration stands for {compared.dataset}"
+        dataset = self.settings["datasets"][compared.dataset]
+        languages, of_paper = self.settings["languages"][dataset], HUMAN_OF_PAPER[compared.dataset]
+        if set(languages) != set(of_paper):
+            said = f"{dataset} has its own captions in {', '.join(languages)}"
+            return f"{said}; in the paper {compared.dataset} has them in {', '.join(of_paper)}"
         sides = [[term for _, term in terms(text)] for text in (compared.greater, *compared.than)]
         for term in (term for side in sides for term in side):
             if reason := self.settings["left_out"].get(term["name"]):
@@ -227,7 +234,7 @@ class _Judge:
             if self.evaluated.missing(key, language):
                 asked = "" if key[2] == "own" else f" with queries {key[2]!r}"
                 raise Untestable(f"{key[1]}{asked} on {key[0]} is in none of the tables that `report` names")
-            weight = sign * float(term["weight"] or 1)
+            weight = sign * float(Fraction(term["weight"] or 1))
             side.append(Term(weight, key[1], self.evaluated.hits_of_seeds(key, language)))
         return side
 

@@ -22,7 +22,7 @@ _SIZES = ("within", "at_most", "not_below")
 _COMPARISON_KEYS = {"greater", "than", "in", "metrics", "by", *_SIZES, "best_of_than"}
 _NEEDS = ("all", "nearly all", "most", "some")
 _TERM = re.compile(
-    r"(?:(?P<weight>[\d.]+) \* )?"
+    r"(?:(?P<weight>\d+(?:[.]\d+|/[1-9]\d*)?) \* )?"
     r"(?P<name>[a-z0-9+-]+)(?:/(?P<queries>translated|average|learned))?(?:@(?P<language>[a-z]{2}))?"
 )
 

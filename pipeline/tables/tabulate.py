@@ -29,6 +29,7 @@ COMPARISON_COLUMNS = [
     "seeds", "images", "sentences", "chance", "place", "paper", "paper_place", "difference", "experiment",
 ]  # fmt: skip
 
+DECIMALS = 6  # of a number in the file
 
 Row = dict[str, Any]
 Key = tuple[str, ...]
@@ -71,7 +72,7 @@ def tabulate(
     averaged = ["averaged"] if numbers["averaged"].any() else []
     columns = [*COMPARISON_COLUMNS, *averaged, *(name for name in translated if name in numbers)]
     with written_beside(comparison) as temporary:
-        numbers[columns].to_csv(temporary, index=False, float_format="%.6f")
+        numbers[columns].to_csv(temporary, index=False, float_format=f"%.{DECIMALS}f")
     with written_beside(table) as temporary:
         _printed(numbers, settings).to_csv(temporary, index=False)
 
@@ -140,12 +141,19 @@ def _experiment(averaged: Sequence[Cell]) -> str:
 
 
 def _compared(numbers: pd.DataFrame, papers_data: Sequence[str]) -> pd.DataFrame:
-    """Add places within a column, the highest first, and on the paper's data the difference to its number."""
+    """Add places within a column, the highest first, and on the paper's data the difference to its number.
+
+    Numbers that are printed alike share a place: means of different recalls may differ in their last bits.
+    """
     column = [numbers[key] for key in ("dataset", "language", "metric")]
     paper = pd.to_numeric(numbers["paper"])
     ranked = paper.notna() | ~paper.notna().groupby(column).transform("any")
     places = [
-        values.where(ranked).groupby(column).rank(ascending=False, method="min").astype("Int64")
+        values.round(DECIMALS)
+        .where(ranked)
+        .groupby(column)
+        .rank(ascending=False, method="min")
+        .astype("Int64")
         for values in (numbers["measured"], paper)
     ]
     return numbers.assign(

@@ -400,6 +400,7 @@ def test_means_over_human_captions_are_not_judged_on_translated_ones(tmp_path: P
         return " + ".join(f"0.333333 * {name}@{code}" for code in ("en", "zh", "ja"))
 
     of = {**settings(), "datasets": {"mscoco": "flickr8kcn"}, "human": {"flickr8kcn": ["en", "zh"]}}
+    of["languages"] = {"flickr8kcn": ["en", "zh", "ja"]}
     ha = [{"greater": mean(f"smalr{queries}"), "than": mean("mule-ten"), "in": "mscoco"}]
     found = judged(tmp_path, of, [], one(tmp_path, compare=ha)).iloc[0]
     assert found["verdict"] == "not testable at this scale"

@@ -1,6 +1,7 @@
 """Parameters with ten languages at the paper's sizes, counted by hand."""
 
 import copy
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,7 @@ def test_a_mean_over_languages_weighs_each_alike() -> None:
             if not sides[0][0][1]["weight"]:
                 continue
             for side in sides:
-                weights = [sign * float(term["weight"]) for sign, term in side]
+                weights = [sign * float(Fraction(term["weight"])) for sign, term in side]
                 assert sum(weights) == pytest.approx(1, abs=1e-5) and len(set(weights)) == 1
                 assert len({(term["name"], term["queries"]) for _, term in side}) == 1
                 codes = {term["language"] for _, term in side}

@@ -225,7 +225,11 @@ def reported_jobs():
             }
         )
         read = [*vocabularies(made), *evaluated_sentences(made)]
-        read += [*training_translations(made), *translated_queries(made)]
+        read += training_translations(made)
+        if queries in ("average", "learned"):
+            read += translated_beside(made)["translations"]
+        else:
+            read += translated_queries(made)
         for one in [path, features_of(made), *read]:
             jobs |= jobs_of(one)
     return sorted(jobs)

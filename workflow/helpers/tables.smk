@@ -99,6 +99,22 @@ def check_targets():
             mistakes.append(f"no target {target!r}{configuration.meant(plain, known)}")
     if mistakes:
         refuse("\n  - ".join(["The command has mistakes:", *mistakes]))
+    warn_of_overridden(command.targets)
+
+
+def warn_of_overridden(targets):
+    """Name the keys that the user sets and that some rows of the tables asked for do not take."""
+    tables = asked_tables(targets)
+    if any(target.endswith("report.html") for target in targets):
+        tables += [name for name in SETTINGS["report"] if name in TABLES]
+    try:
+        told = configuration.overridden(
+            SETTINGS, configuration.given(config), dict.fromkeys(tables)
+        )
+    except InputError as error:  # a table without such a row
+        refuse(error)
+    for warning in told:
+        print(f"warning: {warning}", file=sys.stderr)
 
 
 def comparison_mistake(target):
@@ -115,9 +131,10 @@ def comparison_mistake(target):
     return f"{first} is compared with itself" if first == second else ""
 
 
-def asked_tables():
-    """Tables that the command names as targets."""
-    targets = getattr(workflow.dag_settings, "targets", ())
+def asked_tables(targets=None):
+    """Tables among a command's targets, by default those that the workflow knows of."""
+    if targets is None:
+        targets = getattr(workflow.dag_settings, "targets", ())
     asked = rf"results/(?:{SCALE}/)?({TABLE_NAMES})[.]csv"
     return [
         match[1] for target in targets if (match := re.fullmatch(asked, str(target)))

@@ -10,7 +10,9 @@ def settings_for(chosen):
 
 def experiment(wildcards):
     """An experiment's entry in config/experiments.yaml, with its languages."""
-    return configuration.experiment_named(SETTINGS, wildcards.dataset, wildcards.experiment)
+    return configuration.experiment_named(
+        SETTINGS, wildcards.dataset, wildcards.experiment
+    )
 
 
 def event_folder(wildcards):

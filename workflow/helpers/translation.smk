@@ -61,7 +61,7 @@ def translated_by(wildcards):
 
 
 def dictionary(wildcards):
-    """The bilingual dictionary of a pair, which has English on one side."""
+    """The bilingual dictionary of a pair, which has English on one side; the demo's has the words of its grammar."""
     if "en" not in (wildcards.source, wildcards.target):
         pair = f"{wildcards.source}-{wildcards.target}"
         refuse(
@@ -76,7 +76,7 @@ def dictionary(wildcards):
                 f"translation.dictionaries: {path}: not there; add it, or choose another provider"
             )
         return path
-    if SCALE == "demo":
+    if DATASETS[wildcards.dataset]["source"] == "demo":
         if Path(DEMO_WORDS.format(language=other)).exists():
             return DEMO_WORDS.format(language=other)
         if not Path(DEMO_GRAMMAR.format(language=other)).exists():
@@ -85,7 +85,13 @@ def dictionary(wildcards):
                 f"to a folder with en-{other}.txt, or choose another provider for its pairs: translation.pairs"
             )
         return f"work/demo/dictionaries/en-{other}.txt"
-    return f"work/sources/dl.fbaipublicfiles.com/arrival/dictionaries/en-{other}.txt"
+    name = f"dl.fbaipublicfiles.com/arrival/dictionaries/en-{other}.txt"
+    if name not in SOURCES:
+        refuse(
+            f"translation: workflow/sources.csv has no dictionary of English and {other!r}. Set "
+            f"translation.dictionaries to a folder with en-{other}.txt, or choose another provider for its pairs"
+        )
+    return f"work/sources/{name}"
 
 
 def translator_inputs(wildcards):

@@ -115,7 +115,11 @@ def vocabularies(wildcards):
 
 def english_dictionary(wildcards):
     """The bilingual dictionary of a language and English."""
-    return dictionary(SimpleNamespace(source="en", target=wildcards.language))
+    return dictionary(
+        SimpleNamespace(
+            dataset=wildcards.dataset, source="en", target=wildcards.language
+        )
+    )
 
 
 def bert_model(wildcards):

@@ -88,6 +88,7 @@ rule context:
         model=lambda wildcards: CONTEXT[wildcards.model],
         settings=context_settings,
         partial="work/{scale}/partial/{dataset}-context-{model}",
+        photographs=photographs,
         code=code.digest("context"),
     message:
         "Embedding the test split of {wildcards.dataset} by {params.model}, frozen"
