@@ -101,7 +101,10 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
     settings["tables"] = {name: _with_added_rows(table) for name, table in settings["tables"].items()}
     settings.setdefault("report", makeable_tables(settings))
     settings["papers_data"] = _papers_data(settings, read(folder / "scales" / "paper.yaml")["datasets"])
-    mistakes = [*contradictions(settings), *translated_languages_named(settings, _with_languages(user))]
+    mistakes = [
+        *contradictions(settings),
+        *translated_languages_named(settings, _with_languages(given(user))),
+    ]
     raise_together(mistakes, "The configuration has mistakes:")
     return with_paths_expanded(settings)
 

@@ -1,5 +1,6 @@
 """results/context.csv by the real Snakemake: frozen models on the tables' test splits, in no table."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -103,6 +104,17 @@ def test_context_is_of_the_tables_languages_and_stands_in_no_table(project: Proj
     report = (folder / "results" / "report.html").read_text(encoding="utf-8")
     assert report.count('<td role="cell" data-label="Model" class="">small</td>') == 2
     assert "python -m pipeline serve work/demo/multi30k/experiments/parallel-embn/seed0/index" in report
+    assert project.would_run("results/context.csv") == {}
+
+
+def test_a_photograph_that_is_overwritten_is_embedded_again(project: Project) -> None:
+    """Runs after the test above, on what it made."""
+    listed = pd.read_csv(project.folder / "work/demo/multi30k/images.csv")
+    photograph = project.folder / listed["path"].iloc[0]
+    before = photograph.stat()
+    os.utime(photograph, ns=(before.st_atime_ns, before.st_mtime_ns + 10**9))
+    assert project.would_run("results/context.csv")["context"] == 1
+    os.utime(photograph, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert project.would_run("results/context.csv") == {}
 
 

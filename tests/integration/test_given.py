@@ -7,6 +7,7 @@ or captions of another part are files as good as the right ones.
 import json
 import re
 import shlex
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -537,6 +538,38 @@ def test_a_reports_times_are_of_all_jobs_behind_it(reported: dict[str, Options])
         "word-vectors-ja",
         "word-vectors-zh",
     } == (expected)
+
+
+def test_a_reports_times_include_queries_that_are_combined_with_their_translations(tmp_path: Path) -> None:
+    project = copied(tmp_path)
+    row = {"row": 1, "method": "CLC", "experiment": "mule-full", "consistency": "average"}
+    table = {"columns": {"multi30k": ["en", "de"]}, "rows": [row]}
+    project.configure(**{**MINE, "seeds": [0], "tables": {"clc": table}, "report": ["clc"]})
+    jobs = set(settings(given(project, "results/report.html")["work/results/demo/report.html"])["jobs"])
+    translated = {job.rpartition("translate-")[2] for job in jobs if "translate-" in job}
+    from_others = {f"queries-{one}-{other}" for one, other in permutations(["de", "fr", "cs"], 2)}
+    assert translated == from_others | {f"en-{code}" for code in ("de", "fr", "cs")} | {
+        "de-en",
+        "fr-en",
+        "cs-en",
+    }
+    assert "multi30k/mule-full-0-evaluate-average" in jobs
+
+
+def test_own_data_are_not_translated_by_the_demos_dictionary(tmp_path: Path) -> None:
+    """It has the demo's 298 words; MUSE's is the one that other scales take."""
+    project = copied(tmp_path)
+    own = {"source": "own", "captions": "mine/captions.csv", "images": "mine", "languages": ["en", "de"]}
+    (tmp_path / "mine").mkdir()
+    lines = [f"{image}.png,{code},a dog" for image in range(9) for code in ("en", "de")]
+    (tmp_path / "mine/captions.csv").write_text("\n".join(["image,language,caption", *lines]))
+    project.configure(scale="demo", datasets={"mine": own})
+    tables = [f"work/demo/{dataset}/translations/en-de.csv" for dataset in ("mine", "multi30k")]
+    made = given(project, *tables)
+    assert [made[table]["dictionaries"] for table in tables] == [
+        ["work/sources/dl.fbaipublicfiles.com/arrival/dictionaries/en-de.txt"],
+        ["work/demo/dictionaries/en-de.txt"],
+    ]
 
 
 def test_a_users_bert_is_read_again_where_one_of_its_files_is_overwritten(tmp_path: Path) -> None:

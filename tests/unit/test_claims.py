@@ -410,6 +410,18 @@ def test_means_over_human_captions_are_not_judged_on_translated_ones(tmp_path: P
     assert found["verdict"] == ("not testable at this scale" if queries else "not testable")
 
 
+def test_a_claim_on_models_of_other_languages_is_not_judged(tmp_path: Path) -> None:
+    """MULE of two languages is not the paper's of four."""
+    compared = [{"greater": "mule-full", "than": "parallel-embn", "in": {"multi30k": ["de"]}}]
+    judged_here = judged(tmp_path, settings(), of_three(tmp_path), one(tmp_path, compare=compared)).iloc[0]
+    assert judged_here["verdict"] in ("holds", "does not hold")
+    of = {**settings(), "languages": {**settings()["languages"], "multi30k": ["en", "de"]}}
+    found = judged(tmp_path, of, of_three(tmp_path), one(tmp_path, compare=compared)).iloc[0]
+    assert found["verdict"] == "not testable at this scale"
+    own, of_paper = "multi30k has its own captions in en, de", "multi30k has them in en, de, fr, cs"
+    assert found["reason"] == f"{own}; in the paper {of_paper}"
+
+
 def test_a_claim_on_features_that_are_not_at_hand_is_not_testable_here(tmp_path: Path) -> None:
     compared = [{"greater": "mule-full", "than": "on-vgg", "in": {"multi30k": ["fr"]}}]
     of = {**settings(), "left_out": {"on-vgg": "no features vgg"}}

@@ -637,12 +637,62 @@ def _row(experiment: str, **keys: str) -> dict[str, Any]:
                 "tables": {"table4": {"columns": {"pictures": ["en"]}}},
             },
         ),
+        (
+            "experiments.three.languages: multi30k has captions in zh by translation alone",
+            {
+                "experiments": {
+                    "three": {"branches": "shared", "captions": "human", "languages": ["en", "zh"]}
+                },
+                **_row("three"),
+            },
+        ),
+        (
+            "experiments.drawn.selection.en.captions_per_image: captions are sampled in each part",
+            {
+                "experiments": {
+                    "drawn": {
+                        "branches": "shared",
+                        "captions": "human",
+                        "selection": {
+                            "en": {
+                                "parts": ["translation", "comparable"],
+                                "tested_on": "comparable",
+                                "captions_per_image": 1,
+                            }
+                        },
+                    }
+                }
+            },
+        ),
+        (
+            "tables.context: the name of another result",
+            {"tables": {"context": configuration.read(CONFIG / "tables/table2.yaml")}},
+        ),
     ],
 )
 def test_what_would_give_another_number_than_it_says_is_refused(said: str, user: dict[str, Any]) -> None:
     with pytest.raises(InputError) as refused:
         load(**user)
     assert said in str(refused.value)
+
+
+def test_an_experiment_is_found_as_among_all() -> None:
+    settings = load()
+    for dataset in settings["datasets"]:
+        every = configuration.expanded(settings, dataset)
+        assert len(every) > 100
+        for name, made in every.items():
+            assert configuration.experiment_named(settings, dataset, name) == made
+        with pytest.raises(KeyError):
+            configuration.experiment_named(settings, dataset, "embn-xx")
+
+
+def test_smaller_vocabularies_differ_from_the_whole_in_nothing_else() -> None:
+    """Also where MULE's authors' code, which pads sentences, is followed."""
+    authors = load(**configuration.read(CONFIG / "authors-code.yaml"))
+    names = ["mule-ten", "mule-ten-frequency-5", "mule-ten-pca-50", "mule-ten-dictionary-5"]
+    models = [configuration.experiment_settings(authors, "multi30k", name, 0)["model"] for name in names]
+    assert all(model == models[0] for model in models)
 
 
 def test_captions_said_to_be_human_are(tmp_path: Path) -> None:

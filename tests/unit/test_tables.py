@@ -14,7 +14,7 @@ from pipeline.files import sha256
 from pipeline.tables.averages import ALL_OF_PAPER
 from pipeline.tables.cells import cells
 from pipeline.tables.statistics import METRICS
-from pipeline.tables.tabulate import tabulate
+from pipeline.tables.tabulate import _compared, tabulate
 
 ROOT = Path(__file__).parents[2]
 PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
@@ -171,6 +171,14 @@ def test_places_are_among_the_rows_for_which_the_paper_has_a_number(tmp_path: Pa
         of_mean = comparison[comparison["metric"] == "mR"].astype(object)
         places[len(paper)] = of_mean[["place", "paper_place"]].fillna("-").to_numpy().tolist()
     assert places == {2: [[2, 2], [1, 1], ["-", "-"]], 0: [[3, "-"], [2, "-"], [1, "-"]]}
+
+
+def test_numbers_that_are_printed_alike_share_a_place() -> None:
+    """The sum of three tenths is not 0.3 to the last bit."""
+    lines = [("multi30k", "de", "mR", value, "") for value in (0.1 + 0.2, 0.3, 0.300001)]
+    numbers = pd.DataFrame(lines, columns=["dataset", "language", "metric", "measured", "paper"])
+    assert numbers["measured"].nunique() == 3
+    assert _compared(numbers, [])["place"].tolist() == [2, 2, 1]
 
 
 def test_a_mean_over_other_languages_stands_beside_no_number_of_the_paper(tmp_path: Path) -> None:

@@ -22,8 +22,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
+from pipeline.images.find import ENDINGS
 from pipeline.images.lists import identity
-from pipeline.sources.unpack import unpack
+from pipeline.sources.unpack import _SUFFIXES, unpack
 
 KINDS = ["zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"]
 MODES = {"tar": "w", "tar.gz": "w:gz", "tgz": "w:gz", "tar.bz2": "w:bz2", "tar.xz": "w:xz"}
@@ -171,6 +172,13 @@ def test_photographs_of_one_name_in_two_archives_are_listed(tmp_path: Path) -> N
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_archive_without_photographs_is_refused(tmp_path: Path, kind: str) -> None:
     _refused(_archive(tmp_path / f"a.{kind}", {"notes.txt": b""}), r"no .jpg, .jpeg, .png, .*file")
+
+
+def test_an_archive_may_have_every_kind_of_photograph_that_is_found(tmp_path: Path) -> None:
+    assert set(_SUFFIXES) == ENDINGS
+    archive = _archive(tmp_path / "a.zip", {f"x/{ending[1:]}{ending}": b"1" for ending in ENDINGS})
+    unpack([archive], tmp_path / "photographs")
+    assert {path.suffix for path in (tmp_path / "photographs").iterdir()} >= ENDINGS
 
 
 def test_a_missing_archive_is_told(tmp_path: Path) -> None:

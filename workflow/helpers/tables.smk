@@ -99,18 +99,19 @@ def check_targets():
             mistakes.append(f"no target {target!r}{configuration.meant(plain, known)}")
     if mistakes:
         refuse("\n  - ".join(["The command has mistakes:", *mistakes]))
-    warn_of_overridden(command.targets)
+    warn_of_overridden(asked_tables(command.targets))
 
 
-def warn_of_overridden(targets):
-    """Name the keys that the user sets and that some rows of the tables asked for do not take."""
-    tables = asked_tables(targets)
-    if any(target.endswith("report.html") for target in targets):
-        tables += [name for name in SETTINGS["report"] if name in TABLES]
+def warn_of_overridden(tables):
+    """Name the keys that the user sets and that only some rows of a table take."""
     try:
-        told = configuration.overridden(
-            SETTINGS, configuration.given(config), dict.fromkeys(tables)
-        )
+        told = [
+            warning
+            for table in tables
+            for warning in configuration.overridden(
+                SETTINGS, configuration.given(config), table
+            )
+        ]
     except InputError as error:  # a table without such a row
         refuse(error)
     for warning in told:

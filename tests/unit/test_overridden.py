@@ -1,0 +1,39 @@
+"""Keys of a user's that only some rows of a table take are told before anything runs."""
+
+from pathlib import Path
+from typing import Any
+
+from pipeline import configuration
+
+CONFIG = Path(__file__).parents[2] / "config"
+COLUMNS = {"multi30k": ["en"]}
+ROWS = [
+    {"row": 1, "method": "MULE", "experiment": "mule-ten"},
+    {"row": 2, "method": "SMALR", "experiment": "smalr"},
+    {"row": 3, "method": "LIWE", "experiment": "liwe-s-en"},
+]
+
+
+def told(**user: Any) -> list[str]:
+    user = {"scale": "demo", "tables": {"mine": {"columns": COLUMNS, "rows": ROWS}}, **user}
+    return configuration.overridden(configuration.load(user, CONFIG), configuration.given(user), "mine")
+
+
+def test_a_key_that_some_rows_do_not_take_is_told_with_their_value() -> None:
+    """SMALR's experiments have a margin of their own, MULE's and LIWE's none in `triplets`."""
+    assert told(triplets={"margin": 0.2}) == [
+        "mine: triplets.margin is 0.2 in some rows, and 0.05 in those of smalr "
+        "(experiments.*.settings.triplets.margin)"
+    ]
+
+
+def test_nothing_is_told_of_what_is_the_same_or_meant() -> None:
+    assert told() == []
+    assert told(triplets={"margin": "0.05"}) == []  # as --config gives it
+    own = {"smalr": {"settings": {"triplets": {"margin": 0.3}}}}
+    assert told(triplets={"margin": 0.2}, experiments=own) == []
+
+
+def test_nothing_is_told_of_a_table_whose_rows_are_alike() -> None:
+    alike = {"mine": {"columns": COLUMNS, "rows": [ROWS[1]]}}
+    assert told(triplets={"margin": 0.2}, tables=alike) == []
