@@ -1,6 +1,7 @@
 """The configuration: read and validated as a whole, then reduced to what each stage depends on."""
 
 from pipeline.configuration.contradictions import meant
+from pipeline.configuration.doubts import doubts
 from pipeline.configuration.experiments import (
     OTHER_TABLES,
     POINTS,
@@ -16,7 +17,6 @@ from pipeline.configuration.experiments import (
 from pipeline.configuration.figures import figure_settings
 from pipeline.configuration.hub import context_name, hub_models
 from pipeline.configuration.lessons import selecting, selection_of, selection_tasks
-from pipeline.configuration.overridden import overridden
 from pipeline.configuration.paths import check_paths
 from pipeline.configuration.reading import check_keys, given, load, read
 from pipeline.configuration.stages import (
@@ -65,6 +65,7 @@ __all__ = [
     "context_name",
     "context_settings",
     "count_settings",
+    "doubts",
     "evaluation_pairs",
     "evaluation_settings",
     "every_language",
@@ -83,7 +84,6 @@ __all__ = [
     "meant",
     "missing_providers",
     "overlaid",
-    "overridden",
     "own_pairs",
     "parameter_settings",
     "pretraining_settings",

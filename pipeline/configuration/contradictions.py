@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from pipeline.captions.iso639 import CODES, unknown_code
 from pipeline.captions.languages import UNSPACED
@@ -269,33 +269,6 @@ def _translated_contradictions(where: str, data: Settings) -> Iterator[str]:
         yield f"{where}.translated_languages: translations are from English, which its languages lack"
     for code in sorted(set(data["borrowed_translations"]) - set(translated)):
         yield f"{where}.borrowed_translations: {code!r} is not among its translated_languages {translated}"
-
-
-def translated_languages_named(settings: Settings, names: Iterable[str]) -> Iterator[str]:
-    """Experiments that name languages which a data set of their tables has in translations alone.
-
-    A list of languages is of those with captions of their own: the model would silently have fewer.
-
-    Args:
-        names: of the experiments. The lists of config/experiments.yaml are meant to be shorter on some data.
-    """
-    here = stand_ins(settings)
-    for name in names:
-        asked = settings["experiments"][name].get("languages", [])
-        models = {name, *(f"{name}-{code}" for code in CODES)}
-        columns = {
-            column
-            for table in settings["tables"].values()
-            for column in table["columns"]
-            if any(row["experiment"] in models for row in table["rows"])
-        }
-        for dataset in sorted(here[column] for column in columns if column in here):
-            translated = settings["datasets"][dataset]["translated_languages"]
-            if asked != "all" and (codes := [code for code in asked if code in translated]):
-                yield (
-                    f"experiments.{name}.languages: {dataset} has captions in {', '.join(codes)} by "
-                    "translation alone, which only `languages: all` takes; leave them out"
-                )
 
 
 def _borrowed_contradictions(settings: Settings) -> Iterator[str]:

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
-from pipeline.configuration.contradictions import contradictions, meant, translated_languages_named
+from pipeline.configuration.contradictions import contradictions, meant
 from pipeline.configuration.experiments import Settings, makeable_tables, overlaid
 from pipeline.configuration.paths import with_paths_expanded
 from pipeline.configuration.renamed import renamed_key, renamed_value
@@ -101,17 +101,8 @@ def load(user: Mapping[str, Any], folder: Path) -> Settings:
     settings["tables"] = {name: _with_added_rows(table) for name, table in settings["tables"].items()}
     settings.setdefault("report", makeable_tables(settings))
     settings["papers_data"] = _papers_data(settings, read(folder / "scales" / "paper.yaml")["datasets"])
-    mistakes = [
-        *contradictions(settings),
-        *translated_languages_named(settings, _with_languages(given(user))),
-    ]
-    raise_together(mistakes, "The configuration has mistakes:")
+    raise_together(contradictions(settings), "The configuration has mistakes:")
     return with_paths_expanded(settings)
-
-
-def _with_languages(user: Mapping[str, Any]) -> list[str]:
-    """The experiments that the user gives languages."""
-    return [name for name, made in user.get("experiments", {}).items() if "languages" in made]
 
 
 def _papers_data(settings: Settings, of_paper: Settings) -> list[str]:

@@ -35,8 +35,8 @@ FAILURES = {
     "train": Failure(
         (
             "small.yaml",
-            "\ntraining:\n  batch_images: 8\n  epochs: 1",
-            "\ntraining:\n  batch_images: 8\n  epochs: 2",
+            "\ntraining:\n  batch_images: 20\n  epochs: 1",
+            "\ntraining:\n  batch_images: 20\n  epochs: 2",
         ),
         {"train", "evaluate", "tabulate", "keep", "publish"},
     ),

@@ -638,15 +638,6 @@ def _row(experiment: str, **keys: str) -> dict[str, Any]:
             },
         ),
         (
-            "experiments.three.languages: multi30k has captions in zh by translation alone",
-            {
-                "experiments": {
-                    "three": {"branches": "shared", "captions": "human", "languages": ["en", "zh"]}
-                },
-                **_row("three"),
-            },
-        ),
-        (
             "experiments.drawn.selection.en.captions_per_image: captions are sampled in each part",
             {
                 "experiments": {

@@ -99,16 +99,16 @@ def check_targets():
             mistakes.append(f"no target {target!r}{configuration.meant(plain, known)}")
     if mistakes:
         refuse("\n  - ".join(["The command has mistakes:", *mistakes]))
-    warn_of_overridden(asked_tables(command.targets))
+    warn_of_doubts(asked_tables(command.targets))
 
 
-def warn_of_overridden(tables):
-    """Name the keys that the user sets and that only some rows of a table take."""
+def warn_of_doubts(tables):
+    """Say what the user sets and some rows of a table do not take."""
     try:
         told = [
             warning
             for table in tables
-            for warning in configuration.overridden(
+            for warning in configuration.doubts(
                 SETTINGS, configuration.given(config), table
             )
         ]

@@ -1,4 +1,4 @@
-"""Keys of a user's that only some rows of a table take are told before anything runs."""
+"""What a user sets and some rows of a table do not take is told before anything runs."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ ROWS = [
 
 def told(**user: Any) -> list[str]:
     user = {"scale": "demo", "tables": {"mine": {"columns": COLUMNS, "rows": ROWS}}, **user}
-    return configuration.overridden(configuration.load(user, CONFIG), configuration.given(user), "mine")
+    return configuration.doubts(configuration.load(user, CONFIG), configuration.given(user), "mine")
 
 
 def test_a_key_that_some_rows_do_not_take_is_told_with_their_value() -> None:
@@ -32,6 +32,18 @@ def test_nothing_is_told_of_what_is_the_same_or_meant() -> None:
     assert told(triplets={"margin": "0.05"}) == []  # as --config gives it
     own = {"smalr": {"settings": {"triplets": {"margin": 0.3}}}}
     assert told(triplets={"margin": 0.2}, experiments=own) == []
+
+
+def test_a_language_that_a_model_goes_without_is_told() -> None:
+    """Multi30K has Chinese by translation alone; a table without the language lacks nothing."""
+    three = {"three": {"branches": "shared", "captions": "human", "languages": ["en", "de", "zh"]}}
+    rows = [{"row": 1, "method": "three", "experiment": "three"}]
+    table = {"mine": {"columns": {"multi30k": ["en", "zh"], "mscoco": ["en", "zh"]}, "rows": rows}}
+    assert told(experiments=three, tables=table) == [
+        "mine: three is without zh on multi30k, which has no captions of its own in it; "
+        "`languages: all` takes translated ones"
+    ]
+    assert told(experiments=three, tables={"mine": {"columns": {"multi30k": ["en"]}, "rows": rows}}) == []
 
 
 def test_nothing_is_told_of_a_table_whose_rows_are_alike() -> None:
