@@ -58,8 +58,8 @@ def _without(
         own = settings["datasets"][here[column]]["languages"]
         if lacking := [code for code in asked if code in columns[column] and code not in own]:
             yield (
-                f"{name} is without {', '.join(lacking)} on {here[column]}, which has no captions of its own in "
-                "it; `languages: all` takes translated ones"
+                f"{name} is without {', '.join(lacking)} on {here[column]}, which has no captions of its own "
+                "in it; `languages: all` takes translated ones"
             )
 
 
