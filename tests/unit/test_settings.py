@@ -678,6 +678,15 @@ def test_an_experiment_is_found_as_among_all() -> None:
             configuration.experiment_named(settings, dataset, "embn-xx")
 
 
+def test_languages_are_in_the_order_of_the_data_set() -> None:
+    """Batches are drawn and losses summed in it, whatever order an experiment names them in."""
+    made = {"two": {"branches": "shared", "captions": "human", "languages": ["cs", "en"]}}
+    assert configuration.experiment_named(load(experiments=made), "multi30k", "two")["languages"] == [
+        "en",
+        "cs",
+    ]
+
+
 def test_smaller_vocabularies_differ_from_the_whole_in_nothing_else() -> None:
     """Also where MULE's authors' code, which pads sentences, is followed."""
     authors = load(**configuration.read(CONFIG / "authors-code.yaml"))
