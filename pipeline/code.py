@@ -51,6 +51,7 @@ STAGES = {
     "translate-web": ["pipeline.translation.translate", "pipeline.translation.web"],
     "translation-quality": ["pipeline.translation.quality", "pipeline.translation.parallel"],
     "word-vectors": ["pipeline.words.vectors", "pipeline.words.settings"],
+    "own-word-vectors": ["pipeline.words.make"],
     "words": ["pipeline.words.make"],
     "reduce-words": ["pipeline.words.reduce", "pipeline.words.make"],
     "spell": ["pipeline.words.spelled"],

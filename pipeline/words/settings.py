@@ -14,8 +14,9 @@ class WordSettings:
     """The source of the word vectors.
 
     Attributes:
-        vectors: "train": FastText's skipgram model on the training captions; "multi30k": the same on all that
-            Multi30K publishes in the language, but for captions of held-out images; "file": published ones.
+        vectors: "train": FastText's skipgram model on the language's own training captions; "multi30k": the
+            same on all that Multi30K publishes in the language, but for captions of held-out images; "file":
+            published ones.
         dimension: of a vector.
         casing: with a file that has a word in several casings: "lowercase": the exact lower-case row, else
             the first, which is the most frequent; "last": the last, rarest one (the MULE authors' code).

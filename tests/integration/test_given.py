@@ -323,7 +323,11 @@ def test_vectors_are_of_multi30ks_text_where_it_has_the_language(pilot: dict[str
         words = pilot[f"work/pilot/multi30k/words/augmented/{code}.h5"]
         of_text = code in MULTI30K
         assert settings(words)["vectors"] == ("multi30k" if of_text else "train")
-        assert words.get("vectors-file") == ([f"work/pilot/text/{code}.bin"] if of_text else None)
+        folder = "work/pilot/text" if of_text else "work/pilot/multi30k/text"
+        assert words["vectors-file"] == [f"{folder}/{code}.bin"]
+    for code, origin in (("zh", "google"), ("ar", "dictionary")):  # whoever translated all of its captions
+        trained = pilot[f"work/pilot/multi30k/text/{code}.bin"]
+        assert (trained["language"], trained["caption-origin"]) == ([code], [origin])
     for code in MULTI30K:
         text = pilot[f"work/pilot/text/{code}.csv"]
         assert text["splits"] == ["work/pilot/multi30k/split.csv", f"{CHINESE}/split.csv"]
@@ -528,7 +532,8 @@ def test_a_reports_times_are_of_all_jobs_behind_it(reported: dict[str, Options])
     expected = {f"multi30k/{name}" for name in ("split", "demo", "find-images", "features", "pretrain-bert")}
     for code in MULTI30K:
         expected |= {f"multi30k/{stage}-{code}" for stage in ("captions", "tokenize", "words-human")}
-        expected |= {f"word-vectors-{code}", f"multi30k/sentence-vectors-{code}"}
+        expected |= {f"{folder}word-vectors-{code}" for folder in ("", "multi30k/")}
+        expected.add(f"multi30k/sentence-vectors-{code}")
     expected |= {f"multi30k/translate-{code}-en" for code in MULTI30K if code != "en"}
     for name, queries in trained:
         for seed in (3, 4):
@@ -554,6 +559,32 @@ def test_a_reports_times_include_queries_that_are_combined_with_their_translatio
         "cs-en",
     }
     assert "multi30k/mule-full-0-evaluate-average" in jobs
+
+
+def test_vectors_are_trained_on_translations_only_where_there_are_no_own_captions_to_train_on(
+    tmp_path: Path,
+) -> None:
+    project = copied(tmp_path)
+    own = {"source": "own", "captions": "mine/captions.csv", "images": "mine", "languages": ["en", "de"]}
+    (tmp_path / "mine").mkdir()
+    lines = [f"{split}.png,{code},a dog,{split}" for split in ("val", "test") for code in ("en", "de")]
+    text = "\n".join(["image,language,caption,split", "a.png,en,a dog,train", *lines])
+    (tmp_path / "mine/captions.csv").write_text(text)
+    row = {"row": 1, "method": "MT", "experiment": "mule-full-mt-only"}
+    table = {"columns": {"mine": ["de"]}, "rows": [row]}
+    mine = {"scale": "demo", "datasets": {"mine": own}, "tables": {"mt": table}}
+    project.configure(**mine)
+    folder = "work/demo/mine"
+    words = f"{folder}/words/mt/de.h5"
+    assert "vectors-file" not in given(project, words)[words]
+    table["rows"] = [row, {"row": 2, "method": "Both", "experiment": "mule-full-augmented"}]
+    project.configure(**mine)
+    assert "mine: de: no train image has a caption" in project.snakemake("-n", words).stdout
+    (tmp_path / "mine/captions.csv").write_text(text + "\na.png,de,ein Hund,train")
+    assert given(project, words)[words]["vectors-file"] == [f"{folder}/text/de.bin"]
+    table["rows"] = [row]  # whichever tables there are
+    project.configure(**mine)
+    assert given(project, words)[words]["vectors-file"] == [f"{folder}/text/de.bin"]
 
 
 def test_own_data_are_not_translated_by_the_demos_dictionary(tmp_path: Path) -> None:

@@ -395,7 +395,7 @@ def test_axes_and_ticks_are_round_and_hold_the_values() -> None:
     assert charts.ticks(0, 1, 5) == [0, 0.2, 0.4, 0.6, 0.8, 1]
 
 
-def test_a_curve_begins_at_the_first_epoch_and_ends_at_the_last() -> None:
+def test_a_curve_begins_at_the_first_validation_and_ends_at_the_last() -> None:
     svg = charts.curves({"de": [pd.Series([0.0, 50.0], index=[1, 2])]}, 50, "curve")
     (points,) = re.findall(r'points="([^"]+)"', svg)
     first, last = (tuple(map(float, point.split(","))) for point in points.split())

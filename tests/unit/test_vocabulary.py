@@ -201,6 +201,25 @@ def test_vectors_of_other_text_have_one_for_each_word_and_add_none(sentences: Pa
             _command(sentences, "--vectors-file", model, vectors="multi30k")
 
 
+def test_own_vectors_are_of_own_training_captions_alone_and_serve_those_of_translations(
+    sentences: Path,
+) -> None:
+    """Rows of a table that differ in translations must not differ in their initial vectors too."""
+    model, translations = sentences.with_name("de.bin"), sentences.with_name("en-de.csv")
+    table = caption_table([("1", "train", "de", "Eine Katze läuft.", "google", "en")])
+    write_sentences(with_tokens(table, "de"), translations)
+    settings = json.dumps({"dimension": 5, "tokens": 1, "subword_buckets": 50})
+    made = ("--language", "de", "--sentences", sentences, "--settings", settings, "--output", model)
+    _run(*made, command="own-word-vectors")
+    assert sorted(set(fasttext.load_model(str(model)).words) - {"</s>"}) == ["ein", "hund", "läuft"]
+    human = _command(sentences, "--vectors-file", model)
+    both = ("--translations", translations, "--captions", "human+mt")
+    added = _command(sentences, "--vectors-file", model, *both)
+    assert set(added.words) - set(human.words) == {"eine", "katze"}
+    for word in human.words[1:]:
+        np.testing.assert_array_equal(added.vectors[added.index[word]], human.vectors[human.index[word]])
+
+
 def test_the_command_reads_published_vectors(sentences: Path) -> None:
     vectors = sentences.with_name("cc.de.2.vec")
     vectors.write_text("2 2\nhund 1 2\nzebras 3 4\n")

@@ -16,16 +16,24 @@ CAPTION_FILES = {
 }
 
 
+@cache
+def own_coverage(dataset):
+    """What a user's own captions cover."""
+    from pipeline.captions.coverage import coverage
+
+    image_list = SETTINGS["images"]["list"]
+    return coverage(DATASETS[dataset], image_list and Path(image_list))
+
+
 def check_own_captions():
     """Stop if a user's own captions do not cover every split; warn of small test sets."""
     from pipeline.captions import coverage
 
-    image_list = SETTINGS["images"]["list"]
     gaps, warnings = [], []
     for dataset, data in DATASETS.items():
         if data["source"] != "own":
             continue
-        covered = coverage.coverage(data, image_list and Path(image_list))
+        covered = own_coverage(dataset)
         gaps += coverage.gaps(dataset, covered.counts, languages_trained(dataset))
         warnings += coverage.few_tested(dataset, covered.counts)
         warnings += coverage.doubts(dataset, covered)
@@ -35,7 +43,7 @@ def check_own_captions():
 
 
 def languages_trained(dataset):
-    """Languages in which an experiment of the configured tables trains on human captions."""
+    """Languages in which an experiment of the configured tables trains on the data set's own captions."""
     named = {
         cell.experiment
         for table in TABLES
@@ -47,7 +55,7 @@ def languages_trained(dataset):
         language
         for name in named
         for language in every[name]["languages"]
-        if every[name]["captions"] == "human"
+        if every[name]["captions"] != "mt"
     }
 
 

@@ -156,12 +156,15 @@ def claim_options():
     return [f"{key}={path}" for key, path in zip(keys, reported_claims())]
 
 
+# Jobs that train a language's FastText vectors: on a data set's own captions, or on Multi30K's.
+WORD_VECTORS = ("word-vectors-{1}", "../word-vectors-{1}")
+
 # The benchmark files of the jobs that made a file below work/{scale}/{dataset}, by what the file is called.
 JOBS_OF = (
-    (r"words/([^/]+)/([a-z]{2})[.]h5", ["words-{0}-{1}", "../word-vectors-{1}"]),
+    (r"words/([^/]+)/([a-z]{2})[.]h5", ["words-{0}-{1}", *WORD_VECTORS]),
     (
         r"words/([^/]+)/muse/([a-z]{2})[.]h5",
-        ["words-{0}-{1}", "align-{0}-{1}", "muse-{0}-{1}"],
+        ["words-{0}-{1}", "align-{0}-{1}", "muse-{0}-{1}", *WORD_VECTORS],
     ),
     (r"bert/([a-z]{2})[.]h5", ["sentence-vectors-{0}", "pretrain-bert"]),
     (r"translations/([a-z]{2}-[a-z]{2})[.]csv", ["translate-{0}"]),
@@ -171,7 +174,12 @@ JOBS_OF = (
     (r"spelled/([^/]+)/([a-z]{2})[.]h5", ["spell-{0}-{1}"]),
     (
         r"words/([^/]+)/([^/]+)/([a-z]{2})[.]h5",
-        ["words-{0}-{1}-{2}", "words-{0}-{2}", "../word-vectors-{2}"],
+        [
+            "words-{0}-{1}-{2}",
+            "words-{0}-{2}",
+            "word-vectors-{2}",
+            "../word-vectors-{2}",
+        ],
     ),
     (
         r"translations/queries/([a-z]{2}-[a-z]{2})[.]csv",

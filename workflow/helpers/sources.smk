@@ -63,26 +63,32 @@ def how_to_ask(key):
 
 
 def missing_on_request():
-    """Missing data that must be requested, as keys of `sources`."""
+    """The data sets that need data on request which are missing, by the data's key of `sources`."""
     needed = {
         "flickr30k": [
-            data.get("images") == "flickr30k" and needs_photographs(name)
+            name
             for name, data in DATASETS.items()
+            if data.get("images") == "flickr30k" and needs_photographs(name)
         ],
-        "coco_cn": [data["source"] == "mscoco" for data in DATASETS.values()],
+        "coco_cn": [
+            name for name, data in DATASETS.items() if data["source"] == "mscoco"
+        ],
     }
-    return [
-        key
-        for key, needs in needed.items()
-        if any(needs) and not os.path.exists(SETTINGS["sources"][key])
-    ]
+    return {
+        key: datasets
+        for key, datasets in needed.items()
+        if datasets and not os.path.exists(SETTINGS["sources"][key])
+    }
 
 
 def what_to_ask_for():
     """A message that lists all missing data that must be requested; no lines if there are none."""
-    lines = [f"  - {how_to_ask(key)}" for key in missing_on_request()]
+    lines = [
+        f"  - for data set {' and '.join(datasets)}: {how_to_ask(key)}"
+        for key, datasets in missing_on_request().items()
+    ]
     return lines and [
-        "Some data of this scale must be requested from their owners (not every table needs all of them):",
+        "Some data of this scale must be requested from their owners (tables need those of their data sets):",
         *lines,
         "Meanwhile the target `downloads` fetches what is public, with this configuration.",
     ]

@@ -16,14 +16,24 @@ def word_settings(wildcards):
 
 
 def fasttext_vectors(wildcards):
-    """The vectors of a language, as an input list: empty where they are trained on the captions."""
+    """The vectors of a language, as an input list: empty where it has translations alone to train them on."""
     source = word_settings(wildcards)["vectors"]
     if source == "train":
-        return []
+        dataset, language = wildcards.dataset, wildcards.language
+        own = has_training_captions(dataset, language)
+        return [f"work/{SCALE}/{dataset}/text/{language}.bin"] if own else []
     if source == "multi30k":
         return [f"work/{SCALE}/text/{wildcards.language}.bin"]
     name = FASTTEXT.format(language=wildcards.language)
     return published_vectors(name, "set words.vectors to train")
+
+
+def has_training_captions(dataset, language):
+    """Whether a language has captions to train on besides translations that an experiment adds."""
+    data = DATASETS[dataset]
+    if data["source"] != "own" or language not in data["languages"]:
+        return True  # a language that a data set has in translations alone is trained on these
+    return own_coverage(dataset).counts[language]["train"] > 0
 
 
 def muse_vectors(wildcards):

@@ -24,6 +24,34 @@ rule word_vectors:
         "> {log:q} 2>&1"
 
 
+# Once for all experiments: rows of a table that differ in their translations begin with the same vectors.
+rule own_word_vectors:
+    input:
+        lambda wildcards: tokenised(wildcards, [wildcards.language]),
+    output:
+        "work/{scale}/{dataset}/text/{language}.bin",
+    log:
+        "work/logs/{scale}/{dataset}/word-vectors-{language}.log",
+    benchmark:
+        "work/logs/{scale}/{dataset}/word-vectors-{language}.tsv"
+    conda:
+        "../../envs/pipeline.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=growing(60),
+        disk_mb=1000,
+        gpu=0,
+    params:
+        settings=lambda wildcards: as_json(word_settings(wildcards)),
+        origin=caption_origin,
+        code=code.digest("own-word-vectors"),
+    message:
+        "FastText vectors of {wildcards.language} from the training captions of {wildcards.dataset}"
+    shell:
+        "python -m pipeline own-word-vectors --language {wildcards.language} --sentences {input:q} "
+        "--caption-origin {params.origin:q} --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
+
+
 rule words:
     input:
         sentences=lambda wildcards: tokenised(wildcards, [wildcards.language]),
