@@ -99,6 +99,7 @@ def test_shards_of_the_command_line_merge_into_one_store(tmp_path: Path) -> None
 
 
 @pytest.mark.integration
+@pytest.mark.extended
 def test_a_run_that_misses_its_gpu_says_so_and_how_long_it_takes(tmp_path: Path) -> None:
     options = {**_inputs(tmp_path, FEW), "--gpus": "1", "--output": str(tmp_path / "out.h5")}
     done = _stage("features", *_listed(options), env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from project import copied
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
 MADE = "work/demo/multi30k/captions/de.csv"
 

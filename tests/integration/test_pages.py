@@ -9,7 +9,7 @@ import pytest
 from browser import CHROMIUM, measured, photograph
 from project import DEMO, Project, ready
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
 COLUMNS = {"multi30k": ["en", "de", "fr", "cs"], "mscoco": ["en", "zh", "ja"]}
 ROWS = [
@@ -92,7 +92,6 @@ def test_a_figure_is_drawn_again_the_same(made: Project) -> None:
     assert page(made, "figure3").read_bytes() == before
 
 
-@pytest.mark.extended
 @needs_chromium
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", PAGES)
@@ -116,7 +115,6 @@ def test_a_page_fits_its_window_and_every_picture_is_seen(
     assert picture.stat().st_size > 20_000
 
 
-@pytest.mark.extended
 @needs_chromium
 def test_a_page_that_is_too_wide_or_lacks_a_picture_is_noticed(tmp_path: Path) -> None:
     bad = tmp_path / "bad.html"

@@ -157,11 +157,12 @@ def test_a_model_learns_from_frozen_sentence_vectors(
             {"margin": 0.2, "hinge": "sum", "caption_caption": 1.0},
             {"en": 79.2, "de": 73.6},
         ),
-        (
+        pytest.param(
             "separate",
             "order",
             {"margin": 0.05, "hinge": "sum", "caption_caption": 1.0},
             {"en": 72.2, "de": 75.0},
+            marks=pytest.mark.extended,
         ),
         (
             "shared",

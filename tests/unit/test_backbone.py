@@ -113,6 +113,7 @@ def test_one_centre_crop_is_torchvisions(tmp_path: Path) -> None:
         assert relative_error(found, model(chain(images()[0])[None]).numpy()) < 1e-5
 
 
+@pytest.mark.extended
 def test_vggs_features_are_those_of_its_second_hidden_layer() -> None:
     """fc7: what the second of VGG-19's 4096 wide layers gives after its ReLU, before the classifier."""
     torch.manual_seed(0)

@@ -82,6 +82,7 @@ def papers_evaluations(folder: Path) -> list[Path]:
     return write_evaluations(folder, test, images=1000, sentences=1)
 
 
+@pytest.mark.extended
 def test_the_papers_own_numbers_contradict_the_claims_that_they_are_known_to(tmp_path: Path) -> None:
     """Read by hand against the printed tables; every claim about recalls that is not named here holds."""
     paths = papers_evaluations(tmp_path)

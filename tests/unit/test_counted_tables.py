@@ -111,6 +111,7 @@ def test_mistakes_of_all_data_sets_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
+@pytest.mark.extended
 def test_multi30k_has_the_papers_counts(tmp_path: Path) -> None:
     assert MIRROR is not None
     split = multi30k_split(Sources(Path(MIRROR)), "multi30k")

@@ -170,6 +170,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     return pd.concat(parts)
 
 
+@pytest.mark.extended
 def test_the_papers_own_numbers_contradict_the_claims_that_they_are_known_to(judged: pd.DataFrame) -> None:
     """Read by hand against the printed tables; every other claim about its recalls holds."""
     text = judged[~judged.index.str.endswith("-as-code")]
@@ -184,6 +185,7 @@ def test_the_papers_own_numbers_contradict_the_claims_that_they_are_known_to(jud
     assert set(text.index) - set(tested.index) == {"L23", "L33", "L34", "L35", "L36"} & set(text.index)
 
 
+@pytest.mark.extended
 def test_the_paper_prints_nothing_of_its_codes_rows(judged: pd.DataFrame) -> None:
     of_code = judged[judged.index.str.endswith("-as-code")]
     assert set(of_code["verdict"]) == {"not testable"}

@@ -117,6 +117,7 @@ def test_without_a_model_nothing_starts(tmp_path: Path) -> None:
         machine_translator("marian", "en", "de", {}, tmp_path / "cache.sqlite", {})
 
 
+@pytest.mark.extended
 def test_an_absent_package_is_named(tmp_path: Path) -> None:
     program = (
         "import sys; sys.modules['sentencepiece'] = None\n"

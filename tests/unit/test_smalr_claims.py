@@ -220,6 +220,7 @@ def by_paper(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, pd
     return claims, pd.read_csv(folder / "comparison.csv")
 
 
+@pytest.mark.extended
 def test_the_papers_own_numbers_are_judged_as_they_are_known(
     by_paper: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
@@ -236,6 +237,7 @@ def test_the_papers_own_numbers_are_judged_as_they_are_known(
     assert set(tested["verdict"]) == {"holds", "does not hold"}
 
 
+@pytest.mark.extended
 def test_what_consistency_adds_in_the_papers_tables(by_paper: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     """HA as the tables print it: 77.7, 78.6, 79.7 and 65.0, 68.2, 68.7; the best before 76.9 and 64.3."""
     _, lines = by_paper

@@ -108,6 +108,7 @@ def outside(tree: ast.Module) -> set[str]:
     return {name.partition(".")[0] for name in [*plain, *members]}
 
 
+@pytest.mark.extended
 def test_stages_without_torch_run_without_it(tmp_path: Path) -> None:
     (tmp_path / "own.csv").write_text(CAPTIONS)
     (tmp_path / "images").mkdir()

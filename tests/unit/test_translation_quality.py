@@ -116,6 +116,7 @@ def test_the_table_gathers_all_and_says_where_there_is_no_reference(tmp_path: Pa
 
 
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
+@pytest.mark.extended
 def test_the_published_translations() -> None:
     assert MIRROR is not None
     task1 = multi30k_translations(Path(MIRROR))

@@ -366,6 +366,7 @@ def test_a_full_disk_keeps_what_is_unpacked(tmp_path: Path) -> None:
     assert _photographs(output) == members
 
 
+@pytest.mark.extended
 def test_another_archive_is_begun_anew(tmp_path: Path) -> None:
     members = {f"{number:05d}.jpg": CONTENT[:2000] for number in range(3000)}
     archive = _archive(tmp_path / "a.zip", members)
