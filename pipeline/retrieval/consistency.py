@@ -53,8 +53,8 @@ def evaluate_consistency(
 
     Args:
         translations: tables `SOURCE-TARGET.csv` of each such language into every other one of the model,
-            each with its report, `SOURCE-TARGET.json`. A table whose sentences are translated from English
-            was made of the table into English.
+            each with its report, `SOURCE-TARGET.json`. A table of captions that dictionaries translated via
+            English refers to the sentences of the table into English.
         settings: threads; kind, `average` or `learned`; of `learned` also hidden, iterations, learning_rate,
             begin, activation (`pipeline.models.consistency`); begun as of `evaluate`.
         output, ranks: as of `evaluate`; `consistency` has the network's losses and weights.

@@ -81,5 +81,5 @@ def _counts(origins: Mapping[str, int]) -> str:
 def _backbone(backbone: Mapping[str, Any]) -> str:
     lines = [f"- {key}: {value}" for key, value in backbone.items()]
     if "weights_sha256" not in backbone:
-        lines.append("- features came ready-made: this model embeds features, not photographs")
+        lines.append("- features were precomputed: this model embeds features, not photographs")
     return "\n".join(lines)

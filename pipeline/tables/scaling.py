@@ -12,7 +12,7 @@ from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, load_model
 from pipeline.models.sizes import of_losses
 from pipeline.tables.evaluations import Evaluations
-from pipeline.tables.statistics import mean_intervals
+from pipeline.tables.statistics import intervals
 
 COLUMNS = [
     "figure", "scale", "dataset", "series", "label", "languages", "averaged", "parameters",
@@ -76,7 +76,7 @@ def _lines(settings: Mapping[str, Any], evaluated: Evaluations, sizes: Sizes) ->
         if missing:
             yield {"missing": "; ".join(dict.fromkeys(missing))}
             continue
-        low, high = mean_intervals([evaluated.hits(key, code) for key, code in keys])["mR"]
+        low, high = intervals(*(evaluated.hits(key, code) for key, code in keys))["mR"]
         counted = [size for name in experiments for size in sizes[dataset, name]]
         yield {
             "figure": settings["figure"],

@@ -51,24 +51,14 @@ def measured(hits: pd.DataFrame) -> dict[str, float]:
     return dict(zip(METRICS, _recalls(hits, np.ones((1, len(hits))))[0].tolist(), strict=True))
 
 
-def intervals(hits: pd.DataFrame, seed: int = 0, level: float = 0.95) -> dict[str, tuple[float, float]]:
-    """Percentile bootstrap interval of each recall and of mR, in percent; over resampled images.
+def intervals(*languages: pd.DataFrame, seed: int = 0, level: float = 0.95) -> dict[str, tuple[float, float]]:
+    """Percentile bootstrap intervals of each recall and of mR, in percent, over resampled images.
+
+    Of several languages, those of the recalls' means over languages; a resample has the same images in all.
 
     Args:
-        hits: as `hits_by_image` gives. seed: of the draws. level: share of the draws within the interval.
-    """
-    drawn = _recalls(hits, _weights(len(hits), seed))
-    ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return {metric: (float(low), float(high)) for metric, low, high in zip(METRICS, *ends, strict=True)}
-
-
-def mean_intervals(
-    languages: Sequence[pd.DataFrame], seed: int = 0, level: float = 0.95
-) -> dict[str, tuple[float, float]]:
-    """The same for recalls averaged over languages; a resample has the same images in all of them.
-
-    Args:
-        languages: hits of each language, as `hits_by_image` gives. seed, level: as `intervals` has them.
+        languages: hits of each language, as `hits_by_image` gives. seed: of the draws. level: share of the
+            draws within the interval.
     """
     images = sorted(set().union(*(hits.index for hits in languages)))
     weights = _weights(len(images), seed)

@@ -18,7 +18,7 @@ from pipeline.tables.averages import as_in_paper, columns_of_rows
 from pipeline.tables.cells import Cell
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.evaluations import Key as EvaluationKey
-from pipeline.tables.statistics import METRICS, intervals, mean_intervals
+from pipeline.tables.statistics import METRICS, intervals
 from pipeline.tables.translations import translation_columns
 
 log = logging.getLogger("pipeline")
@@ -83,7 +83,7 @@ def _lines(settings: Mapping[str, Any], evaluated: Evaluations, paper: Mapping[K
         cell, keys = averaged[0], [((c.dataset, c.experiment, c.queries), c.language) for c in averaged]
         missing = [name for key, code in keys for name in evaluated.missing(key, code)]
         hits = [] if missing else [evaluated.hits(key, code) for key, code in keys]
-        interval = intervals(hits[0]) if len(hits) == 1 else mean_intervals(hits) if hits else {}
+        interval = intervals(*hits) if hits else {}
         among = {} if missing else _candidates(evaluated, keys)
         for metric in METRICS:
             found = pd.Series(dtype=float) if missing else _mean(evaluated, keys, metric)

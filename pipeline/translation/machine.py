@@ -29,7 +29,7 @@ def machine_translator(
 
     Args:
         provider: one of `MACHINES`.
-        settings: for marian `model`, `revision`, `prefix`, `beams`, `batch`, `device` (marian.py); in
+        settings: for marian `model`, `revision`, `prefix`, `beams`, `batch_size`, `device` (marian.py); in
             `model`, {source} and {target} stand for the languages. For services `url`, another address,
             and `version`, which a user changes to have all asked for anew.
         limits: values of `Limits` (web.py); what is not given has its default.
