@@ -1,6 +1,7 @@
 """A page of `python -m pipeline serve` in a process of its own, as a user starts it."""
 
 import json
+import os
 import re
 import socket
 import subprocess
@@ -87,7 +88,10 @@ def command(*arguments: object) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    return {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "HOME": "/nonexistent"}
+    """Nothing of this user's but what `make coverage` hands on."""
+    measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
+    own = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "HOME": "/nonexistent"}
+    return {**own, **measured}
 
 
 @contextmanager
@@ -107,8 +111,11 @@ def served(indexes: Sequence[Path], folder: Path, *options: str) -> Iterator[Ser
         _wait(page, running)
         yield page
     finally:
-        running.kill()
-        running.wait()
+        running.terminate()
+        try:
+            running.wait(PATIENCE)
+        finally:
+            running.kill()  # does nothing to one that has ended
 
 
 def _wait(page: Served, running: "subprocess.Popen[bytes]") -> None:
