@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import InputError, disk_trouble
-from pipeline.files import LEFT_BEHIND, check_room, linked, naming, undamaged, written_beside
+from pipeline.files import LEFT_BEHIND, check_room, linked, named_files, naming, undamaged, written_beside
 
 
 def write(path: Path, text: str) -> None:
@@ -77,6 +77,26 @@ def test_a_linked_file_outlives_the_first(tmp_path: Path) -> None:
     (tmp_path / "a").unlink()
     linked(tmp_path / "b", tmp_path / "a")
     assert (tmp_path / "a").read_text() == "whole"
+
+
+def test_a_disk_without_links_gets_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_links(*paths: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr(os, "link", no_links)
+    (tmp_path / "a").write_text("whole")
+    linked(tmp_path / "a", tmp_path / "b")
+    assert (tmp_path / "b").read_text() == "whole"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_named_files_are_told_apart_by_their_names_and_all_mistakes_are_listed() -> None:
+    assert named_files(["en=a/b.csv", "de=c=d.csv"]) == {"en": Path("a/b.csv"), "de": Path("c=d.csv")}
+    with pytest.raises(InputError) as error:
+        named_files(["en", "=b", "de=c", "fr="])
+    assert [given in str(error.value) for given in ("'en'", "'=b'", "'fr='", "'de=c'")] == [True] * 3 + [
+        False
+    ]
 
 
 def test_a_file_that_is_linked_again_leaves_no_temporary_one(tmp_path: Path) -> None:

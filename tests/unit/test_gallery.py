@@ -10,6 +10,7 @@ v, to validate on  e6  g5
 """
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +27,7 @@ from pipeline.captions.table import write_sentences
 from pipeline.errors import InputError
 from pipeline.images.partial import finish, open_partial
 from pipeline.models.saved import Saved, vocabulary_digest
+from pipeline.report import figures
 from pipeline.retrieval import evaluate as evaluation
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary
 
@@ -95,6 +97,16 @@ def sentences(rows: Sequence[tuple[str, str, str, str]]) -> pd.DataFrame:
     return table.assign(tokens=table["caption"])
 
 
+def trained(languages: list[str]) -> Saved:
+    """What a model of some languages was saved with."""
+    settings = {
+        "scale": "demo", "dataset": "d", "experiment": "e", "seed": 0, "languages": languages,
+        "caption_origins": {}, "max_caption_length": 5, "features": {},
+    }  # fmt: skip
+    digests = {language: vocabulary_digest(vocabulary(language).words) for language in languages}
+    return Saved(settings, digests, 1, dict.fromkeys(languages, 100.0), {}, {})  # one image validates
+
+
 class Project:
     """The files that an evaluation reads, and the model in the place of a trained one."""
 
@@ -114,13 +126,7 @@ class Project:
         self, languages: list[str], translated: Sequence[Path] = (), asked: Sequence[str] = ()
     ) -> tuple[dict[str, Any], pd.DataFrame, Lookup]:
         """The evaluation of a model of some languages, its ranks, and the model."""
-        model = Lookup()
-        settings = {
-            "scale": "demo", "dataset": "d", "experiment": "e", "seed": 0, "languages": languages,
-            "caption_origins": {}, "max_caption_length": 5, "features": {},
-        }  # fmt: skip
-        digests = {language: vocabulary_digest(vocabulary(language).words) for language in languages}
-        saved = Saved(settings, digests, 1, dict.fromkeys(languages, 100.0), {}, {})  # one image validates
+        model, saved = Lookup(), trained(languages)
         self.monkeypatch.setattr(evaluation, "load_model", lambda path: (model, saved))
         output, ranks = self.folder / "test.json", self.folder / "ranks.csv.gz"
         read = [self.folder / f"{language}.csv" for language in asked or languages]
@@ -198,3 +204,32 @@ def test_validation_has_the_same_candidates(project: Project) -> None:
     with pytest.raises(InputError) as error:
         project.evaluated(["en", "de"])
     assert f"de: 100.00 then, {(100 / 2 + 100 / 3 + 4 * 100) / 6:.2f} now" in str(error.value)
+
+
+def test_a_figure_shows_the_nearest_of_the_languages_own_candidates(project: Project) -> None:
+    """The images in each example and the sentence nearest to them, and all images in the order of a query."""
+    sentence_of = {("a", "e1"), ("b", "e1"), ("c", "e4"), ("b", "g1"), ("d", "g2")}
+    images_of = {
+        "e1": "bac", "e2": "acb", "e3": "bac", "e4": "acb",
+        "g1": "bd", "g2": "db", "g3": "bd",
+    }  # fmt: skip
+    project.monkeypatch.setattr(figures, "load_model", lambda path: (Lookup(), trained(["en", "de"])))
+    shown_sentences, shown_queries = set(), {}
+    for seed in range(8):
+        output = project.folder / "figure.html"
+        settings = {"number": 3, "seed": seed, "threads": 1}
+        words, read = (
+            [project.folder / f"{code}.{ending}" for code in ("en", "de")] for ending in ("h5", "csv")
+        )
+        figures.draw_figure(settings, Path("model.pt"), project.features, words, read, None, output)
+        examples, queries = output.read_text().split("<h2>The nearest images to a sentence</h2>")
+        for example in examples.split('<div class="example">')[1:]:
+            (image,) = re.findall(r'class="without">(\w)<', example)
+            shown_sentences |= {(image, text) for text in re.findall(r'<span lang="[^"]+">(\w+)<', example)}
+        for query in queries.split('<div class="query">')[1:]:
+            (text,) = re.findall(r"<blockquote[^>]*>(\w+)<", query)
+            shown_queries[text] = "".join(re.findall(r'class="without">(\w)<', query))
+            right = text in ("e2", "e3", "g1")
+            assert ("✓ right" in query, "✗ wrong" in query) == (right, not right)
+    assert shown_sentences == sentence_of
+    assert shown_queries == images_of

@@ -8,6 +8,7 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import published
@@ -224,6 +225,30 @@ def test_images_that_are_not_named_by_their_ids_are_told(sources: Path) -> None:
         InputError, match=r"1 images' files are not named by their ids, first 42 \(photograph"
     ):
         images(sources)
+
+
+def test_what_is_no_json_no_utf8_or_lacks_keys_is_told_together(sources: Path) -> None:
+    contents: dict[str, Any] = _annotations(sources / ENGLISH)
+    contents["annotations/captions_val2014.json"]["images"] = [{"id": 42}]
+    _rewrite(sources / ENGLISH, contents)
+    with zipfile.ZipFile(sources / JAPANESE) as archive:
+        names = archive.namelist()
+    with zipfile.ZipFile(sources / JAPANESE, "w") as archive:
+        for name in names:
+            archive.writestr(name, "{")
+    folder = sources / "coco-cn"
+    folder.mkdir()
+    for name in ("imageid.human-written-caption.txt", "imageid.manually-translated-caption.txt"):
+        (folder / name).write_bytes("COCO_val2014_000000000042#0\t狗".encode("gbk"))
+    with pytest.raises(InputError) as caught:
+        read_images(sources, folder)
+    for part in (
+        "captions_val2014.json: `images` have not all an id and a file_name",
+        "not JSON",
+        "human-written-caption.txt: not UTF-8",
+        "manually-translated-caption.txt: not UTF-8",
+    ):
+        assert part in str(caught.value)
 
 
 NAMES = st.sets(st.integers(0, 999_999).map(lambda number: f"COCO_train2014_{number:012d}"), min_size=2)

@@ -1,6 +1,7 @@
 """Sentences with their translations by people, and scores against them."""
 
 import argparse
+import gzip
 import os
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 
 from pipeline.captions.flickr8k import read_flickr8kcn
+from pipeline.captions.multi30k import FOLDER
 from pipeline.captions.official import flickr8k_split
 from pipeline.captions.sources import Sources, caption_table
 from pipeline.captions.table import write_captions
@@ -113,6 +115,26 @@ def test_the_table_gathers_all_and_says_where_there_is_no_reference(tmp_path: Pa
         ["pilot", "flickr8kcn", "en", "ja", "", "", "no translation of the same sentences by people"],
         ["pilot", "flickr8kcn", "en", "zh", "google", "2", ""],
     ]
+
+
+def test_multi30ks_human_translations_follow_its_lines(tmp_path: Path) -> None:
+    folder = tmp_path / FOLDER / "task1" / "raw"
+    folder.mkdir(parents=True)
+    for code in ("en", "de", "fr", "cs"):
+        lines = "".join(f"{code} {number}\n" for number in range(2))
+        (folder / f"test_2016_flickr.{code}.gz").write_bytes(gzip.compress(lines.encode()))
+    table = multi30k_translations(tmp_path)
+    assert table[["sentence", "target", "caption", "translation"]].to_numpy().tolist() == [
+        [str(number), code, f"en {number}", f"{code} {number}"]
+        for code in ("de", "fr", "cs")
+        for number in range(2)
+    ]
+    (folder / "test_2016_flickr.fr.gz").write_bytes(gzip.compress(b"fr 0\n"))
+    (folder / "test_2016_flickr.cs.gz").unlink()
+    with pytest.raises(InputError) as error:
+        multi30k_translations(tmp_path)
+    assert "test_2016_flickr.fr.gz: 1 lines; English has 2" in str(error.value)
+    assert "test_2016_flickr.cs.gz" in str(error.value)
 
 
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
