@@ -49,6 +49,7 @@ from pipeline.configuration.translations import (
     translated_origins,
     translation_sources,
     via_english,
+    without_translations,
 )
 
 __all__ = [
@@ -102,4 +103,5 @@ __all__ = [
     "translated_origins",
     "translation_sources",
     "via_english",
+    "without_translations",
 ]

@@ -55,6 +55,21 @@ def training_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
     ]
 
 
+def without_translations(settings: Settings, dataset: str, name: str) -> list[str]:
+    """Languages in which an experiment is to train on translations, of which its data set can have none.
+
+    Translations are from English, or into English from the data set's other languages.
+    """
+    experiment = experiment_named(settings, dataset, name)
+    captions, languages = experiment["captions"], settings["datasets"][dataset]["languages"]
+    expected = {"human": [], "human+mt": languages}.get(captions, [code for code in languages if code != "en"])
+    return [
+        language
+        for language in experiment["languages"]
+        if language in expected and not translation_sources(languages, language, captions)
+    ]
+
+
 def own_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
     """Pairs whose translations are the only captions of an experiment in a language."""
     translated = settings["datasets"][dataset]["translated_languages"]

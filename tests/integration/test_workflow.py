@@ -1,5 +1,6 @@
 """The real chain through Snakemake, on a few scenes: it runs, and an edit reruns what it must and no more."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -171,3 +172,17 @@ def test_bad_features_stop_the_run_with_their_message_and_touch_no_table(project
     assert done.returncode == 1
     assert "not a whole HDF5 file" in done.stdout + done.stderr
     assert table.read_bytes() == before
+
+def test_a_report_is_made_of_what_is_finished(project: Project) -> None:
+    """What it shows, and in a browser: test_pages.py, which `make test` leaves out."""
+    rows = [{"row": 11, "method": "MULE EmbN - Full", "experiment": "mule-full"}]
+    table = {"paper": "mule", "table": 2, "columns": {"multi30k": ["en", "de", "fr", "cs"]}, "rows": rows}
+    project.configure(**WITH_FEW, tables={"mine": table}, report=["mine"])
+    jobs = project.would_run("results/report.html")
+    assert jobs["train"] == 1  # PARALLEL-EmbN, which the figures compare with
+    assert {"judge_claims", "figure", "report"} <= jobs.keys()
+    project.make("results/report.html")
+    text = (project.folder / "results/report.html").read_text(encoding="utf-8")
+    printed = pd.read_csv(project.folder / "results/mine.csv")["multi30k fr"].item()
+    assert re.search(rf'id="mine".*{printed:.1f}', text, re.DOTALL)
+    assert 'id="claims"' in text

@@ -42,9 +42,26 @@ def test_translated_queries_need_every_other_language() -> None:
     assert asked == ["zh-en", "ja-en", "zh-en", "ja-en"]
 
 
-def test_a_data_set_without_english_has_nothing_to_translate_from() -> None:
-    assert configuration.translation_sources(["de", "fr"], "de", "human+mt") == []
-    assert configuration.translation_sources(["de", "fr"], "de", "mt") == []
+@pytest.mark.parametrize(
+    ("languages", "experiment", "lacking"),
+    [
+        (["de", "fr"], "mule-full", []),
+        (["de", "fr"], "mule-full-mt-only", ["de", "fr"]),
+        (["de", "fr"], "mule-full-augmented", ["de", "fr"]),
+        (["de", "fr"], "embn-augmented-fr", ["fr"]),
+        (["en"], "mule-full-augmented", ["en"]),
+        (["en", "de"], "mule-full-augmented", []),
+        (["en", "de"], "mule-full-mt-only", []),  # English keeps its own captions
+        (["en"], "mule-ten", []),  # so does SMALR's English; the others are translated from it
+    ],
+)
+def test_an_experiment_lacks_the_translations_that_a_data_set_cannot_have(
+    languages: list[str], experiment: str, lacking: list[str]
+) -> None:
+    """Trained on human captions instead, its row would still be called one of translations."""
+    mine = {"source": "own", "captions": "mine.csv", "images": "mine", "languages": languages}
+    settings = load(datasets={"mine": {**mine, "translated_languages": ["zh"] if "en" in languages else []}})
+    assert configuration.without_translations(settings, "mine", experiment) == lacking
 
 
 def test_nobody_translates_at_the_papers_scale_unless_named() -> None:

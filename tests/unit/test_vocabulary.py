@@ -125,6 +125,7 @@ def sentences(tmp_path: Path) -> Path:
     rows = [
         ("1", "train", "de", "Ein Hund läuft.", "human", ""),
         ("2", "test", "de", "Zebras!", "human", ""),
+        ("3", "val", "de", "Giraffen!", "human", ""),
         ("1", "train", "en", "Dogs", "human", ""),
     ]
     write_sentences(with_tokens(caption_table(rows), "de"), tmp_path / "sentences.csv")

@@ -55,7 +55,7 @@ def languages_trained(dataset):
         language
         for name in named
         for language in every[name]["languages"]
-        if every[name]["captions"] != "mt"
+        if every[name]["captions"] != "mt" or language == "en"
     }
 
 

@@ -33,10 +33,11 @@ if workflow.is_main_process:
 
 CONFIG = Path(workflow.basedir, "config")
 
-# Not again in every job of a cluster, nor where all files lie in a bucket (profiles/kubernetes).
-HERE = (
-    workflow.is_main_process and not workflow.storage_settings.default_storage_provider
-)
+# Where all files lie in a bucket (profiles/kubernetes), none of the user's is read before a job.
+IN_BUCKET = bool(workflow.storage_settings.default_storage_provider)
+
+# What is checked first is not checked again in every job of a cluster.
+HERE = workflow.is_main_process and not IN_BUCKET
 
 try:
     configuration.check_keys(workflow.configfiles)

@@ -39,6 +39,16 @@ def features_of(wildcards):
 
 def training_translations(wildcards):
     """Translations that an experiment trains on besides a language's own captions."""
+    lacking = configuration.without_translations(
+        SETTINGS, wildcards.dataset, wildcards.experiment
+    )
+    if lacking:
+        refuse(
+            f"experiment {wildcards.experiment} trains on translations, and {wildcards.dataset} has no captions to "
+            f"translate into {', '.join(lacking)}: translations are from English, or into English from other "
+            f"languages, found datasets.{wildcards.dataset}.languages {DATASETS[wildcards.dataset]['languages']}. Add "
+            "captions in English, or ask for rows without translations (results/TABLE-row1+2.csv)"
+        )
     return added_tables(
         wildcards.dataset,
         configuration.training_pairs(SETTINGS, wildcards.dataset, wildcards.experiment),

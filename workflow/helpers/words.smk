@@ -29,9 +29,12 @@ def fasttext_vectors(wildcards):
 
 
 def has_training_captions(dataset, language):
-    """Whether a language has captions to train on besides translations that an experiment adds."""
+    """Whether a language has captions to train on besides translations that an experiment adds.
+
+    Captions in a bucket are not read for it: a language without any is refused by its job.
+    """
     data = DATASETS[dataset]
-    if data["source"] != "own" or language not in data["languages"]:
+    if data["source"] != "own" or language not in data["languages"] or IN_BUCKET:
         return True  # a language that a data set has in translations alone is trained on these
     return own_coverage(dataset).counts[language]["train"] > 0
 
