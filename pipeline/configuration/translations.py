@@ -62,7 +62,9 @@ def without_translations(settings: Settings, dataset: str, name: str) -> list[st
     """
     experiment = experiment_named(settings, dataset, name)
     captions, languages = experiment["captions"], settings["datasets"][dataset]["languages"]
-    expected = {"human": [], "human+mt": languages}.get(captions, [code for code in languages if code != "en"])
+    expected = {"human": [], "human+mt": languages}.get(
+        captions, [code for code in languages if code != "en"]
+    )
     return [
         language
         for language in experiment["languages"]

@@ -173,6 +173,7 @@ def test_bad_features_stop_the_run_with_their_message_and_touch_no_table(project
     assert "not a whole HDF5 file" in done.stdout + done.stderr
     assert table.read_bytes() == before
 
+
 def test_a_report_is_made_of_what_is_finished(project: Project) -> None:
     """What it shows, and in a browser: test_pages.py, which `make test` leaves out."""
     rows = [{"row": 11, "method": "MULE EmbN - Full", "experiment": "mule-full"}]
