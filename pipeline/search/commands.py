@@ -48,7 +48,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     index.add_argument(
         "--own",
         action="store_true",
-        help="of the sentences, index only the data set's own captions, without machine translations",
+        help="of the sentences, index only original captions (docs/decisions.md), without added translations",
     )
     index.add_argument("--workers", type=int, default=2, help="threads that decode and resize")
     index.add_argument(
