@@ -577,6 +577,9 @@ def test_vectors_are_trained_on_translations_only_where_there_are_no_own_caption
     folder = "work/demo/mine"
     words = f"{folder}/words/mt/de.h5"
     assert "vectors-file" not in given(project, words)[words]
+    (tmp_path / "mine/captions.csv").write_text(text.replace("a.png,en,", "a.png,de,"))  # who translates?
+    assert "mine: en: no train image has a caption" in project.snakemake("-n", words).stdout
+    (tmp_path / "mine/captions.csv").write_text(text)
     table["rows"] = [row, {"row": 2, "method": "Both", "experiment": "mule-full-augmented"}]
     project.configure(**mine)
     assert "mine: de: no train image has a caption" in project.snakemake("-n", words).stdout
