@@ -97,14 +97,18 @@ def test_one_row_is_trained_and_evaluated(finished: Project) -> None:
 
 
 def test_a_row_is_added_to_a_table(finished: Project) -> None:
-    with_row = jobs(follow(finished, "Add a table row"))
-    without = jobs(run(finished, ["snakemake", "-n", "results/table2.csv"]))
+    assert jobs(follow(finished, "Add a table row"))["train"] == 2
+    whole = ["snakemake", "-n", "results/table2.csv"]
+    with_row, without = jobs(run(finished, [*whole, "--configfile", "row.yaml"])), jobs(run(finished, whole))
     assert with_row["train"] == without["train"] + 1
     assert with_row["evaluate"] == without["evaluate"] + 1
 
 
 def test_two_settings_are_compared_over_three_seeds(finished: Project) -> None:
-    follow(finished, "Compare two settings over three seeds")
+    said = follow(finished, "Compare two settings over three seeds")
+    curves = (finished.folder / "work/demo/multi30k/experiments/mule-embn").glob("seed*/curves.csv")
+    best = [pd.read_csv(path)["val_mR"].max() for path in curves]
+    assert f"mule-embn: {sum(best) / 3:.1f} ± {pd.Series(best).std():.1f}, 3 seeds" in said
     results = finished.folder / "results"
     means = pd.read_csv(results / "margins.csv").set_index("method")
     paired = pd.read_csv(results / "compare" / "multi30k" / "wide-margin-vs-mule-embn.csv")

@@ -83,12 +83,14 @@ def missing_on_request():
 
 def what_to_ask_for():
     """A message that lists all missing data that must be requested; no lines if there are none."""
+    asked = {cell.dataset for cell in cells_of(asked_tables())}
     lines = [
-        f"  - for data set {' and '.join(datasets)}: {how_to_ask(key)}"
+        f"  - for data set {' and '.join(datasets)}"
+        f"{', which these tables do not have' if asked.isdisjoint(datasets) and asked else ''}: {how_to_ask(key)}"
         for key, datasets in missing_on_request().items()
     ]
     return lines and [
-        "Some data of this scale must be requested from their owners (tables need those of their data sets):",
+        "Some data of this scale must be requested from their owners:",
         *lines,
         "Meanwhile the target `downloads` fetches what is public, with this configuration.",
     ]
