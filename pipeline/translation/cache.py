@@ -66,8 +66,7 @@ class Cache:
                 path, timeout=_BUSY, isolation_level=None, check_same_thread=False
             )
             self._check_own()
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.executescript(_SCHEMA)
+            self._begin()
             self._seal_older()
         except sqlite3.OperationalError as error:
             raise self._trouble(error) from None
@@ -86,6 +85,20 @@ class Cache:
                 f"{self.path}: not a cache of translations: found a database with the tables "
                 f"{', '.join(tables)[:200]}. Give another file (translation.cache)."
             )
+
+    def _begin(self) -> None:
+        """Create what is not there; SQLite itself does not wait while another job switches the file to WAL."""
+        until = time.monotonic() + _BUSY
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.executescript(_SCHEMA)
+                return
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY  # without the details above
+                if not busy or time.monotonic() > until:
+                    raise
+            time.sleep(0.01)
 
     def close(self) -> None:
         """Close the file."""

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -251,3 +252,19 @@ def test_a_file_that_unpacks_to_more_than_text_is_refused_before_it_takes_memory
     file.write_bytes(gzip.compress(b"a" * (1 << 17)))
     with pytest.raises(InputError, match=r"a\.csv\.gz: .*line 1 has more than 65,536 characters"):
         import_(file, tmp_path / "other.sqlite")
+
+
+def test_jobs_that_begin_together_share_a_new_cache(tmp_path: Path) -> None:
+    """SQLite says at once that a file is locked which another connection switches to WAL."""
+    for number in range(60):
+        together = threading.Barrier(3)
+
+        def opened(_: int, number: int = number, together: threading.Barrier = together) -> int:
+            together.wait()
+            cache = Cache(tmp_path / f"{number}.sqlite")
+            found = cache.count()
+            cache.close()
+            return found
+
+        with ThreadPoolExecutor(3) as pool:
+            assert list(pool.map(opened, range(3))) == [0, 0, 0]
