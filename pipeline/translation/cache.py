@@ -87,7 +87,7 @@ class Cache:
             )
 
     def _begin(self) -> None:
-        """Create what is not there; SQLite itself does not wait while another job switches the file to WAL."""
+        """Create what is missing; SQLite itself does not wait while another job switches the file to WAL."""
         until = time.monotonic() + _BUSY
         while True:
             try:
