@@ -95,7 +95,7 @@ class Cache:
                 self._connection.executescript(_SCHEMA)
                 return
             except sqlite3.OperationalError as error:
-                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY  # without the details above
+                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY  # higher bits are details
                 if not busy or time.monotonic() > until:
                     raise
             time.sleep(0.01)

@@ -66,13 +66,14 @@ def test_what_must_be_asked_for_is_said_before_anything_runs(
 ) -> None:
     project.configure(**{**settings, "sources": {"mirror": settings["sources"]["mirror"]}})
     both, one = (project.snakemake("-n", f"results/{table}.csv") for table in ("table4", "table2"))
+    mixed = project.snakemake("-n", "results/table2.csv", "results/table1.csv")  # of every data set
     project.configure(**settings)
-    for done in (both, one):
+    for done in (both, one, mixed):
         assert done.returncode == 1
         assert "on-request/flickr30k" in done.stdout
         assert "on-request/coco-cn" in done.stdout
         assert "says how to ask" in done.stdout
-    assert "which these tables do not have" not in both.stdout
+    assert "which these tables do not have" not in both.stdout + mixed.stdout
     assert "for data set mscoco, which these tables do not have" in one.stdout
 
 

@@ -36,7 +36,7 @@ CONFIG = Path(workflow.basedir, "config")
 # Where all files lie in a bucket (profiles/kubernetes), none of the user's is read before a job.
 IN_BUCKET = bool(workflow.storage_settings.default_storage_provider)
 
-# What is checked first is not checked again in every job of a cluster.
+# Checks that are made before the first job are not repeated in every job of a cluster.
 HERE = workflow.is_main_process and not IN_BUCKET
 
 try:

@@ -83,10 +83,12 @@ def missing_on_request():
 
 def what_to_ask_for():
     """A message that lists all missing data that must be requested; no lines if there are none."""
-    asked = {cell.dataset for cell in cells_of(asked_tables())}
+    tables = asked_tables()
+    alone = tables and len(tables) == len(workflow.dag_settings.targets)
+    of_tables = {cell.dataset for cell in cells_of(tables)} if alone else set(DATASETS)
     lines = [
         f"  - for data set {' and '.join(datasets)}"
-        f"{', which these tables do not have' if asked.isdisjoint(datasets) and asked else ''}: {how_to_ask(key)}"
+        f"{', which these tables do not have' if of_tables.isdisjoint(datasets) else ''}: {how_to_ask(key)}"
         for key, datasets in missing_on_request().items()
     ]
     return lines and [
