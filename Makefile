@@ -68,4 +68,4 @@ lock:
 
 clean:
 	rm -rf .venv work .snakemake results/*.csv results/*.html results/comparison results/lessons results/smalr results/compare \
-	  results/demo results/pilot results/paper
+	  results/demo results/flickr8k results/paper

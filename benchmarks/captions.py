@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.captions.mscoco import ENGLISH, JAPANESE, LANGUAGES
-from pipeline.captions.table import read_sentences
+from pipeline.datasets.mscoco import ENGLISH, JAPANESE, LANGUAGES
+from pipeline.datasets.table import read_sentences
 
 TRAIN, VAL = 82_783, 40_504  # images
 ENGLISH_CAPTIONS = {"train2014": 414_113, "val2014": 202_654}

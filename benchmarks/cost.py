@@ -17,7 +17,7 @@ import timm
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from pipeline import configuration
+from pipeline import settings as configuration
 from pipeline.tables.cells import cells
 
 # Human training captions of 29,000 and 121,287 images; in Japanese and Chinese approximate.

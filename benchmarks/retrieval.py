@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from pipeline.retrieval.ranks import both_ranks
+from pipeline.evaluation.ranks import both_ranks
 
 PLAIN_IMAGES = 10_000
 NOISE = 16.0  # so that ranks are neither all 1 nor by chance

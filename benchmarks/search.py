@@ -94,21 +94,21 @@ def numpy_plain(folder: Path, queries: np.ndarray) -> Any:
 
 
 def exact_mapped(folder: Path, queries: np.ndarray) -> Any:
-    from pipeline.search.nearest import exact
+    from search.nearest import exact
 
     vectors = np.load(folder / "vectors.npy", mmap_mode="c")
     return timed(lambda query: exact(vectors, query, K, lambda a, b: a @ b.T).rows, queries), resident()
 
 
 def approximate_mapped(folder: Path, queries: np.ndarray) -> Any:
-    from pipeline.search.nearest import approximate, opened
+    from search.nearest import approximate, opened
 
     index = opened(folder / "nearest.faiss")
     return timed(lambda query: approximate(index, query, K).rows, queries), resident()
 
 
 def build_approximate(folder: Path, queries: np.ndarray) -> Any:
-    from pipeline.search.nearest import build
+    from search.nearest import build
 
     begun = time.perf_counter()
     build(np.load(folder / "vectors.npy", mmap_mode="r"), folder / "nearest.faiss")
@@ -162,7 +162,7 @@ Settings = list[tuple[str, Callable[[np.ndarray], np.ndarray]]]
 def with_faiss_lists(made: np.ndarray) -> Settings:
     import faiss
 
-    from pipeline.search.nearest import LISTS
+    from search.nearest import LISTS
 
     lists = int(LISTS * len(made) ** 0.5)
     index = faiss.index_factory(made.shape[1], f"IVF{lists},SQfp16", faiss.METRIC_INNER_PRODUCT)

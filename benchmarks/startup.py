@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.captions.sources import caption_table
-from pipeline.captions.table import write_sentences
-from pipeline.code import STAGES
-from pipeline.configuration import experiment_settings, load
+from pipeline.datasets.published import caption_table
+from pipeline.datasets.table import write_sentences
+from pipeline.digest import STAGES
 from pipeline.images.store import write_features
+from pipeline.settings import experiment_settings, load
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary
 
 HEAVY = ("torch", "torch._dynamo", "torchvision", "timm", "transformers", "pandas")

@@ -18,10 +18,10 @@ from typing import Any
 from deep_translator import GoogleTranslator
 
 from benchmarks.stand_in_service import Service, running, translated
-from pipeline.captions.table import read_captions
-from pipeline.sources.demo.grammar import language
-from pipeline.sources.demo.plans import draw_plan
-from pipeline.sources.demo.scenes import draw_scene
+from pipeline.datasets.table import read_captions
+from pipeline.demo.grammar import language
+from pipeline.demo.plans import draw_plan
+from pipeline.demo.scenes import draw_scene
 from pipeline.translation.machine import machine_translator
 from pipeline.translation.services import SERVICES
 

@@ -24,9 +24,11 @@ from unittest.mock import patch
 import torch
 import yaml
 
-from pipeline import parts
-from pipeline.code import digest
-from pipeline.configuration import (
+from pipeline import registry as parts
+from pipeline.common.errors import InputError
+from pipeline.digest import digest
+from pipeline.models.saved import load_model
+from pipeline.settings import (
     assignment_settings,
     expanded,
     experiment_named,
@@ -36,8 +38,6 @@ from pipeline.configuration import (
     pretraining_settings,
     training_pairs,
 )
-from pipeline.errors import InputError
-from pipeline.models.saved import load_model
 from pipeline.training import train as training
 from pipeline.training.assign import assign
 from pipeline.training.precision import set_precision

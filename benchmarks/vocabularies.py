@@ -15,13 +15,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pipeline import configuration
-from pipeline.captions.flickr8k import read_flickr8kcn
-from pipeline.captions.multi30k import FOLDER
-from pipeline.captions.official import flickr8k_split
-from pipeline.captions.select import own_captions
-from pipeline.captions.sources import Sources
-from pipeline.captions.tokenize import with_tokens
+from pipeline import settings as configuration
+from pipeline.datasets.flickr8k import read_flickr8kcn
+from pipeline.datasets.multi30k import FOLDER
+from pipeline.datasets.official import flickr8k_split
+from pipeline.datasets.published import Sources
+from pipeline.datasets.select import own_captions
+from pipeline.datasets.tokenize import with_tokens
 from pipeline.models.sizes import at_test_time, trainable
 
 CONFIG = Path(__file__).parents[1] / "config"

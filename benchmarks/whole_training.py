@@ -20,11 +20,11 @@ import pandas as pd
 import torch
 
 from benchmarks.training import MULTI30K, captions_like_multi30k
-from pipeline.captions.sources import caption_table
-from pipeline.captions.table import write_sentences
-from pipeline.configuration import experiment_settings, load, pretraining_settings
+from pipeline.common.progress import duration
+from pipeline.datasets.published import caption_table
+from pipeline.datasets.table import write_sentences
 from pipeline.images.store import write_features
-from pipeline.progress import duration
+from pipeline.settings import experiment_settings, load, pretraining_settings
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary
 
 ROOT = Path(__file__).parents[1]

@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from PIL import Image, ImageDraw, ImageFont
 
+from pipeline.evaluation.embed import embed_images, embed_sentences
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.evaluation.similarity import similarity
 from pipeline.images.lists import read_image_list
 from pipeline.models.saved import load_model
-from pipeline.retrieval.embed import embed_images, embed_sentences
-from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
-from pipeline.retrieval.similarity import similarity
 
 WORK = Path("work/demo/multi30k")
 NAMES = {"en": "English", "de": "German", "fr": "French", "cs": "Czech", "zh": "Chinese", "ja": "Japanese"}

@@ -5,35 +5,35 @@ import logging
 import os
 import sys
 
-import pipeline.captions.commands
+import pipeline.datasets.commands
+import pipeline.datasets.download_commands
+import pipeline.demo.commands
+import pipeline.evaluation.commands
 import pipeline.images.commands
 import pipeline.prefetch.commands
 import pipeline.report.commands
-import pipeline.retrieval.commands
-import pipeline.search.commands
-import pipeline.sources.commands
-import pipeline.sources.demo.commands
 import pipeline.tables.commands
 import pipeline.training.commands
 import pipeline.translation.commands
 import pipeline.words.commands
+import search.commands
+from pipeline.common.errors import InputError, disk_trouble
+from pipeline.common.gpus import gpu_trouble
+from pipeline.common.signals import Interrupted, ended_at_once
 from pipeline.edited import VARIABLE, refuse_edited
-from pipeline.errors import InputError, disk_trouble
-from pipeline.gpus import gpu_trouble
-from pipeline.interruption import Interrupted, ended_at_once
 
 PACKAGES = (
-    pipeline.sources.demo.commands,
-    pipeline.sources.commands,
-    pipeline.captions.commands,
+    pipeline.demo.commands,
+    pipeline.datasets.download_commands,
+    pipeline.datasets.commands,
     pipeline.images.commands,
     pipeline.translation.commands,
     pipeline.words.commands,
     pipeline.training.commands,
-    pipeline.retrieval.commands,
+    pipeline.evaluation.commands,
     pipeline.tables.commands,
     pipeline.report.commands,
-    pipeline.search.commands,
+    search.commands,
     pipeline.prefetch.commands,
 )
 

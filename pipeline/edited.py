@@ -1,6 +1,6 @@
 """Jobs refuse code that was edited after their run of Snakemake began.
 
-Snakemake records a job with the digests of the code as it was when the run began (`pipeline.code`), but the
+Snakemake records a job with the digests of the code as it was when the run began (`pipeline.digest`), but the
 job imports the code as it is when the job starts.
 """
 
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 
-from pipeline.code import ROOT, WITHOUT_EFFECT
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.digest import PACKAGES, ROOT, WITHOUT_EFFECT
 
 VARIABLE = "PIPELINE_WHEN_THE_RUN_BEGAN"  # of the environment that jobs inherit from Snakemake
 
@@ -46,8 +46,12 @@ class _Refusing(MetaPathFinder):
 
 
 def _digests() -> dict[str, str]:
-    return {_name(path): hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in ROOT.rglob("*.py")}
+    return {
+        _name(path): hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+    }
 
 
 def _name(path: Path) -> str:
-    return ".".join(("pipeline", *path.relative_to(ROOT).with_suffix("").parts))
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from pipeline.captions.sources import caption_table
-from pipeline.captions.table import write_sentences
-from pipeline.captions.tokenize import with_tokens
+from pipeline.datasets.published import caption_table
+from pipeline.datasets.table import write_sentences
+from pipeline.datasets.tokenize import with_tokens
 from pipeline.images.store import write_features
 from pipeline.training.train import Inputs
 from pipeline.words.make import make_words

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.files import sha256
-from pipeline.retrieval.evaluate import RANK_COLUMNS
+from pipeline.common.files import sha256
+from pipeline.evaluation.evaluate import RANK_COLUMNS
 from pipeline.tables.statistics import METRICS
 
 Key = tuple[str, str, str, int]  # data set, experiment, queries, seed

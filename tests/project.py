@@ -14,10 +14,10 @@ import warm
 import yaml
 from copies import duplicate
 
-from pipeline.configuration import overlaid
+from pipeline.settings import overlaid
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("Snakefile", "workflow", "profiles", "config", "pipeline", "envs")
+PARTS = ("Snakefile", "workflow", "profiles", "config", "pipeline", "search", "envs")
 
 # A model and images so small that a whole table takes a minute.
 SMALL: dict[str, Any] = {

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from pipeline.captions.tokenize import moses, tokenizer
+from pipeline.datasets.tokenize import moses, tokenizer
 
 MULTI30K = "raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data"
 ANNOTATIONS = "images.cocodataset.org/annotations/annotations_trainval2014.zip"

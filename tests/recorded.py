@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 from twelve_things import LONGEST, write_files
 
-from pipeline.retrieval import inputs as retrieval_inputs
-from pipeline.retrieval.evaluate import evaluate
+from pipeline.evaluation import inputs as retrieval_inputs
+from pipeline.evaluation.evaluate import evaluate
 from pipeline.training.batches import Drawn
 from pipeline.training.loop import Run
 from pipeline.training.train import Inputs

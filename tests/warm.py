@@ -230,22 +230,22 @@ def _parse_once() -> None:
 
 @cache
 def parsed() -> Any:
-    """`pipeline.code`, which has parsed this project's code, once for all forks."""
-    code: Any = importlib.import_module("pipeline.code")
+    """`pipeline.digest`, which has parsed this project's code, once for all forks."""
+    code: Any = importlib.import_module("pipeline.digest")
     code.text = Path(code.__file__).read_bytes()
-    for path in code.ROOT.rglob("*.py"):
+    for path in (path for package in code.PACKAGES for path in (code.ROOT / package).rglob("*.py")):
         code._parsed(path.read_text(encoding="utf-8"))
     return code
 
 
 def import_from(folder: Path, code: Any) -> None:
     """Have `pipeline` imported anew, from a copy; its digests parse only the modules that differ."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == "pipeline"]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in code.PACKAGES]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    copied = folder / "pipeline" / "code.py"
+    copied = folder / "pipeline" / "digest.py"
     if copied.exists() and copied.read_bytes() == code.text:
-        its: Any = importlib.import_module("pipeline.code")
+        its: Any = importlib.import_module("pipeline.digest")
         its._parsed = code._parsed
 
 

@@ -13,12 +13,12 @@ import timm
 import torch
 from torch import Tensor, nn
 
-from pipeline.errors import InputError, raise_together
-from pipeline.files import existing
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import existing
+from pipeline.common.published_weights import COMMITS, check_hub_weights, check_name
+from pipeline.common.torch_files import reason
 from pipeline.images.crops import has_mirror, views, window_weights
 from pipeline.images.settings import ExtractionSettings
-from pipeline.pinned import COMMITS, check_hub_weights, check_name
-from pipeline.torch_file import reason
 
 _ENDINGS = (".pth", ".pt", ".bin", ".safetensors")
 

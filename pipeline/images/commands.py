@@ -5,8 +5,8 @@ import logging
 import os
 from pathlib import Path
 
-from pipeline.errors import InputError
-from pipeline.gpus import add_gpus, take_gpu
+from pipeline.common.errors import InputError
+from pipeline.common.gpus import add_gpus, take_gpu
 
 log = logging.getLogger("pipeline")
 
@@ -97,7 +97,7 @@ def _features(arguments: argparse.Namespace) -> None:
 
     import torch
 
-    from pipeline.code import digest
+    from pipeline.digest import digest
     from pipeline.images.backbone import load_backbone
     from pipeline.images.extract import extract
     from pipeline.images.lists import read_image_list, shard_of
@@ -165,7 +165,7 @@ def _import_features(arguments: argparse.Namespace) -> None:
 
 
 def _images(split: Path) -> list[str]:
-    from pipeline.captions.split import read_split
+    from pipeline.datasets.split import read_split
 
     return list(read_split(split))
 

@@ -19,13 +19,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pipeline.common.progress import Progress, duration
 from pipeline.images.backbone import Backbone
 from pipeline.images.crops import UnreadableImage, read_image, resized
 from pipeline.images.lists import FAILED_COLUMNS, check_failures, identity, write_table
 from pipeline.images.partial import PartialStore, finish, open_partial
 from pipeline.images.settings import ExtractionSettings, weights_name
 from pipeline.images.store import PENDING
-from pipeline.progress import Progress, duration
 
 log = logging.getLogger("pipeline")
 

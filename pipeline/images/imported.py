@@ -4,8 +4,8 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import raise_together
-from pipeline.files import sha256
+from pipeline.common.errors import raise_together
+from pipeline.common.files import sha256
 from pipeline.images.settings import ImportSettings
 from pipeline.images.store import read_store, selected, write_features
 

@@ -5,8 +5,8 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pipeline.errors import InputError
-from pipeline.files import existing, written_beside
+from pipeline.common.errors import InputError
+from pipeline.common.files import existing, written_beside
 
 COLUMNS = ["image", "path"]
 FAILED_COLUMNS = ["image", "path", "reason"]

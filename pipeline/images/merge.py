@@ -10,8 +10,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from pipeline.errors import InputError, raise_together
-from pipeline.files import written_beside
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import written_beside
 from pipeline.images.lists import FAILED_COLUMNS, check_failures, write_table
 from pipeline.images.partial import PartialStore, attribute_differences, copy_rows, create, image_ids
 from pipeline.images.store import FAILED, PENDING, failed_images

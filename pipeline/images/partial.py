@@ -18,10 +18,10 @@ from typing import Any
 import h5py
 import numpy as np
 
-from pipeline.errors import InputError, disk_trouble
-from pipeline.files import check_room, naming, seal, written_beside
+from pipeline.common.errors import InputError, disk_trouble
+from pipeline.common.files import check_room, naming, seal, written_beside
+from pipeline.common.locks import locked
 from pipeline.images.store import DONE, FAILED, PENDING
-from pipeline.sources.locked import locked
 
 log = logging.getLogger("pipeline")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import InputError, raise_together
+from pipeline.common.errors import InputError, raise_together
 
 CROPS = (1, 2, 5, 10)
 INTERPOLATIONS = ("bilinear", "bicubic")

@@ -14,8 +14,8 @@ from typing import Any
 import h5py
 import numpy as np
 
-from pipeline.errors import InputError, disk_trouble, raise_together
-from pipeline.files import existing, naming, written_beside
+from pipeline.common.errors import InputError, disk_trouble, raise_together
+from pipeline.common.files import existing, naming, written_beside
 
 _RATIO = 100  # bytes declared for each byte held; compressed features have less than ten
 _SMALL = 16 << 20  # bytes that any dataset may declare
@@ -132,7 +132,7 @@ def _check_inside(path: Path, file: h5py.File, name: str) -> None:
 
 def _reason(error: Exception) -> str:
     """What HDF5 says, without the addresses in memory that it adds."""
-    # h5py's own words: pipeline.files.naming gives the error the file's name, and with it another text.
+    # h5py's own words: common.files.naming gives the error the file's name, and with it another text.
     text = (str(error.args[0]) if error.args else str(error)).partition("\n")[0]
     return re.sub(r"\(?\b(?:0x[0-9a-f]+|[a-z ]+ = 0x[0-9a-f]+)\b\)?", "", text)[:200] or type(error).__name__
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from pipeline.progress import counted
+from pipeline.common.progress import counted
 
 PAIRS = 2**18  # pairs that the network reads at a time: 33 MB with 32 hidden units
 

@@ -20,10 +20,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pipeline.errors import InputError, raise_together
-from pipeline.files import existing
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import existing
+from pipeline.common.torch_files import read_torch, reason
 from pipeline.models.universal import UniversalEmbedding, linear
-from pipeline.torch_file import read_torch, reason
 from pipeline.words.corpus import Sentences, uploaded
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import torch
 
-from pipeline import parts
-from pipeline.errors import InputError
-from pipeline.files import existing, written_beside
+from pipeline import registry as parts
+from pipeline.common.errors import InputError
+from pipeline.common.files import existing, written_beside
+from pipeline.common.torch_files import read_torch
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.universal import UniversalEmbedding
-from pipeline.torch_file import read_torch
 
 
 @dataclass

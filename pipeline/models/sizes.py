@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from pipeline import parts
+from pipeline import registry as parts
 from pipeline.models.consistency import Combiner
 from pipeline.models.hybrid import HybridEmbedding, Places
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters

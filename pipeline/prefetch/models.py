@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import InputError, raise_together
-from pipeline.files import written_beside
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import written_beside
 
 log = logging.getLogger("pipeline")
 
@@ -53,6 +53,6 @@ def _fetches(models: Mapping[str, Any]) -> Iterator[Fetch]:
 
         yield f"marian {name}", partial(model_folder, name, revision)
     for name in models["context"]:
-        from pipeline.search.context import check_models
+        from search.context import check_models
 
         yield f"context {name}", partial(check_models, [name])

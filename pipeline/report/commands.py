@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from pipeline.arguments import json_object
-from pipeline.files import named_files
+from pipeline.common.files import named_files
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -12,15 +12,15 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
+from pipeline.evaluation.checks import check_vocabularies
+from pipeline.evaluation.embed import embed_images, embed_sentences
+from pipeline.evaluation.gallery import gallery_of
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.evaluation.similarity import similarity
 from pipeline.images.crops import read_image
 from pipeline.images.lists import read_image_list
 from pipeline.models.saved import load_model
 from pipeline.report.pages import write_page
-from pipeline.retrieval.checks import check_vocabularies
-from pipeline.retrieval.embed import embed_images, embed_sentences
-from pipeline.retrieval.gallery import gallery_of
-from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
-from pipeline.retrieval.similarity import similarity
 
 log = logging.getLogger("pipeline")
 

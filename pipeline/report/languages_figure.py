@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.files import existing, written_beside
+from pipeline.common.files import existing, written_beside
+from pipeline.common.rounding import tenths
 from pipeline.report.charts import axis, ticks
-from pipeline.rounding import tenths
 
 METRICS = {"s2i_R@10": "text to image", "i2s_R@10": "image to text"}
 NAMES = {"en": "English", "de": "German"}

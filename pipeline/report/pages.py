@@ -7,9 +7,9 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from pipeline.errors import InputError
-from pipeline.files import existing, written_beside
-from pipeline.rounding import tenths
+from pipeline.common.errors import InputError
+from pipeline.common.files import existing, written_beside
+from pipeline.common.rounding import tenths
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.files import existing, sha256
+from pipeline.common.files import existing, sha256
+from pipeline.common.rounding import tenths
 from pipeline.report import charts, tables
 from pipeline.report.pages import LANGUAGES, main_of, write_page
-from pipeline.rounding import tenths
 from pipeline.tables.claims import FAILS, HOLDS, NOT_HERE, NOT_TESTABLE
 
 PACKAGES = (

@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.files import existing, written_beside
+from pipeline.common.files import existing, written_beside
+from pipeline.common.rounding import tenths
 from pipeline.report.charts import axis, ticks
-from pipeline.rounding import tenths
 
 WIDTH, HEIGHT = 380, 300  # of a panel, in SVG units
 LEFT, RIGHT, TOP, BOTTOM = 44, 16, 30, 44

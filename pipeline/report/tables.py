@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.files import existing
+from pipeline.common.files import existing
+from pipeline.common.rounding import tenths
 from pipeline.report import charts
 from pipeline.report.pages import LANGUAGES
-from pipeline.rounding import tenths
 from pipeline.tables.tabulate import printed_metrics
 
 ROW = ("section", "group", "method", "training_data", "single_model", "translations")

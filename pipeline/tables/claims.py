@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.files import existing, written_beside
+from pipeline.common.files import existing, written_beside
 from pipeline.tables.averages import HUMAN_OF_PAPER
+from pipeline.tables.claim_terms import Comparison, comparisons, read_claims, terms
 from pipeline.tables.claimed_counts import counted
 from pipeline.tables.evaluations import Evaluations
-from pipeline.tables.stated import Comparison, comparisons, read_claims, terms
 from pipeline.tables.statistics import Term, difference, difference_interval, difference_p, holm
 from pipeline.tables.translations import by_whom, word_by_word
 

@@ -189,7 +189,7 @@ def _vocabulary_overlap(arguments: argparse.Namespace) -> None:
 
 def _named_files(given: list[str]) -> dict[str, list[Path]]:
     """Files by the name before their `=`."""
-    from pipeline.errors import raise_together
+    from pipeline.common.errors import raise_together
 
     wrong = [item for item in given if not all(item.partition("="))]
     raise_together((f"found {item!r}" for item in wrong), "Expected NAME=FILE:")

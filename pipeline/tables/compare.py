@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.errors import InputError, raise_together
-from pipeline.files import written_beside
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import written_beside
 from pipeline.tables.evaluations import Evaluations, Key, read_evaluation
 from pipeline.tables.statistics import METRICS, Term, difference, difference_interval, difference_p, holm
 

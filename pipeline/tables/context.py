@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.files import existing, written_beside
+from pipeline.common.files import existing, written_beside
 
 
 def tabulate_context(parts: Sequence[Path], output: Path) -> None:

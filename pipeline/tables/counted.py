@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.files import existing, written_beside
+from pipeline.common.files import existing, written_beside
 from pipeline.tables.tabulate import COMPARISON_COLUMNS
 
 Row = dict[str, Any]

@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.captions.select import own_captions
-from pipeline.captions.table import read_captions
-from pipeline.errors import InputError, raise_together
-from pipeline.files import written_beside
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import written_beside
+from pipeline.datasets.select import own_captions
+from pipeline.datasets.table import read_captions
 from pipeline.tables.counted import Row, paper_rows, write_tables
 
 METRICS = ("images", "descriptions")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.errors import InputError, raise_together
-from pipeline.files import existing, sha256
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import existing, sha256
 from pipeline.tables.statistics import hits_by_image, mean_over_seeds
 
 Key = tuple[str, str, str]  # data set, experiment, queries

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.captions.table import read_sentences
-from pipeline.errors import InputError, raise_together
+from pipeline.common.errors import InputError, raise_together
+from pipeline.datasets.table import read_sentences
 from pipeline.tables.counted import Row, paper_rows, write_tables
 
 PAPER, TABLE, DATASET = "lessons", "1", "multi30k"

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from pipeline.errors import InputError
-from pipeline.files import existing, written_beside
+from pipeline.common.errors import InputError
+from pipeline.common.files import existing, written_beside
 
 
 def publish(files: Sequence[Path], outputs: Sequence[Path]) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.errors import raise_together
-from pipeline.files import written_beside
+from pipeline.common.errors import raise_together
+from pipeline.common.files import written_beside
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, load_model
 from pipeline.models.sizes import of_losses

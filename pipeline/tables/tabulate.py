@@ -11,9 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.errors import raise_together
-from pipeline.files import written_beside
-from pipeline.rounding import tenths
+from pipeline.common.errors import raise_together
+from pipeline.common.files import written_beside
+from pipeline.common.rounding import tenths
 from pipeline.tables.averages import as_in_paper, columns_of_rows
 from pipeline.tables.cells import Cell
 from pipeline.tables.evaluations import Evaluations

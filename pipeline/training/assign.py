@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pipeline.files import written_beside
+from pipeline.common.files import written_beside
 from pipeline.models.assignment import Assignment, Exploration, sentence_means
 from pipeline.models.hybrid import Places, write_places
 from pipeline.models.losses import Anchored, Triplets, alignment_loss, neighborhood_loss

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.words.corpus import Corpus, LanguageCorpus
 
 Rows = NDArray[np.int64]

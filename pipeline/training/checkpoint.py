@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from pipeline.files import linked, sha256, written_beside
-from pipeline.torch_file import read_torch
+from pipeline.common.files import linked, sha256, written_beside
+from pipeline.common.torch_files import read_torch
 
 log = logging.getLogger("pipeline")
 

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from pipeline.arguments import json_object
-from pipeline.gpus import add_gpus, take_gpu
+from pipeline.common.gpus import add_gpus, take_gpu
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -58,8 +58,8 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
 
 def _pretrain(arguments: argparse.Namespace) -> None:
     take_gpu(arguments.gpus)
-    from pipeline import parts
-    from pipeline.code import digest
+    from pipeline import registry as parts
+    from pipeline.digest import digest
     from pipeline.training.train import Inputs, pretrain
 
     inputs = Inputs(arguments.sentences, arguments.translations, arguments.words)
@@ -69,7 +69,7 @@ def _pretrain(arguments: argparse.Namespace) -> None:
 
 def _assign(arguments: argparse.Namespace) -> None:
     take_gpu(arguments.gpus)
-    from pipeline.code import digest
+    from pipeline.digest import digest
     from pipeline.training.assign import assign
     from pipeline.training.train import Inputs
 
@@ -80,8 +80,8 @@ def _assign(arguments: argparse.Namespace) -> None:
 
 def _train(arguments: argparse.Namespace) -> None:
     take_gpu(arguments.gpus)
-    from pipeline import parts
-    from pipeline.code import digest
+    from pipeline import registry as parts
+    from pipeline.digest import digest
     from pipeline.training.train import Inputs, train
 
     inputs = Inputs(
@@ -100,7 +100,7 @@ def _train(arguments: argparse.Namespace) -> None:
 
 def _train_multitask(arguments: argparse.Namespace) -> None:
     take_gpu(arguments.gpus)
-    from pipeline.code import digest
+    from pipeline.digest import digest
     from pipeline.training.multitask import train_multitask
     from pipeline.training.train import Inputs
 

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from pipeline.interruption import Interrupted, ended_at_once, noted
-from pipeline.progress import Progress
+from pipeline.common.progress import Progress
+from pipeline.common.signals import Interrupted, ended_at_once, noted
 from pipeline.training.batches import Drawn
 from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
 from pipeline.training.watching import Watched

@@ -15,21 +15,21 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pipeline.captions.origins import count_origins
-from pipeline.errors import InputError, raise_together
-from pipeline.files import written_beside
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import written_beside
+from pipeline.datasets.origins import count_origins
+from pipeline.evaluation.evaluate import mean_recalls
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.models.ranking import Ranking, ranking_loss
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, save_model, vocabulary_digest
 from pipeline.models.similarity import similarities
-from pipeline.retrieval.evaluate import mean_recalls
-from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.training.checkpoint import found_finished, keep_finished
-from pipeline.training.fives import mean_recall_by_fives
 from pipeline.training.patience import Patience, PatientRun
 from pipeline.training.precision import embedding_precision, exact
 from pipeline.training.tasks import Rows, TaskSampler, caption_pairs
 from pipeline.training.train import Inputs, adam, clipped, prepare
+from pipeline.training.validation_as_public_code import mean_recall_by_fives
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences, corpus_of, uploaded
 from pipeline.words.vocabulary import Vocabulary
 

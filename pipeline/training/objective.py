@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from pipeline import parts
+from pipeline import registry as parts
 from pipeline.models.losses import Anchored, Triplets, classifier_loss, neighborhood_loss
 from pipeline.models.retrieval_model import Embedded, RetrievalModel
 from pipeline.models.step import Step, Terms
@@ -25,7 +25,7 @@ def training_terms(
 
     Args:
         settings: triplets, matching, ranking, neighborhood, classifier, each None where it is not used;
-            words, training.precision; blocks of the losses in `pipeline.parts`, those that are there. A
+            words, training.precision; blocks of the losses in `pipeline.registry`, those that are there. A
             ranking loss replaces the matching of Equation 3.
         done: fraction of the training that is done, 0 to 1.
     """

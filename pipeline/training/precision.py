@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 
 _CUDA: Any = torch.backends.cuda.matmul
 _CUDNN: Any = torch.backends.cudnn

@@ -14,20 +14,20 @@ import numpy as np
 import pandas as pd
 import torch
 
-from pipeline import parts
-from pipeline.captions.augment import read_added
-from pipeline.captions.origins import count_by_pair, count_origins
-from pipeline.captions.select import training_captions
-from pipeline.captions.table import read_sentences
-from pipeline.errors import InputError, raise_together
-from pipeline.files import sha256, written_beside
+from pipeline import registry as parts
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import sha256, written_beside
+from pipeline.common.torch_files import read_torch
+from pipeline.datasets.augment import read_added
+from pipeline.datasets.origins import count_by_pair, count_origins
+from pipeline.datasets.select import training_captions
+from pipeline.datasets.table import read_sentences
+from pipeline.evaluation.evaluate import mean_recalls
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.models.losses import Triplets
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, save_model, vocabulary_digest
 from pipeline.models.universal import UniversalEmbedding
-from pipeline.retrieval.evaluate import mean_recalls
-from pipeline.retrieval.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
-from pipeline.torch_file import read_torch
 from pipeline.training.batches import Sampler, language_groups
 from pipeline.training.checkpoint import found_finished, keep_finished
 from pipeline.training.loop import Course, Run

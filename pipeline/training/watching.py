@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from pipeline.files import written_beside
+from pipeline.common.files import written_beside
 
 log = logging.getLogger("pipeline")
 

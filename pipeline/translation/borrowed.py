@@ -3,8 +3,8 @@
 import logging
 from collections.abc import Mapping
 
-from pipeline.captions.table import SENTENCE_COLUMNS
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.table import SENTENCE_COLUMNS
 from pipeline.translation.translate import Translations
 
 log = logging.getLogger("pipeline")

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.translation.judge import judge
 
 COLUMNS = ("provider", "version", "source", "target", "digest", "text", "answer", "status", "date")

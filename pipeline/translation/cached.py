@@ -5,8 +5,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from pipeline.errors import InputError
-from pipeline.progress import Progress
+from pipeline.common.errors import InputError
+from pipeline.common.progress import Progress
 from pipeline.translation.cache import Cache, Model
 
 log = logging.getLogger("pipeline")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.arguments import json_object
-from pipeline.gpus import add_gpus, take_gpu
+from pipeline.common.gpus import add_gpus, take_gpu
 from pipeline.translation.machine import MACHINES
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _add_quality(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
 
 def _translate(arguments: argparse.Namespace) -> None:
-    from pipeline.captions.table import SPLITS, read_captions, read_sentences, write_sentences
+    from pipeline.datasets.table import SPLITS, read_captions, read_sentences, write_sentences
     from pipeline.translation.translate import published, translate, write_report
 
     _check(arguments)
@@ -138,7 +138,7 @@ def _translate(arguments: argparse.Namespace) -> None:
         found = published(captions, arguments.source, arguments.target, arguments.origin)
         version = ""
         if arguments.images is not None:
-            from pipeline.captions.split import read_split
+            from pipeline.datasets.split import read_split
             from pipeline.translation.borrowed import borrowed
 
             found = borrowed(found, read_split(arguments.images))
@@ -186,7 +186,7 @@ def _version(translator: "Translator") -> str:
 
 def _check(arguments: argparse.Namespace, apart: Collection[str] = ()) -> None:
     """Raise for options that a provider lacks or that belong to another; those `apart` are not its matter."""
-    from pipeline.errors import raise_together
+    from pipeline.common.errors import raise_together
 
     provider = arguments.provider
     needed, allowed = _NEEDED[provider], _NEEDED[provider] + _ALLOWED[provider]
@@ -204,7 +204,7 @@ def _flag(name: str) -> str:
 
 
 def _find(arguments: argparse.Namespace) -> None:
-    from pipeline.files import existing
+    from pipeline.common.files import existing
     from pipeline.translation.cache import Cache
 
     existing(arguments.cache, "the cache of translations", "Give another file (translation.cache).")
@@ -245,8 +245,8 @@ def _quality(arguments: argparse.Namespace) -> None:
 def _parallel(arguments: argparse.Namespace) -> "pd.DataFrame":
     import pandas as pd
 
-    from pipeline.captions.table import read_captions
-    from pipeline.errors import InputError
+    from pipeline.common.errors import InputError
+    from pipeline.datasets.table import read_captions
     from pipeline.translation.parallel import NOTHING, multi30k_translations, translations_in
 
     if arguments.multi30k is not None and arguments.captions is not None:

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.captions.table import read_sentences
-from pipeline.captions.tokenize import tokenizer
-from pipeline.errors import InputError, raise_together
-from pipeline.files import existing
-from pipeline.progress import counted
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import existing
+from pipeline.common.progress import counted
+from pipeline.datasets.table import read_sentences
+from pipeline.datasets.tokenize import tokenizer
 
 Candidates = dict[str, list[str]]  # word -> translations, the best first
 

@@ -9,9 +9,9 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.bounded import text_lines
-from pipeline.errors import InputError, raise_together
-from pipeline.files import existing, written_beside
+from pipeline.common.bounds import text_lines
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import existing, written_beside
 from pipeline.translation.cache import COLUMNS, KEY, Cache, Model, digest
 from pipeline.translation.judge import STATUSES
 

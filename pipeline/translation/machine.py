@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import raise_together
+from pipeline.common.errors import raise_together
 
 if TYPE_CHECKING:
     from pipeline.translation.cached import CachedTranslator, Engine

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from pipeline.errors import InputError, raise_together
-from pipeline.files import sha256
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import sha256
 from pipeline.translation.cache import Model
 from pipeline.translation.cached import Keep
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.captions.multi30k import FOLDER
-from pipeline.captions.sources import Sources
-from pipeline.errors import raise_together
+from pipeline.common.errors import raise_together
+from pipeline.datasets.multi30k import FOLDER
+from pipeline.datasets.published import Sources
 
 COLUMNS = ["sentence", "source", "target", "caption", "origin", "translation"]
 NOTHING = pd.DataFrame(columns=COLUMNS, dtype="str")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.errors import InputError
-from pipeline.files import existing, written_beside
+from pipeline.common.errors import InputError
+from pipeline.common.files import existing, written_beside
 from pipeline.translation.translate import Translator
 
 COLUMNS = [

@@ -19,7 +19,7 @@ import deep_translator
 import requests
 from deep_translator.exceptions import LanguageNotSupportedException, NotValidLength, TranslationNotFound
 
-from pipeline.errors import InputError, raise_together
+from pipeline.common.errors import InputError, raise_together
 from pipeline.translation.cached import Stopped
 
 

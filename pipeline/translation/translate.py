@@ -8,11 +8,11 @@ from typing import NamedTuple, Protocol
 
 import pandas as pd
 
-from pipeline.captions.select import select
-from pipeline.captions.table import SENTENCE_COLUMNS, SPLITS
-from pipeline.captions.tokenize import with_tokens
-from pipeline.errors import InputError
-from pipeline.files import written_beside
+from pipeline.common.errors import InputError
+from pipeline.common.files import written_beside
+from pipeline.datasets.select import select
+from pipeline.datasets.table import SENTENCE_COLUMNS, SPLITS
+from pipeline.datasets.tokenize import with_tokens
 from pipeline.translation.judge import EMPTY, OK, SAME, SCRIPT, judge
 
 log = logging.getLogger("pipeline")

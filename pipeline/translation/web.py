@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
-from pipeline.progress import duration
+from pipeline.common.progress import duration
 from pipeline.translation.cache import Cache, Model
 from pipeline.translation.cached import Keep, Stopped
 from pipeline.translation.services import SERVICES, Asker, Refused, Service, Unavailable

@@ -27,10 +27,10 @@ from transformers import (
     get_linear_schedule_with_warmup,
 )
 
-from pipeline.captions.select import own_captions
-from pipeline.captions.table import read_sentences
-from pipeline.errors import InputError
-from pipeline.progress import Progress
+from pipeline.common.errors import InputError
+from pipeline.common.progress import Progress
+from pipeline.datasets.select import own_captions
+from pipeline.datasets.table import read_sentences
 
 transformers.logging.disable_progress_bar()
 log = logging.getLogger("pipeline")

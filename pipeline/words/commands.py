@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.arguments import json_object
-from pipeline.gpus import add_gpus, take_gpu
+from pipeline.common.gpus import add_gpus, take_gpu
 from pipeline.words.selection_commands import add_select
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _reduce_words(arguments: argparse.Namespace) -> None:
 
 
 def _word_vectors(arguments: argparse.Namespace) -> None:
-    from pipeline.captions.table import read_sentences
+    from pipeline.datasets.table import read_sentences
     from pipeline.words.settings import read_settings
     from pipeline.words.vectors import train_model, write_model
 
@@ -220,7 +220,7 @@ def _sentence_vectors(arguments: argparse.Namespace) -> None:
 
 
 def _check_file(settings: "WordSettings", path: Path | None) -> None:
-    from pipeline.errors import InputError
+    from pipeline.common.errors import InputError
 
     trained = settings.vectors == "train"
     if (path is None and not trained) or (path is not None and trained and path.suffix != ".bin"):

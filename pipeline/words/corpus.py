@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.words.vocabulary import Vocabulary
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from pipeline.captions.augment import read_added
-from pipeline.captions.select import own_captions, training_captions
-from pipeline.captions.table import read_sentences
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.augment import read_added
+from pipeline.datasets.select import own_captions, training_captions
+from pipeline.datasets.table import read_sentences
 from pipeline.words.settings import WordSettings
 from pipeline.words.vectors import read_model, read_vectors, train_model, word_vectors
 from pipeline.words.vocabulary import training_words, vocabulary, write_vocabulary

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.translation.dictionary import read_dictionaries
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 

@@ -15,9 +15,9 @@ import h5py
 import numpy as np
 import pandas as pd
 
-from pipeline.captions.table import read_sentences, write_sentences
-from pipeline.errors import InputError, raise_together
-from pipeline.files import existing, written_beside
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import existing, written_beside
+from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.words.vocabulary import PADDING
 
 log = logging.getLogger("pipeline")

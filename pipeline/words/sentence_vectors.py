@@ -19,11 +19,11 @@ import transformers
 from numpy.typing import NDArray
 from transformers import AutoTokenizer, BertModel, PreTrainedModel, PreTrainedTokenizerBase
 
-from pipeline.captions.table import read_sentences
-from pipeline.errors import InputError, disk_trouble
-from pipeline.files import undamaged, written_beside
-from pipeline.pinned import COMMITS
-from pipeline.progress import Progress
+from pipeline.common.errors import InputError, disk_trouble
+from pipeline.common.files import undamaged, written_beside
+from pipeline.common.progress import Progress
+from pipeline.common.published_weights import COMMITS
+from pipeline.datasets.table import read_sentences
 from pipeline.words.vocabulary import PADDING, Vocabulary, write_vocabulary
 
 transformers.logging.disable_progress_bar()

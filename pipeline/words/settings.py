@@ -4,7 +4,7 @@ import dataclasses
 import json
 from dataclasses import dataclass
 
-from pipeline.errors import InputError, raise_together
+from pipeline.common.errors import InputError, raise_together
 
 _CHOICES = {"vectors": ("train", "multi30k", "file"), "casing": ("lowercase", "last")}
 
@@ -21,7 +21,7 @@ class WordSettings:
         casing: with a file that has a word in several casings: "lowercase": the exact lower-case row, else
             the first, which is the most frequent; "last": the last, rarest one (the MULE authors' code).
         tokens: how many tokens FastText is trained on, the captions being passed over again and again. A
-            small corpus needs many passes: after 10 over the 4,627 Czech captions of the pilot, all vectors
+            small corpus needs many passes: after 10 over the 4,627 Czech captions of Flickr8k, all vectors
             are nearly parallel (mean cosine of two words 1.00); after 50 they are not (0.41).
         minimum_passes: over the captions, however many tokens that takes: after 4 over the 145,755 English
             captions of Multi30K the mean cosine is 0.57.

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.captions.table import read_sentences
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.table import read_sentences
 from pipeline.words.make import training_sentences
 from pipeline.words.vocabulary import training_words, vocabulary, write_vocabulary
 

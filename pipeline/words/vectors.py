@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.bounded import text_lines
-from pipeline.errors import InputError
-from pipeline.files import existing, written_beside
-from pipeline.progress import Progress, duration
+from pipeline.common.bounds import text_lines
+from pipeline.common.errors import InputError
+from pipeline.common.files import existing, written_beside
+from pipeline.common.progress import Progress, duration
 from pipeline.words.settings import WordSettings
 
 log = logging.getLogger("pipeline")

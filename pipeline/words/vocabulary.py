@@ -11,8 +11,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from pipeline.errors import InputError, disk_trouble, raise_together
-from pipeline.files import existing, naming, written_beside
+from pipeline.common.errors import InputError, disk_trouble, raise_together
+from pipeline.common.files import existing, naming, written_beside
 
 PADDING = ""  # the word of index 0
 

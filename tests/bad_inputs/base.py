@@ -21,24 +21,24 @@ from forked import Ended, ended
 from PIL import Image
 from project import SMALL, copied
 
-from pipeline import code
-from pipeline.configuration import overlaid
+from pipeline import digest as code
+from pipeline.settings import overlaid
 
 WORDS = {"en": ["red", "green", "blue", "square", "bar"], "de": ["rot", "grün", "blau", "Quadrat", "Balken"]}
 SPLITS = ["train"] * 20 + ["val"] * 5 + ["test"] * 5
 PRELOADED = [
-    "pipeline.captions.own",
-    "pipeline.captions.tokenize",
+    "pipeline.datasets.own",
+    "pipeline.datasets.tokenize",
     "pipeline.images.backbone",
     "pipeline.images.extract",
     "pipeline.images.find",
     "pipeline.images.imported",
-    "pipeline.retrieval.evaluate",
-    "pipeline.search.bundle",
-    "pipeline.search.index",
-    "pipeline.search.model",
-    "pipeline.sources.download",
-    "pipeline.sources.unpack",
+    "pipeline.evaluation.evaluate",
+    "search.bundle",
+    "search.index",
+    "search.model",
+    "pipeline.datasets.download",
+    "pipeline.datasets.unpack",
     "pipeline.translation.translate",
     "pipeline.words.make",
 ]

@@ -17,7 +17,7 @@ from changes import BUNDLE, CHANGES, EXPERIMENT, INDEX
 from copies import Copy
 from project import PARTS
 
-from pipeline.configuration import overlaid
+from pipeline.settings import overlaid
 
 pytestmark = pytest.mark.integration
 

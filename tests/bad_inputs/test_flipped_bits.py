@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from changes import EXPERIMENT, flip
 
-from pipeline.errors import InputError
-from pipeline.files import existing, written_beside
+from pipeline.common.errors import InputError
+from pipeline.common.files import existing, written_beside
 from pipeline.models.saved import load_model
-from pipeline.search.bundle import read_bundle
-from pipeline.search.index import open_index
 from pipeline.training.checkpoint import load_checkpoint
+from search.bundle import read_bundle
+from search.index import open_index
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
 

@@ -17,8 +17,8 @@ from copies import Copy
 from PIL import Image
 from project import ROOT, Project, copied
 
-from pipeline.configuration import overlaid
 from pipeline.images.backbone import weights_file
+from pipeline.settings import overlaid
 
 pytestmark = pytest.mark.integration
 
@@ -135,13 +135,13 @@ MODULES = [
     ),
     Edit(
         "`retrieval/ranks.py`: code",
-        replace("pipeline/retrieval/ranks.py", "similarity > right", "similarity >= right"),
+        replace("pipeline/evaluation/ranks.py", "similarity > right", "similarity >= right"),
         {"evaluate", "tabulate", "keep", "publish"},
         often=True,
     ),
     Edit(
         "`retrieval/recall.py`: code",
-        replace("pipeline/retrieval/recall.py", "ranks <= k", "ranks < k"),
+        replace("pipeline/evaluation/recall.py", "ranks <= k", "ranks < k"),
         {"evaluate", "tabulate", "keep", "publish"},
     ),
     Edit(
@@ -156,24 +156,24 @@ MODULES = [
     ),
     Edit(
         "`captions/tokenize.py`: code",
-        replace("pipeline/captions/tokenize.py", "escape=False", "escape=True"),
+        replace("pipeline/datasets/tokenize.py", "escape=False", "escape=True"),
         {"translate", *READ},
     ),
     Edit(
         "`sources/demo/grammar.py`: code",
-        replace("pipeline/sources/demo/grammar.py", "from random import Random", "import random"),
+        replace("pipeline/demo/grammar.py", "from random import Random", "import random"),
         {"demo_captions", "demo_dictionary", "translate", *READ},
     ),
     Edit(
         "`sources/demo/drawing.py`: code",
-        replace("pipeline/sources/demo/drawing.py", "_GLYPH = 240", "_GLYPH = 200"),
+        replace("pipeline/demo/drawing.py", "_GLYPH = 240", "_GLYPH = 200"),
         {"demo", "find_images", *EXTRACTED},
     ),
 ]
 DATA = [
     Edit(
         "the demo's grammar of German",
-        replace("pipeline/sources/demo/data/languages/de.yaml", "zu sehen", "zu erblicken"),
+        replace("pipeline/demo/data/languages/de.yaml", "zu sehen", "zu erblicken"),
         {"demo_captions", "demo_dictionary", "translate", *READ},
     ),
     Edit("one of the user's photographs, overwritten", paint("0.png"), EXTRACTED, often=True),

@@ -25,9 +25,9 @@ from project import Project, copied
 from serving import Trouble, serving
 
 from pipeline import __main__
-from pipeline.captions.sources import caption_table
-from pipeline.captions.table import write_captions
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.published import caption_table
+from pipeline.datasets.table import write_captions
 from pipeline.images.store import DONE, read_features
 from pipeline.models.saved import load_model
 from pipeline.training import loop

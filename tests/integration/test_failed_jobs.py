@@ -15,7 +15,7 @@ from project import Project
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
 # Part of no stage's digest, and imported by every stage.
-IMPORTED = "pipeline/interruption.py"
+IMPORTED = "pipeline/common/signals.py"
 
 
 class Failure(NamedTuple):
@@ -41,11 +41,11 @@ FAILURES = {
         {"train", "evaluate", "tabulate", "keep", "publish"},
     ),
     "evaluate": Failure(
-        ("pipeline/retrieval/evaluate.py", "import gzip\n", "import gzip\nimport zlib\n"),
+        ("pipeline/evaluation/evaluate.py", "import gzip\n", "import gzip\nimport zlib\n"),
         {"evaluate", "tabulate", "keep", "publish"},
     ),
     "bundle": Failure(
-        ("pipeline/search/bundle.py", "import json\n", "import json\nimport zlib\n"),
+        ("search/bundle.py", "import json\n", "import json\nimport zlib\n"),
         {"bundle", "index"},
         base.INDEX,
     ),

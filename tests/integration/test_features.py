@@ -17,7 +17,7 @@ import torch
 import warm
 from PIL import Image
 
-from pipeline.code import digest
+from pipeline.digest import digest
 from pipeline.images.store import DONE, read_features
 
 ROOT = Path(__file__).parents[2]

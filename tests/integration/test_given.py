@@ -271,8 +271,8 @@ def test_a_figures_points_and_their_models_are_of_all_seeds(paper: dict[str, Opt
     assert [folder[-1] for folder in folders] == ["3", "4"] * (len(folders) // 2)
 
 
-SMALR = "work/pilot/multi30k/experiments/smalr/seed3"
-CHINESE = "work/pilot/flickr8kcn"
+SMALR = "work/flickr8k/multi30k/experiments/smalr/seed3"
+CHINESE = "work/flickr8k/flickr8kcn"
 PARTS = {  # an experiment of a user, trained as those of Lessons
     "branches": "shared",
     "captions": "human",
@@ -286,10 +286,10 @@ PARTS = {  # an experiment of a user, trained as those of Lessons
 
 
 @pytest.fixture(scope="module")
-def pilot(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Options]:
-    project = copied(tmp_path_factory.mktemp("pilot"))
+def flickr8k(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Options]:
+    project = copied(tmp_path_factory.mktemp("flickr8k"))
     project.configure(
-        scale="pilot",
+        scale="flickr8k",
         seeds=[3],
         translation={"pairs": {"de-en": {"provider": "google"}}},
         experiments={"parts": PARTS},
@@ -307,103 +307,105 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Options]:
     )
 
 
-def test_translations_are_borrowed_for_the_borrowers_images(pilot: dict[str, Options]) -> None:
+def test_translations_are_borrowed_for_the_borrowers_images(flickr8k: dict[str, Options]) -> None:
     for code in ("zh", "ja"):
-        borrowed = pilot[f"work/pilot/multi30k/translations/en-{code}.csv"]
+        borrowed = flickr8k[f"work/flickr8k/multi30k/translations/en-{code}.csv"]
         assert (borrowed["provider"], borrowed["origin"]) == (["files"], ["google"])
         assert borrowed["captions"] == [f"{CHINESE}/captions/{code}.csv"]
-        assert borrowed["images"] == ["work/pilot/multi30k/split.csv"]
-    published = pilot[f"{CHINESE}/translations/en-zh.csv"]
+        assert borrowed["images"] == ["work/flickr8k/multi30k/split.csv"]
+    published = flickr8k[f"{CHINESE}/translations/en-zh.csv"]
     assert published["captions"] == [f"{CHINESE}/captions/zh.csv"] and "images" not in published
 
 
-def test_vectors_are_of_multi30ks_text_where_it_has_the_language(pilot: dict[str, Options]) -> None:
+def test_vectors_are_of_multi30ks_text_where_it_has_the_language(flickr8k: dict[str, Options]) -> None:
     """Text leaves out what any data set of the scale validates or tests with."""
     for code in [*MULTI30K, "zh", "ja", "ar", "af", "ko", "ru"]:
-        words = pilot[f"work/pilot/multi30k/words/augmented/{code}.h5"]
+        words = flickr8k[f"work/flickr8k/multi30k/words/augmented/{code}.h5"]
         of_text = code in MULTI30K
         assert settings(words)["vectors"] == ("multi30k" if of_text else "train")
-        folder = "work/pilot/text" if of_text else "work/pilot/multi30k/text"
+        folder = "work/flickr8k/text" if of_text else "work/flickr8k/multi30k/text"
         assert words["vectors-file"] == [f"{folder}/{code}.bin"]
     for code, origin in (("zh", "google"), ("ar", "dictionary")):  # whoever translated all of its captions
-        trained = pilot[f"work/pilot/multi30k/text/{code}.bin"]
+        trained = flickr8k[f"work/flickr8k/multi30k/text/{code}.bin"]
         assert (trained["language"], trained["caption-origin"]) == ([code], [origin])
     for code in MULTI30K:
-        text = pilot[f"work/pilot/text/{code}.csv"]
-        assert text["splits"] == ["work/pilot/multi30k/split.csv", f"{CHINESE}/split.csv"]
-    assert pilot["work/pilot/multi30k/split.csv"]["lists"] == ["flickr8k"]
+        text = flickr8k[f"work/flickr8k/text/{code}.csv"]
+        assert text["splits"] == ["work/flickr8k/multi30k/split.csv", f"{CHINESE}/split.csv"]
+    assert flickr8k["work/flickr8k/multi30k/split.csv"]["lists"] == ["flickr8k"]
 
 
-def test_captions_that_were_translated_keep_their_origin(pilot: dict[str, Options]) -> None:
+def test_captions_that_were_translated_keep_their_origin(flickr8k: dict[str, Options]) -> None:
     """Flickr8K-CN's Japanese is Google's, as are the Chinese and Japanese that Multi30K borrows."""
-    japanese, chinese = (pilot[f"{CHINESE}/words/human+mt/{code}.h5"] for code in ("ja", "zh"))
+    japanese, chinese = (flickr8k[f"{CHINESE}/words/human+mt/{code}.h5"] for code in ("ja", "zh"))
     assert (japanese["caption-origin"], chinese["caption-origin"]) == (["google"], ["human"])
     for source, target, origin in (("ja", "en", "google"), ("zh", "en", "human"), ("en", "ja", "human")):
-        assert pilot[f"{CHINESE}/translations/{source}-{target}.csv"]["source-origin"] == [origin]
+        assert flickr8k[f"{CHINESE}/translations/{source}-{target}.csv"]["source-origin"] == [origin]
     for code, origin in (("de", "human"), ("zh", "google"), ("ja", "google"), ("ru", "dictionary")):
-        assert pilot[f"work/pilot/multi30k/words/augmented/{code}.h5"]["caption-origin"] == [origin]
+        assert flickr8k[f"work/flickr8k/multi30k/words/augmented/{code}.h5"]["caption-origin"] == [origin]
 
 
-def test_parts_of_a_data_set_are_of_its_own_captions(pilot: dict[str, Options]) -> None:
+def test_parts_of_a_data_set_are_of_its_own_captions(flickr8k: dict[str, Options]) -> None:
     """Chinese has captions of people, Google and Baidu, Japanese those of Google alone."""
     for code, part, origin in (("zh", "comparable", "human"), ("ja", "translation", "google")):
-        made = pilot[f"{CHINESE}/parts/{part}/{code}.csv"]
+        made = flickr8k[f"{CHINESE}/parts/{part}/{code}.csv"]
         assert (made["sentences"], made["origin"]) == ([f"{CHINESE}/tokens/{code}.csv"], [origin])
-    assert settings(pilot[f"{CHINESE}/experiments/parts/seed3/model.pt"])["caption_origins"] == {
+    assert settings(flickr8k[f"{CHINESE}/experiments/parts/seed3/model.pt"])["caption_origins"] == {
         "ja": "google"
     }
 
 
-def test_an_index_has_own_captions_of_test_images_alone(pilot: dict[str, Options]) -> None:
+def test_an_index_has_own_captions_of_test_images_alone(flickr8k: dict[str, Options]) -> None:
     """As the recalls do: Flickr8K-CN has Google's and Baidu's Chinese in the same table."""
-    made = pilot[f"{CHINESE}/experiments/mule-full/seed3/index"]
+    made = flickr8k[f"{CHINESE}/experiments/mule-full/seed3/index"]
     assert made["own"] == [] and made["split"] == [f"{CHINESE}/split.csv:test"]
     assert made["sentences"] == each(f"{CHINESE}/tokens/*.csv", ["en", "zh", "ja"])
 
 
-def test_a_model_trained_with_translations_takes_those_of_both_directions(pilot: dict[str, Options]) -> None:
-    trained = pilot[f"{CHINESE}/experiments/mule-full-augmented/seed3/model.pt"]
+def test_a_model_trained_with_translations_takes_those_of_both_directions(
+    flickr8k: dict[str, Options],
+) -> None:
+    trained = flickr8k[f"{CHINESE}/experiments/mule-full-augmented/seed3/model.pt"]
     assert trained["translations"] == each(
         f"{CHINESE}/translations/*.csv", ["zh-en", "ja-en", "en-zh", "en-ja"]
     )
     assert trained["words"] == each(f"{CHINESE}/words/human+mt/*.h5", MSCOCO)
     for code, pairs in (("en", ["zh-en", "ja-en"]), ("zh", ["en-zh"]), ("ja", ["en-ja"])):
-        words = pilot[f"{CHINESE}/words/human+mt/{code}.h5"]
+        words = flickr8k[f"{CHINESE}/words/human+mt/{code}.h5"]
         assert words["translations"] == each(f"{CHINESE}/translations/*.csv", pairs)
 
 
-def test_vectors_are_aligned_to_english_which_stays(pilot: dict[str, Options]) -> None:
+def test_vectors_are_aligned_to_english_which_stays(flickr8k: dict[str, Options]) -> None:
     folder = f"{CHINESE}/words/human"
-    evaluated = pilot[f"{CHINESE}/experiments/muse-embn/seed3/test-own.json"]
+    evaluated = flickr8k[f"{CHINESE}/experiments/muse-embn/seed3/test-own.json"]
     assert evaluated["words"] == [f"{folder}/en.h5", *each(f"{folder}/muse/*.h5", ["zh", "ja"])]
     for code in ("zh", "ja"):
-        aligned = pilot[f"{folder}/muse/{code}.h5"]
+        aligned = flickr8k[f"{folder}/muse/{code}.h5"]
         assert aligned["words"] == [f"{folder}/{code}.h5"] and aligned["english"] == [f"{folder}/en.h5"]
         assert aligned["dictionaries"] == [f"{FACEBOOK}/arrival/dictionaries/en-{code}.txt"]
 
 
-def test_translated_queries_are_of_all_other_languages(pilot: dict[str, Options]) -> None:
-    evaluated = pilot[f"{CHINESE}/experiments/embn-en/seed3/test-translated.json"]
+def test_translated_queries_are_of_all_other_languages(flickr8k: dict[str, Options]) -> None:
+    evaluated = flickr8k[f"{CHINESE}/experiments/embn-en/seed3/test-translated.json"]
     assert evaluated["words"] == [f"{CHINESE}/words/human/en.h5"]
     assert evaluated["sentences"] == each(f"{CHINESE}/tokens/*.csv", MSCOCO)
     assert evaluated["translated-queries"] == each(f"{CHINESE}/translations/*-en.csv", ["zh", "ja"])
 
 
-def test_queries_reach_another_language_by_way_of_english(pilot: dict[str, Options]) -> None:
+def test_queries_reach_another_language_by_way_of_english(flickr8k: dict[str, Options]) -> None:
     """What is borrowed does not tell of which query it is, and is translated anew."""
-    folder = "work/pilot/multi30k/translations"
-    onward = pilot[f"{folder}/queries/de-ja.csv"]
+    folder = "work/flickr8k/multi30k/translations"
+    onward = flickr8k[f"{folder}/queries/de-ja.csv"]
     assert (onward["source"], onward["target"]) == (["en"], ["ja"])
     assert onward["sentences"] == [f"{folder}/de-en.csv"]
     assert (onward["provider"], onward["source-origin"]) == (["dictionary"], ["google"])
-    assert pilot[f"{folder}/de-en.csv"]["provider"] == ["google"]
-    assert pilot[f"{folder}/en-de.csv"]["provider"] == ["dictionary"]
+    assert flickr8k[f"{folder}/de-en.csv"]["provider"] == ["google"]
+    assert flickr8k[f"{folder}/en-de.csv"]["provider"] == ["dictionary"]
     assert onward["dictionaries"] == [f"{FACEBOOK}/arrival/dictionaries/en-ja.txt"]
-    direct = pilot[f"{folder}/queries/en-ja.csv"]
-    assert direct["sentences"] == ["work/pilot/multi30k/tokens/en.csv"]
+    direct = flickr8k[f"{folder}/queries/en-ja.csv"]
+    assert direct["sentences"] == ["work/flickr8k/multi30k/tokens/en.csv"]
     assert direct["source-origin"] == ["human"]
     assert onward["splits"] == direct["splits"] == ["val", "test"]
-    asked = pilot[f"{SMALR}/test-learned.json"]
+    asked = flickr8k[f"{SMALR}/test-learned.json"]
     assert asked["translated-queries"][:5] == [
         *each(f"{folder}/en-*.csv", ["de", "fr", "cs"]),
         *each(f"{folder}/queries/en-*.csv", ["zh", "ja"]),
@@ -412,27 +414,27 @@ def test_queries_reach_another_language_by_way_of_english(pilot: dict[str, Optio
     assert settings(asked)["kind"] == "learned"
 
 
-def test_a_hybrid_model_begins_with_its_assignment(pilot: dict[str, Options]) -> None:
-    trained = pilot[f"{SMALR}/model.pt"]
+def test_a_hybrid_model_begins_with_its_assignment(flickr8k: dict[str, Options]) -> None:
+    trained = flickr8k[f"{SMALR}/model.pt"]
     assert trained["pretrained"] == [f"{SMALR}/entries.pt"]
-    assert trained["translations"] == each("work/pilot/multi30k/augmented/en-*.csv", ["de", "fr", "cs"])
+    assert trained["translations"] == each("work/flickr8k/multi30k/augmented/en-*.csv", ["de", "fr", "cs"])
     for code in ("de", "cs"):
-        augmented = pilot[f"work/pilot/multi30k/augmented/en-{code}.csv"]
-        assert augmented["sentences"] == [f"work/pilot/multi30k/tokens/{code}.csv"]
-        assert augmented["translations"] == [f"work/pilot/multi30k/translations/en-{code}.csv"]
+        augmented = flickr8k[f"work/flickr8k/multi30k/augmented/en-{code}.csv"]
+        assert augmented["sentences"] == [f"work/flickr8k/multi30k/tokens/{code}.csv"]
+        assert augmented["translations"] == [f"work/flickr8k/multi30k/translations/en-{code}.csv"]
 
 
 def test_parameters_are_counted_with_the_augmented_vocabularies_of_ten_languages(
-    pilot: dict[str, Options],
+    flickr8k: dict[str, Options],
 ) -> None:
     ten = [*MULTI30K, "zh", "ja", "ar", "af", "ko", "ru"]
-    counted = pilot["work/results/pilot/smalr/parameters.csv"]
-    assert counted["words"] == each("work/pilot/multi30k/words/augmented/*.h5", ten)
-    assert counted["spelled"] == each("work/pilot/multi30k/spelled/augmented/*.h5", ten)
+    counted = flickr8k["work/results/flickr8k/smalr/parameters.csv"]
+    assert counted["words"] == each("work/flickr8k/multi30k/words/augmented/*.h5", ten)
+    assert counted["spelled"] == each("work/flickr8k/multi30k/spelled/augmented/*.h5", ten)
 
 
-def test_translation_quality_compares_captions_of_the_pair(pilot: dict[str, Options]) -> None:
-    measured = pilot[f"{CHINESE}/translation-quality/ja-en.csv"]
+def test_translation_quality_compares_captions_of_the_pair(flickr8k: dict[str, Options]) -> None:
+    measured = flickr8k[f"{CHINESE}/translation-quality/ja-en.csv"]
     assert measured["captions"] == each(f"{CHINESE}/captions/*.csv", ["ja", "en"])
     assert measured["target-sentences"] == [f"{CHINESE}/tokens/en.csv"]
 

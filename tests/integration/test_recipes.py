@@ -13,7 +13,7 @@ import warm
 import yaml
 from project import DEMO, ROOT, SMALL, Project, ready
 
-from pipeline.configuration import overlaid
+from pipeline.settings import overlaid
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
@@ -170,7 +170,7 @@ def test_a_language_is_added(finished: Project) -> None:
 
 def test_another_scale_leaves_this_one_alone(finished: Project) -> None:
     said = follow(finished, "Another scale beside this one")
-    assert "work/pilot/multi30k" in said
+    assert "work/flickr8k/multi30k" in said
     assert "work/demo/multi30k" not in said
 
 

@@ -39,10 +39,10 @@ from recorded import (
 from torch import Tensor
 from twelve_things import table_of
 
-from pipeline.captions.augment import write_added
+from pipeline.datasets.augment import write_added
+from pipeline.evaluation.consistency import evaluate_consistency
 from pipeline.models import assignment, masking
 from pipeline.models.step import Step, Terms
-from pipeline.retrieval.consistency import evaluate_consistency
 from pipeline.training import assign as pretraining
 from pipeline.training.assign import assign
 from pipeline.training.train import Inputs, train

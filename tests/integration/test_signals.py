@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import torch
 
-from pipeline.errors import InputError
-from pipeline.interruption import Interrupted
+from pipeline.common.errors import InputError
+from pipeline.common.signals import Interrupted
 from pipeline.models.saved import load_model
 from pipeline.training import loop
 from pipeline.training import train as training

@@ -10,13 +10,11 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline.captions.table import read_sentences, write_sentences
-from pipeline.captions.tokenize import with_tokens
+from pipeline.datasets.table import read_sentences, write_sentences
+from pipeline.datasets.tokenize import with_tokens
+from pipeline.evaluation.consistency import evaluate_consistency
+from pipeline.evaluation.evaluate import evaluate
 from pipeline.models.saved import load_model
-from pipeline.retrieval.consistency import evaluate_consistency
-from pipeline.retrieval.evaluate import evaluate
-from pipeline.search import load
-from pipeline.search.bundle import write_bundle
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import measured
 from pipeline.training import loop
@@ -24,6 +22,8 @@ from pipeline.training.assign import assign
 from pipeline.training.train import Inputs, train
 from pipeline.words.corpus import Sentences
 from pipeline.words.vocabulary import read_vocabulary
+from search import load
+from search.bundle import write_bundle
 
 pytestmark = pytest.mark.integration
 

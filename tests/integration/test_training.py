@@ -18,11 +18,11 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline.captions.table import read_sentences, write_sentences
-from pipeline.configuration import overlaid, read
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.table import read_sentences, write_sentences
+from pipeline.evaluation.evaluate import evaluate
 from pipeline.models.saved import load_model
-from pipeline.retrieval.evaluate import evaluate
+from pipeline.settings import overlaid, read
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import measured
 from pipeline.training import loop

@@ -92,13 +92,13 @@ def test_an_edit_of_the_loss_reruns_training_and_what_follows(project: Project) 
 
 
 def test_an_edit_of_the_recall_code_reruns_evaluation_alone(project: Project) -> None:
-    project.edit("pipeline/retrieval/ranks.py", "similarity > right", "similarity >= right")
+    project.edit("pipeline/evaluation/ranks.py", "similarity > right", "similarity >= right")
     assert project.would_run(MADE) == {"evaluate": 6, "tabulate": 1, "keep": 1, "publish": 1}
 
 
 def test_an_edit_of_a_comment_or_docstring_reruns_nothing(project: Project) -> None:
     project.edit("pipeline/models/losses.py", "zeros count.", "zeros do count.")
-    project.edit("pipeline/retrieval/ranks.py", "LONG = 10_000", "# How many?\nLONG = 10_000")
+    project.edit("pipeline/evaluation/ranks.py", "LONG = 10_000", "# How many?\nLONG = 10_000")
     project.edit("pipeline/images/crops.py", "From a photograph's file", "From an image file")
     assert project.would_run(MADE) == {}
 
@@ -140,7 +140,7 @@ def test_table_11_trains_only_what_table_2_has_not(made: Project) -> None:
 
 
 def test_another_scale_touches_nothing_of_this_one(made: Project) -> None:
-    mirror = ["--config", "scale=pilot", "--", "work/pilot/multi30k/tokens/de.csv"]
+    mirror = ["--config", "scale=flickr8k", "--", "work/flickr8k/multi30k/tokens/de.csv"]
     assert set(made.would_run(*mirror)) == {"download", "split", "captions", "tokenize"}
     assert made.would_run(MADE) == {}
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.words.align import align, mean_cosine, procrustes, word_pairs
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 

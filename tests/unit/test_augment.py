@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.captions.augment import added_translations, read_added, write_added
-from pipeline.captions.select import training_captions
-from pipeline.captions.table import SENTENCE_COLUMNS, write_sentences
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.augment import added_translations, read_added, write_added
+from pipeline.datasets.select import training_captions
+from pipeline.datasets.table import SENTENCE_COLUMNS, write_sentences
 from pipeline.translation.borrowed import borrowed
 from pipeline.translation.translate import LEFT_OUT, Translations
 

@@ -10,7 +10,7 @@ from PIL import Image
 from safetensors.torch import save_file
 from torchvision import transforms
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.images.backbone import (
     Backbone,
     Network,

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.training.batches import Drawn, Sampler, language_groups
 from pipeline.words.corpus import Corpus, LanguageCorpus
 

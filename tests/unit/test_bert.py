@@ -9,10 +9,10 @@ import pytest
 import torch
 from transformers import BertModel
 
-from pipeline.captions.sources import caption_table
-from pipeline.captions.table import write_sentences
-from pipeline.captions.tokenize import with_tokens
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.published import caption_table
+from pipeline.datasets.table import write_sentences
+from pipeline.datasets.tokenize import with_tokens
 from pipeline.words import bert
 from pipeline.words import sentence_vectors as module
 from pipeline.words.bert import pretrain_bert, training_captions, wordpiece
@@ -202,7 +202,7 @@ def test_a_flipped_bit_of_a_saved_part_is_never_taken_for_vectors(
 ) -> None:
     """At 200 places; with a digest in an attribute of the file, and with the archive's checksums alone."""
     if not sealed:
-        monkeypatch.setattr("pipeline.files.seal", lambda path, named=None: None)
+        monkeypatch.setattr("pipeline.common.files.seal", lambda path, named=None: None)
     vectors = np.random.default_rng(0).normal(size=(5, 8)).astype(np.float32)
     path = tmp_path / "0.npz"
     module.save_part(path, vectors)

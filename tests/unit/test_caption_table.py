@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.captions.select import select
-from pipeline.captions.sources import caption_table
-from pipeline.captions.split import restricted
-from pipeline.captions.table import read_captions, read_sentences, write_captions
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.published import caption_table
+from pipeline.datasets.select import select
+from pipeline.datasets.split import restricted
+from pipeline.datasets.table import read_captions, read_sentences, write_captions
 
 ROW = ("1", "train", "en", "A dog runs.", "human", "")
 

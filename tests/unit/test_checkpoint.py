@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import Saved, load_model, save_model
 from pipeline.training.checkpoint import found_finished, keep_finished

@@ -8,11 +8,11 @@ import pytest
 import yaml
 from evaluated import Key, write_evaluations
 
-from pipeline import configuration
-from pipeline.errors import InputError
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
 from pipeline.tables.cells import cells
+from pipeline.tables.claim_terms import read_claims
 from pipeline.tables.claims import judge_claims
-from pipeline.tables.stated import read_claims
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = ROOT / "config" / "claims" / "mule.yaml"
@@ -395,7 +395,7 @@ def test_a_data_set_that_this_scale_lacks_is_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("queries", ["", "/average", "/learned"])
 def test_means_over_human_captions_are_not_judged_on_translated_ones(tmp_path: Path, queries: str) -> None:
-    """The pilot's Japanese captions are Google's; SMALR's HA on MSCOCO is over En, Zh and Ja."""
+    """The Japanese captions are Google's; SMALR's HA on MSCOCO is over En, Zh and Ja."""
 
     def mean(name: str) -> str:
         return " + ".join(f"0.333333 * {name}@{code}" for code in ("en", "zh", "ja"))

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from evaluated import Key, write_evaluations
 
-from pipeline.errors import InputError
-from pipeline.files import sha256
+from pipeline.common.errors import InputError
+from pipeline.common.files import sha256
 from pipeline.tables.compare import compare
 
 # By seed the percentage of images found at once; all recalls of a language are equal.
@@ -187,11 +187,11 @@ def test_other_data_and_scales_are_not_the_same_test_images(tmp_path: Path) -> N
         ("others", "second", "own", 0): {"en": 40},
     }
     scales: dict[Key, dict[str, str]] = {
-        key: {"scale": scale} for key, scale in zip(of, ("demo", "pilot"), strict=True)
+        key: {"scale": scale} for key, scale in zip(of, ("demo", "flickr8k"), strict=True)
     }
     paths = write_evaluations(tmp_path, of, trained_with=scales)
     with pytest.raises(InputError) as refused:
         compared(tmp_path, paths[:1], paths[1:])
     assert "found data sets others and pictures" in str(refused.value)
-    assert "found scales demo and pilot" in str(refused.value)
+    assert "found scales demo and flickr8k" in str(refused.value)
     assert not (tmp_path / "difference.csv").exists()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipeline import configuration
-from pipeline.errors import InputError
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
 
 CONFIG = Path(__file__).parents[2] / "config"
 
@@ -83,7 +83,7 @@ def put_everything(folder: Path) -> None:
 
 
 def test_every_missing_path_is_named_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.errors.MOST", 20)
+    monkeypatch.setattr("pipeline.common.errors.MOST", 20)
     lines = told(**EVERYWHERE)
     assert sorted(line.partition(": not there, expected a f")[0] for line in lines) == sorted(KEYS)
 
@@ -118,7 +118,7 @@ def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("scale", ["demo", "pilot", "paper"])
+@pytest.mark.parametrize("scale", ["demo", "flickr8k", "paper"])
 def test_a_scale_alone_needs_no_data(scale: str) -> None:
     check(scale)
 
@@ -146,8 +146,8 @@ def test_names_are_not_paths(named: dict[str, Any]) -> None:
 
 def test_what_rules_make_may_come_later() -> None:
     check(bert={"model": "work/paper/multi30k/bert/model"}, images={"list": "work/sources/host/list.txt"})
-    (line,) = told(bert={"model": "work/pilot/multi30k/bert/model"})
-    assert line.startswith("bert.model: work/pilot/multi30k/bert/model: not there, expected a folder")
+    (line,) = told(bert={"model": "work/flickr8k/multi30k/bert/model"})
+    assert line.startswith("bert.model: work/flickr8k/multi30k/bert/model: not there, expected a folder")
 
 
 def test_the_folder_that_paths_start_from_is_said(tmp_path: Path) -> None:

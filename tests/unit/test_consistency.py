@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.evaluation.consistency import _combining, filled, matched, of_split, translated_tokens
+from pipeline.evaluation.ranks import both_ranks
 from pipeline.models import consistency
 from pipeline.models.consistency import Combiner, Scored, fit, triplet_loss
 from pipeline.models.losses import Anchored, Triplets, matching_loss
 from pipeline.models.retrieval_model import count_parameters
-from pipeline.retrieval.consistency import _combining, filled, matched, of_split, translated_tokens
-from pipeline.retrieval.ranks import both_ranks
 
 HOW = {"margin": 0.05, "num_hard_negatives": 3, "image": 1.5, "sentence": 1.0}
 

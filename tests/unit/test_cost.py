@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks import cost
-from pipeline import configuration
+from pipeline import settings as configuration
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.captions.multi30k import FOLDER, read_multi30k
-from pipeline.captions.official import multi30k_split
-from pipeline.captions.sources import Sources, caption_table
-from pipeline.captions.table import write_captions, write_sentences
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.multi30k import FOLDER, read_multi30k
+from pipeline.datasets.official import multi30k_split
+from pipeline.datasets.published import Sources, caption_table
+from pipeline.datasets.table import write_captions, write_sentences
 from pipeline.tables.data import count_captions
 from pipeline.tables.overlap import jaccard, vocabulary_overlap
 from pipeline.tables.tabulate import COMPARISON_COLUMNS

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.captions.coverage import coverage, doubts, few_tested, gaps
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.coverage import coverage, doubts, few_tested, gaps
 
 # Three images each are for training and validation, two for testing; Swahili has no test captions.
 TABLE = """image,language,caption,split

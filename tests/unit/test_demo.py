@@ -12,20 +12,20 @@ import pytest
 import yaml
 from PIL import Image
 
-from pipeline.captions.split import read_split
-from pipeline.captions.table import read_captions, write_captions
-from pipeline.errors import InputError
-from pipeline.sources.demo.backgrounds import HEIGHT, WIDTH, draw_background
-from pipeline.sources.demo.commands import add_commands
-from pipeline.sources.demo.concepts import DATA, concepts
-from pipeline.sources.demo.datasets import SETTINGS
-from pipeline.sources.demo.dictionaries import pairs
-from pipeline.sources.demo.drawing import draw_scene_image
-from pipeline.sources.demo.grammar import Language, language, read_language
-from pipeline.sources.demo.pictures import draw_pictures
-from pipeline.sources.demo.plans import FRAMES, Mention, Plan, draw_plan
-from pipeline.sources.demo.scenes import Group, Scene, draw_scene
-from pipeline.sources.demo.sentences import write_demo_captions
+from pipeline.common.errors import InputError
+from pipeline.datasets.split import read_split
+from pipeline.datasets.table import read_captions, write_captions
+from pipeline.demo.backgrounds import HEIGHT, WIDTH, draw_background
+from pipeline.demo.commands import add_commands
+from pipeline.demo.concepts import DATA, concepts
+from pipeline.demo.datasets import SETTINGS
+from pipeline.demo.dictionaries import pairs
+from pipeline.demo.drawing import draw_scene_image
+from pipeline.demo.grammar import Language, language, read_language
+from pipeline.demo.pictures import draw_pictures
+from pipeline.demo.plans import FRAMES, Mention, Plan, draw_plan
+from pipeline.demo.scenes import Group, Scene, draw_scene
+from pipeline.demo.sentences import write_demo_captions
 
 LANGUAGES = ("en", "de", "fr", "cs", "zh", "ja")
 

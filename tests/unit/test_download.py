@@ -21,12 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from serving import Request, Trouble, serving
 
-from pipeline.captions import flickr8k, multi30k
-from pipeline.errors import InputError
-from pipeline.sources import first_use
-from pipeline.sources.download import download
-from pipeline.sources.image_ids import image_id
-from pipeline.sources.transfer import Patience
+from pipeline.common.errors import InputError
+from pipeline.datasets import first_use, flickr8k, multi30k
+from pipeline.datasets.download import download
+from pipeline.datasets.image_ids import image_id
+from pipeline.datasets.transfer import Patience
 
 CONTENT = b"".join(b"%06d: one caption a line\n" % number for number in range(40_000))  # 1.08 MB
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
@@ -579,7 +578,7 @@ def test_progress_is_logged(web: Web) -> None:
 
 
 def test_help_needs_no_requests() -> None:
-    code = "import sys, pipeline.sources.commands; sys.exit('requests' in sys.modules)"
+    code = "import sys, pipeline.datasets.download_commands; sys.exit('requests' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 

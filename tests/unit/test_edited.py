@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import code, edited
+from pipeline import digest as code
+from pipeline import edited
 
 OWN = "image,language,caption\n" + "".join(f"{n}.jpg,en,a dog\n" for n in range(10))
 
@@ -16,19 +17,20 @@ OWN = "image,language,caption\n" + "".join(f"{n}.jpg,en,a dog\n" for n in range(
 @pytest.mark.parametrize(
     ("file", "refused"),
     [
-        ("captions/own.py", True),  # the stage begins from it
-        ("captions/table.py", True),  # which imports it
-        ("models/losses.py", False),  # which does not
-        ("progress.py", False),  # without effect on a result
-        ("captions/new.py", False),
+        ("pipeline/datasets/own.py", True),  # the stage begins from it
+        ("pipeline/datasets/table.py", True),  # which imports it
+        ("pipeline/models/losses.py", False),  # which does not
+        ("pipeline/common/progress.py", False),  # without effect on a result
+        ("pipeline/datasets/new.py", False),
         (None, False),
     ],
 )
 def test_an_edit_concerns_the_stages_that_import_it(tmp_path: Path, file: str | None, refused: bool) -> None:
-    shutil.copytree(code.ROOT, tmp_path / "pipeline", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in code.PACKAGES:
+        shutil.copytree(code.ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "captions.csv").write_text(OWN)
     if file:
-        with (tmp_path / "pipeline" / file).open("a") as source:
+        with (tmp_path / file).open("a") as source:
             source.write("\nEDITED = True\n")
     files = ["--table", "captions.csv", "--output", "split.csv"]
     done = subprocess.run(
@@ -42,5 +44,5 @@ def test_an_edit_concerns_the_stages_that_import_it(tmp_path: Path, file: str | 
     assert (tmp_path / "split.csv").exists() is not refused
     if refused:
         assert file
-        name = f"pipeline.{file.removesuffix('.py').replace('/', '.')}"
+        name = file.removesuffix('.py').replace('/', '.')
         assert done.stderr.startswith(f"error: {name} was edited after this run of Snakemake began")

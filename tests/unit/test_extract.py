@@ -15,8 +15,8 @@ import torch
 from PIL import Image, ImageOps
 from torchvision import transforms
 
-from pipeline.errors import InputError
-from pipeline.files import seal
+from pipeline.common.errors import InputError
+from pipeline.common.files import seal
 from pipeline.images.backbone import Backbone, load_backbone
 from pipeline.images.extract import attributes_of, extract
 from pipeline.images.lists import identity, shard_of

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pipeline import configuration
+from pipeline import settings as configuration
 from pipeline.tables.cells import cells
 from pipeline.tables.tabulate import printed_metrics
 

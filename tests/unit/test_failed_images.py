@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.evaluation.inputs import add_features
 from pipeline.images.partial import finish, open_partial
 from pipeline.images.store import write_features
-from pipeline.retrieval.inputs import add_features
 from pipeline.words.corpus import Corpus, LanguageCorpus
 
 

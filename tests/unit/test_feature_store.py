@@ -5,8 +5,8 @@ import h5py
 import numpy as np
 import pytest
 
-from pipeline.errors import InputError
-from pipeline.files import seal
+from pipeline.common.errors import InputError
+from pipeline.common.files import seal
 from pipeline.images.imported import import_features
 from pipeline.images.settings import (
     ImportSettings,

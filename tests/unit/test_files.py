@@ -7,8 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import InputError, disk_trouble
-from pipeline.files import LEFT_BEHIND, check_room, linked, named_files, naming, undamaged, written_beside
+from pipeline.common.errors import InputError, disk_trouble
+from pipeline.common.files import (
+    LEFT_BEHIND,
+    check_room,
+    linked,
+    named_files,
+    naming,
+    undamaged,
+    written_beside,
+)
 
 
 def write(path: Path, text: str) -> None:

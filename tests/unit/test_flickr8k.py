@@ -6,11 +6,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.captions.flickr8k import FOLDER, JAPANESE, read_flickr8kcn
-from pipeline.captions.official import flickr8k_split
-from pipeline.captions.select import select
-from pipeline.captions.sources import Sources
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.flickr8k import FOLDER, JAPANESE, read_flickr8kcn
+from pipeline.datasets.official import flickr8k_split
+from pipeline.datasets.published import Sources
+from pipeline.datasets.select import select
 
 MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
 SPLIT = {"train": ["11_aa"], "val": ["22_bb"], "test": ["33_cc"]}

@@ -27,13 +27,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from pipeline.captions.own import read_own
-from pipeline.captions.split import listed_images, read_split
-from pipeline.configuration import command_line
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.own import read_own
+from pipeline.datasets.split import listed_images, read_split
+from pipeline.datasets.unpack import unpack
 from pipeline.images.crops import UnreadableImage, read_image
 from pipeline.images.store import read_store
-from pipeline.sources.unpack import unpack
+from pipeline.settings import command_line
 from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
 from pipeline.translation.cache import Cache, Model
 from pipeline.translation.cached import Stopped
@@ -286,9 +286,9 @@ def test_any_answer_of_a_service_is_a_translation_or_refused(service: str) -> No
 
 
 def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pipeline.captions.sources import Sources
+    from pipeline.datasets.published import Sources
 
-    monkeypatch.setattr("pipeline.captions.sources._MOST", 1 << 20)
+    monkeypatch.setattr("pipeline.datasets.published._MOST", 1 << 20)
     (tmp_path / "a.gz").write_bytes(gzip.compress(bytes(4 << 20)))
     sources = Sources(tmp_path)
     assert sources.lines("a.gz") == []

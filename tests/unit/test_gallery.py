@@ -22,13 +22,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.captions.sources import caption_table
-from pipeline.captions.table import write_sentences
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.published import caption_table
+from pipeline.datasets.table import write_sentences
+from pipeline.evaluation import evaluate as evaluation
 from pipeline.images.partial import finish, open_partial
 from pipeline.models.saved import Saved, vocabulary_digest
 from pipeline.report import figures
-from pipeline.retrieval import evaluate as evaluation
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary
 
 TEXT = {

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from pipeline.__main__ import main
-from pipeline.gpus import VISIBLE, devices, take_gpu
+from pipeline.common.gpus import VISIBLE, devices, take_gpu
 
 # Takes a slot, says which and when, holds it until its input ends or for some seconds, says when it lets go.
 JOB = """
 import logging, os, sys, time
 logging.basicConfig(level=logging.INFO, format="%(message)s")
-from pipeline.gpus import take_slot
+from pipeline.common.gpus import take_slot
 take_slot()
 print(os.environ["CUDA_VISIBLE_DEVICES"], time.monotonic(), flush=True)
 time.sleep(float(sys.argv[1])) if len(sys.argv) > 1 else sys.stdin.read()

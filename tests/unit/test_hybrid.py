@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.models.hybrid import HybridEmbedding, Places, begun, empty, reduced, write_places
 from pipeline.words.corpus import Sentences
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.interruption import SIGNALS, Interrupted, ended_at_once, noted
+from pipeline.common.signals import SIGNALS, Interrupted, ended_at_once, noted
 
 
 @pytest.mark.parametrize("number", SIGNALS)
@@ -52,8 +52,8 @@ def test_a_stage_that_is_ended_says_so_and_leaves_no_temporary_file(tmp_path: Pa
     code = (
         "import signal, sys\n"
         "from pipeline import __main__\n"
-        "from pipeline.files import written_beside\n"
-        "from pipeline.sources import commands\n"
+        "from pipeline.common.files import written_beside\n"
+        "from pipeline.datasets import commands\n"
         "def unpack(arguments):\n"
         "    with written_beside(arguments.output) as temporary:\n"
         "        temporary.write_text('half')\n"

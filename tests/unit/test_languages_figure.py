@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.report.languages_figure import write_figure
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -28,7 +28,7 @@ def comparison(folder: Path) -> Path:
             "measured": (measured := value - 5 * (language == "de") + 10 * (metric == "i2s_R@10") - less),
             "low": measured - 2,
             "high": measured + 3,
-            "scale": "pilot",
+            "scale": "flickr8k",
             "seeds": 3,
         }
         for section, less in (("", 0), ("as published code", 7))
@@ -59,7 +59,7 @@ def test_each_bar_is_as_high_as_its_number(tmp_path: Path) -> None:
     ]
     assert [one[1:] for one in sorted(found)] == expected
     text = " ".join(root.itertext())
-    assert "R@10 in percent, scale pilot, 3 seeds" in text
+    assert "R@10 in percent, scale flickr8k, 3 seeds" in text
     assert text.index("text to image") < text.index("image to text")
 
 

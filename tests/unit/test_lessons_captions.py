@@ -6,13 +6,13 @@ import pandas as pd
 import pytest
 from published import MULTI30K_IMAGES, caption, write_multi30k
 
-from pipeline.captions.draws import drawn_captions, halves
-from pipeline.captions.parts import part_of, published_part
-from pipeline.captions.table import SENTENCE_COLUMNS, read_sentences, write_sentences
-from pipeline.errors import InputError
-from pipeline.retrieval.inputs import own_sentences, read_vocabularies
-from pipeline.sources.demo.sentences import write_demo_captions
-from pipeline.sources.demo.translated import translated_captions
+from pipeline.common.errors import InputError
+from pipeline.datasets.draws import drawn_captions, halves
+from pipeline.datasets.lessons_parts import part_of, published_part
+from pipeline.datasets.table import SENTENCE_COLUMNS, read_sentences, write_sentences
+from pipeline.demo.sentences import write_demo_captions
+from pipeline.demo.translated import translated_captions
+from pipeline.evaluation.inputs import own_sentences, read_vocabularies
 from pipeline.words.selection import Chosen, union_of_words, write_selection
 
 SPLIT = {image: split for split, images in MULTI30K_IMAGES.items() for image in images}

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline import configuration
-from pipeline.files import sha256
-from pipeline.retrieval.evaluate import RANK_COLUMNS
+from pipeline import settings as configuration
+from pipeline.common.files import sha256
+from pipeline.evaluation.evaluate import RANK_COLUMNS
 from pipeline.tables.cells import cells
+from pipeline.tables.claim_terms import comparisons, read_claims, terms
 from pipeline.tables.claims import judge_claims
-from pipeline.tables.stated import comparisons, read_claims, terms
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = ROOT / "config/claims/lessons.yaml"

@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pipeline import configuration
-from pipeline.configuration.experiments import Settings
-from pipeline.errors import InputError
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.settings.experiments import Settings
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "config"

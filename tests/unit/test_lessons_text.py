@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline.captions.draws import drawn_captions, halves
-from pipeline.captions.official import multi30k_split
-from pipeline.captions.parts import published_part
-from pipeline.captions.sources import Sources
+from pipeline.datasets.draws import drawn_captions, halves
+from pipeline.datasets.lessons_parts import published_part
+from pipeline.datasets.official import multi30k_split
+from pipeline.datasets.published import Sources
 from pipeline.training.multitask import with_reversed_lengths
 from pipeline.training.tasks import TaskSampler, caption_pairs
 from pipeline.words.corpus import Sentences

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pipeline import configuration
-from pipeline.captions.table import SENTENCE_COLUMNS, write_sentences
-from pipeline.errors import InputError
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.datasets.table import SENTENCE_COLUMNS, write_sentences
 from pipeline.models.branches import packed_states
 from pipeline.models.liwe import BothWays, LiweModel, SpelledWords
 from pipeline.models.retrieval_model import count_parameters

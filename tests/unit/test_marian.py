@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.translation.cache import Cache
 from pipeline.translation.machine import machine_translator
 

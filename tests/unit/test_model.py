@@ -10,8 +10,8 @@ from small import corpus
 from torch import nn
 from torch.nn import functional as F
 
+from pipeline.evaluation import embed
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
-from pipeline.retrieval import embed
 from pipeline.words.corpus import Sentences
 
 PAPER: dict[str, Any] = {

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.captions.mscoco import ENGLISH, JAPANESE, LANGUAGES, Images, read_images, read_mscoco
-from pipeline.captions.sampled import predefined_split, sampled_split
-from pipeline.captions.select import own_captions
-from pipeline.captions.split import read_split, whole_split, with_split, write_split
-from pipeline.captions.table import read_captions
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.mscoco import ENGLISH, JAPANESE, LANGUAGES, Images, read_images, read_mscoco
+from pipeline.datasets.sampled import predefined_split, sampled_split
+from pipeline.datasets.select import own_captions
+from pipeline.datasets.split import read_split, whole_split, with_split, write_split
+from pipeline.datasets.table import read_captions
 
 IMAGES = {
     "COCO_train2014_000000000009": "en ja zh",

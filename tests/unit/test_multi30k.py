@@ -8,16 +8,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.captions import flickr8k
-from pipeline.captions.multi30k import FOLDER, read_multi30k
-from pipeline.captions.official import multi30k_split
-from pipeline.captions.sources import Sources
-from pipeline.captions.split import write_split
-from pipeline.captions.text import published_text
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets import flickr8k
+from pipeline.datasets.multi30k import FOLDER, read_multi30k
+from pipeline.datasets.official import multi30k_split
+from pipeline.datasets.published import Sources
+from pipeline.datasets.split import write_split
+from pipeline.datasets.text import published_text
 
 IMAGES = {"train": ["1.jpg", "2.jpg", "3.jpg"], "val": ["4.jpg"], "test": ["5.jpg"]}
-MIRROR, PILOT = os.environ.get("MULTILINGUAL_MIRROR"), os.environ.get("MULTILINGUAL_PILOT")
+MIRROR, FLICKR8K = os.environ.get("MULTILINGUAL_MIRROR"), os.environ.get("MULTILINGUAL_FLICKR8K")
 
 
 def _write(path: Path, lines: list[str]) -> None:
@@ -150,12 +150,14 @@ def test_the_published_files() -> None:
     assert first["caption"].iloc[0].startswith("Two young guys with shaggy hair")
 
 
-@pytest.mark.skipif(not (MIRROR and PILOT), reason="MULTILINGUAL_MIRROR or MULTILINGUAL_PILOT is not set")
-def test_the_pilots_split_is_the_official_one() -> None:
-    assert MIRROR and PILOT
+@pytest.mark.skipif(
+    not (MIRROR and FLICKR8K), reason="MULTILINGUAL_MIRROR or MULTILINGUAL_FLICKR8K is not set"
+)
+def test_flickr8ks_split_is_the_official_one() -> None:
+    assert MIRROR and FLICKR8K
     split = split_of(Path(MIRROR), "flickr8k")
     assert len(split) == 7_391
-    with open(Path(PILOT, "images.csv"), newline="") as file:
-        pilot = {row["image"]: row["split"] for row in csv.DictReader(file)}
-    assert len(pilot) == 6_490
-    assert pilot == {image: split.get(image) for image in pilot}
+    with open(Path(FLICKR8K, "images.csv"), newline="") as file:
+        flickr8k = {row["image"]: row["split"] for row in csv.DictReader(file)}
+    assert len(flickr8k) == 6_490
+    assert flickr8k == {image: split.get(image) for image in flickr8k}

@@ -11,16 +11,15 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline.captions.table import SENTENCE_COLUMNS, read_sentences, write_sentences
-from pipeline.errors import InputError
-from pipeline.files import sha256
+from pipeline.common.errors import InputError
+from pipeline.common.files import sha256
+from pipeline.common.signals import Interrupted
+from pipeline.datasets.table import SENTENCE_COLUMNS, read_sentences, write_sentences
+from pipeline.evaluation.evaluate import evaluate, mean_recalls
 from pipeline.images.store import write_features
-from pipeline.interruption import Interrupted
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import load_model
-from pipeline.retrieval.evaluate import evaluate, mean_recalls
-from pipeline.training import fives, loop, multitask
-from pipeline.training.fives import mean_recall_by_fives
+from pipeline.training import loop, multitask, validation_as_public_code
 from pipeline.training.multitask import (
     captions_and_sampler,
     step_loss,
@@ -31,6 +30,7 @@ from pipeline.training.multitask import (
 from pipeline.training.patience import Patience, PatientRun
 from pipeline.training.tasks import TaskSampler
 from pipeline.training.train import Inputs
+from pipeline.training.validation_as_public_code import mean_recall_by_fives
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
 from pipeline.words.selection import Chosen, write_selection
 from pipeline.words.vocabulary import Vocabulary
@@ -237,9 +237,9 @@ def perfect(monkeypatch: pytest.MonkeyPatch, each: int, images: int) -> Corpus:
         torch.ones(images * each, dtype=torch.long),
         np.arange(images).repeat(each),
     )
-    monkeypatch.setattr(fives, "embed_images", lambda model, corpus: torch.eye(images))
+    monkeypatch.setattr(validation_as_public_code, "embed_images", lambda model, corpus: torch.eye(images))
     monkeypatch.setattr(
-        fives,
+        validation_as_public_code,
         "embed_sentences",
         lambda model, language, part: torch.eye(images)[torch.from_numpy(part.image)],
     )
@@ -375,7 +375,9 @@ def test_each_way_of_the_published_code_is_another_training(selected: Path, tmp_
     lengths = with_tasks(**short, lengths_in_pairs="reversed")
     reversed_ = pd.read_csv(trained(selected, tmp_path / "lengths", lengths).with_name("curves.csv"))
     assert not np.allclose(plain["ranking"], reversed_["ranking"])
-    fives_ = trained(selected, tmp_path / "fives", with_tasks(**short, validated_as="five_captions"))
+    fives_ = trained(
+        selected, tmp_path / "validation_as_public_code", with_tasks(**short, validated_as="five_captions")
+    )
     counted = pd.read_csv(fives_.with_name("curves.csv"))
     assert counted["ranking"].tolist() == plain["ranking"].tolist()  # it changes the choice alone
     assert counted["val_mR"].tolist() == plain["val_mR"].tolist()

@@ -13,13 +13,13 @@ import torch
 from small import EACH, IMAGES, WORDS, corpus, model
 from torch import Tensor, nn
 
+from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.models.branches import RecurrentBranch
 from pipeline.models.hybrid import HybridEmbedding, Places
 from pipeline.models.liwe import LiweModel
 from pipeline.models.losses import Triplets
 from pipeline.models.masking import layers
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.retrieval.embed import embed_images, embed_sentences
 from pipeline.training.batches import Drawn, Sampler
 from pipeline.training.liwe import liwe_terms
 from pipeline.training.multitask import step_loss

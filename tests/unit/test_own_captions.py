@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.captions.own import own_in, own_predefined, own_split, read_own, tenths
-from pipeline.captions.split import read_split
-from pipeline.captions.table import COLUMNS, read_captions
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.own import own_in, own_predefined, own_split, read_own, tenths
+from pipeline.datasets.split import read_split
+from pipeline.datasets.table import COLUMNS, read_captions
 
 
 def write(path: Path, content: str, encoding: str = "utf-8") -> Path:
@@ -54,7 +54,7 @@ def test_columns_that_are_given_are_kept(tmp_path: Path) -> None:
 
 
 def test_all_mistakes_are_told_with_their_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.errors.MOST", 20)
+    monkeypatch.setattr("pipeline.common.errors.MOST", 20)
     path = write(
         tmp_path / "own.csv",
         "image,language,caption,split,source_language\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline import configuration
+from pipeline import settings as configuration
 from pipeline.tables.parameters import bert_parameters, compare_parameters
 from pipeline.tables.tabulate import COMPARISON_COLUMNS
 

@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 import pytest
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.images import partial
 from pipeline.images.partial import BLOCK, PartialStore, open_partial
 from pipeline.images.store import DONE, PENDING

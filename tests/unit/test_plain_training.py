@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
 from benchmarks import training as benchmark
 from benchmarks.plain_training import Item, padded_batch, plain_terms
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.models import prefixes, prefixes_gru
 from pipeline.models.branches import RecurrentBranch, packing
 from pipeline.models.prefixes import prefix_tree

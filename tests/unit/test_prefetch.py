@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from pipeline import configuration
-from pipeline.errors import InputError
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
 from pipeline.prefetch.models import prefetch_models
 
 CONFIG = Path(__file__).parents[2] / "config"

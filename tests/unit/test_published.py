@@ -11,11 +11,11 @@ import published
 import pytest
 from PIL import Image
 
-from pipeline.captions.mscoco import ENGLISH, JAPANESE, LANGUAGES, read_images, read_mscoco
-from pipeline.captions.multi30k import FOLDER, read_multi30k
-from pipeline.captions.official import multi30k_split
-from pipeline.captions.sources import Sources
-from pipeline.captions.tokenize import tokenizer
+from pipeline.datasets.mscoco import ENGLISH, JAPANESE, LANGUAGES, read_images, read_mscoco
+from pipeline.datasets.multi30k import FOLDER, read_multi30k
+from pipeline.datasets.official import multi30k_split
+from pipeline.datasets.published import Sources
+from pipeline.datasets.tokenize import tokenizer
 
 
 @pytest.fixture(scope="module")

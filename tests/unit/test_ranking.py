@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
+from pipeline.evaluation import similarity as compared
+from pipeline.evaluation.ranks import both_ranks
 from pipeline.models.losses import Anchored
 from pipeline.models.ranking import Ranking, ranking_loss, ranking_terms
 from pipeline.models.similarity import similarities
-from pipeline.retrieval import similarity as compared
-from pipeline.retrieval.ranks import both_ranks
 from pipeline.training.train import clipped
 
 # Captions in rows, images in columns; caption 0 is of image 0, and so on.

@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.errors import InputError
-from pipeline.retrieval import ranks
-from pipeline.retrieval.ranks import both_ranks, dot_products
+from pipeline.common.errors import InputError
+from pipeline.evaluation import ranks
+from pipeline.evaluation.ranks import both_ranks, dot_products
 
 # Sizes around those of a tile, which are 1024 sentences and 256 images.
 SIZES = [(1, 1), (7, 5), (255, 1023), (257, 1025), (600, 3001)]
@@ -149,7 +149,7 @@ def test_memory_holds_no_more_than_tiles_and_numbers_of_each_query() -> None:
     source = """
 import resource
 import torch
-from pipeline.retrieval.ranks import both_ranks
+from pipeline.evaluation.ranks import both_ranks
 images, sentences = torch.rand(4000, 4), torch.rand(100_000, 4)
 image_of = torch.arange(100_000) // 25
 both_ranks(images, sentences[:3000], image_of[:3000])  # what the library itself takes

@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.retrieval.ranks import both_ranks
-from pipeline.retrieval.recall import chance_recalls, recall_at_k, recalls
+from pipeline.evaluation.ranks import both_ranks
+from pipeline.evaluation.recall import chance_recalls, recall_at_k, recalls
 
 # Three images on the axes; the sentences' coordinates are their similarities to the images.
 IMAGES = torch.eye(3)

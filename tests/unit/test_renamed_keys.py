@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from pipeline import configuration
-from pipeline.configuration.renamed import KEYS, VALUES
-from pipeline.errors import InputError
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.settings.renamed import KEYS, VALUES
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,8 +14,8 @@ import pytest
 from evaluated import Key, Translations, write_evaluations
 from PIL import Image
 
-from pipeline import configuration
-from pipeline.errors import InputError
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
 from pipeline.report import charts, tables
 from pipeline.report.figures import SIDE, Said, _images, _query, thumbnails
 from pipeline.report.pages import difference, main_of, write_page

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.rounding import tenths
+from pipeline.common.rounding import tenths
 
 # 1, 36 and 78 of 200 images and 71, 302 and 441 of 1,000 sentences found: the mean is 138.9 / 6 = 23.15.
 FOUND = [0.5, 18.0, 39.0, 7.1, 30.2, 44.1]

@@ -11,9 +11,9 @@ import pytest
 import torch
 from evaluated import write_evaluations
 
-from pipeline import configuration
-from pipeline.errors import InputError
-from pipeline.files import sha256
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.common.files import sha256
 from pipeline.models.liwe import LiweModel
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import Saved, save_model

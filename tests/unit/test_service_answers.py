@@ -11,7 +11,7 @@ from typing import Any
 import deep_translator
 import pytest
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.translation.cache import Cache, Model
 from pipeline.translation.commands import add_commands
 from pipeline.translation.machine import machine_translator

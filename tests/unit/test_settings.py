@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipeline import configuration
-from pipeline.errors import InputError
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
 from pipeline.tables.cells import cells
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -18,27 +18,27 @@ def load(**user: Any) -> dict[str, Any]:
     return configuration.load({"scale": "demo", **user}, CONFIG)
 
 
-@pytest.mark.parametrize("scale", ["demo", "pilot", "paper"])
+@pytest.mark.parametrize("scale", ["demo", "flickr8k", "paper"])
 def test_the_scales_are_valid(scale: str) -> None:
     assert load(scale=scale)["scale"] == scale
 
 
 @pytest.fixture
-def pilot_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the files of the reduced pilot name by environment variables."""
-    for name in ("MIRROR", "PILOT", "DICTIONARIES"):
+def flickr8k_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the files of the small version name by environment variables."""
+    for name in ("MIRROR", "FLICKR8K", "DICTIONARIES"):
         monkeypatch.setenv(f"MULTILINGUAL_{name}", str(tmp_path))
     (tmp_path / "features-resnet50.h5").touch()
     (tmp_path / "images.csv").touch()
 
 
 @pytest.mark.parametrize("file", sorted(CONFIG.glob("*-*.yaml")), ids=lambda file: file.stem)
-@pytest.mark.usefixtures("pilot_paths")
+@pytest.mark.usefixtures("flickr8k_paths")
 def test_the_files_for_configfile_are_valid(file: Path) -> None:
-    pilot = file.stem.startswith("pilot-")
-    below = configuration.read(CONFIG / "pilot-2cores.yaml") if pilot else {}
+    flickr8k = file.stem.startswith("flickr8k-")
+    below = configuration.read(CONFIG / "flickr8k-small.yaml") if flickr8k else {}
     settings = load(**configuration.overlaid(below, configuration.read(file)))
-    assert settings["scale"] == ("pilot" if pilot else "demo")
+    assert settings["scale"] == ("flickr8k" if flickr8k else "demo")
 
 
 def test_an_empty_block_empties_pairs_weights_and_origins_and_no_other() -> None:
@@ -74,17 +74,17 @@ def test_the_paper_scale_has_the_papers_sizes() -> None:
     assert paper["classifier"]["weight"] == 1e-6
 
 
-def test_the_pilot_has_the_papers_sizes_and_rates_on_data_of_its_own() -> None:
-    paper, pilot = load(scale="paper"), load(scale="pilot")
-    assert {key for key in paper if paper[key] != pilot[key]} == {
+def test_scale_flickr8k_has_the_papers_sizes_and_rates_on_data_of_its_own() -> None:
+    paper, flickr8k = load(scale="paper"), load(scale="flickr8k")
+    assert {key for key in paper if paper[key] != flickr8k[key]} == {
         "scale", "datasets", "images", "translation", "words", "muse", "bert", "report", "papers_data",
     }  # fmt: skip
-    assert pilot["images"] == {**paper["images"], "sets": {"vgg": None, "resnet50": None}}
-    assert pilot["words"] == {**paper["words"], "vectors": "multi30k"}
-    assert pilot["bert"] == {**paper["bert"], "model": "pretrain"}
-    assert pilot["muse"] == "align"
+    assert flickr8k["images"] == {**paper["images"], "sets": {"vgg": None, "resnet50": None}}
+    assert flickr8k["words"] == {**paper["words"], "vectors": "multi30k"}
+    assert flickr8k["bert"] == {**paper["bert"], "model": "pretrain"}
+    assert flickr8k["muse"] == "align"
     google = {"dataset": "flickr8kcn", "origin": "google"}
-    assert pilot["datasets"]["multi30k"] == {
+    assert flickr8k["datasets"]["multi30k"] == {
         **paper["datasets"]["multi30k"],
         "split": "flickr8k",
         "images": "flickr8k",
@@ -92,7 +92,7 @@ def test_the_pilot_has_the_papers_sizes_and_rates_on_data_of_its_own() -> None:
     }
     mscoco = paper["datasets"]["mscoco"]
     kept = ("stands_for", "languages", "translated_languages", "borrowed_translations", "max_caption_length")
-    assert pilot["datasets"]["flickr8kcn"] == {
+    assert flickr8k["datasets"]["flickr8kcn"] == {
         **{key: mscoco[key] for key in kept},
         "source": "flickr8kcn",
         "images": "flickr8k",
@@ -101,10 +101,11 @@ def test_the_pilot_has_the_papers_sizes_and_rates_on_data_of_its_own() -> None:
     }
 
 
-def test_numbers_of_the_pilot_are_made_with_these_settings() -> None:
+def test_numbers_of_scale_flickr8k_are_made_with_these_settings() -> None:
     """Those of docs/results.md; chosen on validation alone, or so small that two cores do (the files say)."""
     two, gpu, lessons, smalr = (
-        configuration.read(CONFIG / f"pilot-{name}.yaml") for name in ("2cores", "gpu", "lessons", "smalr")
+        configuration.read(CONFIG / f"flickr8k-{name}.yaml")
+        for name in ("small", "small-gpu", "small-lessons", "small-smalr")
     )
     assert two["model"] == {"recurrent": "mean"}
     assert two["pretraining"] == {"epochs": 2, "learning_rate": 1e-3}
@@ -140,19 +141,19 @@ def test_numbers_of_the_pilot_are_made_with_these_settings() -> None:
         }
 
 
-def reduced_pilot(*names: str) -> dict[str, Any]:
+def small_flickr8k(*names: str) -> dict[str, Any]:
     user: dict[str, Any] = {}
     for name in names:
-        user = configuration.overlaid(user, configuration.read(CONFIG / f"pilot-{name}.yaml"))
+        user = configuration.overlaid(user, configuration.read(CONFIG / f"flickr8k-{name}.yaml"))
     return load(**user)
 
 
-@pytest.mark.usefixtures("pilot_paths")
+@pytest.mark.usefixtures("flickr8k_paths")
 def test_rows_about_smalrs_embedding_differ_in_nothing_else() -> None:
-    pilot = reduced_pilot("2cores", "smalr")
+    flickr8k = small_flickr8k("small", "small-smalr")
 
     def differing(kind: Callable[..., dict[str, Any]], first: str, second: str) -> set[str]:
-        one, other = (kind(pilot, "multi30k", name, 0) for name in (first, second))
+        one, other = (kind(flickr8k, "multi30k", name, 0) for name in (first, second))
         return {key for key in one | other if one.get(key) != other.get(key)}
 
     trained, assigned = configuration.experiment_settings, configuration.assignment_settings
@@ -161,11 +162,11 @@ def test_rows_about_smalrs_embedding_differ_in_nothing_else() -> None:
     assert differing(assigned, "smalr-la-different", "smalr-la") == {"experiment", "assignment"}
 
 
-@pytest.mark.usefixtures("pilot_paths")
+@pytest.mark.usefixtures("flickr8k_paths")
 def test_the_table_of_main_settings_has_those_of_the_scales() -> None:
     page = (CONFIG / "README.md").read_text(encoding="utf-8")
     _, *rows = re.findall(r"^\| (.*) \|$", page[page.index("| key |") :], re.M)
-    columns = [load(), reduced_pilot("2cores"), load(scale="pilot"), load(scale="paper")]
+    columns = [load(), small_flickr8k("small"), load(scale="flickr8k"), load(scale="paper")]
 
     def cell(value: dict[str, Any] | None, key: str) -> str:
         if key.startswith("images.") and value and value["images"]["features"]:
@@ -186,7 +187,7 @@ def authors_code(scale: str) -> dict[str, Any]:
     return load(**{**configuration.read(CONFIG / "authors-code.yaml"), "scale": scale})
 
 
-@pytest.mark.parametrize("scale", ["demo", "pilot", "paper"])
+@pytest.mark.parametrize("scale", ["demo", "flickr8k", "paper"])
 def test_one_file_sets_every_way_of_the_authors_code(scale: str) -> None:
     """What their code does where the paper says otherwise, or nothing (`docs/decisions.md`)."""
     settings = authors_code(scale)
@@ -226,7 +227,7 @@ def test_one_file_sets_every_way_of_the_authors_code(scale: str) -> None:
         assert chosen["classifier"] == {"weight": weight, "weight_applied": "twice"}
 
 
-@pytest.mark.parametrize("scale", ["demo", "pilot", "paper"])
+@pytest.mark.parametrize("scale", ["demo", "flickr8k", "paper"])
 def test_an_epoch_is_a_pass_over_sentences_in_training_and_pretraining(scale: str) -> None:
     settings = load(scale=scale)
     for cut in (configuration.experiment_settings, configuration.pretraining_settings):
@@ -267,7 +268,7 @@ def test_every_mistake_is_said_together_with_what_to_do() -> None:
 
 
 def test_unknown_scale() -> None:
-    with pytest.raises(InputError, match="scale: found 'papr', expected demo, pilot or paper"):
+    with pytest.raises(InputError, match="scale: found 'papr', expected demo, flickr8k or paper"):
         load(scale="papr")
 
 
@@ -462,7 +463,7 @@ def test_an_experiment_whose_features_are_not_at_hand_is_left_out_and_the_reason
         {"row": 2, "method": "on VGG", "experiment": "on-vgg"},
     ]
     user = {"experiments": ON_VGG, "tables": {"mine": {"columns": {"multi30k": ["en"]}, "rows": rows}}}
-    here, lacking = (load(scale=scale, **user) for scale in ("demo", "pilot"))
+    here, lacking = (load(scale=scale, **user) for scale in ("demo", "flickr8k"))
     assert "on-vgg" in configuration.table_settings(here, "mine")["trained"]["multi30k"]
     assert configuration.table_settings(here, "mine")["left_out"] == []
     of = configuration.table_settings(lacking, "mine")

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from pipeline.configuration import experiment_settings, load
 from pipeline.models.sizes import at_test_time, of_losses, trainable
+from pipeline.settings import experiment_settings, load
 
 CONFIG = Path(__file__).parents[2] / "config"
 TEN = ("en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru")

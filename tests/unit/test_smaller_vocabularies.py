@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from pipeline import configuration
-from pipeline.errors import InputError
-from pipeline.models.mapped import MappedEmbedding, universal_embedding
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.models.dictionary_embedding import MappedEmbedding, universal_embedding
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, load_model, save_model
 from pipeline.models.universal import UniversalEmbedding

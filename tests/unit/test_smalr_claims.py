@@ -8,11 +8,11 @@ import pytest
 import yaml
 from evaluated import Key, write_evaluations
 
-from pipeline import configuration
-from pipeline.errors import InputError
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
 from pipeline.tables.cells import cells
+from pipeline.tables.claim_terms import comparisons, read_claims, terms
 from pipeline.tables.claims import judge_claims
-from pipeline.tables.stated import comparisons, read_claims, terms
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = ROOT / "config" / "claims" / "smalr.yaml"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipeline import configuration
+from pipeline import settings as configuration
 
 CONFIG = Path(__file__).parents[2] / "config"
 TEN = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]
@@ -59,7 +59,7 @@ def test_a_model_of_smalr_is_trained_as_the_paper_says(
 def test_words_are_assigned_as_the_paper_says(paper: dict[str, Any], name: str) -> None:
     found = configuration.assignment_settings(paper, "multi30k", name, 0)
     assert (found["assignment"]["exploration"], found["assignment"]["best"]) == (0.2, 20)
-    for scale in ("demo", "pilot", "paper"):  # decided: others collapsed on photographs, docs/smalr.md
+    for scale in ("demo", "flickr8k", "paper"):  # decided: others collapsed on photographs, docs/smalr.md
         how = configuration.load({"scale": scale}, CONFIG)["assignment"]
         assert (how["features"], how["gradient"], how["pairs"]) == ("standardized", "softmax", "all")
     assert (found["training"]["epochs"], found["training"]["learning_rate"]) == (5, 1e-3)  # decided
@@ -91,11 +91,11 @@ def test_queries_of_languages_with_human_captions_get_into_all_others(paper: dic
 
 
 def test_captions_by_a_machine_are_not_of_people(paper: dict[str, Any]) -> None:
-    """The pilot's Japanese captions: no queries that are translated, and not in HA."""
-    pilot = configuration.load({"scale": "pilot"}, CONFIG)
-    pairs = configuration.consistency_pairs(pilot, "flickr8kcn", "smalr")
+    """The Japanese captions: no queries that are translated, and not in HA."""
+    flickr8k = configuration.load({"scale": "flickr8k"}, CONFIG)
+    pairs = configuration.consistency_pairs(flickr8k, "flickr8kcn", "smalr")
     assert {pair[:2] for pair in pairs} == {"en", "zh"}
-    human = configuration.table_settings(pilot, "smalr/table1")["human"]
+    human = configuration.table_settings(flickr8k, "smalr/table1")["human"]
     assert human == {"multi30k": ["en", "de", "fr", "cs"], "flickr8kcn": ["en", "zh"]}
 
 
@@ -251,15 +251,17 @@ def flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     return found
 
 
-def test_what_rows_of_the_pilot_differ_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """As config/pilot-smalr.yaml says; without recurrence no layer has hidden units."""
-    for name in ("MIRROR", "PILOT", "DICTIONARIES"):
+def test_what_rows_of_scale_flickr8k_differ_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As config/flickr8k-small-smalr.yaml says; without recurrence no layer has hidden units."""
+    for name in ("MIRROR", "FLICKR8K", "DICTIONARIES"):
         monkeypatch.setenv(f"MULTILINGUAL_{name}", str(tmp_path))
-    overlays = [configuration.read(CONFIG / name) for name in ("pilot-2cores.yaml", "pilot-smalr.yaml")]
-    pilot = configuration.load(configuration.overlaid(*overlays), CONFIG)
+    overlays = [
+        configuration.read(CONFIG / name) for name in ("flickr8k-small.yaml", "flickr8k-small-smalr.yaml")
+    ]
+    flickr8k = configuration.load(configuration.overlaid(*overlays), CONFIG)
 
     def differing(first: str, second: str, of: Any = configuration.experiment_settings) -> set[str]:
-        one, other = (flat(of(pilot, "multi30k", name, 0)) for name in (first, second))
+        one, other = (flat(of(flickr8k, "multi30k", name, 0)) for name in (first, second))
         keys = {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
         return keys - {"experiment", "model.hidden"}
 

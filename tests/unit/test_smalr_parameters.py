@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pipeline import configuration
+from pipeline import settings as configuration
+from pipeline.tables.claim_terms import comparisons, read_claims, terms
 from pipeline.tables.smalr_parameters import compare_ten_languages, hybrid
-from pipeline.tables.stated import comparisons, read_claims, terms
 from pipeline.words.spelled import spellings
 from pipeline.words.vocabulary import vocabulary, write_vocabulary
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline import code
+from pipeline import digest as code
 from pipeline.images.store import write_features
 
 HEAVY = {"torch", "torchvision", "timm", "transformers"}
@@ -32,8 +32,8 @@ NEED_TORCH = {
     "smalr-parameters",
 }
 WITHOUT_DIGEST = {
-    "download": ["pipeline.sources.download"],
-    "unpack": ["pipeline.sources.unpack"],
+    "download": ["pipeline.datasets.download"],
+    "unpack": ["pipeline.datasets.unpack"],
     "translations": ["pipeline.translation.exchange"],
 }
 WITHOUT_TORCH = {
@@ -49,7 +49,7 @@ CAPTIONS = "image,language,caption\n" + "".join(
 def loaded(source: str, *arguments: str, folder: Path | None = None) -> str:
     """What a Python of its own prints."""
     command = [sys.executable, "-c", source, *arguments]
-    environment = {"PYTHONPATH": str(code.ROOT.parent), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"}
+    environment = {"PYTHONPATH": str(code.ROOT), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from evaluated import Key, write_evaluations
 
-from pipeline import configuration
-from pipeline.errors import InputError
-from pipeline.files import sha256
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.common.files import sha256
 from pipeline.tables.averages import ALL_OF_PAPER
 from pipeline.tables.cells import cells
 from pipeline.tables.statistics import METRICS
@@ -78,8 +78,8 @@ def test_table_4_asks_translated_queries_of_the_english_model(tmp_path: Path) ->
     ]  # fmt: skip
 
 
-def test_the_pilots_second_data_set_fills_mscocos_columns(tmp_path: Path) -> None:
-    of = settings("table4", scale="pilot")
+def test_flickr8ks_second_data_set_fills_mscocos_columns(tmp_path: Path) -> None:
+    of = settings("table4", scale="flickr8k")
     table, comparison = made(tmp_path, of, evaluations(tmp_path, of))
     assert "flickr8kcn zh" in table
     assert "flickr8kcn ja (google)" in table  # its captions are by a machine, and the table says so
@@ -385,11 +385,11 @@ def test_tables_of_earlier_systems_stand_beside_the_papers_numbers(
 
 
 def test_a_table_that_lacks_the_features_of_all_its_rows_is_not_asked_for() -> None:
-    pilot = configuration.load({"scale": "pilot"}, ROOT / "config")
-    makeable = configuration.makeable_tables(pilot)
+    flickr8k = configuration.load({"scale": "flickr8k"}, ROOT / "config")
+    makeable = configuration.makeable_tables(flickr8k)
     assert "lessons/table2" not in makeable
     assert {"table5", "lessons/table1"} < set(makeable)
-    of = configuration.table_settings(pilot, "table5")
+    of = configuration.table_settings(flickr8k, "table5")
     assert sorted({cell.row["row"] for cell in cells(of)}) == [6, 7, 8]
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.training.tasks import Rows, TaskSampler, caption_pairs
 
 

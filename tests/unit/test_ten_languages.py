@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pipeline import configuration
-from pipeline.errors import InputError
-from pipeline.sources.demo.dictionaries import pairs
-from pipeline.sources.demo.grammar import language
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.demo.dictionaries import pairs
+from pipeline.demo.grammar import language
 from pipeline.tables.averages import columns_of_rows
 from pipeline.tables.cells import cells
 from pipeline.tables.statistics import hits_by_image, intervals
@@ -42,8 +42,8 @@ def test_every_data_set_has_the_ten_languages(scale: str) -> None:
         )
 
 
-def test_the_pilots_data_sets_have_the_ten_languages() -> None:
-    settings = loaded("pilot")
+def test_flickr8ks_data_sets_have_the_ten_languages() -> None:
+    settings = loaded("flickr8k")
     for dataset in ("multi30k", "flickr8kcn"):
         assert sorted(configuration.every_language(settings, dataset)) == sorted(TEN)
     origins = configuration.translated_origins(settings, "multi30k")

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.captions.multi30k import FOLDER
-from pipeline.captions.sources import caption_table
-from pipeline.captions.tokenize import moses, tokenize, tokenizer
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.multi30k import FOLDER
+from pipeline.datasets.published import caption_table
+from pipeline.datasets.tokenize import moses, tokenize, tokenizer
 
 MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
 

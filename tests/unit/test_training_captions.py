@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.captions.table import read_sentences, write_sentences
+from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.models.saved import load_model
 from pipeline.training.train import Inputs, train
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from pipeline import gpus, parts
-from pipeline.code import digest
-from pipeline.retrieval import consistency, evaluate
-from pipeline.retrieval.commands import add_commands as add_retrieval
+from pipeline import registry as parts
+from pipeline.common import gpus
+from pipeline.digest import digest
+from pipeline.evaluation import consistency, evaluate
+from pipeline.evaluation.commands import add_commands as add_retrieval
 from pipeline.training import assign, multitask, train
 from pipeline.training.commands import add_commands as add_training
 from pipeline.training.train import Inputs

@@ -1,7 +1,7 @@
 """A test caption that no translation came of is still a query."""
 
-from pipeline.captions.sources import caption_table
-from pipeline.retrieval.evaluate import untranslated
+from pipeline.datasets.published import caption_table
+from pipeline.evaluation.evaluate import untranslated
 
 ROWS = [
     ("a", "test", "ja", "いち", "human", ""),

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from benchmarks.stand_in_service import running
-from pipeline.captions.sources import caption_table
-from pipeline.captions.table import read_sentences, write_captions, write_sentences
-from pipeline.captions.tokenize import with_tokens
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.published import caption_table
+from pipeline.datasets.table import read_sentences, write_captions, write_sentences
+from pipeline.datasets.tokenize import with_tokens
 from pipeline.translation.commands import add_commands
 from pipeline.translation.dictionary import DictionaryTranslator, read_dictionaries
 from pipeline.translation.translate import published, translate, write_report

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pipeline import configuration
-from pipeline.configuration.translations import PROVIDERS
-from pipeline.errors import InputError
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.settings.translations import PROVIDERS
 from pipeline.translation.machine import MACHINES
 from pipeline.translation.services import SERVICES
 

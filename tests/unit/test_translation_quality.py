@@ -8,12 +8,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pipeline.captions.flickr8k import read_flickr8kcn
-from pipeline.captions.multi30k import FOLDER
-from pipeline.captions.official import flickr8k_split
-from pipeline.captions.sources import Sources, caption_table
-from pipeline.captions.table import write_captions
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.flickr8k import read_flickr8kcn
+from pipeline.datasets.multi30k import FOLDER
+from pipeline.datasets.official import flickr8k_split
+from pipeline.datasets.published import Sources, caption_table
+from pipeline.datasets.table import write_captions
 from pipeline.translation.commands import add_commands
 from pipeline.translation.parallel import multi30k_translations, translations_in
 from pipeline.translation.quality import measured, scores
@@ -104,7 +104,7 @@ def test_the_table_gathers_all_and_says_where_there_is_no_reference(tmp_path: Pa
         _run(
             "translation-quality", "--source", "en", "--target", pair[3:], "--provider", "files",
             "--captions", tmp_path / "en.csv", "--captions", tmp_path / f"{pair[3:]}.csv",
-            "--scale", "pilot", "--dataset", "flickr8kcn",
+            "--scale", "flickr8k", "--dataset", "flickr8kcn",
             "--output", tmp_path / f"{pair}.csv",
         )  # fmt: skip
     parts = [tmp_path / f"{pair}.csv" for pair in ("en-zh", "en-ja")]
@@ -112,8 +112,8 @@ def test_the_table_gathers_all_and_says_where_there_is_no_reference(tmp_path: Pa
     table = pd.read_csv(tmp_path / "table.csv", keep_default_na=False)
     columns = ["scale", "dataset", "source", "target", "provider", "sentences", "note"]
     assert table[columns].astype(str).to_numpy().tolist() == [
-        ["pilot", "flickr8kcn", "en", "ja", "", "", "no translation of the same sentences by people"],
-        ["pilot", "flickr8kcn", "en", "zh", "google", "2", ""],
+        ["flickr8k", "flickr8kcn", "en", "ja", "", "", "no translation of the same sentences by people"],
+        ["flickr8k", "flickr8kcn", "en", "zh", "google", "2", ""],
     ]
 
 

@@ -21,10 +21,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.unpack import _SUFFIXES, unpack
 from pipeline.images.find import ENDINGS
 from pipeline.images.lists import identity
-from pipeline.sources.unpack import _SUFFIXES, unpack
 
 KINDS = ["zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"]
 MODES = {"tar": "w", "tar.gz": "w:gz", "tgz": "w:gz", "tar.bz2": "w:bz2", "tar.xz": "w:xz"}

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.variants import _check_files
-from pipeline import configuration
-from pipeline.errors import InputError
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
 
 CONFIG = Path(__file__).parents[2] / "config"
 

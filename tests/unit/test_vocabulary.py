@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.captions.sources import caption_table
-from pipeline.captions.table import write_sentences
-from pipeline.captions.tokenize import with_tokens
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
+from pipeline.datasets.published import caption_table
+from pipeline.datasets.table import write_sentences
+from pipeline.datasets.tokenize import with_tokens
 from pipeline.words.commands import add_commands
 from pipeline.words.settings import WordSettings, read_settings
 from pipeline.words.vocabulary import (

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.stand_in_service import Service, running, translated
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.translation.cache import Cache, Model
 from pipeline.translation.cached import CachedTranslator
 from pipeline.translation.machine import machine_translator
@@ -276,7 +276,7 @@ def test_unknown_settings_are_listed(tmp_path: Path) -> None:
 SCRIPT = """
 import json, logging, sys
 from pathlib import Path
-from pipeline.errors import InputError
+from pipeline.common.errors import InputError
 from pipeline.translation.machine import machine_translator
 logging.basicConfig(level=logging.DEBUG)
 provider, url, cache, limits, captions = sys.argv[1:]

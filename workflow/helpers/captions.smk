@@ -19,7 +19,7 @@ CAPTION_FILES = {
 @cache
 def own_coverage(dataset):
     """What a user's own captions cover."""
-    from pipeline.captions.coverage import coverage
+    from pipeline.datasets.coverage import coverage
 
     image_list = SETTINGS["images"]["list"]
     return coverage(DATASETS[dataset], image_list and Path(image_list))
@@ -27,7 +27,7 @@ def own_coverage(dataset):
 
 def check_own_captions():
     """Stop if a user's own captions do not cover every split; warn of small test sets."""
-    from pipeline.captions import coverage
+    from pipeline.datasets import coverage
 
     gaps, warnings = [], []
     for dataset, data in DATASETS.items():

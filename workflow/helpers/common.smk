@@ -24,8 +24,14 @@ os.environ.update(
     PATH=os.pathsep.join([os.path.dirname(sys.executable), *os.get_exec_path()])
 )
 
-from pipeline import code, configuration, edited, parts
-from pipeline.errors import InputError, raise_together
+from pipeline import digest as code
+
+from pipeline import settings as configuration
+
+from pipeline import edited
+
+from pipeline import registry as parts
+from pipeline.common.errors import InputError, raise_together
 from pipeline.tables.cells import cells
 
 if workflow.is_main_process:

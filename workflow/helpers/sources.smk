@@ -221,8 +221,8 @@ def makeable():
 
 
 # What the demo's pictures, its captions and its dictionaries are made of, beside the grammars of its languages.
-DEMO_CONCEPTS = "pipeline/sources/demo/data/concepts.yaml"
-DEMO_DATASETS = "pipeline/sources/demo/data/datasets.yaml"
-DEMO_GRAMMAR = "pipeline/sources/demo/data/languages/{language}.yaml"
+DEMO_CONCEPTS = "pipeline/demo/data/concepts.yaml"
+DEMO_DATASETS = "pipeline/demo/data/datasets.yaml"
+DEMO_GRAMMAR = "pipeline/demo/data/languages/{language}.yaml"
 # Word lists of languages that the demo has no grammar of: its captions in them are translations.
-DEMO_WORDS = "pipeline/sources/demo/data/dictionaries/en-{language}.txt"
+DEMO_WORDS = "pipeline/demo/data/dictionaries/en-{language}.txt"

@@ -1,1 +1,0 @@
-"""Captions of every data set in one table, and their tokens."""

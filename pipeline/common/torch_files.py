@@ -1,0 +1,58 @@
+"""Files written by torch.save; incomplete ones are refused."""
+
+import pickle
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pipeline.common.errors import InputError, disk_trouble
+from pipeline.common.files import undamaged
+
+_DAMAGED = (
+    RuntimeError,
+    pickle.UnpicklingError,
+    EOFError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    OSError,
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+    AssertionError,
+)
+
+
+def read_torch(path: Path, what: str, mend: str, device: "torch.device | str" = "cpu") -> dict[str, Any]:
+    """The dictionary in a file of torch.save: only numbers, text and containers, never code.
+
+    The file is a ZIP archive. torch does not compare the checksums of its members; this does.
+
+    Raises:
+        InputError: `what` is damaged or no such file; it says how to `mend` it.
+    """
+    undamaged(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if damaged := archive.testzip():
+                raise zipfile.BadZipFile(f"the checksum of its part {damaged} does not hold")
+        content = torch.load(path, map_location=device, weights_only=True)
+    except _DAMAGED as error:
+        if disk_trouble(error):
+            raise
+        raise InputError(f"{path}: not {what}, or damaged: {reason(error)}. {mend}") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: not {what}: found {type(content).__name__}, expected a dictionary. {mend}")
+    return content
+
+
+def reason(error: BaseException) -> str:
+    """What went wrong, in few words, without PyTorch's advice to load files that may run code."""
+    if isinstance(error, pickle.UnpicklingError):
+        return "it holds other objects than numbers and texts"
+    first = str(error).strip().partition("\n")[0].rstrip(".")
+    return first[:200] or type(error).__name__

@@ -1,0 +1,1 @@
+"""Data sets: published files, downloads, splits, captions and their tokens."""

@@ -1,0 +1,120 @@
+"""Whether a user's own captions cover every split in every language; checked before anything runs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from pipeline.common.errors import InputError
+from pipeline.datasets.own import own_predefined, own_split, read_own
+from pipeline.datasets.select import own_captions
+from pipeline.datasets.split import Split
+from pipeline.datasets.table import SPLITS
+
+FEW = 50  # test images below which a recall moves by two points or more with each image
+
+Counts = dict[str, dict[str, int]]  # language -> split -> captioned images
+
+
+class Coverage(NamedTuple):
+    """What a user's own captions cover.
+
+    counts: images with captions that count as the data set's own (`own_captions`). left_out: by language, how
+    many captions do not, of how many. repeated: by language, how many an image has once more, word by word.
+    """
+
+    counts: Counts
+    left_out: dict[str, tuple[int, int]]
+    repeated: dict[str, int]
+
+
+def coverage(data: Mapping[str, Any], image_list: Path | None) -> Coverage:
+    """How many images of each split are captioned in each configured language.
+
+    Args:
+        data: a data set of source own: `captions`, `languages`, `caption_origins` and, where given, `split`
+            and `split_seed`.
+
+    Raises:
+        InputError: a file cannot be read as what it should be, or no caption of a language is its own.
+    """
+    split = _split(data, image_list)
+    found = Coverage({language: dict.fromkeys(SPLITS, 0) for language in data["languages"]}, {}, {})
+    every = pd.concat([read_own(path)[0] for path in _tables(data)])
+    for language, captions in every.groupby("language"):
+        if language not in found.counts:
+            continue
+        try:
+            own = own_captions(captions, data["caption_origins"].get(language, "human"))
+        except InputError as error:
+            raise InputError(f"{language}: {error} Set caption_origins: {{{language}: ...}}") from None
+        images = own["image"].unique()
+        found.counts[str(language)] = {
+            name: sum(split.get(image) == name for image in images) for name in SPLITS
+        }
+        if len(own) < len(captions):
+            found.left_out[str(language)] = len(captions) - len(own), len(captions)
+        if repeated := int(own.duplicated(["image", "caption"]).sum()):
+            found.repeated[str(language)] = repeated
+    return found
+
+
+def doubts(dataset: str, covered: Coverage) -> Iterator[str]:
+    """A warning for each language of which captions are left out or repeated."""
+    for language, (count, of) in covered.left_out.items():
+        yield (
+            f"datasets.{dataset}: {language}: {count} of {of} captions do not count as the data set's own: "
+            "they have another `origin`, or a `source_language` where others have none. None of them is a "
+            "test caption, and they are trained on only as translations that a provider `files` reads"
+        )
+    for language, count in covered.repeated.items():
+        yield (
+            f"datasets.{dataset}: {language}: captions that repeat an earlier one of the same image: "
+            f"{count}; each copy counts in training and among the candidates, which lowers recalls. Remove "
+            "them unless they are meant"
+        )
+
+
+def gaps(dataset: str, counts: Counts, trained: Sequence[str]) -> Iterator[str]:
+    """A line for each language and split without captions, which says what to do.
+
+    Args:
+        dataset: its name in the configuration. trained: languages that an experiment trains on captions by
+            people; the others need none for training.
+    """
+    for language, by_split in counts.items():
+        missing = [name for name in SPLITS if not by_split[name] and (name != "train" or language in trained)]
+        if not missing:
+            continue
+        found = ", ".join(f"{count} {name}" for name, count in by_split.items())
+        yield (
+            f"datasets.{dataset}: {language}: no {' and no '.join(missing)} image has a caption "
+            f"(found {found}): "
+            f"add captions of such images, move captioned images into the split (column or file `split`), or "
+            f"take {language} out of datasets.{dataset}.languages"
+        )
+
+
+def few_tested(dataset: str, counts: Counts) -> Iterator[str]:
+    """A warning for each data set with few test images in a language: its recalls are coarse."""
+    few = {code: by_split["test"] for code, by_split in counts.items() if 0 < by_split["test"] < FEW}
+    if few:
+        said = ", ".join(f"{code} {count}" for code, count in few.items())
+        points = 100 / min(few.values())
+        yield (
+            f"datasets.{dataset}: fewer than {FEW} test images ({said}): one image more or less moves R@1 by "
+            f"{points:.0f} points, so compare rows only by their intervals (results/comparison)"
+        )
+
+
+def _split(data: Mapping[str, Any], image_list: Path | None) -> Split:
+    if "split" in data:
+        return own_predefined(Path(data["split"]), image_list)
+    return own_split(Path(data["captions"]), data.get("split_seed", 0), image_list)
+
+
+def _tables(data: Mapping[str, Any]) -> list[Path]:
+    """The tables of captions: one, or one of each language where the name says so."""
+    names = [data["captions"].replace("{language}", language) for language in data["languages"]]
+    return [Path(name) for name in dict.fromkeys(names)]

@@ -1,0 +1,96 @@
+"""The text of a user's CSV file, and messages for files that are not CSV."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pipeline.common.errors import InputError
+from pipeline.common.files import existing
+
+# What files begin with that are given for CSV files.
+_KINDS = {
+    b"PK\x03\x04": "an Excel workbook or a ZIP archive",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook (.xls)",
+    b"\x89HDF": "an HDF5 file",
+    b"\x1f\x8b": "a gzip file",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+    b"%PDF": "a PDF",
+    b"PAR1": "a Parquet file",
+    b"{": "JSON",
+    b"SQLite": "an SQLite database",
+    b"<!DOCTYPE": "a web page",
+    b"<html": "a web page",
+}
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+Line = tuple[int, list[str]]  # the number of the line that a row begins in, and its fields
+
+
+def csv_text(path: Path, what: str, mend: str, with_nul: bool = False) -> str:
+    """The text of a CSV file in UTF-8, with or without a byte order mark.
+
+    Args:
+        with_nul: NUL bytes are let through, for a reader that tells of them beside other mistakes.
+
+    Raises:
+        InputError: it is not there, is another kind of file, not UTF-8, or holds NUL bytes.
+    """
+    content = existing(path, what, mend).read_bytes()
+    for begin, kind in _KINDS.items():
+        if content.startswith(begin):
+            raise InputError(f"{path}: found {kind}, expected a CSV file. Save it as CSV in UTF-8.")
+    if b"\0" in content[:2]:  # a letter of UTF-16 without its mark
+        raise InputError(f"{path}: found text in UTF-16, expected a CSV file. Save it as CSV in UTF-8.")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(
+            f"{path}: line {line}: the byte 0x{content[error.start]:02x} is not UTF-8 (Latin-1, or damaged?)."
+            " Save it as CSV in UTF-8."
+        ) from None
+    if "\0" in text and not with_nul:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise InputError(
+            f"{path}: line {line}: a NUL byte; the file is UTF-16 or damaged. Save it as CSV in UTF-8."
+        )
+    return text
+
+
+def csv_rows(path: Path, what: str, mend: str) -> Iterator[Line]:
+    """Every row that is not empty, the header first.
+
+    Raises:
+        InputError: as `csv_text`, or a quotation mark is stray or not closed.
+    """
+    text = csv_text(path, what, mend)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    begin = 1
+    try:
+        for row in reader:
+            if row:
+                yield begin, row
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(not_csv(path, begin, error)) from None
+
+
+def not_csv(path: Path, line: int, error: csv.Error) -> str:
+    """The message for a row with malformed quotation marks."""
+    return (
+        f"{path}: line {line}: not CSV ({error}): a quotation mark is stray or not closed. Double those "
+        "inside a field, and put the field in quotation marks."
+    )
+
+
+def other_separator(columns: Sequence[str]) -> str:
+    """The message for a header whose columns are not separated by commas; empty otherwise."""
+    if columns and columns[0].startswith("sep="):
+        return f"its first line is {columns[0]}, which only Excel reads; take the line out, save with commas"
+    if len(columns) == 1:
+        for separator, name in _SEPARATORS.items():
+            if separator in columns[0]:
+                return f"its columns are separated by {name}, expected commas; save it as CSV with commas"
+    return ""

@@ -1,0 +1,150 @@
+"""Download the published files completely and verified, or say exactly what is missing."""
+
+import logging
+import re
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote, urlsplit
+
+from pipeline.common.errors import InputError, disk_trouble, raise_together
+from pipeline.common.files import sha256
+from pipeline.datasets import first_use
+from pipeline.datasets.content import HEAD, broken_off, wrong_kind
+from pipeline.datasets.part import Part, part_of
+from pipeline.datasets.transfer import USUAL, Final, Patience, fetch
+
+log = logging.getLogger("pipeline")
+
+FIRST_USE = "first use"
+NETRC = "write them into ~/.netrc (machine HOST login NAME password PASSWORD) and take them out of it"
+
+
+def download(
+    urls: Sequence[str],
+    output: Path,
+    file: str,
+    digest: str,
+    size: int | None = None,
+    mirror: str = "",
+    lock: Path | None = None,
+    patience: Patience = USUAL,
+) -> None:
+    """Download one file from the first URL that provides it, or from a mirror.
+
+    What has come of it stays in `.NAME.part` beside `output`; the next call goes on from there.
+
+    Args:
+        urls: http, https or file URLs, tried in this order; that of which a part is there comes first.
+        file: HOST/PATH, its place in a mirror and its name in `lock`.
+        digest: expected SHA-256, hexadecimal; or "first use": what came first is expected from then on.
+        size: expected size in bytes; None: what the server says.
+        mirror: folder or http URL, laid out as HOST/PATH; nothing else is then asked.
+        lock: where digests of first use are recorded; None: they are logged.
+
+    Raises:
+        InputError: the file is missing, cut short, or not the one expected; `output` is untouched.
+    """
+    _check_arguments(urls, file, digest, mirror)
+    expected = digest.lower() if digest != FIRST_USE else first_use.recorded(lock, file) if lock else ""
+    try:
+        with part_of(output) as part:
+            tried = (
+                [_in_mirror(mirror, file)] if mirror else sorted(urls, key=lambda url: url != part.origin.url)
+            )
+            found = _from_first(
+                tried, part, file, expected, size, lock if digest == FIRST_USE else None, patience
+            )
+            if digest == FIRST_USE and lock:
+                first_use.record(lock, file, found)
+            part.finish(output)
+    except OSError as error:
+        error.filename = error.filename or str(output)
+        said = f"{error.filename}: cannot be written: {error.strerror}."
+        raise InputError(disk_trouble(error) or said) from None
+    log.info("%s: sha256 %s%s", file, found, "" if expected else " (first use)")
+
+
+def _check_arguments(urls: Sequence[str], file: str, digest: str, mirror: str) -> None:
+    mistakes = [
+        f"{name}: has a name or password in its address ({urlsplit(url).hostname}); {NETRC}"
+        for name, url in (*(("url", url) for url in urls), ("mirror", mirror))
+        if "@" in urlsplit(url).netloc
+    ]
+    raise_together(mistakes, "The download cannot start:")  # before anything names them
+    mistakes = [
+        f"url: found {url!r}; expected http://, https:// or file://"
+        for url in urls
+        if urlsplit(url).scheme not in ("http", "https", "file")
+    ]
+    path = PurePosixPath(file)
+    if not path.name or path.is_absolute() or ".." in path.parts:
+        mistakes.append(f"file: found {file!r}; expected HOST/PATH")
+    if not re.fullmatch(rf"[0-9a-fA-F]{{64}}|{FIRST_USE}", digest):
+        mistakes.append(f"sha256: found {digest!r}; expected 64 hexadecimal digits or {FIRST_USE!r}")
+    if mirror and not _is_web(mirror) and not Path(mirror).is_dir():
+        mistakes.append(f"mirror: found {mirror!r}; expected a folder or a http URL")
+    raise_together(mistakes, "The download cannot start:")
+
+
+def _is_web(mirror: str) -> bool:
+    return mirror.startswith(("http://", "https://"))
+
+
+def _in_mirror(mirror: str, file: str) -> str:
+    if _is_web(mirror):
+        return f"{mirror.rstrip('/')}/{quote(file)}"
+    return (Path(mirror).resolve() / file).as_uri()
+
+
+def _from_first(
+    urls: Sequence[str],
+    part: Part,
+    file: str,
+    expected: str,
+    size: int | None,
+    lock: Path | None,
+    patience: Patience,
+) -> str:
+    """Complete the part from one URL after the other; return its digest."""
+    answers = []
+    for url in urls:
+        try:
+            fetch(url, part, PurePosixPath(file).name, size, patience)
+            return _checked(part, file, expected, size, lock)
+        except Final as failure:
+            answers.append(f"{url}: {failure}")
+            log.warning("%s: %s", url, failure)
+    kept = f"{part.size:,} bytes are kept in {part.path} for the next call. " if part.size else ""
+    raise InputError(
+        "\n  - ".join(
+            [
+                f"{file}: could not be fetched. {kept}Run it again, check the network, or give a mirror "
+                "that holds the file; if it has changed at its source, edit its row of workflow/sources.csv:",
+                *answers,
+            ]
+        )
+    )
+
+
+def _checked(part: Part, file: str, expected: str, size: int | None, lock: Path | None) -> str:
+    """Digest of a complete part. One that is not the file is emptied: no beginning of it is worth keeping."""
+    found_size, found = part.size, sha256(part.path)
+    mistakes = []
+    with open(part.path, "rb") as content:
+        if wrong := wrong_kind(PurePosixPath(file).name, content.read(HEAD)):
+            mistakes.append(wrong)
+    if size is not None and found_size != size:
+        mistakes.append(f"size: found {found_size} bytes; expected {size}")
+    # A digest of first use is expected from then on: it must not be that of half a file.
+    if not expected and not mistakes and (broken := broken_off(PurePosixPath(file).name, part.path)):
+        mistakes.append(broken)
+    if expected and found != expected:
+        mistakes.append(
+            first_use.changed(lock, expected, found)
+            if lock
+            else f"sha256: found {found}; expected {expected}"
+        )
+    if mistakes:
+        part.clear()
+        raise Final("; ".join(mistakes) + "; nothing of it was kept")
+    return found

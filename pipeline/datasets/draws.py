@@ -1,0 +1,71 @@
+"""Samples of *Lessons*: some captions of each image, and halves of the training images.
+
+Each draw is written to a file, so that experiments that should share captions or images do.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from pipeline.common.errors import InputError, raise_together
+
+
+def drawn_captions(part: pd.DataFrame, each: int, seed: int) -> pd.DataFrame:
+    """A number of captions of every image, sampled with a seed ("downsampled", Section 5.2).
+
+    The draw of a language does not move with another's: its seed is (seed, language, split). Test images keep
+    all their captions, which are what is asked for.
+
+    Args:
+        part: sentence table of one language.
+
+    Raises:
+        InputError: images have fewer captions than asked for, or none is.
+    """
+    if each < 1:
+        raise InputError(f"captions-per-image: found {each}, expected a whole number, 1 or more.")
+    language = str(part["language"].iloc[0])
+    drawn = []
+    for split, of_split in part.groupby("split", sort=False):
+        if split == "test":
+            drawn.append(of_split)
+            continue
+        order = of_split.sample(frac=1, random_state=_generator(seed, language, str(split)))
+        chosen = order.groupby("image", sort=False).head(each)
+        drawn.append(chosen.sort_index())
+    few = part[part["split"] != "test"].groupby("image").size()
+    few = few[few < each]
+    if len(few):
+        raise InputError(
+            f"{language}: {each} captions of each image are to be drawn, but {len(few)} images have fewer, "
+            f"first {few.index[0]!r} with {few.iloc[0]}. Ask for fewer in its `captions_per_image`."
+        )
+    return pd.concat(drawn).sort_index()
+
+
+def _generator(seed: int, *names: str) -> np.random.Generator:
+    """A source of chance of its own for each purpose, so that one's draws never shift another's."""
+    return np.random.default_rng([seed, *"/".join(names).encode()])
+
+
+def halves(split: Mapping[str, str], seed: int, language: str | None = None) -> dict[str, str]:
+    """Each training image's half, `first` or `second`, sampled with a seed (Section 5.3).
+
+    Of an odd number of images the first half has one less. The order of `split` does not matter.
+
+    Args:
+        language: None: the same halves for all languages, which is what "overlap" and "disjoint" mean. As in
+            the public code: a language's own, each shuffled for itself, so that two languages' first halves
+            share about half of their images, and a first and a second half as many.
+
+    Raises:
+        InputError: there are fewer than four training images, so that a half has no two to tell apart.
+    """
+    images = sorted(image for image, name in split.items() if name == "train")
+    raise_together(
+        [f"{len(images)} training images; expected 4 or more"] if len(images) < 4 else [],
+        "The training images cannot be halved, as a half needs two images to tell apart:",
+    )
+    order = pd.Series(images).sample(frac=1, random_state=_generator(seed, language or "", "halves"))
+    return {image: "first" if place < len(images) // 2 else "second" for place, image in enumerate(order)}

@@ -1,0 +1,205 @@
+"""Captions of MSCOCO 2014 in English (Lin et al. 2014), Japanese and Chinese.
+
+English: about five captions of each image. Japanese: YJ Captions 26k (Miyazaki and Shimizu 2016), five
+captions of some images of train2014. Chinese: COCO-CN (Li et al. 2019), one or two captions of some images
+of both parts, and human translations of five English captions of each image of its own test set.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from pipeline.datasets.published import Sources, caption_table, known_language, split_lines
+
+log = logging.getLogger("pipeline")
+
+ENGLISH = "images.cocodataset.org/annotations/annotations_trainval2014.zip"
+JAPANESE = "github.com/yahoojapan/YJCaptions/raw/master/yjcaptions26k.zip"
+LANGUAGES = ("en", "ja", "zh")
+
+_ANNOTATED = {  # archive, and its files in MSCOCO's format
+    "en": (ENGLISH, ("captions_train2014.json", "captions_val2014.json")),
+    "ja": (JAPANESE, ("yjcaptions26k_clean.json",)),
+}
+_CHINESE_FILES = {  # file -> language that its captions were translated from
+    "imageid.human-written-caption.txt": "",
+    "imageid.manually-translated-caption.txt": "en",
+}
+# COCO_val2014_000000000042#0<TAB>caption; also with a kind (#zhm#0), a file's ending, or blanks for the tab.
+_CHINESE_LINE = re.compile(
+    r"(?P<image>[^\s#.]+)(?:\.jpg)?(?:#[a-z]+)?#(?P<number>\d+)(?:\s+(?P<caption>.*))?"
+)
+
+Row = tuple[str, str, int, str]  # image, source language, number, caption
+
+
+class Images(NamedTuple):
+    """Images with captions, sorted, and those with captions written independently in all three languages."""
+
+    captioned: list[str]
+    in_all: set[str]
+
+
+def read_images(folder: Path, coco_cn: Path) -> Images:
+    """Images of MSCOCO 2014 by their captions in all three languages; ids as COCO_train2014_000000000009.
+
+    Args:
+        folder: sources, laid out as HOST/PATH.
+        coco_cn: COCO-CN as given by its authors: its folder, or the archive of it.
+
+    Raises:
+        InputError: lists every file that is missing or unreadable, and captions of unknown images.
+    """
+    sources = Sources(folder)
+    image_of: dict[int, str] = {}
+    english: list[Row] = []
+    for name, content in _contents(sources, "en"):
+        image_of |= _images(sources, name, content)
+        english += _annotated(sources, name, content, image_of, whole=True)
+    others = (list(_rows(sources, coco_cn, language, image_of, whole=True)) for language in ("ja", "zh"))
+    captioned: set[str] = set()
+    anew = []
+    for rows in (english, *others):
+        captioned |= {image for image, _, _, caption in rows if caption}
+        anew.append({image for image, source, _, caption in rows if caption and not source})
+    sources.check()
+    return Images(sorted(captioned), set.intersection(*anew))
+
+
+def read_mscoco(folder: Path, coco_cn: Path | None, language: str, split: Mapping[str, str]) -> pd.DataFrame:
+    """Caption table of MSCOCO 2014 in a language, in the order of images and of the captions' numbers.
+
+    All captions are of origin human; the Chinese translations of English ones have the source language en.
+    A line break inside a caption becomes a blank; captions without text are left out and logged. COCO-CN's
+    own lists of training, validation and test images are not used. The order in the files does not matter.
+
+    Args:
+        folder: sources, laid out as HOST/PATH.
+        coco_cn: COCO-CN as given by its authors, for Chinese.
+        split: image -> train, val or test; captions of other images are left out.
+
+    Raises:
+        InputError: lists every file that is missing or unreadable.
+    """
+    sources = Sources(folder)
+    image_of = {number: image for image in split if (number := _number(image)) is not None}
+    rows = list(_rows(sources, coco_cn, known_language(language, LANGUAGES, "MSCOCO"), image_of))
+    sources.check()
+    rows.sort()
+    written = [
+        (image, split[image], language, caption, "human", source)
+        for image, source, _, caption in rows
+        if caption
+    ]
+    if len(written) < len(rows):
+        log.warning("%d of %d captions have no text and are left out", len(rows) - len(written), len(rows))
+    return caption_table(written)
+
+
+def _rows(
+    sources: Sources, coco_cn: Path | None, language: str, image_of: Mapping[int, str], whole: bool = False
+) -> Iterator[Row]:
+    """Captions in a language, in the order of its files.
+
+    Args:
+        image_of: number of an image -> its id. whole: these are all images, so that another is a mistake.
+    """
+    if language != "zh":
+        for name, content in _contents(sources, language):
+            yield from _annotated(sources, name, content, image_of, whole)
+    elif coco_cn is not None:
+        known = set(image_of.values())
+        for name, text in sources.members(coco_cn, _CHINESE_FILES).items():
+            yield from _chinese(sources, name, text, known, whole)
+
+
+def _contents(sources: Sources, language: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name and content of a language's files in MSCOCO's format."""
+    archive, names = _ANNOTATED[language]
+    found = sources.members(sources.folder / archive, names)
+    for name in names:
+        yield name, _parsed(sources, name, found.pop(name, None))
+
+
+def _parsed(sources: Sources, name: str, content: bytes | None) -> dict[str, Any]:
+    """A JSON file in MSCOCO's format; empty where it is missing or wrong."""
+    if content is None:
+        return {}
+    try:
+        parsed = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        sources.mistakes.append(f"{name}: not JSON: {error}; download it again")
+        return {}
+    if not isinstance(parsed, dict) or not isinstance(parsed.get("annotations"), list):
+        sources.mistakes.append(f"{name}: has no list `annotations`; expected MSCOCO's caption format")
+        return {}
+    return parsed
+
+
+def _images(sources: Sources, name: str, content: dict[str, Any]) -> dict[int, str]:
+    """MSCOCO's integer id of each image -> its file's name without ending, which ends in that number."""
+    try:
+        found = {image["id"]: image["file_name"].rpartition(".")[0] for image in content.get("images", [])}
+    except (TypeError, KeyError, AttributeError) as error:
+        sources.mistakes.append(f"{name}: `images` have not all an id and a file_name: {error!r}")
+        return {}
+    other = [f"{number} ({image})" for number, image in found.items() if _number(image) != number]
+    if other:
+        sources.mistakes.append(
+            f"{name}: {len(other)} images' files are not named by their ids, first {other[0]}"
+        )
+    return found
+
+
+def _number(image: str) -> int | None:
+    number = image.rpartition("_")[2]
+    return int(number) if number.isdecimal() else None
+
+
+def _annotated(
+    sources: Sources, name: str, content: dict[str, Any], image_of: Mapping[int, str], whole: bool
+) -> Iterator[Row]:
+    wrong = []
+    for annotation in content.get("annotations", []):
+        try:
+            image = image_of.get(annotation["image_id"])
+            row = "", int(annotation["id"]), " ".join(annotation["caption"].split())
+        except (TypeError, KeyError, ValueError, AttributeError):
+            wrong.append(annotation)
+            continue
+        if image is not None:
+            yield image, *row
+        elif whole:
+            wrong.append(annotation)
+    if wrong and image_of:
+        sources.mistakes.append(
+            f"{name}: {len(wrong)} captions have not id, caption and image_id of a known image, "
+            f"first {str(wrong[0])[:120]}"
+        )
+
+
+def _chinese(sources: Sources, name: str, content: bytes, images: set[str], whole: bool) -> Iterator[Row]:
+    try:
+        lines = split_lines(content)
+    except UnicodeDecodeError as error:
+        sources.mistakes.append(f"{name}: not UTF-8: {error}")
+        return
+    unread, unknown = [], []
+    for number, line in enumerate(lines, 1):
+        match = _CHINESE_LINE.fullmatch(line)
+        if match is None and line:
+            unread.append(f"line {number}: {line[:60]!r}")
+        elif match and match["image"] in images:
+            caption = " ".join((match["caption"] or "").split())
+            yield match["image"], _CHINESE_FILES[name], int(match["number"]), caption
+        elif match and images and whole:
+            unknown.append(f"line {number}: {match['image']}")
+    if unread:
+        sources.mistakes.append(f"{name}: {len(unread)} lines cannot be read, first {unread[0]}")
+    if unknown:
+        sources.mistakes.append(f"{name}: {len(unknown)} lines are not of MSCOCO 2014, first {unknown[0]}")

@@ -1,0 +1,220 @@
+"""Captions of your own: one CSV file with a row for each caption."""
+
+import csv
+import io
+import logging
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline.common.errors import InputError, raise_together
+from pipeline.datasets.csv_text import csv_text, not_csv, other_separator
+from pipeline.datasets.iso639 import unknown_code
+from pipeline.datasets.languages import UNSPACED
+from pipeline.datasets.published import caption_table, known_language
+from pipeline.datasets.sampled import sampled_split
+from pipeline.datasets.split import (
+    Split,
+    read_split,
+    restricted,
+    whole_split,
+    with_split,
+    without_ending,
+)
+from pipeline.datasets.table import COLUMNS, SPLITS
+
+log = logging.getLogger("pipeline")
+
+NEEDED = ("image", "language", "caption")
+OPTIONAL = ("split", "origin", "source_language")
+
+_UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Zs"}  # control, format and blank characters
+_CODE = re.compile(r"[a-z]{2}")
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+_SHOWN = 10  # line numbers of one kind of mistake
+
+Row = dict[str, str]
+
+
+def read_own(path: Path) -> tuple[pd.DataFrame, bool]:
+    """Caption table of a CSV file (UTF-8), and whether it has a split; if not, all rows are train.
+
+    Columns: `image`, an id or a file's name (photos/a.jpg is the image a); `language`, ISO 639-1; `caption`;
+    and if wanted `split` (train, val, test), `origin` (human where there is none) and `source_language`.
+    White space around and line breaks inside a field become single blanks; captions over several lines are
+    counted in a warning.
+
+    Raises:
+        InputError: lists every mistake with the numbers of its lines.
+    """
+    mend = f"Give a CSV file with columns {', '.join(NEEDED)}."
+    text = csv_text(path, "the table of captions", mend, with_nul=True)
+    mistakes: dict[str, list[int]] = defaultdict(list)
+    rows: list[Row] = []
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    read = 0  # the line that the last whole row ends in
+    try:
+        columns = list(reader.fieldnames or [])
+        read = reader.line_num
+        raise_together(_column_mistakes(columns), f"{path}: not a table of captions:")
+        for row in _rows(reader, mistakes):
+            rows.append(row)
+            read = reader.line_num
+    except csv.Error as error:
+        raise InputError(not_csv(path, read + 1, error)) from None
+    if not rows and not any(mistakes.values()):
+        mistakes["it has a header but no captions; expected at least one row"] = []
+    raise_together(map(_said, mistakes.items()), f"{path}: not a table of captions:")
+    if several := sum(row["lines"] != "1" for row in rows):
+        log.warning("%s: %d captions go over several lines; each is read as one line", path, several)
+    return caption_table([tuple(row[column] for column in COLUMNS) for row in rows]), "split" in columns
+
+
+def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
+    """The split of a table's images: from its column `split`, or with a tenth each sampled for val and test.
+
+    Raises:
+        InputError: as `read_own`, `restricted` and `tenths`.
+    """
+    captions, has_split = read_own(path)
+    given = dict(zip(captions["image"], captions["split"], strict=True))
+    images = restricted(given, image_list)
+    return whole_split(images, given if has_split else tenths(set(images), seed))
+
+
+def own_predefined(path: Path, image_list: Path | None = None) -> Split:
+    """The split of a user's file, whose images are named as in a table of captions: `a.jpg` is the image a.
+
+    Raises:
+        InputError: as `read_split` and `restricted`; two names are one image's; a split has no image.
+    """
+    given = read_split(path)
+    split = {without_ending(image): name for image, name in given.items()}
+    mistakes = [f"no image is in the split {name}" for name in SPLITS if name not in split.values()]
+    if len(split) < len(given):
+        mistakes.append(f"{len(given) - len(split)} images stand in it under more than one name")
+    raise_together(mistakes, f"{path}: not a split of images:")
+    return {image: split[image] for image in restricted(split, image_list)}
+
+
+def own_in(path: Path, language: str, split: Mapping[str, str]) -> pd.DataFrame:
+    """Captions of a table in one language, of the images of a split.
+
+    Raises:
+        InputError: as `read_own`, or there are none in the language, or of the split's images.
+    """
+    captions, _ = read_own(path)
+    known_language(language, sorted(captions["language"].unique()), str(path))
+    of_language = captions[captions["language"] == language]
+    found = with_split(of_language, split)
+    if found.empty:
+        raise InputError(
+            f"{path}: none of its images with captions in {language!r}, such as "
+            f"{of_language['image'].iloc[0]!r}, is in the split, which has images such as "
+            f"{next(iter(split), 'none')!r}. Give the split of these images."
+        )
+    return found
+
+
+def tenths(images: set[str], seed: int) -> Split:
+    """Draw a tenth of the images for testing and a tenth for validation, at least one of each."""
+    if len(images) < 3:
+        raise InputError(
+            f"There are {len(images)} images; three are needed to train, validate and test. Give more."
+        )
+    tenth = max(1, round(len(images) / 10))
+    log.info(
+        "no column `split`: %d test and %d validation images of %d are sampled with seed %d",
+        tenth, tenth, len(images), seed,
+    )  # fmt: skip
+    return sampled_split(images, tenth, tenth, seed)
+
+
+def _column_mistakes(columns: list[str]) -> list[str]:
+    known = (*NEEDED, *OPTIONAL)
+    if other := other_separator(columns):
+        return [other]
+    return [
+        *(
+            f"column {name!r} is missing; found {', '.join(columns) or 'an empty first line'}"
+            for name in NEEDED
+            if name not in columns
+        ),
+        *(
+            f"column {name!r} is unknown; take it out or rename it, known are {', '.join(known)}"
+            for name in columns
+            if name not in known
+        ),
+        *(f"column {name!r} comes twice" for name in known if columns.count(name) > 1),
+    ]
+
+
+def _rows(reader: "csv.DictReader[str]", mistakes: dict[str, list[int]]) -> Iterator[Row]:
+    """Rows in the columns of a caption table; mistakes are noted with the lines that they begin in."""
+    file_of: dict[str, str] = {}
+    split_of: dict[str, str] = {}
+    for read in reader:
+        if None in read or None in read.values():
+            breaks = len(_LINE_BREAK.findall("".join(map(str, read.values()))))
+            what = f"not the {len(reader.fieldnames or [])} fields of the header"
+            mistakes[what].append(reader.line_num - breaks)
+            continue
+        given = {column: " ".join(value.split()) for column, value in read.items()}
+        row = {"split": "train", "origin": "human", "source_language": "", **given}
+        row["image"] = without_ending(given["image"])
+        row["lines"] = str(len(_LINE_BREAK.split(read["caption"].strip())))
+        found = [*_field_mistakes(row), *_raw_mistakes(read)]
+        if file_of.setdefault(row["image"], given["image"]) != given["image"]:
+            found.append("an image of the same id as another file's")
+        if split_of.setdefault(row["image"], row["split"]) != row["split"]:
+            found.append("an image in more than one split")
+        breaks = sum(len(_LINE_BREAK.findall(value)) for value in read.values())
+        for mistake in found:
+            mistakes[mistake].append(reader.line_num - breaks)
+        yield row
+    if "split" in (reader.fieldnames or []):
+        for missing in sorted(set(SPLITS) - set(split_of.values())):
+            mistakes[f"no image is in the split {missing}"] = []
+
+
+def _field_mistakes(row: Row) -> Iterator[str]:
+    yield from (f"{column} is empty" for column in ("image", "caption", "origin") if not _seen(row[column]))
+    if row["split"] not in SPLITS:
+        yield f"split is {row['split']!r}; expected train, val or test"
+    if not _CODE.fullmatch(row["language"]):
+        yield f"language is {row['language']!r}; expected a two-letter code (ISO 639-1) such as en"
+    elif unknown := unknown_code(row["language"]):
+        yield f"language {unknown}"
+    elif row["language"] in UNSPACED:
+        yield f"language {row['language']!r} is written without spaces and has no tokeniser here"
+    if row["source_language"] and not _CODE.fullmatch(row["source_language"]):
+        yield f"source_language is {row['source_language']!r}; expected nothing or a two-letter code"
+
+
+def _seen(text: str) -> bool:
+    """Whether a text has something to see: blanks without width and marks of byte order have not."""
+    return any(unicodedata.category(letter) not in _UNSEEN for letter in text)
+
+
+def _raw_mistakes(read: Row) -> Iterator[str]:
+    """What an editor or a broken copy left in the fields as they stand in the file."""
+    if any("\0" in value for value in read.values()):
+        yield "a NUL byte; the file may be UTF-16 or damaged, save it as CSV in UTF-8"
+    place = list(read).index("language")
+    for value in read.values():
+        rows = [line.split(",") for line in _LINE_BREAK.split(value)[1:]]
+        if any(len(row) >= len(read) and _CODE.fullmatch(row[place].strip()) for row in rows):
+            yield "a quotation mark that is not closed: it takes in the next rows; double it or take it out"
+            return
+
+
+def _said(mistake: tuple[str, list[int]]) -> str:
+    what, lines = mistake
+    if not lines:
+        return what
+    more = f" and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
+    return f"{what}: line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:_SHOWN]))}{more}"

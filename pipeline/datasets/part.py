@@ -1,0 +1,91 @@
+"""A partial download: `.NAME.part`, with its origin in `.NAME.part.json`."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from pipeline.common.files import seal, written_beside
+from pipeline.common.locks import locked
+
+
+class Origin(NamedTuple):
+    """The origin of a partial download.
+
+    Attributes:
+        validator: strong ETag or Last-Modified of that version of the file; empty: it cannot be continued.
+        total: bytes of the whole file, where the server said it.
+    """
+
+    url: str = ""
+    validator: str = ""
+    total: int | None = None
+
+
+class Part:
+    """A partial download. It outlives the process, so that the next one can resume it."""
+
+    def __init__(self, path: Path, file: BinaryIO):
+        self.path, self.file, self.moved = path, file, False
+        self.note = path.with_name(f"{path.name}.json")
+        self.origin = _noted(self.note) if self.size else Origin()
+
+    @property
+    def size(self) -> int:
+        """Bytes received so far."""
+        return os.fstat(self.file.fileno()).st_size
+
+    def begin(self, origin: Origin) -> None:
+        """Start anew. Emptied first: bytes of one origin never stand under the note of another."""
+        self.clear()
+        with written_beside(self.note) as temporary:
+            temporary.write_text(json.dumps(origin._asdict()), encoding="utf-8")
+        self.origin = origin
+
+    def clear(self) -> None:
+        """Delete it."""
+        self.file.seek(0)
+        self.file.truncate()
+        self.note.unlink(missing_ok=True)
+        self.origin = Origin()
+
+    def append(self, piece: bytes) -> None:
+        """Add bytes at the end, where a later process finds them even if this one is killed."""
+        self.file.seek(0, os.SEEK_END)
+        self.file.write(piece)
+        self.file.flush()
+
+    def finish(self, output: Path) -> None:
+        """Rename it to `output`."""
+        os.fsync(self.file.fileno())
+        seal(self.path, output)
+        os.replace(self.path, output)
+        self.note.unlink(missing_ok=True)
+        self.moved = True
+
+
+@contextmanager
+def part_of(output: Path) -> Iterator[Part]:
+    """Open the partial download of `output` exclusively; an empty one is removed afterwards.
+
+    Raises:
+        InputError: another process has it open.
+    """
+    path = output.with_name(f".{output.name}.part")
+    with locked(path) as file:
+        part = Part(path, file)
+        try:
+            yield part
+        finally:
+            if not part.size and not part.moved:
+                part.clear()
+                path.unlink()
+
+
+def _noted(path: Path) -> Origin:
+    try:
+        return Origin(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return Origin()  # killed before it was written: start anew

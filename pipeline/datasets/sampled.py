@@ -1,0 +1,99 @@
+"""Test and validation images: sampled with a seed, or predefined by lists."""
+
+import csv
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from pipeline.common.errors import InputError, raise_together
+from pipeline.datasets.csv_text import csv_text
+from pipeline.datasets.split import Split, some
+
+
+def sampled_split(images: Collection[str], test: int, val: int, seed: int) -> Split:
+    """Draw test and validation images without replacement; the order of `images` does not matter.
+
+    Returns:
+        The sampled images, and no others.
+
+    Raises:
+        InputError: fewer images than requested, or a negative seed.
+    """
+    mistakes = [f"seed: found {seed}; expected 0 or more"] if seed < 0 else []
+    if min(test, val) < 1:
+        mistakes.append(f"{test} test and {val} validation images are requested; expected 1 or more of each")
+    if len(images) < test + val:
+        mistakes.append(
+            f"{test} test and {val} validation images are requested, but there are only {len(images)} to "
+            "sample from; request fewer, or give more captions"
+        )
+    raise_together(mistakes, "The split cannot be sampled:")
+    order = np.random.default_rng(seed).permutation(sorted(images))
+    return {str(image): "test" if place < test else "val" for place, image in enumerate(order[: test + val])}
+
+
+def predefined_split(lists: Mapping[str, Path], images: Collection[str]) -> Split:
+    """Test and validation images that lists give, and no others.
+
+    A list has one image a line, or is a CSV file with a column `image`; of one with a column `split`
+    too (such as split.csv of another run) only the rows of that split count. An image is named by its
+    id, its file, or the number at the end of its id (MSCOCO: 9 is COCO_train2014_000000000009).
+
+    Args:
+        lists: for `test` and `val` a file each.
+        images: ids of the images that may be in a list.
+
+    Raises:
+        InputError: lists every image that is not among `images` or comes twice, and every unreadable file.
+    """
+    known = {image: image for image in images}
+    known.update({_name(image.rpartition("_")[2]): image for image in images})
+    split: Split = {}
+    mistakes: list[str] = []
+    for name, path in lists.items():
+        listed = _listed(path, name, mistakes)
+        unknown = [image for image in listed if image not in known]
+        if unknown:
+            mistakes.append(
+                f"{path}: {len(unknown)} of its {len(listed)} {name} images are not among the {len(images)} "
+                f"that can be sampled (captioned in every language): {some(unknown)}"
+            )
+        again = []
+        for image in [known[image] for image in listed if image in known]:
+            if image in split:
+                again.append(image)
+            split[image] = name
+        if again:
+            mistakes.append(f"{path}: {len(again)} images stand in the lists already: {some(again)}")
+    raise_together(mistakes, "The lists of test and validation images cannot be used:")
+    return split
+
+
+def _listed(path: Path, split: str, mistakes: list[str]) -> list[str]:
+    try:
+        lines = csv_text(path, "the list of images", "Give one image a line, or a CSV file.").splitlines()
+    except InputError as error:
+        mistakes.append(str(error))
+        return []
+    names = [_name(name) for name in _names(lines, split) if name.strip()]
+    if not names:
+        mistakes.append(f"{path}: names no {split} images")
+    return names
+
+
+def _names(lines: list[str], split: str) -> Iterator[str]:
+    header = next(csv.reader(lines[:1]), [])
+    if "image" not in header:
+        yield from lines
+        return
+    for row in csv.DictReader(lines):
+        if row.get("split", split) == split:
+            yield row["image"] or ""
+
+
+def _name(listed: str) -> str:
+    """An image's name without folder, ending, and zeros before a number."""
+    name = PurePosixPath(listed.strip()).name
+    name = name.rpartition(".")[0] if "." in name else name
+    return str(int(name)) if name.isdecimal() else name

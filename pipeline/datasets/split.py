@@ -1,0 +1,126 @@
+"""The split: a file that assigns every image of a data set to train, val or test.
+
+It depends on no language: one more that is configured changes nothing in it.
+"""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+
+import pandas as pd
+
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import written_beside
+from pipeline.datasets.csv_text import csv_rows, other_separator
+from pipeline.datasets.table import SPLITS
+
+Split = dict[str, str]  # image -> train, val or test, in the order of the data set
+
+COLUMNS = ["image", "split"]
+
+_ENDING = re.compile(r"\.(?:jpe?g|png|gif|bmp|webp|tiff?)$", re.IGNORECASE)
+_SHOWN = 5  # names of wrong images in a message
+
+
+def whole_split(images: Iterable[str], chosen: Mapping[str, str]) -> Split:
+    """The split of all images, in their order; those in neither list are for training."""
+    return {image: chosen.get(image, "train") for image in images}
+
+
+def restricted(images: Iterable[str], image_list: Path | None) -> list[str]:
+    """The images listed in the column `image` of a CSV file; all images without a file.
+
+    Raises:
+        InputError: no such column, or images that have no captions.
+    """
+    found = list(images)
+    if image_list is None:
+        return found
+    listed = listed_images(image_list)
+    known = set(found)
+    wanted = {image if image in known else without_ending(image) for image in listed}
+    missing = sorted(wanted - known)
+    raise_together(missing, f"{image_list}: {len(missing)} of its {len(wanted)} images have no captions:")
+    return [image for image in found if image in wanted]
+
+
+def listed_images(path: Path) -> list[str]:
+    """The column `image` of a CSV file.
+
+    Raises:
+        InputError: it is no such file; lists every row that has no image.
+    """
+    rows = list(csv_rows(path, "the list of images", "Give a CSV file with a column `image`."))
+    _, header = rows[0] if rows else (1, [])
+    if "image" not in header:
+        found = other_separator(header) or f"found columns {', '.join(header) or 'none'}"
+        raise InputError(f"{path}: {found}; expected one named 'image'.")
+    place = header.index("image")
+    names = {line: row[place].strip() if len(row) > place else "" for line, row in rows[1:]}
+    mistakes = [f"line {line}: no image" for line, name in names.items() if not name]
+    mistakes += [f"line {line}: a line break in a name" for line, name in names.items() if "\n" in name]
+    mistakes += [] if names else ["it names no image"]
+    raise_together(mistakes, f"{path}: not a list of images:")
+    return list(names.values())
+
+
+def without_ending(image: str) -> str:
+    """An image's name without folder and without the ending of an image file: photos/a.jpg is the image a."""
+    return _ENDING.sub("", PurePosixPath(image.replace("\\", "/")).name)
+
+
+def with_split(captions: pd.DataFrame, split: Mapping[str, str]) -> pd.DataFrame:
+    """Captions of the images of a split, with a column `split`."""
+    within = captions[captions["image"].isin(list(split))]
+    return within.assign(split=within["image"].map(split).astype("str"))
+
+
+def write_split(split: Mapping[str, str], path: Path) -> None:
+    """Write the split of all images as a CSV file with columns image, split."""
+    with written_beside(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *split.items()])
+
+
+def read_split(path: Path) -> Split:
+    """The split of all images, in their order.
+
+    Raises:
+        InputError: lists all that is wrong with the file.
+    """
+    mend = "Make it with `python -m pipeline split`, or give another."
+    (_, header), *lines = list(csv_rows(path, "the split of the images", mend)) or [(1, [])]
+    rows = [[field.strip() for field in row] for _, row in lines]
+    mistakes = _split_mistakes(header, rows, [line for line, _ in lines])
+    raise_together(mistakes, f"{path}: not a split of images:")
+    return {image: split for image, split in rows}
+
+
+def _split_mistakes(header: list[str], rows: list[list[str]], lines: list[int]) -> list[str]:
+    if header != COLUMNS:
+        other = other_separator(header)
+        return [other or f"found columns {', '.join(header) or 'none'}; expected {', '.join(COLUMNS)}"]
+    if not rows:
+        return ["it names no image"]
+    wrong = {
+        "has not an image and a split": [len(row) != 2 or not row[0] for row in rows],
+        "split is not train, val or test": [row[1:2] not in [[name] for name in SPLITS] for row in rows],
+        "a quotation mark is not closed and takes in the next rows": [
+            any("\n" in field for field in row) for row in rows
+        ],
+    }
+    mistakes = [
+        f"{what}: {sum(of)} rows, first in line {lines[of.index(True)]}"
+        for what, of in wrong.items()
+        if any(of)
+    ]
+    images = Counter(row[0] for row in rows if row)
+    again = [image for image, count in images.items() if count > 1]
+    return [*mistakes, *([f"{len(again)} images stand in it more than once: {some(again)}"] if again else [])]
+
+
+def some(names: list[str]) -> str:
+    """The first few of some names, and how many more there are."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

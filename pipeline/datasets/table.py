@@ -1,0 +1,99 @@
+"""The caption table: one schema for every data set, translation and scale.
+
+| column          | meaning                                                                        |
+|-----------------|--------------------------------------------------------------------------------|
+| image           | id of the image, without folder or ending                                      |
+| split           | train, val or test                                                             |
+| language        | ISO 639-1 code                                                                 |
+| caption         | the sentence as published                                                      |
+| origin          | who wrote it: human, google, baidu, dictionary, ...                            |
+| source_language | language it was translated from, by a person or a machine; empty: written anew |
+
+A *sentence table* is a caption table with one more column, `tokens`: the lower-cased tokens of the
+caption, joined by single spaces.
+"""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import existing, written_beside
+
+COLUMNS = ["image", "split", "language", "caption", "origin", "source_language"]
+SENTENCE_COLUMNS = [*COLUMNS, "tokens"]
+SPLITS = ("train", "val", "test")
+
+_CODE = re.compile(r"[a-z]{2}")
+
+
+def read_captions(path: Path) -> pd.DataFrame:
+    """Read and validate a caption table; raises `InputError` that lists every mistake."""
+    return _read(path, COLUMNS)
+
+
+def read_sentences(path: Path) -> pd.DataFrame:
+    """Read and validate a sentence table (a caption table with tokens)."""
+    return _read(path, SENTENCE_COLUMNS)
+
+
+def write_captions(table: pd.DataFrame, path: Path) -> None:
+    """Validate a caption table and write it whole or not at all."""
+    _write(table, path, COLUMNS)
+
+
+def write_sentences(table: pd.DataFrame, path: Path) -> None:
+    """Validate a sentence table and write it whole or not at all."""
+    _write(table, path, SENTENCE_COLUMNS)
+
+
+def _read(path: Path, columns: list[str]) -> pd.DataFrame:
+    existing(path, "the caption table", "Run the stage that makes it, or give another file.")
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
+    except pd.errors.EmptyDataError:
+        raise InputError(f"{path}: the file is empty; expected columns {', '.join(columns)}.") from None
+    except (pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not a CSV file in UTF-8: {error}.") from None
+    check(table, columns, str(path))
+    return table[columns]
+
+
+def _write(table: pd.DataFrame, path: Path, columns: list[str]) -> None:
+    check(table, columns, str(path))
+    with written_beside(path) as temporary:
+        table[columns].to_csv(temporary, index=False, encoding="utf-8", lineterminator="\n")
+
+
+def check(table: pd.DataFrame, columns: list[str], name: str) -> None:
+    """Raise an `InputError` that lists all that is wrong with a caption table."""
+    raise_together(_mistakes(table, columns), f"{name}: not a valid caption table:")
+
+
+def _mistakes(table: pd.DataFrame, columns: list[str]) -> list[str]:
+    missing = [column for column in columns if column not in table.columns]
+    if missing:
+        return [f"column {column!r} is missing; found {', '.join(table.columns)}" for column in missing]
+    if table.empty:
+        return ["it has a header but no captions; expected at least one row"]
+    empty = {column: table[column].str.strip() == "" for column in ("image", "caption", "origin")}
+    wrong = {
+        **{f"{column} is empty": rows for column, rows in empty.items()},
+        "split is not train, val or test": ~table["split"].isin(SPLITS),
+        "language is not a two-letter code": ~table["language"].str.fullmatch(_CODE),
+        "source_language is neither empty nor a two-letter code": ~table["source_language"].str.fullmatch(
+            rf"(?:{_CODE.pattern})?"
+        ),
+    }
+    mistakes = [_row_mistake(what, rows) for what, rows in wrong.items() if rows.any()]
+    splits = table.groupby("image", sort=False)["split"].nunique()
+    several = splits.index[splits > 1]
+    if len(several):
+        mistakes.append(f"{len(several)} images stand in more than one split, first {several[0]!r}")
+    return mistakes
+
+
+def _row_mistake(what: str, rows: pd.Series) -> str:
+    first = int(rows.to_numpy().argmax()) + 2  # the header is line 1
+    return f"{what} in {int(rows.sum())} rows, first in row {first}"

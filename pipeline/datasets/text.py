@@ -1,0 +1,33 @@
+"""Published captions of Multi30K as training text for word vectors, without those of held-out images."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline.datasets.multi30k import read_multi30k
+from pipeline.datasets.official import multi30k_split
+from pipeline.datasets.published import Sources
+from pipeline.datasets.split import read_split
+from pipeline.datasets.tokenize import with_tokens
+
+
+def published_text(folder: Path, language: str, splits: Sequence[Path]) -> pd.DataFrame:
+    """Sentence table of Multi30K's captions in a language, all as split `train`.
+
+    Left out are captions of every image that any of the splits has for validation or testing: word vectors
+    that were trained on them would know what is to be found. Images of no split stay.
+
+    Args:
+        folder: sources, laid out as HOST/PATH.
+        splits: CSV files with columns image, split.
+
+    Raises:
+        InputError: lists every file that is missing, unreadable, or does not fit its list of images.
+    """
+    sources = Sources(folder)
+    images = multi30k_split(sources, "multi30k")
+    sources.check()
+    held_out = {image for path in splits for image, split in read_split(path).items() if split != "train"}
+    kept = dict.fromkeys((image for image in images if image not in held_out), "train")
+    return with_tokens(read_multi30k(folder, language, kept), language)

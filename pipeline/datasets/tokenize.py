@@ -1,0 +1,143 @@
+"""Tokens of captions, one tokeniser for each language.
+
+The MULE paper names no tokeniser and says nothing of punctuation. Ours:
+
+- European and other spaced languages: Moses, as in Multi30K's published `lc.norm.tok` files (lower-cased,
+  punctuation normalised, tokenised), without its HTML escapes.
+  Languages that Moses has no rules for get its general ones, and a warning.
+- Chinese: jieba, with its hidden Markov model for words that its dictionary lacks.
+- Arabic and Korean: ICU's word boundaries, by which the text of FastText's published vectors was split
+  (Grave et al. 2018).
+- Japanese: SudachiPy, mode A (shortest units, the nearest to the MeCab units of FastText's vectors).
+- Tokens without a letter or digit are dropped: the mean of the word vectors (u) would give a full stop
+  the weight of a noun, and Chinese and Japanese marks have no counterpart in the other languages.
+"""
+
+import functools
+import logging
+import tempfile
+import unicodedata
+from collections.abc import Callable
+
+import pandas as pd
+
+from pipeline.common.errors import InputError
+from pipeline.common.progress import counted
+from pipeline.datasets.languages import UNSPACED
+
+log = logging.getLogger("pipeline")
+
+Tokenizer = Callable[[str], list[str]]
+
+_WITHOUT_RULES = ("af",)  # the general rules do well for it
+_TURKISH = str.maketrans("Iİ", "ıi")  # lower() would give I a dot, and İ a second one
+_INVISIBLE = str.maketrans(dict.fromkeys("\u00ad\u200b\ufeff"))  # stand inside words of the published text
+
+
+def tokenize(captions: pd.DataFrame, language: str) -> pd.DataFrame:
+    """Sentence table of one language of a caption table; captions without a word are left out and logged.
+
+    Raises:
+        InputError: the table has no captions in the language, or the language has no tokeniser.
+    """
+    of_language = captions[captions["language"] == language]
+    if of_language.empty:
+        found = ", ".join(sorted(captions["language"].unique()))
+        raise InputError(f"There are no captions in {language!r}; the table has {found}.")
+    return with_tokens(of_language, language)
+
+
+def with_tokens(captions: pd.DataFrame, language: str) -> pd.DataFrame:
+    """Add `tokens` to captions of one language; rows without a word are left out, and counted in the log."""
+    split = tokenizer(language)
+    texts = counted(captions["caption"], f"{language} captions", len(captions))
+    sentences = captions.assign(tokens=[" ".join(split(text)) for text in texts])
+    empty = sentences["tokens"] == ""
+    if empty.any():
+        log.warning(
+            "%d of %d captions in %s have no word and are left out", empty.sum(), len(empty), language
+        )
+    return sentences[~empty]
+
+
+@functools.cache
+def tokenizer(language: str) -> Tokenizer:
+    """A function from a caption to its lower-cased words, without punctuation.
+
+    Raises:
+        InputError: the language is written without spaces, and no tokeniser is known for it.
+    """
+    if language in UNSPACED:
+        raise InputError(
+            f"There is no tokeniser for {language!r}, which is written without spaces; "
+            f"there are tokenisers for {', '.join(sorted(_TOKENIZERS))}."
+        )
+    split = _TOKENIZERS.get(language, moses)(language)
+    return lambda caption: [token for token in split(caption) if any(map(str.isalnum, token))]
+
+
+def moses(language: str) -> Tokenizer:
+    """Multi30K's preprocessing: lower case, Moses punctuation normalisation, Moses tokeniser.
+
+    Accents are joined with their letters first (NFC), because Moses splits words at accents of their own.
+    """
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer
+    from sacremoses.corpus import NonbreakingPrefixes
+
+    if language not in NonbreakingPrefixes().available_langs and language not in _WITHOUT_RULES:
+        log.warning(
+            "Moses has no rules for %r: words are split at spaces and punctuation, also at apostrophes, and "
+            "a full stop stays with English abbreviations; look at the tokens", language,
+        )  # fmt: skip
+    normalizer, splitter = MosesPunctNormalizer(lang=language), MosesTokenizer(lang=language)
+
+    def split(caption: str) -> list[str]:
+        text = unicodedata.normalize("NFC", caption.translate(_INVISIBLE))
+        text = (text.translate(_TURKISH) if language in ("az", "tr") else text).lower()
+        return splitter.tokenize(normalizer.normalize(text), escape=False)
+
+    return split
+
+
+def _jieba(language: str) -> Tokenizer:
+    import jieba
+
+    jieba.setLogLevel(logging.WARNING)
+    words = jieba.Tokenizer()
+    # It keeps its prefix dictionary in the temporary folder, under a name that anyone on the machine may have
+    # put a file to, and executes what it reads there (marshal): a folder of this process alone instead.
+    with tempfile.TemporaryDirectory() as folder:
+        words.tmp_dir = folder
+        words.initialize()
+    return lambda caption: words.lcut(_folded(caption), HMM=True)
+
+
+def _sudachi(language: str) -> Tokenizer:
+    import sudachipy
+
+    words = sudachipy.Dictionary(dict="small").tokenizer(mode=sudachipy.SplitMode.A)
+    return lambda caption: [word.surface() for word in words.tokenize(_folded(caption))]
+
+
+def _icu(language: str) -> Tokenizer:
+    from icu4py.breakers import WordBreaker
+
+    return lambda caption: list(WordBreaker(_composed(caption), language))
+
+
+def _composed(caption: str) -> str:
+    """Lower-cased, accents joined with their letters."""
+    return unicodedata.normalize("NFC", caption.translate(_INVISIBLE)).lower()
+
+
+def _folded(caption: str) -> str:
+    """Full-width digits and letters as ASCII, lower-cased."""
+    return unicodedata.normalize("NFKC", caption.translate(_INVISIBLE)).lower()
+
+
+_TOKENIZERS: dict[str, Callable[[str], Tokenizer]] = {  # all others: Moses
+    "ar": _icu,
+    "ja": _sudachi,
+    "ko": _icu,
+    "zh": _jieba,
+}

@@ -1,0 +1,259 @@
+"""Download one file from one URL: resume partial downloads, retry after temporary failures."""
+
+import email.utils
+import logging
+import random
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import requests
+import urllib3
+
+from pipeline.common.errors import InputError
+from pipeline.common.progress import Progress
+from pipeline.datasets.content import wrong_kind
+from pipeline.datasets.part import Origin, Part
+
+log = logging.getLogger("pipeline")
+
+_CHUNK = 1 << 16  # bytes; what a connection that is reset can lose
+_PASSING = {408, 429, 500, 502, 503, 504}  # and every other 5xx
+
+
+class Patience(NamedTuple):
+    """Retry limits; all but `attempts` in seconds.
+
+    Attributes:
+        attempts: how many in a row may bring nothing new.
+        first, longest: wait after the first failure, which doubles with each, and its bound.
+        retry_after: bound of the wait that a server may ask for.
+        timeout: without an answer or a byte.
+    """
+
+    attempts: int = 8
+    first: float = 1.0
+    longest: float = 60.0
+    retry_after: float = 600.0
+    timeout: float = 60.0
+
+
+USUAL = Patience()
+
+
+class Final(Exception):
+    """A permanent failure of this URL."""
+
+
+class Passing(Exception):
+    """A temporary failure; the server may have given a delay, in seconds."""
+
+    def __init__(self, message: str, after: float = 0.0):
+        super().__init__(message)
+        self.after = after
+
+
+class Answer(NamedTuple):
+    """A response: position of its first byte, size of the complete file, and its chunks."""
+
+    start: int
+    total: int | None
+    validator: str
+    content_type: str
+    pieces: Iterator[bytes]
+
+
+class _Uncounted(Progress):
+    """Progress towards a total that the server has not said."""
+
+    def _line(self, now: float) -> str:
+        rate = (self.done - self.begun_with) / max(now - self.begun_at, 1e-9)
+        return f"{self.what} {self.done:,}, {rate:,.1f}/s"
+
+
+def fetch(url: str, part: Part, name: str, size: int | None, patience: Patience) -> None:
+    """Download the rest of `part` from an HTTP, HTTPS or file URL.
+
+    Args:
+        name: the file's published name, which tells its kind.
+        size: bytes it must have; None: what the server says.
+
+    Raises:
+        Final: not from this URL; the part is kept where it may still be the beginning of the file.
+        InputError: the disk has no room for it.
+    """
+    reached, failures = part.size if part.origin.url == url else 0, 0
+    while True:
+        try:
+            _attempt(url, part, name, size, patience)
+            return
+        except Passing as trouble:
+            # A server that begins anew each time brings nothing new until it comes further than before.
+            failures = 1 if part.size > reached else failures + 1
+            reached = max(reached, part.size)
+            if failures >= patience.attempts:
+                raise Final(f"{trouble}, the last of {failures} attempts without progress") from None
+            wait = min(patience.longest, patience.first * 2 ** (failures - 1)) * random.uniform(0.5, 1)
+            wait = max(wait, min(trouble.after, patience.retry_after))
+            log.warning("%s: %s; again in %.1f s", url, trouble, wait)
+            time.sleep(wait)
+
+
+def _attempt(url: str, part: Part, name: str, size: int | None, patience: Patience) -> None:
+    offset = part.size if part.origin.url == url and part.origin.validator else 0
+    if offset and offset == part.origin.total:
+        return  # all had come when an earlier process ended
+    opened = (
+        _file(url, offset, part) if urlsplit(url).scheme == "file" else _http(url, offset, part, patience)
+    )
+    with opened as answer:
+        total = size if answer.total is None else answer.total
+        if size not in (None, total):
+            if answer.start:
+                part.clear()  # it is of this version
+            raise Final(f"size: found {total} bytes; expected {size}")
+        head = next(answer.pieces, b"")
+        if not answer.start:
+            if wrong := wrong_kind(name, head, answer.content_type):
+                raise Final(wrong)
+            _check_room(part, total)
+            part.begin(Origin(url, answer.validator, answer.total))
+        else:
+            _check_room(part, total)
+        _append(part, chain([head], answer.pieces), total)
+
+
+def _append(part: Part, pieces: Iterator[bytes], total: int | None) -> None:
+    done = part.size
+    progress = Progress("bytes", total, done) if total else _Uncounted("bytes", 1 << 63, done)
+    for piece in pieces:
+        part.append(piece)
+        progress.advance(len(piece))
+    done = part.size
+    if total is not None and done > total:
+        part.clear()
+        raise Final(f"more came than the {total} bytes expected")
+    if total is not None and done < total:
+        raise Passing(f"the transfer broke off: {done} of {total} bytes came")
+
+
+def _check_room(part: Part, total: int | None) -> None:
+    if total is None:
+        return
+    needed, free = total - part.size, shutil.disk_usage(part.path.parent).free
+    if needed > free:
+        raise InputError(
+            f"{part.path.parent}: {needed:,} bytes are needed, {free:,} are free. "
+            "Make room, or give another place; what has been transferred is kept."
+        )
+
+
+@contextmanager
+def _file(url: str, offset: int, part: Part) -> Iterator[Answer]:
+    path = Path(url2pathname(urlsplit(url).path))
+    try:
+        found = path.stat()
+        file = open(path, "rb")  # noqa: SIM115 - closed below; reading is outside this try
+    except OSError as error:
+        raise Final(f"{path}: {error.strerror}") from None
+    with file:
+        validator = f"{found.st_mtime_ns} {found.st_size}"
+        start = offset if validator == part.origin.validator else 0
+        file.seek(start)
+        yield Answer(start, found.st_size, validator, "", iter(lambda: file.read(_CHUNK), b""))
+
+
+@contextmanager
+def _http(url: str, offset: int, part: Part, patience: Patience) -> Iterator[Answer]:
+    headers = {"User-Agent": "multilingual-retrieval", "Accept-Encoding": "identity"}
+    if offset:
+        headers |= {"Range": f"bytes={offset}-", "If-Range": part.origin.validator}
+    try:
+        response = requests.get(url, headers=headers, stream=True, timeout=patience.timeout)
+    except (requests.ConnectionError, requests.Timeout) as error:
+        raise Passing(f"no answer: {error}") from None
+    except requests.RequestException as error:
+        raise Final(f"no answer: {error}") from None
+    with response:
+        _check_status(response)
+        yield _rest(response, offset, part) if response.status_code in (206, 416) else _whole(response)
+
+
+def _check_status(response: requests.Response) -> None:
+    status = response.status_code
+    if status in (200, 206, 416):
+        return
+    message = f"the server answered {status} {response.reason}"
+    if status in _PASSING or status >= 500:
+        raise Passing(message, _seconds(response.headers.get("Retry-After", "")))
+    raise Final(message)
+
+
+def _seconds(retry_after: str) -> float:
+    """Seconds of a Retry-After header, which is a number or an HTTP date; 0 for anything else."""
+    if retry_after.isdecimal():
+        return float(retry_after)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time())
+    except ValueError:
+        return 0.0
+
+
+def _whole(response: requests.Response) -> Answer:
+    kind = response.headers.get("Content-Type", "").lower()
+    if _encoded(response):
+        # Its Content-Length is not the file's, and no position in what comes is one in the file.
+        return Answer(0, None, "", kind, _pieces(response, decode=True))
+    length = response.headers.get("Content-Length", "")
+    total = int(length) if length.isdecimal() else None
+    return Answer(0, total, _validator(response), kind, _pieces(response))
+
+
+def _rest(response: requests.Response, offset: int, part: Part) -> Answer:
+    """The answer to a request for what is missing, if it is of the version of which the part is."""
+    match = re.fullmatch(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)", response.headers.get("Content-Range", ""))
+    start, total = (match[1], match[2]) if match else (None, "*")
+    known = part.origin.total
+    same = (
+        not _encoded(response)
+        and _validator(response) in ("", part.origin.validator)
+        and (known is None or total in ("*", str(known)))
+    )
+    if offset and same and response.status_code == 416 and total == str(offset):
+        return Answer(offset, offset, part.origin.validator, "", iter(()))  # nothing was missing
+    if offset and same and response.status_code == 206 and start == str(offset):
+        whole = int(total) if total != "*" else known
+        return Answer(offset, whole, part.origin.validator, "", _pieces(response))
+    part.origin = Origin()
+    raise Passing(
+        f"the server answered {response.status_code} with another part or version; the file is started over"
+    )
+
+
+def _encoded(response: requests.Response) -> bool:
+    """Whether the server compresses although asked not to."""
+    if response.headers.get("Content-Encoding", "identity").lower() == "identity":
+        return False
+    # Many say `gzip` of a .gz file that they send as it is.
+    paths = [urlsplit(answer.url).path for answer in (*response.history, response)]
+    return not any(path.endswith((".gz", ".tgz")) for path in paths)
+
+
+def _validator(response: requests.Response) -> str:
+    # If-Range needs a strong one: a weak ETag stands for files that differ in bytes.
+    tag = response.headers.get("ETag", "")
+    return tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified", "")
+
+
+def _pieces(response: requests.Response, decode: bool = False) -> Iterator[bytes]:
+    try:
+        yield from response.raw.stream(_CHUNK, decode_content=decode)
+    except urllib3.exceptions.HTTPError as error:
+        raise Passing(f"the transfer broke off: {error.args[0] if error.args else error}") from None

@@ -1,0 +1,353 @@
+"""Unpack archives of photographs into one flat folder, under their published file names."""
+
+import bz2
+import gzip
+import json
+import logging
+import lzma
+import os
+import shutil
+import tarfile
+import zipfile
+import zlib
+from calendar import timegm
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO, NamedTuple, cast
+
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import existing
+from pipeline.common.locks import locked
+from pipeline.common.progress import Progress
+
+log = logging.getLogger("pipeline")
+
+_CHUNK = 1 << 20  # bytes
+_LATEST = 2**31 - 1  # seconds, which every file system can tell
+_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp")  # that find-images knows
+_UNPACKING = ".unpacking"  # the file that is being written; no photograph's name begins with a dot
+
+# Photographs hardly compress. What unpacks to more than so many times its size is made to fill a disk.
+_RATIO = 100
+_SMALL = 16 << 20  # bytes unpacked that are allowed to any archive
+
+_DAMAGED = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    gzip.BadGzipFile,
+    lzma.LZMAError,
+    zlib.error,
+    EOFError,
+    RuntimeError,  # zipfile's word for an encrypted member
+    NotImplementedError,
+    UnicodeDecodeError,
+)
+
+
+class Member(NamedTuple):
+    """A photograph in an archive.
+
+    Attributes:
+        path: its name there, with folders.
+        size: bytes that it is declared to have.
+        time: when it was changed last, in seconds since 1970 (of a zip file, as if in UTC).
+        refused: why it cannot be unpacked; empty if it can.
+    """
+
+    path: str
+    size: int
+    time: int
+    refused: str
+    open: Callable[[], IO[bytes]]
+
+
+def unpack(archives: Sequence[Path], output: Path) -> int:
+    """Unpack the photographs of ZIP and tar archives as `output/{published file name}`; return how many.
+
+    Folders of the archives are ignored, so no member can leave `output`. The folder appears whole or not
+    at all. A call that was killed is gone on with, unless an archive has changed since.
+
+    Raises:
+        InputError: an archive is damaged, unpacks to more than photographs would or than the disk holds,
+            has no photographs, links in place of them, or two of one name; `output` is something else than
+            a folder of photographs.
+    """
+    for archive in archives:
+        existing(archive, "the archive of photographs", "Download it, or give another path.")
+    _check_replaceable(output)
+    with _begun(archives, output) as folder:
+        _check_room(archives, folder)
+        names: dict[str, str] = {}
+        mistakes: list[str] = []
+        for archive in archives:
+            _unpack_one(archive, folder, names, mistakes)
+        raise_together(mistakes, "Photographs that cannot be unpacked:")
+        if not names:
+            listed = ", ".join(map(str, archives))
+            raise InputError(
+                f"{listed}: no {', '.join(_SUFFIXES)} file. Is it the archive of the photographs?"
+            )
+        _replace_folder(folder, output)
+    log.info("%s: %s photographs", output, f"{len(names):,}")
+    return len(names)
+
+
+def _check_replaceable(output: Path) -> None:
+    """Refuse to replace a file, or a folder that holds more than photographs: it would be lost."""
+    if not output.exists():
+        return
+    entries = output.iterdir() if output.is_dir() else ()
+    visible = [entry.name for entry in entries if not entry.name.startswith(".")]
+    others = [name for name in visible if PurePosixPath(name).suffix.lower() not in _SUFFIXES]
+    if others or not output.is_dir():
+        found = f"a folder with {', '.join(sorted(others)[:3])}" if others else "a file"
+        raise InputError(
+            f"{output}: found {found}, which unpacking would replace; expected a new folder, or one of "
+            "photographs alone. Give another path, or move it."
+        )
+
+
+@contextmanager
+def _begun(archives: Sequence[Path], output: Path) -> Iterator[Path]:
+    """Folder beside `output` with what an earlier call unpacked of the same archives."""
+    folder = output.with_name(f".{output.name}.part")
+    note = output.with_name(f".{output.name}.part.json")
+    with locked(note) as file:
+        state = [[str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns] for path in archives]
+        told = json.dumps(state).encode()
+        if file.read() != told:
+            shutil.rmtree(folder, ignore_errors=True)
+            file.seek(0)
+            file.truncate()
+            file.write(told)
+            file.flush()
+        folder.mkdir(exist_ok=True)
+        try:
+            yield folder
+        except InputError:
+            shutil.rmtree(folder)
+            note.unlink()
+            raise
+        except OSError as error:
+            raise InputError(
+                f"{error.filename or folder}: cannot be written or read: {error.strerror}. "
+                "What has been unpacked is kept for the next call."
+            ) from None
+        note.unlink()
+
+
+def _check_room(archives: Sequence[Path], folder: Path) -> None:
+    """Refuse, before anything is written, what is known not to fit; tar archives tell it only on the way."""
+    needed = 0
+    for archive in archives:
+        if _is_zip(archive):
+            with _opened(archive), zipfile.ZipFile(archive) as file:
+                declared = sum(member.file_size for member in file.infolist())
+            _check_ratio(archive, declared)
+            needed += declared
+    present = sum(entry.stat().st_size for entry in os.scandir(folder))
+    _check_free(folder, needed - present)
+
+
+def _check_ratio(archive: Path, unpacked: int) -> None:
+    if unpacked > max(_SMALL, _RATIO * archive.stat().st_size):
+        raise InputError(
+            f"{archive}: its {archive.stat().st_size:,} bytes unpack to {unpacked:,} or more; photographs "
+            f"never do (over {_RATIO} to 1). Download it again from its publisher."
+        )
+
+
+def _check_free(folder: Path, needed: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise InputError(
+            f"{folder.parent}: the photographs need {needed:,} more bytes, {free:,} are free. Make room."
+        )
+
+
+def _unpack_one(archive: Path, folder: Path, names: dict[str, str], mistakes: list[str]) -> None:
+    progress: Progress | None = None
+    with _opened(archive) as _:
+        for total, done, member in _zip(archive) if _is_zip(archive) else _tar(archive):
+            progress = progress or Progress(f"{archive.name}: bytes", total)
+            name = PurePosixPath(member.path).name
+            if wrong := member.refused or _wrong_name(name, names):
+                mistakes.append(f"{archive}, {member.path}: {wrong}")
+            else:
+                names[name] = member.path
+                _keep(member, folder / name)
+            progress.advance(done - progress.done)
+
+
+def _wrong_name(name: str, names: dict[str, str]) -> str:
+    if len(os.fsencode(name)) > 255:
+        return "its name is longer than 255 bytes"
+    return f"the same name as {names[name]}" if name in names else ""
+
+
+def _keep(member: Member, path: Path) -> None:
+    """Write one photograph, unless an earlier call did."""
+    if path.exists() and path.stat().st_size == member.size and _same(member, path):
+        return
+    _check_free(path.parent, member.size)
+    temporary = path.with_name(_UNPACKING)
+    digest = 0
+    with member.open() as source, open(temporary, "wb") as target:
+        while piece := source.read(_CHUNK):
+            target.write(piece)
+            digest = zlib.crc32(piece, digest)
+        found = target.tell()
+    if found != member.size:
+        raise EOFError(f"{member.path} has {found} bytes, not {member.size}")
+    # Extraction knows a file by its size and time. Unpacked once more it is the same photograph, and another
+    # one of the same size and time in the archive is not: the nanoseconds are of its content.
+    time = member.time * 10**9 + digest % 10**9
+    os.utime(temporary, ns=(time, time))
+    os.replace(temporary, path)
+
+
+def _same(member: Member, path: Path) -> bool:
+    """Whether a file has the bytes of the archive: a power cut can leave zeros in their place."""
+    with member.open() as source, open(path, "rb") as found:
+        while piece := source.read(_CHUNK):
+            if piece != found.read(len(piece)):
+                log.warning("%s: not as in the archive, unpacked again", path)
+                return False
+    return True
+
+
+@contextmanager
+def _opened(archive: Path) -> Iterator[None]:
+    """Say of what goes wrong in reading an archive that it is the archive's fault."""
+    try:
+        yield
+    except _DAMAGED as error:
+        raise InputError(f"{archive}: not a sound archive: {error}. Download it again.") from None
+    except OSError as error:
+        if error.errno is None:  # bz2's way to say that its data are wrong
+            raise InputError(f"{archive}: not a sound archive: {error}. Download it again.") from None
+        raise
+
+
+def _is_zip(archive: Path) -> bool:
+    with open(archive, "rb") as file:
+        return file.read(2) == b"PK"
+
+
+def _is_photograph(path: str) -> bool:
+    # macOS adds a `__MACOSX/.../._NAME.jpg` of its own for each file.
+    parts = PurePosixPath(path)
+    return (
+        parts.suffix.lower() in _SUFFIXES and not parts.name.startswith(".") and "__MACOSX" not in parts.parts
+    )
+
+
+def _zip(archive: Path) -> Iterator[tuple[int, int, Member]]:
+    """Give the photographs, each with the bytes there are in all and up to it."""
+    with zipfile.ZipFile(archive) as file:
+        members = [
+            found
+            for found in file.infolist()
+            if not found.is_dir() and _is_photograph(found.filename.replace("\\", "/"))
+        ]
+        total, done = sum(found.file_size for found in members), 0
+        for found in members:
+            done += found.file_size
+            # The upper half holds the Unix mode, whose type is 8 (a file) or not told.
+            refused = "" if found.external_attr >> 28 in (0, 8) else "a link or a device; expected a file"
+            path = found.filename.replace("\\", "/")
+            opened = partial(file.open, found)
+            yield total, done, Member(path, found.file_size, _zip_time(found), refused, opened)
+
+
+def _zip_time(found: zipfile.ZipInfo) -> int:
+    try:
+        return min(timegm((*found.date_time, 0, 0, 0)), _LATEST)
+    except ValueError:  # a month 0, as some programs write
+        return 0
+
+
+class _Forward:
+    """A decompressed tar, read once from its beginning to its end.
+
+    The module `tarfile` takes an archive that breaks off between two members, or a spoilt header after the
+    first, for the end of the archive; `ended` tells.
+    """
+
+    def __init__(self, file: IO[bytes], archive: Path):
+        self.file, self.archive = file, archive
+        self.position = 0
+        self.last = b""
+
+    def tell(self) -> int:
+        return self.position
+
+    def seek(self, position: int) -> None:
+        while self.position < position and self.read(min(_CHUNK, position - self.position)):
+            pass
+
+    def read(self, size: int) -> bytes:
+        self.last = self.file.read(size)
+        self.position += len(self.last)
+        _check_ratio(self.archive, self.position)
+        return self.last
+
+    def ended(self) -> bool:
+        """Whether the last block read is the end marker; reads to the end, where the checksums are."""
+        marked = self.last == bytes(tarfile.BLOCKSIZE)
+        while self.read(_CHUNK):
+            pass
+        return marked
+
+
+def _tar(archive: Path) -> Iterator[tuple[int, int, Member]]:
+    """Give the photographs, each with the bytes of the archive and those read of it up to here.
+
+    Those read are always fewer: the last are read ahead, and many photographs may still be in them.
+    """
+    total = archive.stat().st_size
+    with open(archive, "rb") as raw, _decompressed(raw) as file:
+        forward = _Forward(file, archive)
+        with tarfile.open(fileobj=forward, mode="r:") as tar:  # type: ignore[call-overload]
+            while found := tar.next():
+                tar.members.clear()  # else it keeps them all
+                if _is_photograph(found.name) and not found.isdir():
+                    plain = found.isreg() and not found.issparse()
+                    refused = "" if plain else "a link or a device; expected a file"
+                    opened = partial(_content, tar, found)
+                    changed = min(max(int(found.mtime), 0), _LATEST)
+                    member = Member(found.name, found.size, changed, refused, opened)
+                    yield total, min(raw.tell(), total - 1), member
+        if not forward.ended():
+            raise EOFError("it breaks off")
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    content = tar.extractfile(member)
+    assert content is not None, "only files are asked for"
+    return content
+
+
+def _decompressed(file: IO[bytes]) -> IO[bytes]:
+    head = file.read(6)
+    file.seek(0)
+    if head.startswith(b"\x1f\x8b"):
+        return cast(IO[bytes], gzip.open(file))
+    if head.startswith(b"BZh"):
+        return bz2.open(file)
+    if head == b"\xfd7zXZ\x00":
+        return lzma.open(file)
+    return file
+
+
+def _replace_folder(new: Path, output: Path) -> None:
+    """Move `new` to `output`; a folder that was there goes only when the new one is complete."""
+    old = output.with_name(f".{output.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    (new / _UNPACKING).unlink(missing_ok=True)
+    if output.exists():
+        output.rename(old)
+    new.rename(output)
+    shutil.rmtree(old, ignore_errors=True)

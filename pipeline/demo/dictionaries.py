@@ -1,0 +1,50 @@
+"""Bilingual dictionaries in MUSE's format, from the words that two language files have for one concept."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline.common.files import written_beside
+from pipeline.demo.concepts import concepts
+from pipeline.demo.grammar import Features, Language, language
+
+Pairs = list[tuple[str, str]]
+
+
+def write_dictionary(path: Path, target: str, source: str = "en") -> None:
+    """Write the dictionary of a pair of languages: one lower-cased pair of single words a line."""
+    lines = [f"{first} {second}\n" for first, second in pairs(language(source), language(target))]
+    with written_beside(path) as temporary:
+        temporary.write_text("".join(lines), encoding="utf-8")
+
+
+def pairs(source: Language, target: Language) -> Pairs:
+    """Pairs of single words with a common meaning, without repeats, in the order of the concepts."""
+    found = dict.fromkeys([*_inflected(source, target), *_glossary(source, target)])
+    return [pair for pair in found if all(_is_word(word) for word in pair)]
+
+
+def _is_word(word: str) -> bool:
+    return " " not in word and any(map(str.isalnum, word))
+
+
+def _inflected(source: Language, target: Language) -> Iterator[tuple[str, str]]:
+    for kind in target.dictionary:
+        for key in concepts().kinds[kind]:
+            theirs = _forms(target, kind, key)
+            for features, form in _forms(source, kind, key):
+                closest = max((len(features & other) for other, _ in theirs), default=0)
+                yield from ((form, said) for other, said in theirs if len(features & other) == closest)
+
+
+def _forms(language: Language, kind: str, key: str) -> list[tuple[Features, str]]:
+    return [
+        (features | word.features, form.lower())
+        for word in language.lexicon[kind][key]
+        for features, form in word.forms.items()
+    ]
+
+
+def _glossary(source: Language, target: Language) -> Iterator[tuple[str, str]]:
+    for key, words in source.glossary.items():
+        translations = target.glossary.get(key, [])
+        yield from ((word.lower(), said.lower()) for word in words for said in translations)

@@ -1,0 +1,310 @@
+"""Captions from content plans: one small engine, and one YAML file per language.
+
+A language file (`data/languages/XX.yaml`, format in `data/README.md`) holds words with their inflected forms
+and templates with slots. A form is keyed by features ("pl dat"); the engine looks up the form whose features
+are all asked for, the most specific one first. What a feature means is the file's own business, so a language
+with other categories (a dual, an adjective after its noun) is another file and no code.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any, TypeVar
+
+import yaml
+
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import existing
+from pipeline.demo.concepts import DATA, concepts
+from pipeline.demo.plans import FRAMES, Mention, Plan
+
+Features = frozenset[str]
+
+# {slot}  {slot.field}  {slot:feature,feature,@slot whose features it agrees with}
+_SLOT = re.compile(r"\{(\w+)(?:\.(\w+))?(?::([\w@,]+))?\}")
+_OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
+_KEYS: dict[str, type] = {
+    **{"features": list, "forms": dict, "fields": dict, "frames": dict, "phrases": dict, "rewrites": list},
+    **{"capital": bool, "end": str, "words": dict},
+}
+
+
+@dataclass(frozen=True)
+class Word:
+    """One synonym of a concept: its forms, the features it asks of its neighbours, further fields."""
+
+    forms: dict[Features, str]
+    features: Features
+    fields: dict[str, str]
+
+    def say(self, asked: Features, field: str = "") -> str:
+        """The most specific form whose features are all among those asked for; KeyError if there is none."""
+        if field:
+            return self.fields[field]
+        fitting = [key for key in self.forms if key <= asked | self.features]
+        if not fitting:
+            raise KeyError(" ".join(sorted(asked | self.features)))
+        return self.forms[max(fitting, key=len)]
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A noun phrase: its words inflect together, for what is asked of it and what noun and number bring."""
+
+    words: dict[str, Word]
+    pattern: str
+
+    @property
+    def features(self) -> Features:
+        return self.words["noun"].features | self.words["number"].features
+
+    def say(self, asked: Features, field: str = "") -> str:
+        return _render(self.pattern, self.words, asked | self.features)
+
+
+Said = TypeVar("Said", bound=Word | Phrase)
+Named = tuple[str, Word | Phrase]  # with its name in messages
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language file, checked: every concept has a word, every word the forms the templates ask for."""
+
+    code: str
+    frames: dict[str, list[str]]
+    phrases: dict[str, list[str]]
+    rewrites: list[tuple[str, str]]
+    capital: bool
+    end: str
+    lexicon: dict[str, dict[str, list[Word]]]  # kind of word -> concept -> synonyms
+    words: dict[str, Word]  # what only this language's templates use
+    glossary: dict[str, list[str]]
+    dictionary: list[str]  # kinds of word that enter bilingual dictionaries as they are
+
+    def caption(self, plan: Plan, random: Random) -> str:
+        """Say a plan. Synonyms and template are drawn; nothing of the plan is left unsaid."""
+        said: dict[str, Word | Phrase] = {**self.words}
+        said |= {slot: self._phrase(mention, random) for slot, mention in plan.mentions.items()}
+        said |= {slot: random.choice(self.lexicon[slot][key]) for slot, key in plan.words.items()}
+        template = random.choice(_fitting(self.frames[plan.frame], plan.slots, self.words))
+        return self.finish(_render(template, said, frozenset()))
+
+    def _phrase(self, mention: Mention, random: Random) -> Phrase:
+        words = {kind: random.choice(self.lexicon[kind][key]) for kind, key in mention.words.items()}
+        kind = concepts().objects[mention.words["noun"]].phrase
+        return Phrase({**self.words, **words}, random.choice(self.phrases[kind]))
+
+    def finish(self, text: str) -> str:
+        """Apply the language's rewrites, spacing, capital and end."""
+        text = re.sub(r"\s+", " ", text).strip()
+        for pattern, replacement in self.rewrites:
+            text = re.sub(pattern, replacement, text)
+        return (text[:1].upper() + text[1:] if self.capital else text) + self.end
+
+
+def _slots(template: str) -> set[str]:
+    return {match[1] for match in _SLOT.finditer(template)}
+
+
+def _fitting(templates: list[str], slots: frozenset[str], words: dict[str, Word]) -> list[str]:
+    """The templates that say exactly these slots."""
+
+    def fits(template: str) -> bool:
+        needed = _slots(_OPTIONAL.sub("", template)) - set(words)
+        return needed <= slots <= _slots(template)
+
+    return [template for template in templates if fits(template)]
+
+
+def _render(template: str, said: Mapping[str, Word | Phrase], asked: Features) -> str:
+    kept = _OPTIONAL.sub(lambda part: part[1] if _slots(part[1]) <= set(said) else "", template)
+    return _SLOT.sub(lambda slot: said[slot[1]].say(asked | _asked(slot[3], said), slot[2] or ""), kept)
+
+
+def _asked(features: str | None, said: Mapping[str, Word | Phrase]) -> Features:
+    result: Features = frozenset()
+    for feature in features.split(",") if features else ():
+        if not feature.startswith("@"):
+            result |= {feature}
+        elif feature[1:] in said:
+            result |= said[feature[1:]].features
+    return result
+
+
+@cache
+def language(code: str) -> Language:
+    """The demo's own grammar of a language; raises `InputError` if it has none."""
+    return read_language(DATA / "languages" / f"{code}.yaml")
+
+
+def read_language(path: Path) -> Language:
+    """Read and check a language file; raises one `InputError` that lists all that is wrong or missing."""
+    existing(path, "the demo's grammar of this language", "Write it as data/README.md tells.")
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: not a YAML file: {error}.") from None
+    raw = raw if isinstance(raw, dict) else {}
+    wrong = [
+        f"key {key!r} is {raw.get(key)!r}, expected a {kind.__name__}"
+        for key, kind in (_KEYS | dict.fromkeys(concepts().kinds, dict)).items()
+        if not isinstance(raw.get(key), kind)
+    ]
+    raise_together(wrong, f"{path}: not a language file, see data/README.md:")
+    reader = _Reader(raw)
+    lexicon = {kind: reader.section(kind, raw[kind]) for kind in concepts().kinds}
+    glossary = reader.glossary(raw.get("glossary", {}))
+    words = {name: synonyms[0] for name, synonyms in reader.section("words", raw["words"]).items()}
+    raise_together(reader.mistakes, f"{path}: words that cannot be read:")
+    result = Language(
+        code=path.stem,
+        frames=raw["frames"],
+        phrases=raw["phrases"],
+        rewrites=[(pattern, replacement) for pattern, replacement in raw["rewrites"]],
+        capital=raw["capital"],
+        end=raw["end"],
+        lexicon=lexicon,
+        words=words,
+        glossary=glossary,
+        dictionary=raw.get("dictionary", list(concepts().kinds)),
+    )
+    raise_together(_mistakes(result), f"{path}: words, forms or templates are missing:")
+    return result
+
+
+class _Reader:
+    """Words as a language file writes them, in groups that share features and fields."""
+
+    def __init__(self, raw: dict[str, Any]):
+        self.known = set(raw["features"])
+        self.columns: dict[str, Any] = raw["forms"]
+        self.fields: dict[str, str | None] = raw["fields"]
+        self.mistakes: list[str] = []
+
+    def section(self, kind: str, groups: dict[str, dict[str, list[Any]]]) -> dict[str, list[Word]]:
+        result: dict[str, list[Word]] = {}
+        for head, entries in groups.items():
+            features, fields = self._head(kind, head)
+            for concept, synonyms in entries.items():
+                for written in filter(partial(self._is_text, f"{kind} {concept!r}"), synonyms):
+                    word = Word(self._forms(kind, concept, written), features, fields)
+                    result.setdefault(str(concept), []).append(word)
+        return result
+
+    def glossary(self, entries: dict[str, list[Any]]) -> dict[str, list[str]]:
+        return {
+            str(key): [word for word in words if self._is_text(f"glossary {key!r}", word)]
+            for key, words in entries.items()
+        }
+
+    def _is_text(self, where: str, written: Any) -> bool:
+        forms = written.values() if isinstance(written, dict) else [written]
+        wrong = [form for form in forms if not isinstance(form, str)]
+        if wrong:
+            self.mistakes.append(
+                f"{where}: {wrong[0]!r} is not text; YAML reads on, yes, no so: put it in quotes"
+            )
+        return not wrong
+
+    def _head(self, kind: str, head: str) -> tuple[Features, dict[str, str]]:
+        fields = {name: value for name, value in self.fields.items() if value is not None}
+        if "=" in head:  # the last item may hold spaces: "rest=auf dem Pferd"
+            start, _, value = head.partition("=")
+            head, _, name = start.rpartition(" ")
+            fields[name] = value
+            if name not in self.fields:
+                self.mistakes.append(f"{kind}: field {name!r} is not among the file's `fields`")
+        return self._key(kind, "" if head == "-" else head), fields
+
+    def _key(self, where: str, written: str) -> Features:
+        features = frozenset(written.split()) - {"any"}
+        unknown = sorted(features - self.known)
+        if unknown:
+            self.mistakes.append(f"{where}: {', '.join(unknown)} not among the file's `features`")
+        return features
+
+    def _forms(self, kind: str, concept: str, written: Any) -> dict[Features, str]:
+        where, columns = f"{kind} {concept!r}", self.columns.get(kind, ["any"])
+        if isinstance(written, dict):
+            own = {self._key(where, key): form for key, form in written.items() if key != "stem"}
+            return {**self._forms(kind, concept, written["stem"]), **own} if "stem" in written else own
+        if isinstance(columns, dict):
+            return {self._key(kind, key): ending.format(written) for key, ending in columns.items()}
+        forms = written.split("/")
+        if len(forms) != len(columns):
+            self.mistakes.append(
+                f"{where}: {written!r} has {len(forms)} forms, expected {', '.join(columns)}"
+            )
+        return {self._key(kind, key): form for key, form in zip(columns, forms, strict=False)}
+
+
+def _mistakes(language: Language) -> Iterator[str]:
+    missing = [
+        f"{kind} {key!r} has no word"
+        for kind, keys in concepts().kinds.items()
+        for key in keys
+        if not language.lexicon[kind].get(key)
+    ]
+    yield from missing or dict.fromkeys(_inflection_mistakes(language))
+    for frame, combinations in FRAMES.items():
+        for slots in combinations:
+            if not _fitting(language.frames.get(frame, []), slots, language.words):
+                yield f"frame {frame!r} has no template for {', '.join(sorted(slots))}"
+
+
+def _inflection_mistakes(language: Language) -> Iterator[str]:
+    """Say every word in every place that a template gives it, beside every kind of neighbour."""
+    lexicon, mentions = language.lexicon, list(_named_mentions(language))
+    said: dict[str, Sequence[Named]] = {
+        **{name: [(f"word {name!r}", word)] for name, word in language.words.items()},
+        **{kind: _named(kind, lexicon[kind]) for kind in ("relation", "pose", "activity", "background")},
+        **{slot: mentions for slot in ("subject", "object", "third")},
+    }
+    templates = dict.fromkeys(template for frame in language.frames.values() for template in frame)
+    slots = {slot[0]: slot for template in templates for slot in _SLOT.finditer(template)}
+    for slot in slots.values():
+        agreeing = [name[1:] for name in (slot[3] or "").split(",") if name.startswith("@")]
+        unknown = [name for name in (slot[1], *agreeing) if name not in said]
+        yield from (f"a template asks for slot {name!r}, which no plan fills" for name in unknown)
+        if not unknown:
+            for named, *others in product(said[slot[1]], *(_distinct(said[name]) for name in agreeing)):
+                beside = {name: word for name, (_, word) in zip(agreeing, others, strict=True)}
+                yield from _unsaid(named, slot, beside)
+
+
+def _unsaid(named: Named, slot: re.Match[str], beside: Mapping[str, Word | Phrase]) -> Iterator[str]:
+    name, word = named
+    try:
+        word.say(_asked(slot[3], beside), slot[2] or "")
+    except KeyError as error:
+        yield f"{name} has no form or field for {error.args[0]!r}"
+
+
+def _named(kind: str, entries: dict[str, list[Word]]) -> list[tuple[str, Word]]:
+    return [(f"{kind} {key!r}", word) for key, synonyms in entries.items() for word in synonyms]
+
+
+def _distinct(named: Sequence[tuple[str, Said]]) -> list[tuple[str, Said]]:
+    """One word of each set of features: the others would ask the same of their neighbours."""
+    return list({word.features: (name, word) for name, word in named}.values())
+
+
+def _named_mentions(language: Language) -> Iterator[Named]:
+    """Every noun in every number, and every attribute beside every kind of noun, in all their patterns."""
+    lexicon, things = language.lexicon, concepts().objects
+    numbers = _named("number", lexicon["number"])
+    for kind, synonyms in lexicon["noun"].items():
+        patterns = language.phrases[things[kind].phrase] if kind in things else []
+        for noun, (_, number), pattern in product(synonyms, numbers, patterns):
+            yield f"noun {kind!r}", Phrase({**language.words, "noun": noun, "number": number}, pattern)
+    patterns = [pattern for patterns in language.phrases.values() for pattern in patterns]
+    pairs = product(_distinct(_named("noun", lexicon["noun"])), _distinct(numbers))
+    for ((_, noun), (_, number)), attribute, pattern in product(pairs, ("colour", "size"), patterns):
+        if attribute in _slots(pattern):
+            for name, word in _named(attribute, lexicon[attribute]):
+                words = {**language.words, "noun": noun, "number": number, attribute: word}
+                yield name, Phrase(words, pattern)

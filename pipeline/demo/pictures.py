@@ -1,0 +1,58 @@
+"""The pictures of a demo data set, and which is for training, validation or testing."""
+
+import logging
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipeline.common.errors import raise_together
+from pipeline.common.progress import counted
+from pipeline.datasets.split import write_split
+from pipeline.demo.datasets import checked, scenes_of, splits_of, stream
+from pipeline.demo.drawing import draw_scene_image
+
+log = logging.getLogger("pipeline")
+
+
+def draw_pictures(dataset: str, seed: int, scenes: int, images: Path, split: Path) -> None:
+    """Draw `scenes` pictures into the folder `images` and write their split (CSV).
+
+    The same arguments give the same bytes. Both outputs appear whole, the pictures first; a folder of an
+    earlier run is replaced, another one is refused with `InputError`.
+    """
+    mistakes = [*checked(dataset, scenes), *_folder_mistakes(dataset, images)]
+    raise_together(mistakes, "The demo data cannot be made:")
+    drawn = scenes_of(dataset, seed, scenes)
+    with _replaced_folder(images) as temporary:
+        for index, (image, scene) in enumerate(counted(drawn.items(), f"{dataset} scenes", scenes)):
+            picture = draw_scene_image(scene, stream(dataset, seed, index, "picture"))
+            picture.save(temporary / f"{image}.jpg", quality=90)
+    write_split(dict(zip(drawn, splits_of(scenes), strict=True)), split)
+    log.info("%s: %d images", dataset, scenes)
+
+
+def _folder_mistakes(dataset: str, images: Path) -> Iterator[str]:
+    if images.exists() and not images.is_dir():
+        yield f"{images} is a file; give a folder for the images"
+    found = sorted(path.name for path in images.iterdir()) if images.is_dir() else []
+    foreign = [name for name in found if not name.startswith(f"{dataset}-")]
+    if foreign:
+        yield (
+            f"{images} holds files that are not this data set's, such as {foreign[0]!r}, and would be "
+            "replaced; give an empty or a new folder for the images"
+        )
+
+
+@contextmanager
+def _replaced_folder(folder: Path) -> Iterator[Path]:
+    """Give a temporary folder; put it in the place of `folder` once the block succeeds."""
+    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    temporary.mkdir(parents=True)
+    try:
+        yield temporary
+        shutil.rmtree(folder, ignore_errors=True)
+        os.replace(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

@@ -1,0 +1,90 @@
+"""What a caption says of a scene, before any language: people mention some of it, each his own."""
+
+from dataclasses import dataclass, field
+from itertools import product
+from random import Random
+
+from pipeline.demo.concepts import concepts
+from pipeline.demo.scenes import Group, Scene
+
+
+@dataclass(frozen=True)
+class Mention:
+    """An object as mentioned: kind of word -> concept, for noun, number and perhaps colour and size."""
+
+    words: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A caption's content: objects by their role (subject, object, third), and the other words by kind."""
+
+    frame: str
+    mentions: dict[str, Mention]
+    words: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def slots(self) -> frozenset[str]:
+        return frozenset(self.mentions) | frozenset(self.words)
+
+
+def _combinations(needed: str, *choices: tuple[str, ...]) -> list[frozenset[str]]:
+    return [frozenset([*needed.split(), *filter(None, chosen)]) for chosen in product(*choices)]
+
+
+# The slots that plans of each frame can fill: what a language's templates must be able to say.
+_DOING = ("", "pose", "activity")
+FRAMES = {
+    "single": [
+        *_combinations("subject", ("", "activity"), ("", "background")),
+        *_combinations("subject pose background"),
+    ],
+    "relation": _combinations("subject relation object", _DOING, ("", "third"), ("", "background")),
+    "list": _combinations("subject object", ("", "third"), ("", "background")),
+}
+
+
+def draw_plan(scene: Scene, random: Random) -> Plan:
+    """Draw what one person would say of a scene: a part of it, correct in all it says."""
+    count = random.choices([1, 2, 3], [0.1, 0.5, 0.4])[0]
+    groups = list(scene.groups[:count])
+    if len(groups) == 1:
+        groups = [random.choice(scene.groups)]
+    background = {"background": scene.background} if random.random() < 1.1 - 0.18 * len(groups) else {}
+    if len(groups) == 1:
+        doing = _doing(groups[0], random) if background or groups[0].activity else {}
+        return Plan("single", _mentions(groups, random), background | doing)
+    relation, third_fits = scene.relation, scene.relation_holds_for_third
+    if random.random() < 0.3:
+        groups[:2] = groups[1::-1]
+        relation, third_fits = concepts().relations[relation], False
+    if random.random() < 0.15 or (len(groups) == 3 and not third_fits and random.random() < 0.5):
+        return Plan("list", _mentions(groups, random), background)
+    if len(groups) == 3 and not third_fits:
+        groups.pop()
+    if relation in ("left_of", "right_of") and random.random() < 0.4:
+        relation = "beside"
+    words = background | {"relation": relation} | _doing(groups[0], random)
+    return Plan("relation", _mentions(groups, random), words)
+
+
+def _mentions(groups: list[Group], random: Random) -> dict[str, Mention]:
+    return {
+        slot: _mention(group, random)
+        for slot, group in zip(("subject", "object", "third"), groups, strict=False)
+    }
+
+
+def _mention(group: Group, random: Random) -> Mention:
+    words = {"noun": group.kind, "number": str(group.count)}
+    if group.colour and random.random() < 0.8:
+        words["colour"] = group.colour
+    if group.size and random.random() < 0.6:
+        words["size"] = group.size
+    return Mention(words)
+
+
+def _doing(group: Group, random: Random) -> dict[str, str]:
+    if group.activity:
+        return {"activity": group.activity} if random.random() < 0.8 else {}
+    return {"pose": concepts().objects[group.kind].pose} if random.random() < 0.5 else {}

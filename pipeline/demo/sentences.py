@@ -1,0 +1,66 @@
+"""What is said of the pictures of a demo data set in one language, by its grammar."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pipeline.common.errors import raise_together
+from pipeline.datasets.table import COLUMNS, write_captions
+from pipeline.demo.datasets import OTHERS, SETTINGS, checked, scenes_of, splits_of, stream
+from pipeline.demo.grammar import language as grammar
+from pipeline.demo.plans import draw_plan
+from pipeline.demo.scenes import Scene
+
+log = logging.getLogger("pipeline")
+
+
+def write_demo_captions(dataset: str, language: str, seed: int, scenes: int, output: Path) -> None:
+    """Write the caption table of one language; the same arguments give the same bytes.
+
+    A language of which `datasets.yaml` says nothing has a caption of every image.
+
+    Raises:
+        InputError: the data set is not known, the scenes are too few, or there is no grammar of the language.
+    """
+    raise_together(checked(dataset, scenes), "The demo's captions cannot be written:")
+    wanted = SETTINGS[dataset]["languages"].get(language, OTHERS)
+    splits = splits_of(scenes)
+    captioned = _captioned(dataset, language, splits, seed)
+    rows = [
+        (image, splits[index], language, caption, "human", wanted.get("translated_from", ""))
+        for index, (image, scene) in enumerate(scenes_of(dataset, seed, scenes).items())
+        if index in captioned
+        for caption in _said(dataset, wanted, scene, language, seed, index)
+    ]
+    write_captions(pd.DataFrame(rows, columns=COLUMNS), output)
+    log.info("%s: %d captions in %s", dataset, len(rows), language)
+
+
+def _captioned(dataset: str, language: str, splits: list[str], seed: int) -> set[int]:
+    """Images with captions in a language: of training those of its groups, if not all; all of the others."""
+    settings = SETTINGS[dataset]
+    everywhere = set(range(len(splits)))
+    if language in settings["training"] or language not in settings["languages"]:
+        return everywhere
+    left = [index for index, split in enumerate(splits) if split == "train"]
+    found, training = everywhere - set(left), len(left)
+    stream(dataset, seed, "groups").shuffle(left)
+    for group in settings["groups"]:
+        of_group = [left.pop() for _ in range(round(group["share"] * training))]
+        found.update(of_group if language in group["languages"] else [])
+    return found
+
+
+def _said(
+    dataset: str, wanted: dict[str, Any], scene: Scene, language: str, seed: int, index: int
+) -> Iterator[str]:
+    """Captions of a scene; a translation says one caption's plan anew."""
+    random = stream(dataset, seed, index, language)
+    planned_in = wanted.get("translated_from", language)
+    least, most = wanted["captions"] if isinstance(wanted["captions"], list) else [wanted["captions"]] * 2
+    for number in range(random.randint(least, most)):
+        plan = draw_plan(scene, stream(dataset, seed, index, planned_in, "plan", number))
+        yield grammar(language).caption(plan, random)

@@ -1,0 +1,287 @@
+"""Evaluate with queries and their translations: cross-lingual consistency, CLC (SMALR, Section 3.4).
+
+A sentence's score for an image is made of L scores, the sentence's own and those of its translations into the
+model's other languages: their mean (`average`, CLC-A), or what a small network makes of them (`learned`,
+CLC-C), which is trained on the validation split. A translation that is not there counts as the mean of those
+that are.
+
+Sizes in comments: B sentences, n images, L languages, e size of an embedding.
+"""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import existing
+from pipeline.datasets.table import read_sentences
+from pipeline.evaluation.checks import check_vocabularies
+from pipeline.evaluation.embed import embed_images, embed_sentences
+from pipeline.evaluation.evaluate import check_choice_of_epoch, described, write_evaluation
+from pipeline.evaluation.gallery import Gallery, gallery_of
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.evaluation.ranks import both_ranks, dot_products
+from pipeline.models.consistency import Combiner, Scored, fit
+from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.saved import Saved, load_model
+from pipeline.words.corpus import Corpus, encode
+from pipeline.words.vocabulary import Vocabulary
+
+log = logging.getLogger("pipeline")
+
+Tables = dict[tuple[str, str], pd.DataFrame]  # by source and target language
+
+
+def evaluate_consistency(
+    model_file: Path,
+    features: Path,
+    words: Sequence[Path],
+    sentences: Sequence[Path],
+    translations: Sequence[Path],
+    settings: Mapping[str, Any],
+    output: Path,
+    ranks: Path,
+) -> None:
+    """Write recalls on the test split of each language with human captions, as `evaluate` does.
+
+    Args:
+        translations: tables `SOURCE-TARGET.csv` of each such language into every other one of the model,
+            each with its report, `SOURCE-TARGET.json`. A table of captions that dictionaries translated via
+            English refers to the sentences of the table into English.
+        settings: threads; kind, `average` or `learned`; of `learned` also hidden, iterations, learning_rate,
+            begin, activation (`pipeline.models.consistency`); begun as of `evaluate`.
+        output, ranks: as of `evaluate`; `consistency` has the network's losses and weights.
+    """
+    torch.set_num_threads(settings["threads"])
+    model, saved = load_model(model_file)
+    if model.similarity != "cosine":
+        raise InputError(f"{model_file}: scores by {model.similarity!r}; consistency takes cosines")
+    vocabularies = read_vocabularies(words, saved.settings["languages"])
+    check_vocabularies(saved, vocabularies, model_file)
+    own = own_sentences(sentences, saved.settings)
+    check_choice_of_epoch(model, saved, own, vocabularies, features)
+    tables = _read(translations)
+    _check_pairs(tables, saved)
+
+    def queries(split: str) -> "_Queries":
+        return _Queries(model, saved, own, tables, vocabularies, features, split)
+
+    told: dict[str, Any] = {"kind": settings["kind"]}
+    combiner = None
+    if settings["kind"] == "learned":
+        network = (settings[key] for key in ("hidden", "begin", "activation"))
+        combiner = Combiner(len(model.languages), *network)
+        told["losses"] = _learn(combiner, queries("val"), saved, settings)
+        told["weights"] = [weight.tolist() for weight in combiner.parameters()]
+    asked = queries("test")
+    found = {language: asked.tested(language, combiner) for language in asked.languages}
+    counts = {f"{source}-{target}": asked.origins(source, target) for source, target in tables}
+    combined = {key: value for key, value in settings.items() if key not in ("threads", "begun")}
+    begun = {**settings.get("begun", {}), "consistency": combined}
+    write_evaluation(saved, begun, settings["kind"], found, counts, output, ranks, consistency=told)
+
+
+class _Queries:
+    """A split, and its queries' embeddings with those of their translations."""
+
+    def __init__(
+        self,
+        model: RetrievalModel,
+        saved: Saved,
+        own: Mapping[str, pd.DataFrame],
+        tables: Tables,
+        vocabularies: Mapping[str, Vocabulary],
+        features: Path,
+        split: str,
+    ):
+        self.model, self.vocabularies, self.split = model, vocabularies, split
+        self.own = {language: of_split(table, split) for language, table in own.items()}
+        self.tables = {pair: of_split(table, split) for pair, table in tables.items()}
+        self.longest = saved.settings["max_caption_length"]
+        self.corpus: Corpus = evaluation_corpus(own, vocabularies, saved.settings, split)
+        self.every_image = list(self.corpus.images)
+        add_features(self.corpus, features, saved.settings)
+        self.images = embed_images(model, self.corpus)
+        self.languages = with_human_captions(saved)
+
+    def gallery(self, language: str) -> tuple[Gallery, Tensor]:
+        """A language's candidates, and their embeddings (n, e)."""
+        gallery = gallery_of(self.corpus.languages[language].image)
+        return gallery, self.images[torch.from_numpy(gallery.rows)]
+
+    def embedded(self, language: str) -> Tensor:
+        """(B, L, e) embeddings of a language's queries as each language of the model has them."""
+        keep = np.isin(self.every_image, self.corpus.images)
+        parts, there = [], []
+        for target in self.model.languages:
+            table = self.own[language]
+            if target != language:
+                table = table.assign(tokens=translated_tokens(table, self._steps(language, target)))
+            part = encode(table, self.vocabularies[target], self.every_image, self.longest).of_images(keep)
+            parts.append(embed_sentences(self.model, target, part))
+            # Of an own query without a known word nothing is known; it counts as it is.
+            there.append((part.ids[:, 0] != 0) | (target == language))
+        return filled(torch.stack(parts, 1), torch.stack(there, 1))
+
+    def _steps(self, source: str, target: str) -> list[pd.DataFrame]:
+        """The tables that lead from a language's captions to their translations."""
+        last = self.tables[source, target]
+        via_english = (last["source_language"] != source).any()
+        return [self.tables[source, "en"], last] if via_english else [last]
+
+    def tested(self, language: str, combiner: Combiner | None) -> tuple[dict[str, Any], pd.DataFrame]:
+        """Recalls and counts, ranks of each query."""
+        gallery, candidates = self.gallery(language)
+        embedded = self.embedded(language)
+        image_of = torch.from_numpy(gallery.image_of)
+        if combiner is None:
+            ranks = both_ranks(candidates, embedded.mean(1), image_of)
+        else:
+            ranks = both_ranks(
+                candidates, embedded.flatten(1), image_of, _combining(combiner, embedded.shape)
+            )
+        return described(self.corpus, language, ranks)
+
+    def scored(self, language: str) -> Scored:
+        """All scores of a language's queries."""
+        gallery, candidates = self.gallery(language)
+        scores = torch.stack(
+            [dot_products(part, candidates) for part in self.embedded(language).unbind(1)], 2
+        )
+        return Scored(scores, torch.from_numpy(gallery.image_of))
+
+    def origins(self, source: str, target: str) -> dict[str, int]:
+        """Number of translations by provider, for the images of the gallery."""
+        table = self.tables[source, target]
+        rows = table[table["image"].isin(self.corpus.images)]
+        return {str(origin): int(count) for origin, count in rows["origin"].value_counts().items()}
+
+
+def with_human_captions(saved: Saved) -> list[str]:
+    """The model's languages with human captions."""
+    origins = saved.settings["caption_origins"]
+    return [key for key in saved.settings["languages"] if origins.get(key, "human") == "human"]
+
+
+def _learn(combiner: Combiner, queries: _Queries, saved: Saved, settings: Mapping[str, Any]) -> list[float]:
+    """Train the network; its losses."""
+    how = {
+        "margin": saved.settings["triplets"]["margin"],
+        "num_hard_negatives": saved.settings["triplets"]["num_hard_negatives"],
+        "image": saved.settings["matching"]["image"],
+        "sentence": saved.settings["matching"]["sentence"],
+    }
+    scored = [queries.scored(language) for language in queries.languages]
+    return fit(combiner, scored, how, settings["iterations"], settings["learning_rate"])
+
+
+def _combining(combiner: Combiner, shape: torch.Size) -> Any:
+    """Similarity of a tile's sentences (rows, L e) to its images (columns, e)."""
+
+    @torch.no_grad()
+    def similarity(sentences: Tensor, images: Tensor) -> Tensor:
+        by_language = sentences.unflatten(1, tuple(shape[1:])).unbind(1)
+        return combiner(torch.stack([dot_products(part, images) for part in by_language], 2))
+
+    return similarity
+
+
+def filled(embedded: Tensor, there: Tensor) -> Tensor:
+    """Embeddings (B, L, e), where missing ones, (B, L), are replaced by the mean of the others.
+
+    The score of a mean is the mean of the scores.
+    """
+    counted = there[:, :, None].to(embedded.dtype)
+    mean = (embedded * counted).sum(1, keepdim=True) / counted.sum(1, keepdim=True)
+    return torch.where(there[:, :, None], embedded, mean)
+
+
+# --- Which translation is of which caption
+
+
+def of_split(table: pd.DataFrame, split: str) -> pd.DataFrame:
+    """The rows of a split, in their order; `attrs` stay."""
+    rows = table[table["split"] == split].reset_index(drop=True)
+    rows.attrs = table.attrs
+    return rows
+
+
+def translated_tokens(captions: pd.DataFrame, steps: Sequence[pd.DataFrame]) -> pd.Series:
+    """Tokens of each caption's translation, in one or more steps; empty if there is none."""
+    place = np.arange(len(captions))
+    for table in steps:
+        found = matched(captions, table)
+        place = np.where(place >= 0, found[place], -1)
+        captions = table
+    tokens = np.append(captions["tokens"].to_numpy(), "")
+    return pd.Series(tokens[place])
+
+
+def matched(captions: pd.DataFrame, translations: pd.DataFrame) -> np.ndarray:
+    """For each caption the row of its translation, -1 where there is none.
+
+    Translations of an image stand in the order of its captions; those that gave none are in the report, whose
+    (image, caption) the table's `attrs` hold as `left_out`.
+
+    Raises:
+        InputError: an image has more translations than captions, or fewer.
+    """
+    left_out = translations.attrs["left_out"]
+    pairs = zip(captions["image"], captions["caption"], strict=True)
+    asked = np.flatnonzero([pair not in left_out for pair in pairs])
+    of_images = captions["image"].to_numpy()[asked]
+    numbered = pd.MultiIndex.from_arrays([of_images, pd.Series(of_images).groupby(of_images).cumcount()])
+    answers = pd.MultiIndex.from_arrays(
+        [translations["image"], translations.groupby("image").cumcount().to_numpy()]
+    )
+    wanted = answers[answers.get_level_values(0).isin(captions["image"])]
+    if set(wanted) != set(numbered):
+        differing = sorted({str(image) for image, _ in set(wanted) ^ set(numbered)})
+        raise InputError(
+            f"{translations.attrs['path']}: {len(differing)} images have other numbers of translations than "
+            f"of captions, such as {', '.join(differing[:3])}, so it cannot be told which is of which. "
+            "Translate again, or choose another provider for this pair (translation.pairs)."
+        )
+    place = np.full(len(captions), -1)
+    place[asked] = answers.get_indexer(numbered)
+    return place
+
+
+def _read(paths: Sequence[Path]) -> Tables:
+    """Tables of translations with what was left out of them, by the pair in their name."""
+    found = {}
+    for path in paths:
+        source, dash, target = path.stem.partition("-")
+        if not dash:
+            raise InputError(f"{path}: expected translations, in a file named as en-de.csv.")
+        table = read_sentences(path)
+        report = existing(path.with_suffix(".json"), "the report of the translation", "Translate again.")
+        try:
+            rows = json.loads(report.read_text(encoding="utf-8"))["captions_left_out"]
+            left_out = {(row["image"], row["caption"]) for row in rows}
+        except (ValueError, LookupError, TypeError) as error:
+            raise InputError(
+                f"{report}: not the report of a translation ({error!r}). Translate again."
+            ) from None
+        table.attrs = {"path": str(path), "left_out": left_out}
+        found[source, target] = table
+    return found
+
+
+def _check_pairs(tables: Tables, saved: Saved) -> None:
+    raise_together(
+        [
+            f"no table of translations {source}-{target}"
+            for source in with_human_captions(saved)
+            for target in saved.settings["languages"]
+            if target != source and (source, target) not in tables
+        ],
+        "Consistency needs the queries in every language of the model:",
+    )

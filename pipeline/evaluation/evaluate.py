@@ -1,0 +1,248 @@
+"""Evaluate a trained model on the test split: a JSON file per experiment, and the correct answers' ranks."""
+
+import gzip
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from pipeline.common.errors import InputError
+from pipeline.common.files import sha256, written_beside
+from pipeline.common.rounding import tenths
+from pipeline.datasets.origins import Origins, count_by_pair
+from pipeline.datasets.table import read_sentences
+from pipeline.evaluation.checks import check_vocabularies
+from pipeline.evaluation.embed import embed_images, embed_sentences
+from pipeline.evaluation.gallery import Gallery, gallery_of
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.evaluation.ranks import both_ranks
+from pipeline.evaluation.recall import chance_recalls, recalls
+from pipeline.evaluation.similarity import similarity
+from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.saved import Saved, load_model
+from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
+from pipeline.words.vocabulary import Vocabulary
+
+log = logging.getLogger("pipeline")
+
+# Validation mR is computed twice, by training and here; on one machine the two agree far closer than this.
+SAME_MEAN_RECALL = 0.05
+
+RANK_COLUMNS = ["language", "direction", "image", "rank"]
+
+
+def evaluate(
+    model_file: Path,
+    features: Path,
+    words: Sequence[Path],
+    sentences: Sequence[Path],
+    translated_queries: Sequence[Path],
+    settings: Mapping[str, Any],
+    output: Path,
+    ranks: Path,
+) -> None:
+    """Write recalls on the test split for each language as JSON, and the ranks they are computed from.
+
+    Args:
+        model_file: the trained model. features: image features. words: one vocabulary a language of it.
+        sentences: sentence tables with the data set's own captions of the model's languages, and of the
+            queries' where these are translated.
+        translated_queries: tables of test captions translated into the model's only language; each gives
+            the recalls of its source language (MULE, Table 4(b), first row).
+        settings: `threads`, CPU threads to use; `begun`, if there are any, the settings of what the training
+            began from. All else is in the model file.
+        output: JSON with scale, dataset, experiment, seed, epoch, validation, and test by language;
+            its `ranks` names the file of ranks, which lies beside it and has the digest `ranks_sha256`. A
+            language's test has its recalls, the same by `chance`, and how many `images` and `sentences` they
+            are among. `settings` (with `begun`), `vocabularies`, `training_captions` and
+            `training_translations` are the model file's; `query_translations`, the translated queries of each
+            pair of languages by origin.
+        ranks: gzipped CSV, one query a line: language, direction (`i2s` or `s2i`), image, rank from 1.
+    """
+    torch.set_num_threads(settings["threads"])
+    model, saved = load_model(model_file)
+    vocabularies = read_vocabularies(words, saved.settings["languages"])
+    check_vocabularies(saved, vocabularies, model_file)
+    own = own_sentences(sentences, saved.settings)
+    check_choice_of_epoch(model, saved, own, vocabularies, features)
+    queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated_queries)}
+    if queries:
+        corpus = _translated(saved, vocabularies, sentences, queries)
+    else:
+        corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
+    add_features(corpus, features, saved.settings)
+    images = embed_images(model, corpus)
+    found = {}
+    for query in corpus.languages:
+        read_as = saved.settings["languages"][0] if queries else query
+        found[query] = _test(model, corpus, query, read_as, images)
+    counts = _query_translations(queries, corpus)
+    asked = "translated" if queries else "own"
+    write_evaluation(saved, settings.get("begun", {}), asked, found, counts, output, ranks)
+
+
+def write_evaluation(
+    saved: Saved,
+    begun: Mapping[str, Any],
+    queries: str,
+    found: Mapping[str, tuple[dict[str, Any], pd.DataFrame]],
+    query_translations: Mapping[str, Origins],
+    output: Path,
+    ranks: Path,
+    **more: Any,
+) -> None:
+    """Write what was found of each language, as `described` gives it, with where it comes from."""
+    every = pd.concat([table.assign(language=query) for query, (_, table) in found.items()])
+    _write_ranks(every, ranks)
+    result = {
+        **{key: saved.settings[key] for key in ("scale", "dataset", "experiment", "seed")},
+        "queries": queries,
+        **more,
+        "epoch": saved.epoch,
+        "validation": saved.validation,
+        "settings": {**saved.settings, **begun},
+        "vocabularies": saved.vocabularies,
+        "training_captions": saved.training_captions,
+        "training_translations": saved.training_translations,
+        "query_translations": query_translations,
+        "ranks": ranks.name,
+        "ranks_sha256": sha256(ranks),
+        "test": {query: values for query, (values, _) in found.items()},
+    }
+    with written_beside(output) as temporary:
+        temporary.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def _write_ranks(every: pd.DataFrame, path: Path) -> None:
+    """Write ranks gzipped, without name and time: equal ranks are equal bytes."""
+    with (
+        written_beside(path) as temporary,
+        open(temporary, "wb") as raw,
+        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file,
+    ):
+        every[RANK_COLUMNS].to_csv(file, index=False)
+
+
+def mean_recalls(model: RetrievalModel, corpus: Corpus) -> dict[str, float]:
+    """mR of each language, in percent; the candidates are the images captioned in it."""
+    images = embed_images(model, corpus)
+    return {
+        language: recalls(_ranks(model, part, language, gallery_of(part.image), images))["mR"]
+        for language, part in corpus.languages.items()
+    }
+
+
+def _ranks(
+    model: RetrievalModel, part: LanguageCorpus, read_as: str, gallery: Gallery, images: Tensor
+) -> dict[str, Tensor]:
+    """Ranks (`both_ranks`) among a gallery, of sentences read as some language of the model.
+
+    Args:
+        images: (N, e) all images of the corpus, embedded once for all of its languages.
+    """
+    candidates = images[torch.from_numpy(gallery.rows).to(images.device)]
+    sentences = embed_sentences(model, read_as, part)
+    image_of = torch.from_numpy(gallery.image_of).to(images.device)
+    return both_ranks(candidates, sentences, image_of, partial(similarity, kind=model.similarity))
+
+
+def _test(
+    model: RetrievalModel, corpus: Corpus, query: str, read_as: str, images: Tensor
+) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Recalls and counts of one language's queries; direction, image and rank of each query."""
+    part = corpus.languages[query]
+    return described(corpus, query, _ranks(model, part, read_as, gallery_of(part.image), images))
+
+
+def described(corpus: Corpus, query: str, ranks: Mapping[str, Tensor]) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Recalls and counts from the ranks of a language's queries (`both_ranks`), as in `_test`."""
+    part = corpus.languages[query]
+    gallery = gallery_of(part.image)
+    by_chance = chance_recalls(len(gallery.rows), gallery.image_of)
+    values: dict[str, Any] = {
+        **recalls(ranks),
+        "chance": by_chance,
+        "images": len(gallery.rows),
+        "sentences": len(part.image),
+        "sentences_without_known_words": int((part.ids[:, 0] == 0).sum()),
+    }
+    log.info("%s: mR %s, chance level %s", query, tenths(values["mR"]), tenths(by_chance["mR"]))
+    asked = {"i2s": gallery.rows, "s2i": part.image}
+    tables = [
+        pd.DataFrame(
+            {"direction": way, "image": np.array(corpus.images)[asked[way]], "rank": ranks[way].cpu().numpy()}
+        )
+        for way in ("i2s", "s2i")
+    ]
+    return values, pd.concat(tables)
+
+
+def _translated(
+    saved: Saved,
+    vocabularies: Mapping[str, Vocabulary],
+    sentences: Sequence[Path],
+    queries: Mapping[str, pd.DataFrame],
+) -> Corpus:
+    """The corpus of translated test captions, by source language; those without a translation are unknown.
+
+    Each source language has the gallery of its own captions, whatever the model reads.
+    """
+    (language,) = saved.settings["languages"]
+    originals = own_sentences(sentences, {**saved.settings, "languages": list(queries)})
+    whole = {}
+    for source, table in queries.items():
+        own = table[table["image"].isin(originals[source]["image"])]
+        whole[source] = pd.concat([own, untranslated(originals[source], own)])
+    read_as = dict.fromkeys(whole, vocabularies[language])
+    return corpus_of(whole, read_as, saved.settings["max_caption_length"], "test")
+
+
+def _query_translations(queries: Mapping[str, pd.DataFrame], corpus: Corpus) -> dict[str, Origins]:
+    """Translated queries of each pair of languages by origin, of the images that are in its gallery."""
+    found: dict[str, Origins] = {}
+    for source, table in queries.items():
+        rows = gallery_of(corpus.languages[source].image).rows
+        found |= count_by_pair([table], "test", [corpus.images[row] for row in rows])
+    return found
+
+
+def untranslated(originals: pd.DataFrame, translated: pd.DataFrame) -> pd.DataFrame:
+    """A row without tokens for each of an image's captions that has no translation."""
+    counts = originals.groupby("image").size()
+    missing = counts.sub(translated.groupby("image").size(), fill_value=0).reindex(counts.index)
+    rows = originals.drop_duplicates("image").set_index("image", drop=False)
+    return rows.loc[missing.index.repeat(missing.astype(int))].assign(tokens="")
+
+
+def check_choice_of_epoch(
+    model: RetrievalModel,
+    saved: Saved,
+    own: Mapping[str, pd.DataFrame],
+    vocabularies: Mapping[str, Vocabulary],
+    features: Path,
+) -> None:
+    """Check that validation mR is still what training selected its epoch by, whatever the recall code.
+
+    Such a change reruns evaluation only, so evaluation computes the kept epoch's validation mR again.
+    """
+    corpus = evaluation_corpus(own, vocabularies, saved.settings, "val")
+    add_features(corpus, features, saved.settings)
+    now = mean_recalls(model, corpus)
+    wrong = [
+        f"{language}: {saved.validation[language]:.2f} then, {value:.2f} now"
+        for language, value in now.items()
+        if abs(value - saved.validation[language]) > SAME_MEAN_RECALL
+    ]
+    if wrong:
+        raise InputError(
+            "The kept epoch was chosen by another definition of recall, or on other data (validation mR "
+            f"{'; '.join(wrong)}). Delete its checkpoint (work/{saved.settings['scale']}/checkpoints), and "
+            "train again: snakemake --forcerun train"
+        )

@@ -1,0 +1,88 @@
+"""The data that a model is trained and evaluated on, read from files and checked."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from pipeline.common.errors import InputError, raise_together
+from pipeline.datasets.select import own_captions
+from pipeline.datasets.table import read_sentences
+from pipeline.images.settings import expected_attributes
+from pipeline.images.store import failed_images, read_features
+from pipeline.words.corpus import Corpus, corpus_of
+from pipeline.words.vocabulary import Vocabulary, read_vocabulary
+
+log = logging.getLogger("pipeline")
+
+
+def read_vocabularies(paths: Sequence[Path], languages: Sequence[str]) -> dict[str, Vocabulary]:
+    """The vocabulary of each language, in the order of `languages`."""
+    read = {vocabulary.language: vocabulary for vocabulary in map(read_vocabulary, paths)}
+    raise_together(
+        [f"no --words file is for {language!r}" for language in languages if language not in read],
+        "The vocabularies do not fit the experiment's languages:",
+    )
+    return {language: read[language] for language in languages}
+
+
+def own_sentences(paths: Sequence[Path], settings: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """The data set's own captions of each language, all splits."""
+    tables = pd.concat([read_sentences(path) for path in paths])
+    return {
+        language: own_captions(
+            tables[tables["language"] == language], settings["caption_origins"].get(language, "human")
+        )
+        for language in settings["languages"]
+    }
+
+
+def evaluation_corpus(
+    own: Mapping[str, pd.DataFrame],
+    vocabularies: Mapping[str, Vocabulary],
+    settings: Mapping[str, Any],
+    split: str,
+) -> Corpus:
+    """The corpus of a split to retrieve from, without features yet; each language must have captions."""
+    corpus = corpus_of(own, vocabularies, settings["max_caption_length"], split)
+    empty = [language for language, part in corpus.languages.items() if not len(part.image)]
+    raise_together(
+        [f"{language!r} has no captions in split {split!r}" for language in empty],
+        f"{settings['dataset']} cannot be evaluated; take the language out of the data set's languages:",
+    )
+    return corpus
+
+
+def add_features(corpus: Corpus, features: Path, settings: Mapping[str, Any]) -> None:
+    """Read the features of the corpus' images; they must match the configuration.
+
+    Images that failed when the features were extracted leave the corpus, with their captions.
+    """
+    _leave_out(corpus, failed_images(features), features)
+    corpus.features = torch.from_numpy(
+        read_features(features, corpus.images, expected_attributes(settings["features"]))
+    )
+
+
+def _leave_out(corpus: Corpus, images: set[str], features: Path) -> None:
+    keep = np.array([image not in images for image in corpus.images], dtype=bool)
+    if keep.all():
+        return
+    captions = sum(int((~keep[part.image]).sum()) for part in corpus.languages.values())
+    corpus.languages = {language: part.of_images(keep) for language, part in corpus.languages.items()}
+    corpus.images = [image for image, kept in zip(corpus.images, keep, strict=True) if kept]
+    if not corpus.images:
+        raise InputError(
+            f"{features}: all {len(keep)} images of a split failed to decode when it was made; failed.csv "
+            "beside it has the reasons. Replace the files, then run the same command again."
+        )
+    log.warning(
+        "%s: %d images of this split failed there and are left out, with %d captions",
+        features,
+        (~keep).sum(),
+        captions,
+    )

@@ -1,0 +1,146 @@
+"""Ranks of the correct answers, in both directions, from tiles of the similarity matrix.
+
+Nearer means a larger similarity. Ties must not flatter: rank = 1 + number of strictly nearer candidates +
+number of equally near ones that stand earlier.
+
+A tile serves both directions: its rows are queries among images, its columns queries among sentences. What
+a query's right answer reaches must be known before anything is counted, so tiles that hold right answers are
+computed once before, in the same shape, for a library's product of another shape may round a pair otherwise.
+So the ranks are those of the whole matrix that the tiles make when laid together (docs/ranks.md).
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import pad
+
+from pipeline.common.errors import InputError
+from pipeline.common.progress import counted
+
+SENTENCES, IMAGES = 1024, 256  # rows and columns of a tile: 1 MB, which stays in a core's cache
+LONG = 10_000  # tiles that take long enough to log progress
+
+# (sentences, e) and (images, e) to (sentences, images); a pair's value must not depend on the other pairs.
+Similarity = Callable[[Tensor, Tensor], Tensor]
+
+
+def dot_products(sentences: Tensor, images: Tensor) -> Tensor:
+    """Dot products (sentences, images); for unit vectors, ordered like cosine and Euclidean distance."""
+    return sentences @ images.T
+
+
+def both_ranks(
+    images: Tensor, sentences: Tensor, image_of: Tensor, similarity: Similarity = dot_products
+) -> dict[str, Tensor]:
+    """Ranks of the correct answers: `i2s` for each image with sentences, `s2i` for each sentence.
+
+    Memory beside the embeddings: a few tiles, and some numbers a query.
+
+    Args:
+        images: (n, e). sentences: (B, e).
+        image_of: (B,) row of each sentence's image. Any order is right; ascending is fastest.
+        similarity: of a tile's sentences to its images.
+
+    Returns:
+        `i2s` (images with sentences,), the best rank of any of an image's sentences among all sentences, in
+        order of the images' rows; `s2i` (B,), the rank of each sentence's image among all images. From 1.
+
+    Raises:
+        InputError: the embeddings hold values that are not finite.
+    """
+    if not torch.isfinite(images.sum() + sentences.sum()):
+        raise InputError("Embeddings are not finite numbers: the training diverged. Lower its learning rate.")
+    tiles = _Tiles(images, sentences, similarity)
+    to_image = _Queries(_right_similarities(tiles, image_of), image_of, image_of.cpu().numpy())
+    to_sentence = _best_sentences(to_image, len(images))
+    every = list(product(range(-(-len(sentences) // SENTENCES)), range(-(-len(images) // IMAGES))))
+    found = tiles.at(every)
+    for rows, columns, tile in counted(found, "tiles", len(every)) if len(every) > LONG else found:
+        to_image.count(tile, rows, columns)
+        to_sentence.count(tile.T, columns, rows)
+    asked = to_sentence.right < torch.inf
+    return {"i2s": to_sentence.ranks[asked], "s2i": to_image.ranks}
+
+
+class _Tiles:
+    """The similarity matrix (B, n), computed a tile at a time; the last ones are padded to the same shape."""
+
+    def __init__(self, images: Tensor, sentences: Tensor, similarity: Similarity):
+        self.shape = len(sentences), len(images)
+        self.sentences, self.images = _chunks(sentences, SENTENCES), _chunks(images, IMAGES)
+        self.similarity = similarity
+
+    def at(self, places: Iterable[tuple[int, int]]) -> Iterator[tuple[slice, slice, Tensor]]:
+        """Sentences, images and similarities of the tiles at some rows and columns of tiles."""
+        for row, column in places:
+            rows = slice(row * SENTENCES, min((row + 1) * SENTENCES, self.shape[0]))
+            columns = slice(column * IMAGES, min((column + 1) * IMAGES, self.shape[1]))
+            tile = self.similarity(self.sentences[row], self.images[column])
+            yield rows, columns, tile[: rows.stop - rows.start, : columns.stop - columns.start]
+
+
+@dataclass
+class _Queries:
+    """Queries of one direction.
+
+    right: (Q,) similarity to the right answer. answers: (Q,) its place among the candidates;
+    on_host: the same, so that no tile waits for a device. ranks: (Q,) as far as they are counted.
+    """
+
+    right: Tensor
+    answers: Tensor
+    on_host: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        self.ranks = torch.ones_like(self.answers)
+
+    def count(self, similarity: Tensor, queries: slice, candidates: slice) -> None:
+        """Add the candidates of a tile (queries, candidates) that rank before the correct answers."""
+        right, places = self.right[queries, None], self.on_host[queries]
+        if candidates.stop <= places.min():  # all stand earlier
+            before = similarity >= right
+        elif candidates.start > places.max():  # all stand later
+            before = similarity > right
+        else:
+            place = torch.arange(candidates.start, candidates.stop, device=right.device)
+            earlier = place < self.answers[queries, None]
+            before = (similarity > right) | (earlier & (similarity == right))
+        self.ranks[queries] += before.sum(1, dtype=torch.int32)
+
+
+def _chunks(vectors: Tensor, size: int) -> list[Tensor]:
+    *whole, last = vectors.split(size)
+    return [*whole, pad(last, (0, 0, 0, size - len(last)))]
+
+
+def _right_similarities(tiles: _Tiles, image_of: Tensor) -> Tensor:
+    """(B,) similarity of each sentence to its own image."""
+    right = tiles.images[0].new_full(image_of.shape, torch.nan)
+    across = len(tiles.images)
+    rows = np.arange(len(image_of)) // SENTENCES
+    places = np.unique(rows * across + image_of.cpu().numpy() // IMAGES)
+    for sentences, images, tile in tiles.at(divmod(int(place), across) for place in places):
+        own = image_of[sentences] - images.start
+        inside = (own >= 0) & (own < tile.shape[1])
+        found = tile.gather(1, own.clamp(0, tile.shape[1] - 1)[:, None])[:, 0]
+        right[sentences] = torch.where(inside, found, right[sentences])
+    return right
+
+
+def _best_sentences(sentences: _Queries, images: int) -> _Queries:
+    """Each image as a query: its nearest own sentence, the first of equally near ones.
+
+    An image without sentences has an answer that nothing is nearer than.
+    """
+    right, image_of = sentences.right, sentences.answers
+    best = right.new_full((images,), -torch.inf).scatter_reduce(0, image_of, right, "amax")
+    place = torch.arange(len(right), device=right.device)
+    place = torch.where(right == best[image_of], place, len(right))
+    answers = image_of.new_full((images,), len(right)).scatter_reduce(0, image_of, place, "amin")
+    best[answers == len(right)] = torch.inf
+    return _Queries(best, answers, answers.cpu().numpy())

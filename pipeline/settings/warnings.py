@@ -1,0 +1,85 @@
+"""What a user sets and some rows of a table do not take; told before the table is made."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from pipeline.settings.experiments import Settings, stand_ins, table_named
+
+Path = tuple[str, ...]
+SHOWN = 6  # experiments named in a warning
+
+
+def doubts(settings: Settings, user: Mapping[str, Any], table: str) -> list[str]:
+    """Warnings: keys that have another value in some rows, and languages that an experiment goes without.
+
+    A value that the user gave an experiment is meant so. A list of languages is of those that a data set has
+    captions of its own in; others that it names are left out of the model, and of its row.
+
+    Args:
+        settings: the whole configuration. user: what the user gave, as `given` has it. table: its name, as
+            `table_named` takes it.
+
+    Raises:
+        InputError: the table has no such row.
+    """
+    found = table_named(settings, table)
+    rows = [row["experiment"] for row in found["rows"]]
+    named = [name for name in settings["experiments"] if any(_is_of(row, name) for row in rows)]
+    unlike = [f"{table}: {said}" for said in _overridden(settings, user, named)]
+    return unlike + [f"{table}: {said}" for said in _without(settings, user, named, found["columns"])]
+
+
+def _overridden(settings: Settings, user: Mapping[str, Any], named: Sequence[str]) -> list[str]:
+    own = {name: dict(_leaves(settings["experiments"][name].get("settings", {}))) for name in named}
+    given = user.get("experiments", {})
+    asked = {name: dict(_leaves(given.get(name, {}).get("settings", {}))) for name in named}
+    told = []
+    for path, value in _leaves({key: block for key, block in user.items() if key != "experiments"}):
+        others: dict[str, list[str]] = defaultdict(list)
+        for name in named:
+            if own[name].get(path, value) != value and path not in asked[name]:
+                others[json.dumps(own[name][path])].append(name)
+        if sum(map(len, others.values())) < len(named):
+            told += [_warning(path, value, *other) for other in others.items()]
+    return told
+
+
+def _without(
+    settings: Settings, user: Mapping[str, Any], named: Sequence[str], columns: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    here, given = stand_ins(settings), user.get("experiments", {})
+    for name, column in product(named, columns):
+        asked = given.get(name, {}).get("languages", "all")
+        if asked == "all" or column not in here:
+            continue
+        own = settings["datasets"][here[column]]["languages"]
+        if lacking := [code for code in asked if code in columns[column] and code not in own]:
+            yield (
+                f"{name} is without {', '.join(lacking)} on {here[column]}, which has no captions of its own "
+                "in it; `languages: all` takes translated ones"
+            )
+
+
+def _is_of(row: str, name: str) -> bool:
+    """Whether a row's model is an experiment's, or the one that it has for a language."""
+    return row == name or (row.startswith(f"{name}-") and len(row) == len(name) + 3)
+
+
+def _warning(path: Path, value: Any, own: str, names: list[str]) -> str:
+    key, more = ".".join(path), f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return (
+        f"{key} is {json.dumps(value)} in some rows, and {own} in those of "
+        f"{', '.join(names[:SHOWN])}{more} (experiments.*.settings.{key})"
+    )
+
+
+def _leaves(block: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Values that are no blocks, with the keys that lead to them."""
+    for key, value in block.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, (*above, str(key)))
+        else:
+            yield (*above, str(key)), value

@@ -1,0 +1,144 @@
+"""A paper's claims from config/claims/*.yaml: read, checked, and split into single comparisons."""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pipeline.common.errors import raise_together
+from pipeline.common.files import existing
+from pipeline.tables.claimed_counts import count_mistakes
+from pipeline.tables.statistics import METRICS
+
+Row = dict[str, Any]
+
+_CLAIM_KEYS = {"id", "tables", "claim", "needs", "significant", "left_out"}
+_JUDGED_BY = ("compare", "counts", "paper_scale_only", "untestable")
+_SIZES = ("within", "at_most", "not_below")
+_COMPARISON_KEYS = {"greater", "than", "in", "metrics", "by", *_SIZES, "best_of_than"}
+_NEEDS = ("all", "nearly all", "most", "some")
+_TERM = re.compile(
+    r"(?:(?P<weight>\d+(?:[.]\d+|/[1-9]\d*)?) \* )?"
+    r"(?P<name>[a-z0-9+-]+)(?:/(?P<queries>translated|average|learned))?(?:@(?P<language>[a-z]{2}))?"
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`greater` above the best of `than` in one metric.
+
+    dataset: of the paper. language: "" where each term names its own.
+    within: where given, the two are alike up to so many points instead. at_most: where given, `greater` is
+    above by no more than so many. not_below: where given, `greater` is no more than so many points below,
+    whether or not it is above. by: the paper's difference.
+    """
+
+    greater: str
+    than: tuple[str, ...]
+    dataset: str
+    language: str
+    metric: str
+    within: float | None
+    at_most: float | None
+    not_below: float | None
+    by: float | None
+
+    @property
+    def of_size(self) -> bool:
+        """Whether it is judged by a magnitude, which is meaningful only on the paper's data."""
+        return any(size is not None for size in (self.within, self.at_most, self.not_below))
+
+    @property
+    def of_no_difference(self) -> bool:
+        """Whether the claim is of no difference, or of none in one direction: a p says nothing of it."""
+        return self.within is not None or self.not_below is not None
+
+    def as_claimed(self, difference: float) -> bool:
+        """Whether a measured difference agrees with the claim."""
+        if self.within is not None:
+            return abs(difference) <= self.within
+        if self.not_below is not None:
+            return difference >= -self.not_below - 1e-9
+        return difference > 1e-9 and (self.at_most is None or difference <= self.at_most)
+
+
+def read_claims(path: Path) -> list[Row]:
+    """Read and check the claims of a paper; raises `InputError` that lists every mistake."""
+    existing(path, "the list of claims", "Give config/claims/mule.yaml.")
+    claims: list[Row] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    raise_together(
+        (mistake for claim in claims for mistake in _mistakes(claim)), f"{path}: mistakes in claims:"
+    )
+    return claims
+
+
+def comparisons(claim: Mapping[str, Any]) -> Iterator[Comparison]:
+    """The comparisons of a claim, one for each pair, language and metric."""
+    for stated in claim.get("compare", []):
+        places = stated["in"]
+        columns = (
+            [(places, "")] if isinstance(places, str) else [(n, code) for n in places for code in places[n]]
+        )
+        others = _listed(stated["than"])
+        thans = [tuple(others)] if stated.get("best_of_than") else [(one,) for one in others]
+        for greater, than, (dataset, language), metric in itertools.product(
+            _listed(stated["greater"]), thans, columns, stated.get("metrics", ["mR"])
+        ):
+            by = stated.get("by", {}).get(language)
+            within, at_most, not_below = (stated.get(size) for size in _SIZES)
+            yield Comparison(greater, than, dataset, language, metric, within, at_most, not_below, by)
+
+
+def terms(text: str) -> list[tuple[int, dict[str, Any]]]:
+    """Signs and parts of `a@en - 0.5 * b@de`; raises `ValueError` for anything else."""
+    found = []
+    for sign, part in zip([1, *(-1 if s == "-" else 1 for s in re.findall(r" ([+-]) ", text))],
+                          re.split(r" [+-] ", text), strict=True):  # fmt: skip
+        term = _TERM.fullmatch(part)
+        if not term:
+            raise ValueError(part)
+        found.append((sign, term.groupdict()))
+    return found
+
+
+def _mistakes(claim: Row) -> Iterator[str]:
+    where = claim.get("id", "a claim without id")
+    known = _CLAIM_KEYS | set(_JUDGED_BY)
+    for key in sorted(set(claim) - known):
+        yield f"{where}: unknown key {key!r}; known are {', '.join(sorted(known))}"
+    if len(set(_JUDGED_BY) & set(claim)) != 1:
+        yield f"{where}: expected one of {', '.join(_JUDGED_BY)}"
+    if claim.get("needs", "all") not in _NEEDS:
+        yield f"{where}.needs: found {claim['needs']!r}, expected one of {', '.join(_NEEDS)}"
+    for number, stated in enumerate(claim.get("compare", [])):
+        yield from _statement_mistakes(f"{where}.compare.{number}", stated)
+    for number, stated in enumerate(claim.get("counts", [])):
+        yield from count_mistakes(f"{where}.counts.{number}", stated)
+
+
+def _statement_mistakes(where: str, stated: Row) -> Iterator[str]:
+    wrong = (set(stated) - _COMPARISON_KEYS) | ({"greater", "than", "in"} - set(stated))
+    if wrong:
+        yield f"{where}: keys unknown or missing: {', '.join(sorted(wrong))}"
+        return
+    for text in [*_listed(stated["greater"]), *_listed(stated["than"])]:
+        try:
+            bare = any(not term["language"] for _, term in terms(text))
+        except ValueError as error:
+            example = "embn, embn-en/translated, smalr/average or 0.5 * embn@en"
+            yield f"{where}: {error.args[0]!r} is not a term like {example}"
+            continue
+        if bare and isinstance(stated["in"], str):
+            yield f"{where}: {text!r} needs a language, such as {text}@en, or `in` needs languages"
+    if len(set(_SIZES) & set(stated)) > 1:
+        yield f"{where}: expected one of {', '.join(_SIZES)}"
+    for metric in set(stated.get("metrics", [])) - set(METRICS):
+        yield f"{where}.metrics: found {metric!r}, expected some of {', '.join(METRICS)}"
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

@@ -1,0 +1,85 @@
+"""The model card of a bundle (Mitchell et al. 2019), in Markdown."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pipeline.common.rounding import tenths
+
+METRICS = ("i2s_R@1", "i2s_R@5", "i2s_R@10", "s2i_R@1", "s2i_R@5", "s2i_R@10", "mR")
+
+
+def card(values: Mapping[str, Any]) -> str:
+    """Markdown of what `model.json` holds: data, languages, recalls with intervals, backbone, licences."""
+    saved, settings = values["saved"], values["saved"]["settings"]
+    made = f"scale {settings['scale']}, seed {settings['seed']}"
+    parts = [
+        f"# {settings['experiment']} on {settings['dataset']} ({made})",
+        "Embeds sentences of its languages and photographs in one space, to retrieve the one for the other. "
+        "Made by a reproduction of multilingual image-sentence retrieval (MULE and its kin); for research.",
+        _use(settings["languages"]),
+        "## Recalls",
+        "On the test split, in percent; in brackets the 95% bootstrap interval over test images. Image to "
+        "sentence (i2s) and sentence to image (s2i) at 1, 5, 10, and their mean, mR. Another split, or other "
+        "photographs, give other recalls.",
+        _recalls(values["test"], values["intervals"]),
+        "## Trained on",
+        _captions(saved),
+        "## Photographs are read by",
+        _backbone(values["backbone"]),
+        "## Licences of the data",
+        "\n".join(f"- {one['what']}: {one['licence']}" for one in values["data"]) or "- not stated",
+        "A model may repeat what its data say, wrongs and prejudice included. Captions describe what their "
+        "writers saw; nothing here identifies persons, and it must not be used to.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _use(languages: list[str]) -> str:
+    return (
+        "```python\nfrom search import load\n\n"
+        f'model = load("this folder")  # languages: {", ".join(languages)}\n'
+        f'model.embed_sentences(["..."], "{languages[0]}")\n```'
+    )
+
+
+def _recalls(test: Mapping[str, Any], intervals: Mapping[str, Any]) -> str:
+    head = ["language", "images", "sentences", *METRICS, "mR by chance"]
+    rows = [
+        [
+            language,
+            str(found["images"]),
+            str(found["sentences"]),
+            *(_with_interval(found[metric], intervals[language][metric]) for metric in METRICS),
+            tenths(found["chance"]["mR"]),
+        ]
+        for language, found in test.items()
+    ]
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _with_interval(value: float, interval: tuple[float, float]) -> str:
+    return f"{tenths(value)} [{tenths(interval[0])}, {tenths(interval[1])}]"
+
+
+def _captions(saved: Mapping[str, Any]) -> str:
+    lines = [
+        f"- {language}: {_counts(origins)} captions"
+        for language, origins in saved["training_captions"].items()
+    ]
+    lines += [
+        f"- of these, translations {pair}: {_counts(origins)}"
+        for pair, origins in saved["training_translations"].items()
+    ]
+    return "\n".join([*lines, f"- kept: epoch {saved['epoch']}, by the mean mR on the validation split"])
+
+
+def _counts(origins: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} ({origin})" for origin, count in origins.items())
+
+
+def _backbone(backbone: Mapping[str, Any]) -> str:
+    lines = [f"- {key}: {value}" for key, value in backbone.items()]
+    if "weights_sha256" not in backbone:
+        lines.append("- features were precomputed: this model embeds features, not photographs")
+    return "\n".join(lines)

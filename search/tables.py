@@ -1,0 +1,73 @@
+"""Embeddings and what was found, as CSV, JSON or HDF5."""
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.common.errors import InputError
+from pipeline.common.files import written_beside
+
+ENDINGS = (".csv", ".json", ".h5")
+
+
+def check_ending(path: Path) -> None:
+    """Raise `InputError` where a file's ending names no format."""
+    if path.suffix not in ENDINGS:
+        raise InputError(f"{path}: ending {path.suffix!r}, expected one of {', '.join(ENDINGS)}.")
+
+
+def write_embeddings(path: Path, columns: Mapping[str, Sequence[str]], vectors: NDArray[np.float32]) -> None:
+    """Write vectors (n, e) with what they are of.
+
+    CSV: the columns, then `0` to `e - 1`. JSON: a list of objects with `vector`. HDF5: a dataset a column,
+    and `vectors`.
+    """
+    check_ending(path)
+    with written_beside(path) as temporary:
+        if path.suffix == ".h5":
+            _write_hdf5(temporary, {**columns, "vectors": vectors})
+        elif path.suffix == ".json":
+            rows = [
+                {**dict(zip(columns, row, strict=True)), "vector": vector.tolist()}
+                for *row, vector in zip(*columns.values(), vectors, strict=True)
+            ]
+            temporary.write_text(json.dumps(rows, ensure_ascii=False) + "\n", encoding="utf-8")
+        else:
+            head = [*columns, *map(str, range(vectors.shape[1]))]
+            lines = (
+                [*row, *vector.tolist()] for *row, vector in zip(*columns.values(), vectors, strict=True)
+            )
+            _write_csv(temporary, head, lines)
+
+
+def write_found(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write what was found: one row a query and rank, the same keys in all."""
+    check_ending(path)
+    keys = list(rows[0]) if rows else []
+    with written_beside(path) as temporary:
+        if path.suffix == ".h5":
+            _write_hdf5(temporary, {key: [row[key] for row in rows] for key in keys})
+        elif path.suffix == ".json":
+            temporary.write_text(json.dumps(rows, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        else:
+            _write_csv(temporary, keys, (row.values() for row in rows))
+
+
+def _write_csv(path: Path, head: Sequence[str], rows: Any) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(head)
+        writer.writerows(rows)
+
+
+def _write_hdf5(path: Path, columns: Mapping[str, Any]) -> None:
+    with h5py.File(path, "w") as file:
+        for name, values in columns.items():
+            text = len(values) and isinstance(values[0], str)
+            file.create_dataset(name, data=values, dtype=h5py.string_dtype() if text else None)

@@ -1,0 +1,61 @@
+"""Pictures from strangers: what they declare is looked at before anything is decoded."""
+
+import io
+import struct
+import warnings
+
+from PIL import Image
+
+from pipeline.common.errors import InputError
+
+MOST_BYTES = 20 * 10**6
+MOST_PIXELS = 40 * 10**6  # 120 MB of memory when decoded
+LONGEST = 20  # times the shorter side: a strip would grow when its shorter side is resized for the network
+FORMATS = ("JPEG", "PNG", "WEBP")
+WEBP_HEAD = 30  # bytes
+
+EXPECTED = (
+    f"expected a JPEG, PNG or WebP of at most {MOST_BYTES // 10**6} MB and {MOST_PIXELS // 10**6} million "
+    "pixels"
+)
+
+
+def check_picture(content: bytes) -> None:
+    """Raise `InputError`, one line, unless the bytes begin as a picture of bounded size; decodes nothing."""
+    if len(content) > MOST_BYTES:
+        raise InputError(f"The picture has more than {MOST_BYTES // 10**6} MB; {EXPECTED}.")
+    width, height = _declared_size(content)
+    if min(width, height) < 1 or width * height > MOST_PIXELS:
+        raise InputError(f"The picture declares {width} x {height} pixels; {EXPECTED}.")
+    if max(width, height) > LONGEST * min(width, height):
+        raise InputError(
+            f"The picture is {width} x {height} pixels, a strip; expected sides of 1:{LONGEST} at most."
+        )
+
+
+def _declared_size(content: bytes) -> tuple[int, int]:
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return _webp_size(content[:WEBP_HEAD])  # Pillow would allocate the whole canvas to say its size
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(content), formats=FORMATS) as opened:
+                return opened.size
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise InputError(f"The picture declares too many pixels; {EXPECTED}.") from None
+    except Exception:  # readers raise whatever a broken file leads them into
+        raise InputError(f"The file is not a picture that can be read; {EXPECTED}.") from None
+
+
+def _webp_size(head: bytes) -> tuple[int, int]:
+    """Width and height that a WebP file declares (RFC 9649)."""
+    kind = head[12:16]
+    if len(head) == WEBP_HEAD and kind == b"VP8X":
+        return 1 + int.from_bytes(head[24:27], "little"), 1 + int.from_bytes(head[27:30], "little")
+    if len(head) == WEBP_HEAD and kind == b"VP8 ":
+        width, height = struct.unpack("<HH", head[26:30])
+        return width & 0x3FFF, height & 0x3FFF
+    if len(head) >= 25 and kind == b"VP8L":
+        bits = int.from_bytes(head[21:25], "little")
+        return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+    raise InputError(f"The file is not a picture that can be read; {EXPECTED}.")

@@ -1,0 +1,206 @@
+"""A stage's digest changes with code that it runs, and with nothing else."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import digest as code
+from pipeline import registry as parts
+
+Edit = Callable[[str, str, str], None]
+
+
+def forget() -> None:
+    code.digest.cache_clear()
+    code._path.cache_clear()
+
+
+@pytest.fixture
+def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
+    """Replace text in a copy of the package, which the digests are then taken of."""
+    for package in code.PACKAGES:
+        shutil.copytree(code.ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(code, "ROOT", tmp_path)
+    forget()
+
+    def replace(file: str, old: str, new: str) -> None:
+        path = tmp_path / file
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new), encoding="utf-8")
+        forget()
+
+    yield replace
+    forget()
+
+
+def digests() -> dict[str, str]:
+    return {stage: code.digest(stage) for stage in code.STAGES} | {
+        f"{stage} {name}": code.digest(stage, uses)
+        for name, of in TRAINED.items()
+        for stage, uses in (("train", parts.of_training(of)), ("evaluate", parts.of_model(of)))
+    }
+
+
+# Settings as experiments have them, as far as they say which parts are used.
+TRAINED: dict[str, dict[str, Any]] = {
+    "mule": {"model": {"encoder": "embn"}, "ranking": None},
+    "vse": {"model": {"encoder": "vse"}, "ranking": {"margin": 0.2}},
+    "hem": {"model": {"encoder": "embn"}, "ranking": None, "embedding": "hybrid"},
+    "smalr": {"model": {"encoder": "embn"}, "embedding": "hybrid", "masking": {"share": 0.2}},
+    "liwe": {"model": {"encoder": "liwe"}, "ranking": None},
+    "dictionary": {"model": {"encoder": "embn"}, "ranking": None, "reduction": "dictionary-5"},
+}
+ALL_TRAINED = {"train", "train-multitask", *(f"train {name}" for name in TRAINED)}
+ALL_EVALUATED = {"evaluate", *(f"evaluate {name}" for name in TRAINED), "evaluate-consistency"}
+
+
+def changed(before: dict[str, str]) -> set[str]:
+    return {stage for stage, value in digests().items() if value != before[stage]}
+
+
+def test_the_loss_concerns_training_and_nothing_before(edit: Edit) -> None:
+    before = digests()
+    edit("pipeline/models/losses.py", ".clamp(min=0)", ".clamp(min=1)")
+    assert changed(before) == {"assign", *ALL_TRAINED}
+
+
+def test_the_recall_code_concerns_evaluation_and_search(edit: Edit) -> None:
+    before = digests()
+    edit("pipeline/evaluation/ranks.py", "similarity > right", "similarity >= right")
+    edit("pipeline/evaluation/recall.py", "ranks <= k", "ranks < k")
+    assert changed(before) == {*ALL_EVALUATED, "bundle", "index", "context"}
+
+
+def test_the_gallery_concerns_evaluation_figures_and_search_and_no_training(edit: Edit) -> None:
+    before = digests()
+    edit(
+        "pipeline/evaluation/gallery.py",
+        "return Gallery(rows, image_of)",
+        "return Gallery(rows[::1], image_of)",
+    )
+    assert changed(before) == {*ALL_EVALUATED, "figure", "bundle", "index", "context"}
+
+
+def test_the_model_concerns_training_evaluation_figures_and_search(edit: Edit) -> None:
+    before = digests()
+    edit("pipeline/models/branches.py", "nn.ReLU()", "nn.GELU()")
+    made = {"assign", *ALL_TRAINED, *ALL_EVALUATED, "bundle", "index"}
+    assert changed(before) == {*made, "figure", "parameters", "scaling", "smalr-parameters"}
+
+
+def test_the_ranking_loss_concerns_those_who_use_it(edit: Edit) -> None:
+    before = digests()
+    edit("pipeline/models/ranking.py", ".clamp(min=0)", ".clamp(min=1)")
+    assert changed(before) == {"train vse", "train liwe", "train-multitask"}  # LIWE's hinges are the same
+
+
+def test_liwe_concerns_itself_alone(edit: Edit) -> None:
+    before = digests()
+    edit("pipeline/models/liwe.py", "self.backwards(last)) / 2", "self.backwards(last))")
+    edit("pipeline/training/liwe.py", "share = 1 - base**step", "share = base**step")
+    assert changed(before) == {"train liwe", "evaluate liwe", "smalr-parameters"}
+
+
+def test_words_read_as_english_concern_those_who_have_them(edit: Edit) -> None:
+    before = digests()
+    edit("pipeline/models/dictionary_embedding.py", "ids >= own", "ids > own")
+    assert changed(before) == {"train dictionary", "evaluate dictionary"}
+
+
+def test_the_hybrid_embedding_concerns_models_that_have_it(edit: Edit) -> None:
+    before = digests()
+    edit("pipeline/models/hybrid.py", 'mode="sum"', 'mode="mean"')
+    found = {"train hem", "train smalr", "evaluate hem", "evaluate smalr"}
+    assert changed(before) == {*found, "assign", "scaling", "smalr-parameters"}
+
+
+def test_masking_concerns_smalr_alone(edit: Edit) -> None:
+    before = digests()
+    edit("pipeline/models/masking.py", "min=1e-6", "min=1e-5")
+    assert changed(before) == {"train smalr"}
+
+
+def test_how_words_are_assigned_concerns_no_training_itself(edit: Edit) -> None:
+    before = digests()
+    edit("pipeline/models/assignment.py", ".argmax(1)", ".argmin(1)")
+    assert changed(before) == {"assign"}
+
+
+def test_the_network_of_consistency_concerns_its_evaluation_alone(edit: Edit) -> None:
+    before = digests()
+    edit("pipeline/models/consistency.py", "nn.ReLU()", "nn.Tanh()")
+    assert changed(before) == {"evaluate-consistency", "scaling", "smalr-parameters"}
+
+
+def test_one_part_more_concerns_nobody(edit: Edit) -> None:
+    before = digests()
+    edit(
+        "pipeline/registry.py",
+        '"masking": "pipeline.models.masking",',
+        '"masking": "pipeline.models.masking", "a": "b",',
+    )
+    assert changed(before) == set()
+
+
+def test_every_part_is_there() -> None:
+    for module in [
+        name
+        for of in (parts.LOSSES, parts.EMBEDDINGS, parts.REDUCTIONS, parts.ENCODERS, parts.COURSES)
+        for name in of.values()
+    ]:
+        assert code._path(module), module
+    for loss in parts.losses({key: {"weight": 1} for key in parts.LOSSES}).values():
+        assert callable(loss.terms)
+    for name in parts.EMBEDDINGS:
+        made = parts.embedding({"embedding": name})
+        assert made and callable(made.begun) and callable(made.empty)
+    for name in parts.REDUCTIONS:
+        made = parts.reduction({"reduction": f"{name}-5"})
+        assert made and callable(made.universal_embedding)
+    assert parts.reduction({"reduction": "frequency-5"}) is parts.reduction({}) is None
+
+
+def test_comments_docstrings_and_layout_concern_nothing(edit: Edit) -> None:
+    before = digests()
+    edit(
+        "pipeline/models/losses.py", "Mean over anchors of the mean", "The mean over all anchors of the mean"
+    )
+    edit("pipeline/models/losses.py", "\nclass Triplets", "\n\n\n# A comment.\nclass Triplets")
+    edit("pipeline/evaluation/recall.py", '"""Recall at K', '"""The recall at K')
+    assert changed(before) == set()
+
+
+def test_the_wording_of_errors_and_log_lines_concerns_nothing(edit: Edit) -> None:
+    before = digests()
+    edit("pipeline/training/batches.py", "but a triplet needs two; ", "a triplet needs two of them; ")
+    edit("pipeline/training/train.py", "trains on", "is trained on")
+    edit("pipeline/models/hybrid.py", "Run `assign` again:", "Assign again:")
+    assert changed(before) == set()
+
+
+def test_what_makes_an_error_concerns_its_stages(edit: Edit) -> None:
+    before = digests()
+    edit("pipeline/training/batches.py", "if self.batch < 2:", "if self.batch < 3:")
+    assert changed(before) == {"assign", *ALL_TRAINED}
+
+
+def test_a_text_that_decides_something_is_no_wording(edit: Edit) -> None:
+    before = digests()
+    edit("pipeline/models/branches.py", 'if model["recurrent"] == "mean":', 'if model["recurrent"] == "mlp":')
+    assert changed(before) >= {"assign", *ALL_TRAINED, *ALL_EVALUATED}
+
+
+def test_every_stage_begins_from_a_module_that_is_there() -> None:
+    for modules in code.STAGES.values():
+        assert all(code._path(module) for module in modules), modules
+
+
+def test_layers_of_losses_concern_the_count_of_parameters() -> None:
+    """Which takes them by name (`pipeline.models.sizes`)."""
+    rule = (code.ROOT / "workflow/rules/smalr.smk").read_text(encoding="utf-8")
+    assert 'code.digest("smalr-parameters", tuple(parts.LOSSES.values()))' in rule
+    assert code.digest("smalr-parameters", tuple(parts.LOSSES.values())) != code.digest("smalr-parameters")
