@@ -44,5 +44,5 @@ def test_an_edit_concerns_the_stages_that_import_it(tmp_path: Path, file: str | 
     assert (tmp_path / "split.csv").exists() is not refused
     if refused:
         assert file
-        name = file.removesuffix('.py').replace('/', '.')
+        name = file.removesuffix(".py").replace("/", ".")
         assert done.stderr.startswith(f"error: {name} was edited after this run of Snakemake began")

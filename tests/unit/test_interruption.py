@@ -53,7 +53,7 @@ def test_a_stage_that_is_ended_says_so_and_leaves_no_temporary_file(tmp_path: Pa
         "import signal, sys\n"
         "from pipeline import __main__\n"
         "from pipeline.common.files import written_beside\n"
-        "from pipeline.datasets import commands\n"
+        "from pipeline.datasets import download_commands as commands\n"
         "def unpack(arguments):\n"
         "    with written_beside(arguments.output) as temporary:\n"
         "        temporary.write_text('half')\n"

@@ -18,7 +18,7 @@ from pipeline.translation.dictionary import DictionaryTranslator, read_dictionar
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "config"
 PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
-DICTIONARIES = ROOT / "pipeline" / "sources" / "demo" / "data" / "dictionaries"
+DICTIONARIES = ROOT / "pipeline" / "demo" / "data" / "dictionaries"
 
 TEN = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]  # as Tables 1 and 2 print them
 HUMAN = {"multi30k": ["en", "de", "fr", "cs"], "mscoco": ["en", "zh", "ja"]}  # "Metrics"
