@@ -19,7 +19,7 @@ import pipeline.words.commands
 import search.commands
 from pipeline.common.errors import InputError, disk_trouble
 from pipeline.common.gpus import gpu_trouble
-from pipeline.common.signals import Interrupted, ended_at_once
+from pipeline.common.signals import Interrupted, raise_on_signal
 from pipeline.edited import VARIABLE, refuse_edited
 
 PACKAGES = (
@@ -53,7 +53,7 @@ def main() -> int:
     if before := os.environ.get(VARIABLE):
         refuse_edited(before)
     try:
-        with ended_at_once():
+        with raise_on_signal():
             arguments.run(arguments)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -25,7 +25,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
 from pipeline.common.errors import InputError, disk_trouble, raise_together
-from pipeline.common.files import existing, naming, sha256
+from pipeline.common.files import name_in_errors, require_file, sha256
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.evaluation.checks import check_vocabularies
 from pipeline.evaluation.embed import embed_images, embed_sentences
@@ -46,7 +46,7 @@ log = logging.getLogger("pipeline")
 
 FORMAT = 1
 SETTINGS, WEIGHTS, CARD = "model.json", "model.safetensors", "README.md"
-MEND = "Make the bundle again with `python -m pipeline bundle`, or copy it again."
+HINT = "Make the bundle again with `python -m pipeline bundle`, or copy it again."
 
 # What of a feature store's attributes says how photographs become features.
 BACKBONE = (
@@ -148,20 +148,22 @@ def write_bundle(
 
 def read_bundle(folder: Path) -> Bundle:
     """Read a bundle; raises `InputError` where a file is missing, damaged or of a later format."""
-    path = existing(folder / SETTINGS, "the model", "Give the folder that `python -m pipeline bundle` wrote.")
+    path = require_file(
+        folder / SETTINGS, "the model", "Give the folder that `python -m pipeline bundle` wrote."
+    )
     try:
         return _read(folder, path)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{path}: not a model of this project ({error!r}). {MEND}") from None
+        raise InputError(f"{path}: not a model of this project ({error!r}). {HINT}") from None
 
 
 def _read(folder: Path, path: Path) -> Bundle:
     values = json.loads(path.read_text(encoding="utf-8"))
     if values["format"] != FORMAT:
-        raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {MEND}")
+        raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {HINT}")
     saved, files = Saved(**values["saved"]), dict(values["files"])
     wanted = _file_names(saved.settings["languages"])
-    raise_together(_damaged(folder, files, wanted), f"{folder}: not a whole bundle. {MEND}")
+    raise_together(_damaged(folder, files, wanted), f"{folder}: not a whole bundle. {HINT}")
     _warn_of_tokenizers(values["tokenizers"])
     vocabularies = {
         code: _read_words(folder / "words" / f"{code}.txt", code) for code in saved.settings["languages"]
@@ -211,7 +213,10 @@ def _evaluation(path: Path, saved: Saved) -> dict[str, Any]:
 
 def backbone_of(features: Path) -> dict[str, Any]:
     """What a feature store says of how its features were made: the keys of `BACKBONE` that it has."""
-    with naming(features), h5py.File(existing(features, "the feature store", "Extract it.")) as file:
+    with (
+        name_in_errors(features),
+        h5py.File(require_file(features, "the feature store", "Extract it.")) as file,
+    ):
         if "features" not in file or file["features"].ndim != 2:
             raise InputError(f"{features}: not a feature store; expected a dataset features (N, D).")
         dimension = {"dimension": file["features"].shape[1]}
@@ -229,7 +234,7 @@ def _of_python(attribute: Any) -> Any:
 
 
 def _intervals(ranks: Path, languages: Sequence[str]) -> dict[str, dict[str, tuple[float, float]]]:
-    path = existing(ranks, "the ranks", "Evaluate again.")
+    path = require_file(ranks, "the ranks", "Evaluate again.")
     table = pd.read_csv(path, dtype={"image": str}, keep_default_na=False)
     return {code: intervals(hits_by_image(table[table["language"] == code])) for code in languages}
 
@@ -289,9 +294,9 @@ def _model(path: Path, saved: Saved) -> RetrievalModel:
     except (SafetensorError, LookupError, RuntimeError, OSError) as error:
         if disk_trouble(error):
             raise
-        raise InputError(f"{path}: weights do not fit the settings beside them: {error}. {MEND}") from None
+        raise InputError(f"{path}: weights do not fit the settings beside them: {error}. {HINT}") from None
     if unexpected or not all(name.endswith(".initial") for name in missing):
-        raise InputError(f"{path}: weights do not fit the settings beside them. {MEND}")
+        raise InputError(f"{path}: weights do not fit the settings beside them. {HINT}")
     return model.eval().requires_grad_(False)
 
 

@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from pipeline.common.errors import InputError, disk_trouble, raise_together
-from pipeline.common.files import sha256, undamaged, written_beside
+from pipeline.common.files import atomic_write, sha256, verify_digest
 from pipeline.common.progress import Progress
 from pipeline.evaluation.gallery import gallery_of
 from pipeline.evaluation.inputs import own_sentences
@@ -188,7 +188,7 @@ def write_context(
                 "weights_sha256": clip.weights_sha256,
             }
         )
-    with written_beside(output) as temporary:
+    with atomic_write(output) as temporary:
         pd.DataFrame(rows).to_csv(temporary, index=False, lineterminator="\n")
     shutil.rmtree(partial, ignore_errors=True)
 
@@ -244,7 +244,7 @@ class Kept:
             if (saved := _saved(path)) is None:
                 batches = [embedded(shard[first : first + BATCH]) for first in range(0, len(shard), BATCH)]
                 saved = torch.cat([one for one, _ in batches]), sum(seconds for _, seconds in batches)
-                with written_beside(path) as temporary, open(temporary, "wb") as file:
+                with atomic_write(path) as temporary, open(temporary, "wb") as file:
                     np.savez(file, vectors=saved[0].numpy(), seconds=saved[1])
             vectors.append(saved[0])
             spent += saved[1]
@@ -256,7 +256,7 @@ def _saved(path: Path) -> tuple[Tensor, float] | None:
     if not path.exists():
         return None
     try:
-        with np.load(undamaged(path), allow_pickle=False) as file:
+        with np.load(verify_digest(path), allow_pickle=False) as file:
             return torch.from_numpy(file["vectors"]), float(file["seconds"])
     except DAMAGED as error:
         if disk_trouble(error):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import naming
+from pipeline.common.files import name_in_errors
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def folder_written_beside(path: Path, mark: str) -> Iterator[Path]:
         raise InputError(f"{path}: already exists and has no {mark}. Give a folder that is empty or new.")
     temporary, old = (path.with_name(f".{path.name}.{os.getpid()}.{end}") for end in ("part", "old"))
     try:
-        with naming(path, temporary):
+        with name_in_errors(path, temporary):
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir(parents=True)
             yield temporary

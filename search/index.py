@@ -29,7 +29,7 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import existing, naming, sha256, written_beside
+from pipeline.common.files import atomic_write, name_in_errors, require_file, sha256
 from pipeline.common.progress import Progress
 from pipeline.images.store import DONE
 from search import nearest
@@ -45,7 +45,7 @@ LOCK = ".lock"
 SAME_FEATURES = tuple(key for key in BACKBONE if key not in ("weights", "precision"))
 ROWS = 4096  # features that are embedded at a time
 _NAME = re.compile(r"(images|sentences|nearest)-(?P<digest>[0-9a-f]{16})[.](csv|npy|faiss)")
-MEND = "Index again with `python -m pipeline index`."
+HINT = "Index again with `python -m pipeline index`."
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def build_index(
             "sentences": len(sentences),
             "files": files,
         }
-        with written_beside(output / INDEX) as temporary:
+        with atomic_write(output / INDEX) as temporary:
             temporary.write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         _remove_others(output, files)
     log.info("%s: %d images, %d sentences", output, len(images), len(sentences))
@@ -153,22 +153,22 @@ def open_index(folder: Path, photographs: Path | None = None) -> Index:
     Args:
         photographs: their folder, where it is no longer where it was.
     """
-    path = existing(folder / INDEX, "the index", "Make it with `python -m pipeline index`.")
+    path = require_file(folder / INDEX, "the index", "Make it with `python -m pipeline index`.")
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         if values["format"] != FORMAT:
-            raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {MEND}")
+            raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {HINT}")
         named: dict[str, Path] = {key: _sound(folder, key, name) for key, name in values["files"].items()}
         counts = values["images"], values["sentences"]
         moved = photographs or (values["photographs"] and folder / values["photographs"])
         images, sentences = _read_csv(named["images.csv"], 2), _read_csv(named["sentences.csv"], 3)
         vectors = [np.load(named[f"{key}.npy"], mmap_mode="c") for key in ("images", "sentences")]
     except FileNotFoundError as error:
-        raise InputError(f"{error.filename}: is not there. {MEND}") from None
+        raise InputError(f"{error.filename}: is not there. {HINT}") from None
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{path}: not an index of this project ({error!r}). {MEND}") from None
+        raise InputError(f"{path}: not an index of this project ({error!r}). {HINT}") from None
     if counts != (len(images), len(sentences)) or counts != tuple(map(len, vectors)):
-        raise InputError(f"{path}: its files hold other numbers of images or sentences than it says. {MEND}")
+        raise InputError(f"{path}: its files hold other numbers of images or sentences than it says. {HINT}")
     return Index(
         folder=folder,
         images=[image for image, _ in images],
@@ -189,7 +189,7 @@ def _sound(folder: Path, key: str, name: str) -> Path:
         raise ValueError(f"{key}: found the name {name!r}")
     path = folder / name
     if not sha256(path).startswith(match["digest"]):
-        raise InputError(f"{path}: changed since it was written, by its disk or a copy. {MEND}")
+        raise InputError(f"{path}: changed since it was written, by its disk or a copy. {HINT}")
     return path
 
 
@@ -231,7 +231,7 @@ def _embed_images(
     def write(path: Path) -> None:
         vectors = open_memmap(path, "w+", np.float16, (len(images), model.size))
         progress = Progress("embeddings", len(images))
-        with naming(store), h5py.File(store) as file:
+        with name_in_errors(store), h5py.File(store) as file:
             for begin in range(0, len(images), ROWS):
                 rows = np.array([row[image] for image in images[begin : begin + ROWS]])
                 vectors[begin : begin + ROWS] = model.embed_features(_rows(file["features"], rows), store)
@@ -264,7 +264,7 @@ def _writes_approximate(vectors: Path) -> Callable[[Path], None]:
 
 def _kept(output: Path, name: str, ending: str, files: dict[str, str], write: Callable[[Path], None]) -> None:
     """Write a file under a name with its digest, and note the name; an index in use keeps its own files."""
-    with written_beside(output / f"{name}{ending}") as temporary:
+    with atomic_write(output / f"{name}{ending}") as temporary:
         write(temporary)
         kept = f"{name}-{sha256(temporary)[:16]}{ending}"
     os.replace(output / f"{name}{ending}", output / kept)  # also where a damaged file has that name
@@ -273,7 +273,10 @@ def _kept(output: Path, name: str, ending: str, files: dict[str, str], write: Ca
 
 def _stored(store: Path) -> tuple[list[str], NDArray[np.bool_]]:
     """Ids of a feature store, and which of them have features."""
-    with naming(store), h5py.File(existing(store, "the feature store", "Extract it."), "r") as file:
+    with (
+        name_in_errors(store),
+        h5py.File(require_file(store, "the feature store", "Extract it."), "r") as file,
+    ):
         if {"image", "features"} - file.keys():
             raise InputError(f"{store}: expected datasets features (N, D) and image (N,).")
         images = [str(image) for image in file["image"].asstr()[...].ravel()]
@@ -340,7 +343,7 @@ def _read_csv(path: Path, columns: int) -> list[list[str]]:
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     if any(len(row) != columns for row in rows):
-        raise InputError(f"{path}: damaged, expected {columns} columns. {MEND}")
+        raise InputError(f"{path}: damaged, expected {columns} columns. {HINT}")
     return rows
 
 

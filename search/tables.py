@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import written_beside
+from pipeline.common.files import atomic_write
 
 ENDINGS = (".csv", ".json", ".h5")
 
@@ -29,7 +29,7 @@ def write_embeddings(path: Path, columns: Mapping[str, Sequence[str]], vectors: 
     and `vectors`.
     """
     check_ending(path)
-    with written_beside(path) as temporary:
+    with atomic_write(path) as temporary:
         if path.suffix == ".h5":
             _write_hdf5(temporary, {**columns, "vectors": vectors})
         elif path.suffix == ".json":
@@ -50,7 +50,7 @@ def write_found(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write what was found: one row a query and rank, the same keys in all."""
     check_ending(path)
     keys = list(rows[0]) if rows else []
-    with written_beside(path) as temporary:
+    with atomic_write(path) as temporary:
         if path.suffix == ".h5":
             _write_hdf5(temporary, {key: [row[key] for row in rows] for key in keys})
         elif path.suffix == ".json":

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _RATIO = 100  # bytes unpacked for each byte; text has three to ten
-_SMALL = 16 << 20  # bytes unpacked that are allowed to any file
+_ALWAYS_ALLOWED = 16 << 20  # bytes unpacked that are allowed to any file
 
 
-class _Unpacked(gzip.GzipFile):
+class _BoundedGzip(gzip.GzipFile):
     """The content of a gzip file, up to what its size allows."""
 
     def __init__(self, path: Path):
         super().__init__(path)
-        self._left = max(_SMALL, _RATIO * path.stat().st_size)
+        self._left = max(_ALWAYS_ALLOWED, _RATIO * path.stat().st_size)
 
     def read1(self, size: int = -1) -> bytes:
         content = super().read1(size)
@@ -35,7 +35,7 @@ def text_lines(path: Path, longest: int, packed: bool) -> Iterator[str]:
         EOFError: a line is longer, or the file unpacks to more than text does.
     """
     with (
-        _Unpacked(path) if packed else open(path, "rb") as raw,
+        _BoundedGzip(path) if packed else open(path, "rb") as raw,
         # newline: some words hold rarer line separators.
         io.TextIOWrapper(raw, encoding="utf-8", newline="\n") as file,
     ):

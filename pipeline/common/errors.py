@@ -20,7 +20,7 @@ _DISK = {
     errno.ESTALE: "its network disk has lost it (stale file handle). Mount the disk again",
 }
 
-MOST = 9  # lines after the heading of a message
+MAX_LINES = 9  # lines after the heading of a message
 
 
 class InputError(Exception):
@@ -31,10 +31,10 @@ class InputError(Exception):
 
 
 def raise_together(mistakes: Iterable[str], heading: str) -> None:
-    """Raise one `InputError` that lists the mistakes, at most `MOST`; do nothing if there are none."""
+    """Raise one `InputError` that lists the mistakes, at most `MAX_LINES`; do nothing if there are none."""
     lines = list(mistakes)
-    if len(lines) > MOST:
-        lines[MOST - 1 :] = [f"and {len(lines) - MOST + 1} more"]
+    if len(lines) > MAX_LINES:
+        lines[MAX_LINES - 1 :] = [f"and {len(lines) - MAX_LINES + 1} more"]
     if lines:
         raise InputError("\n  - ".join([heading, *lines]))
 

@@ -1,8 +1,9 @@
 """Files that are written completely or not at all, and whose corruption is detected.
 
-A file is sealed when it is written: its SHA-256 stands in an extended attribute of it. Not its time, which
-Snakemake changes when a job ends. A file that replaces it has no seal, or its own. On a disk without such
-attributes the digest stands in a hidden file beside it, with the number of its inode, which others have not.
+When a file is written, its SHA-256 is stored in an extended attribute of the file. Its modification time is
+not used, because Snakemake changes it when a job ends. A file that replaces it has its own digest or none.
+On a disk without extended attributes the digest is stored in a hidden file next to it, together with the
+number of the inode, which no other file has.
 """
 
 import contextlib
@@ -19,13 +20,13 @@ from pathlib import Path
 
 from pipeline.common.errors import InputError, disk_trouble, raise_together
 
-_SEAL = "user.sha256"
+_ATTRIBUTE = "user.sha256"
 _writers = itertools.count()  # threads of one process may write the same file one after another
-LEFT_BEHIND = 3600.0  # seconds without a change after which a temporary file is of a writer that was killed
+STALE_AFTER = 3600.0  # seconds without a change: then the writer of a temporary file was killed
 
 
 @contextmanager
-def written_beside(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """Yield a temporary path in the same folder, which is renamed to `path` if the block succeeds.
 
     A reader never sees half a file, and a kill at any moment leaves an earlier `path` as it was.
@@ -33,24 +34,24 @@ def written_beside(path: Path) -> Iterator[Path]:
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_writers)}.part")
     try:
-        with naming(path, temporary):
+        with name_in_errors(path, temporary):
             path.parent.mkdir(parents=True, exist_ok=True)
-            _remove_left_behind(path)
+            _remove_stale(path)
             temporary.unlink(missing_ok=True)
             yield temporary
             with open(temporary, "rb") as file:
                 os.fsync(file.fileno())
-            seal(temporary, path)
+            write_digest(temporary, path)
             os.replace(temporary, path)
             temporary.unlink(missing_ok=True)  # it stays where both were links to one file already
     except BaseException:
-        with naming(path, temporary):
+        with name_in_errors(path, temporary):
             temporary.unlink(missing_ok=True)
         raise
 
 
 @contextmanager
-def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
+def name_in_errors(path: Path, temporary: Path | None = None) -> Iterator[None]:
     """Make an `OSError` of the block name `path` if it names no file, or names `temporary`."""
     try:
         yield
@@ -64,18 +65,18 @@ def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
         raise cause from None
 
 
-def _remove_left_behind(path: Path) -> None:
-    """Remove what writers of `path` left that were killed in the midst of it."""
+def _remove_stale(path: Path) -> None:
+    """Remove temporary files of writers of `path` that were killed."""
     for name in glob.glob(f".{glob.escape(path.name)}.*.part", root_dir=path.parent):
-        left = path.with_name(name)
+        temporary = path.with_name(name)
         try:
-            if time.time() - left.stat().st_mtime > LEFT_BEHIND:
-                left.unlink()
+            if time.time() - temporary.stat().st_mtime > STALE_AFTER:
+                temporary.unlink()
         except OSError:  # another writer was faster, or it is another user's
             continue
 
 
-def check_room(path: Path, needed: int) -> None:
+def check_disk_space(path: Path, needed: int) -> None:
     """Raise `InputError` where the disk of `path` has fewer than `needed` bytes free."""
     path.parent.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(path.parent).free
@@ -86,18 +87,18 @@ def check_room(path: Path, needed: int) -> None:
         )
 
 
-def linked(path: Path, other: Path) -> None:
-    """Hard-link `other` to `path`, or copy it where the disk has no links."""
-    with written_beside(other) as temporary:
+def link_or_copy(source: Path, target: Path) -> None:
+    """Make `target` a hard link to `source`, or a copy if the disk has no hard links."""
+    with atomic_write(target) as temporary:
         try:
-            os.link(path, temporary)
+            os.link(source, temporary)
         except OSError:
-            shutil.copyfile(path, temporary)
+            shutil.copyfile(source, temporary)
 
 
-def named_files(given: Iterable[str]) -> dict[str, Path]:
+def named_files(arguments: Iterable[str]) -> dict[str, Path]:
     """Files by name, from arguments of the form NAME=PATH."""
-    pairs = [item.partition("=") for item in given]
+    pairs = [argument.partition("=") for argument in arguments]
     raise_together((f"found {''.join(pair)!r}" for pair in pairs if not all(pair)), "Expected NAME=FILE:")
     return {name: Path(path) for name, _, path in pairs}
 
@@ -108,57 +109,57 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def seal(path: Path, named: Path | None = None) -> None:
+def write_digest(path: Path, named: Path | None = None) -> None:
     """Store a file's digest in an extended attribute, or else beside its later name `named`."""
     digest = sha256(path)
     try:
-        os.setxattr(path, _SEAL, digest.encode())
+        os.setxattr(path, _ATTRIBUTE, digest.encode())
     except (OSError, AttributeError):
         with contextlib.suppress(OSError):
-            _beside(named or path).write_text(f"{digest} {path.stat().st_ino}\n", encoding="ascii")
+            _digest_file(named or path).write_text(f"{digest} {path.stat().st_ino}\n", encoding="ascii")
 
 
-def undamaged(path: Path) -> Path:
+def verify_digest(path: Path) -> Path:
     """Return `path`, or raise an `InputError` if its bytes are not those that were written.
 
-    A file without a seal is believed.
+    A file without a stored digest is not checked.
     """
-    expected, mend = _seal_of(path)
+    expected, hint = _stored_digest(path)
     if not expected or (found := sha256(path)) == expected:
         return path
     raise InputError(
         f"{path}: changed since it was written, by its disk, a copy or by hand: found sha256 {found}, "
         f"expected {expected}. Delete it and run the same snakemake command again, which makes it again; or, "
-        f"if the change was intended, remove the digest: {mend}"
+        f"if the change was intended, remove the digest: {hint}"
     )
 
 
-def _seal_of(path: Path) -> tuple[str, str]:
-    """Digest of a file when it was written, empty where none is known, and how it is removed."""
-    beside = _beside(path)
+def _stored_digest(path: Path) -> tuple[str, str]:
+    """Digest of a file when it was written (empty if unknown), and the command that removes it."""
+    digest_file = _digest_file(path)
     with contextlib.suppress(OSError, AttributeError):
-        digest = os.getxattr(path, _SEAL).decode("ascii", "replace")
-        return digest, f"setfattr --remove {_SEAL} {path}"
+        digest = os.getxattr(path, _ATTRIBUTE).decode("ascii", "replace")
+        return digest, f"setfattr --remove {_ATTRIBUTE} {path}"
     with contextlib.suppress(OSError, ValueError):
-        digest, inode = beside.read_text(encoding="ascii").split()
+        digest, inode = digest_file.read_text(encoding="ascii").split()
         if len(digest) == 64 and inode == str(path.stat().st_ino):
-            return digest, f"rm {beside}"
+            return digest, f"rm {digest_file}"
     return "", ""
 
 
-def _beside(path: Path) -> Path:
+def _digest_file(path: Path) -> Path:
     return path.with_name(f".{path.name}.sha256")
 
 
-def existing(path: Path, what: str, mend: str) -> Path:
-    """Return `path`, or raise an `InputError` that says `what` is missing and how to `mend` it.
+def require_file(path: Path, what: str, hint: str) -> Path:
+    """Return `path`, or raise an `InputError` that says that `what` is missing, with a `hint` at what to do.
 
     Raises:
-        InputError: it is not there, or is damaged (`undamaged`).
+        InputError: it is not there, or is damaged (`verify_digest`).
         PermissionError: it is there, but may not be read. Many a reader would take that for a damaged file.
     """
     if not path.exists():
-        raise InputError(f"{path}: {what} is not there. {mend}")
+        raise InputError(f"{path}: {what} is not there. {hint}")
     if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    return undamaged(path) if path.is_file() else path
+    return verify_digest(path) if path.is_file() else path

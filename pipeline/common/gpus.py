@@ -17,10 +17,10 @@ import time
 log = logging.getLogger("pipeline")
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-PAUSE = 1.0  # seconds between two looks for a free GPU
-SAID = 300.0  # seconds between two lines that say it waits
+POLL_INTERVAL = 1.0  # seconds between two looks for a free GPU
+LOG_EVERY = 300.0  # seconds between two lines that say it waits
 
-_held: list[socket.socket] = []  # the kernel closes them when the process ends, however it ends
+_slots: list[socket.socket] = []  # the kernel closes them when the process ends, however it ends
 
 
 def add_gpus(parser: argparse._ActionsContainer) -> None:
@@ -41,7 +41,7 @@ def take_gpu(count: int) -> None:
     on the CPU.
     """
     if count == 0:
-        if devices():
+        if visible_devices():
             log.info("no GPU was requested: this job runs on the CPU")
         os.environ[VISIBLE] = ""
         return
@@ -70,50 +70,50 @@ def gpu_trouble(error: BaseException) -> str:
 def take_slot() -> None:
     """Take the first free GPU, waiting until there is one, and hide all others from this process.
 
-    Where CUDA_VISIBLE_DEVICES is set, its devices are shared out. One that stands alone there is the job's
-    already: a cluster's queue gave it, and may call it 0 in several jobs.
+    Jobs share the devices of CUDA_VISIBLE_DEVICES, if it is set. If it names one device, the job has it
+    already: a cluster's queue assigned it, and may call it 0 in several jobs.
     """
-    found = devices()
-    if not found or (VISIBLE in os.environ and len(found) == 1):
+    devices = visible_devices()
+    if not devices or (VISIBLE in os.environ and len(devices) == 1):
         return
-    os.environ[VISIBLE] = _first_free(found)
-    log.info("using GPU %s (visible: %s)", os.environ[VISIBLE], ", ".join(found))
+    os.environ[VISIBLE] = _first_free(devices)
+    log.info("using GPU %s (visible: %s)", os.environ[VISIBLE], ", ".join(devices))
 
 
-def devices() -> list[str]:
+def visible_devices() -> list[str]:
     """GPUs visible to this process, as CUDA_VISIBLE_DEVICES names them: numbers or UUIDs."""
     if VISIBLE in os.environ:
-        return _listed(os.environ[VISIBLE])
+        return _parse_devices(os.environ[VISIBLE])
     if not shutil.which("nvidia-smi"):
         return []
-    asked = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]
-    answer = subprocess.run(asked, capture_output=True, text=True)
+    command = ["nvidia-smi", "--query-gpu=index", "--format=csv,noheader"]
+    answer = subprocess.run(command, capture_output=True, text=True)
     return answer.stdout.split() if answer.returncode == 0 else []
 
 
-def _listed(text: str) -> list[str]:
-    """Devices of a list up to the first that is none, where CUDA stops reading too."""
-    found: list[str] = []
+def _parse_devices(text: str) -> list[str]:
+    """Devices in a list, up to the first invalid name, where CUDA stops reading too."""
+    devices: list[str] = []
     for name in map(str.strip, text.split(",")):
         if not re.fullmatch(r"\d+|(GPU|MIG)-\S+", name):
             break
-        found.append(name)
-    return found
+        devices.append(name)
+    return devices
 
 
-def _first_free(found: list[str]) -> str:
-    said = float("-inf")
+def _first_free(devices: list[str]) -> str:
+    logged = float("-inf")
     while True:
-        for name in found:
-            if _hold(name):
+        for name in devices:
+            if _claim(name):
                 return name
-        if time.monotonic() - said >= SAID:
-            log.info("waiting for a GPU: other jobs hold %s", ", ".join(found))
-            said = time.monotonic()
-        time.sleep(PAUSE)
+        if time.monotonic() - logged >= LOG_EVERY:
+            log.info("waiting for a GPU: other jobs hold %s", ", ".join(devices))
+            logged = time.monotonic()
+        time.sleep(POLL_INTERVAL)
 
 
-def _hold(name: str) -> bool:
+def _claim(name: str) -> bool:
     """Whether the slot of a device is now this process's.
 
     A name in Linux' abstract namespace of sockets belongs to one process at a time, of whichever user. There
@@ -127,5 +127,5 @@ def _hold(name: str) -> bool:
         if error.errno != errno.EADDRINUSE:
             raise
         return False
-    _held.append(slot)
+    _slots.append(slot)
     return True

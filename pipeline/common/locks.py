@@ -11,7 +11,7 @@ from pipeline.common.errors import InputError
 
 
 @contextmanager
-def locked(path: Path, wait: bool = False) -> Iterator[BinaryIO]:
+def open_locked(path: Path, wait: bool = False) -> Iterator[BinaryIO]:
     """Open `path` for reading and writing under an exclusive lock; it is created if missing.
 
     The lock goes with the process, so one that was killed holds none.

@@ -21,8 +21,8 @@ class Progress:
 
     def __init__(self, what: str, total: int, done: int = 0, every: float = 10.0):
         self.what, self.total, self.done, self.every = what, total, done, every
-        self.begun_with = done
-        self.begun_at = self.logged_at = time.monotonic()
+        self.initial = done
+        self.started = self.logged_at = time.monotonic()
 
     def advance(self, count: int = 1, note: str = "") -> None:
         """Count `count` more as done; `note` is appended if a line is logged now."""
@@ -33,7 +33,7 @@ class Progress:
             log.info("%s%s", self._line(now), f", {note}" if note else "")
 
     def _line(self, now: float) -> str:
-        rate = (self.done - self.begun_with) / max(now - self.begun_at, 1e-9)
+        rate = (self.done - self.initial) / max(now - self.started, 1e-9)
         left = (self.total - self.done) / rate if rate else float("inf")
         share = 100 * self.done / max(self.total, 1)
         return (
@@ -41,7 +41,7 @@ class Progress:
         )
 
 
-def counted(items: Iterable[T], what: str, total: int) -> Iterator[T]:
+def with_progress(items: Iterable[T], what: str, total: int) -> Iterator[T]:
     """Yield the items and log the progress."""
     progress = Progress(what, total)
     for item in items:

@@ -25,33 +25,33 @@ class Interrupted(BaseException):
 
 
 @contextmanager
-def ended_at_once() -> Iterator[None]:
+def raise_on_signal() -> Iterator[None]:
     """Raise `Interrupted` at once when a signal arrives during the block."""
 
     def end(number: int, frame: FrameType | None) -> None:
         raise Interrupted(number)
 
-    with _handled(end):
+    with _handle(end):
         yield
 
 
 @contextmanager
-def noted() -> Iterator[list[int]]:
+def collect_signals() -> Iterator[list[int]]:
     """Yield a list that collects signals, for a block that checks it where it can be interrupted."""
-    came: list[int] = []
-    with _handled(lambda number, frame: came.append(number)):
-        yield came
+    received: list[int] = []
+    with _handle(lambda number, frame: received.append(number)):
+        yield received
 
 
 @contextmanager
-def _handled(handler: Handler) -> Iterator[None]:
-    # One that is ignored stays so: `nohup` and a shell's `&` ask for it.
+def _handle(handler: Handler) -> Iterator[None]:
+    # An ignored signal stays ignored: `nohup` and a shell's `&` want that.
     before = {number: signal.getsignal(number) for number in SIGNALS}
-    heeded = [number for number in SIGNALS if before[number] != signal.SIG_IGN]
-    for number in heeded:
+    handled = [number for number in SIGNALS if before[number] != signal.SIG_IGN]
+    for number in handled:
         signal.signal(number, handler)
     try:
         yield
     finally:
-        for number in heeded:
+        for number in handled:
             signal.signal(number, before[number])

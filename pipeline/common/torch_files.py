@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from pipeline.common.errors import InputError, disk_trouble
-from pipeline.common.files import undamaged
+from pipeline.common.files import verify_digest
 
 _DAMAGED = (
     RuntimeError,
@@ -27,15 +27,15 @@ _DAMAGED = (
 )
 
 
-def read_torch(path: Path, what: str, mend: str, device: "torch.device | str" = "cpu") -> dict[str, Any]:
+def read_torch(path: Path, what: str, hint: str, device: "torch.device | str" = "cpu") -> dict[str, Any]:
     """The dictionary in a file of torch.save: only numbers, text and containers, never code.
 
     The file is a ZIP archive. torch does not compare the checksums of its members; this does.
 
     Raises:
-        InputError: `what` is damaged or no such file; it says how to `mend` it.
+        InputError: `what` is damaged or no such file; the message ends with the `hint` at what to do.
     """
-    undamaged(path)
+    verify_digest(path)
     try:
         with zipfile.ZipFile(path) as archive:
             if damaged := archive.testzip():
@@ -44,13 +44,13 @@ def read_torch(path: Path, what: str, mend: str, device: "torch.device | str" = 
     except _DAMAGED as error:
         if disk_trouble(error):
             raise
-        raise InputError(f"{path}: not {what}, or damaged: {reason(error)}. {mend}") from None
+        raise InputError(f"{path}: not {what}, or damaged: {short_reason(error)}. {hint}") from None
     if not isinstance(content, dict):
-        raise InputError(f"{path}: not {what}: found {type(content).__name__}, expected a dictionary. {mend}")
+        raise InputError(f"{path}: not {what}: found {type(content).__name__}, expected a dictionary. {hint}")
     return content
 
 
-def reason(error: BaseException) -> str:
+def short_reason(error: BaseException) -> str:
     """What went wrong, in few words, without PyTorch's advice to load files that may run code."""
     if isinstance(error, pickle.UnpicklingError):
         return "it holds other objects than numbers and texts"

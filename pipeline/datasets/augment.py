@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import existing, written_beside
+from pipeline.common.files import atomic_write, require_file
 from pipeline.datasets.select import own_captions
 from pipeline.datasets.table import SENTENCE_COLUMNS, read_sentences
 
@@ -46,7 +46,7 @@ def write_added(own: Path, caption_origin: str, translations: Path, output: Path
         "%s: %d translations added; of %d training images %d have fewer than %d sentences",
         language, len(added), len(counts), (counts < WANTED).sum(), WANTED,
     )  # fmt: skip
-    with written_beside(output) as temporary:
+    with atomic_write(output) as temporary:
         added[SENTENCE_COLUMNS].to_csv(temporary, index=False, encoding="utf-8", lineterminator="\n")
 
 
@@ -56,7 +56,7 @@ def read_added(path: Path) -> pd.DataFrame:
     Raises:
         InputError: it is missing or no sentence table.
     """
-    existing(path, "the table of added translations", "Run `python -m pipeline augment`.")
+    require_file(path, "the table of added translations", "Run `python -m pipeline augment`.")
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
     except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:

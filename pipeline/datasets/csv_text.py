@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import existing
+from pipeline.common.files import require_file
 
 # What files begin with that are given for CSV files.
 _KINDS = {
@@ -37,7 +37,7 @@ def csv_text(path: Path, what: str, mend: str, with_nul: bool = False) -> str:
     Raises:
         InputError: it is not there, is another kind of file, not UTF-8, or holds NUL bytes.
     """
-    content = existing(path, what, mend).read_bytes()
+    content = require_file(path, what, mend).read_bytes()
     for begin, kind in _KINDS.items():
         if content.startswith(begin):
             raise InputError(f"{path}: found {kind}, expected a CSV file. Save it as CSV in UTF-8.")

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import written_beside
-from pipeline.common.locks import locked
+from pipeline.common.files import atomic_write
+from pipeline.common.locks import open_locked
 
 
 def recorded(lock: Path, file: str) -> str:
@@ -22,11 +22,11 @@ def record(lock: Path, file: str, digest: str) -> None:
     Raises:
         InputError: another digest has come into the lock file meanwhile.
     """
-    with locked(lock, wait=True):
+    with open_locked(lock, wait=True):
         digests = _read(lock)
         if digests.setdefault(file, digest) != digest:
             raise InputError(f"{file}: {changed(lock, digests[file], digest)}")
-        with written_beside(lock) as temporary:
+        with atomic_write(lock) as temporary:
             lines = [f"{digests[name]}  {name}\n" for name in sorted(digests)]
             temporary.write_text("".join(lines), encoding="utf-8")
 

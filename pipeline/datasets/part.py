@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from pipeline.common.files import seal, written_beside
-from pipeline.common.locks import locked
+from pipeline.common.files import atomic_write, write_digest
+from pipeline.common.locks import open_locked
 
 
 class Origin(NamedTuple):
@@ -40,7 +40,7 @@ class Part:
     def begin(self, origin: Origin) -> None:
         """Start anew. Emptied first: bytes of one origin never stand under the note of another."""
         self.clear()
-        with written_beside(self.note) as temporary:
+        with atomic_write(self.note) as temporary:
             temporary.write_text(json.dumps(origin._asdict()), encoding="utf-8")
         self.origin = origin
 
@@ -60,7 +60,7 @@ class Part:
     def finish(self, output: Path) -> None:
         """Rename it to `output`."""
         os.fsync(self.file.fileno())
-        seal(self.path, output)
+        write_digest(self.path, output)
         os.replace(self.path, output)
         self.note.unlink(missing_ok=True)
         self.moved = True
@@ -74,7 +74,7 @@ def part_of(output: Path) -> Iterator[Part]:
         InputError: another process has it open.
     """
     path = output.with_name(f".{output.name}.part")
-    with locked(path) as file:
+    with open_locked(path) as file:
         part = Part(path, file)
         try:
             yield part

@@ -68,12 +68,12 @@ def _draw_captions(arguments: argparse.Namespace) -> None:
 def _draw_halves(arguments: argparse.Namespace) -> None:
     import pandas as pd
 
-    from pipeline.common.files import written_beside
+    from pipeline.common.files import atomic_write
     from pipeline.datasets.draws import halves
     from pipeline.datasets.split import read_split
 
     drawn = halves(read_split(arguments.split), arguments.seed, arguments.language)
-    with written_beside(arguments.output) as temporary:
+    with atomic_write(arguments.output) as temporary:
         table = pd.DataFrame(sorted(drawn.items()), columns=["image", "half"])
         table.to_csv(temporary, index=False, lineterminator="\n")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import existing, undamaged
+from pipeline.common.files import require_file, verify_digest
 from pipeline.datasets.table import COLUMNS
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ class Sources:
     """
 
     def __init__(self, folder: Path):
-        self.folder = existing(folder, "the folder of sources", "Download the sources first.")
+        self.folder = require_file(folder, "the folder of sources", "Download the sources first.")
         self.mistakes: list[str] = []
 
     def lines(self, name: str) -> list[str]:
         """Lines of a text file (UTF-8, gzip if its name ends so) without outer white space or empty end."""
         path = self.folder / name
         try:
-            undamaged(path)
+            verify_digest(path)
             with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
                 return split_lines(bounded(file))
         except InputError as error:

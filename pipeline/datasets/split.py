@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import written_beside
+from pipeline.common.files import atomic_write
 from pipeline.datasets.csv_text import csv_rows, other_separator
 from pipeline.datasets.table import SPLITS
 
@@ -79,7 +79,7 @@ def with_split(captions: pd.DataFrame, split: Mapping[str, str]) -> pd.DataFrame
 
 def write_split(split: Mapping[str, str], path: Path) -> None:
     """Write the split of all images as a CSV file with columns image, split."""
-    with written_beside(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+    with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([COLUMNS, *split.items()])
 
 

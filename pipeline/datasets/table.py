@@ -19,7 +19,7 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import existing, written_beside
+from pipeline.common.files import atomic_write, require_file
 
 COLUMNS = ["image", "split", "language", "caption", "origin", "source_language"]
 SENTENCE_COLUMNS = [*COLUMNS, "tokens"]
@@ -49,7 +49,7 @@ def write_sentences(table: pd.DataFrame, path: Path) -> None:
 
 
 def _read(path: Path, columns: list[str]) -> pd.DataFrame:
-    existing(path, "the caption table", "Run the stage that makes it, or give another file.")
+    require_file(path, "the caption table", "Run the stage that makes it, or give another file.")
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
     except pd.errors.EmptyDataError:
@@ -62,7 +62,7 @@ def _read(path: Path, columns: list[str]) -> pd.DataFrame:
 
 def _write(table: pd.DataFrame, path: Path, columns: list[str]) -> None:
     check(table, columns, str(path))
-    with written_beside(path) as temporary:
+    with atomic_write(path) as temporary:
         table[columns].to_csv(temporary, index=False, encoding="utf-8", lineterminator="\n")
 
 

@@ -22,7 +22,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from pipeline.common.errors import InputError
-from pipeline.common.progress import counted
+from pipeline.common.progress import with_progress
 from pipeline.datasets.languages import UNSPACED
 
 log = logging.getLogger("pipeline")
@@ -50,7 +50,7 @@ def tokenize(captions: pd.DataFrame, language: str) -> pd.DataFrame:
 def with_tokens(captions: pd.DataFrame, language: str) -> pd.DataFrame:
     """Add `tokens` to captions of one language; rows without a word are left out, and counted in the log."""
     split = tokenizer(language)
-    texts = counted(captions["caption"], f"{language} captions", len(captions))
+    texts = with_progress(captions["caption"], f"{language} captions", len(captions))
     sentences = captions.assign(tokens=[" ".join(split(text)) for text in texts])
     empty = sentences["tokens"] == ""
     if empty.any():

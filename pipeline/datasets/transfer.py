@@ -74,7 +74,7 @@ class _Uncounted(Progress):
     """Progress towards a total that the server has not said."""
 
     def _line(self, now: float) -> str:
-        rate = (self.done - self.begun_with) / max(now - self.begun_at, 1e-9)
+        rate = (self.done - self.initial) / max(now - self.started, 1e-9)
         return f"{self.what} {self.done:,}, {rate:,.1f}/s"
 
 

@@ -18,8 +18,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple, cast
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import existing
-from pipeline.common.locks import locked
+from pipeline.common.files import require_file
+from pipeline.common.locks import open_locked
 from pipeline.common.progress import Progress
 
 log = logging.getLogger("pipeline")
@@ -75,7 +75,7 @@ def unpack(archives: Sequence[Path], output: Path) -> int:
             a folder of photographs.
     """
     for archive in archives:
-        existing(archive, "the archive of photographs", "Download it, or give another path.")
+        require_file(archive, "the archive of photographs", "Download it, or give another path.")
     _check_replaceable(output)
     with _begun(archives, output) as folder:
         _check_room(archives, folder)
@@ -114,7 +114,7 @@ def _begun(archives: Sequence[Path], output: Path) -> Iterator[Path]:
     """Folder beside `output` with what an earlier call unpacked of the same archives."""
     folder = output.with_name(f".{output.name}.part")
     note = output.with_name(f".{output.name}.part.json")
-    with locked(note) as file:
+    with open_locked(note) as file:
         state = [[str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns] for path in archives]
         told = json.dumps(state).encode()
         if file.read() != told:

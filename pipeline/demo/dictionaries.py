@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.common.files import written_beside
+from pipeline.common.files import atomic_write
 from pipeline.demo.concepts import concepts
 from pipeline.demo.grammar import Features, Language, language
 
@@ -13,7 +13,7 @@ Pairs = list[tuple[str, str]]
 def write_dictionary(path: Path, target: str, source: str = "en") -> None:
     """Write the dictionary of a pair of languages: one lower-cased pair of single words a line."""
     lines = [f"{first} {second}\n" for first, second in pairs(language(source), language(target))]
-    with written_beside(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text("".join(lines), encoding="utf-8")
 
 

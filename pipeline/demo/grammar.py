@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import yaml
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import existing
+from pipeline.common.files import require_file
 from pipeline.demo.concepts import DATA, concepts
 from pipeline.demo.plans import FRAMES, Mention, Plan
 
@@ -143,7 +143,7 @@ def language(code: str) -> Language:
 
 def read_language(path: Path) -> Language:
     """Read and check a language file; raises one `InputError` that lists all that is wrong or missing."""
-    existing(path, "the demo's grammar of this language", "Write it as data/README.md tells.")
+    require_file(path, "the demo's grammar of this language", "Write it as data/README.md tells.")
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.common.errors import raise_together
-from pipeline.common.progress import counted
+from pipeline.common.progress import with_progress
 from pipeline.datasets.split import write_split
 from pipeline.demo.datasets import checked, scenes_of, splits_of, stream
 from pipeline.demo.drawing import draw_scene_image
@@ -26,7 +26,7 @@ def draw_pictures(dataset: str, seed: int, scenes: int, images: Path, split: Pat
     raise_together(mistakes, "The demo data cannot be made:")
     drawn = scenes_of(dataset, seed, scenes)
     with _replaced_folder(images) as temporary:
-        for index, (image, scene) in enumerate(counted(drawn.items(), f"{dataset} scenes", scenes)):
+        for index, (image, scene) in enumerate(with_progress(drawn.items(), f"{dataset} scenes", scenes)):
             picture = draw_scene_image(scene, stream(dataset, seed, index, "picture"))
             picture.save(temporary / f"{image}.jpg", quality=90)
     write_split(dict(zip(drawn, splits_of(scenes), strict=True)), split)

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import existing
+from pipeline.common.files import require_file
 from pipeline.datasets.table import read_sentences
 from pipeline.evaluation.checks import check_vocabularies
 from pipeline.evaluation.embed import embed_images, embed_sentences
@@ -262,7 +262,7 @@ def _read(paths: Sequence[Path]) -> Tables:
         if not dash:
             raise InputError(f"{path}: expected translations, in a file named as en-de.csv.")
         table = read_sentences(path)
-        report = existing(path.with_suffix(".json"), "the report of the translation", "Translate again.")
+        report = require_file(path.with_suffix(".json"), "the report of the translation", "Translate again.")
         try:
             rows = json.loads(report.read_text(encoding="utf-8"))["captions_left_out"]
             left_out = {(row["image"], row["caption"]) for row in rows}

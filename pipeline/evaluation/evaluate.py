@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import sha256, written_beside
+from pipeline.common.files import atomic_write, sha256
 from pipeline.common.rounding import tenths
 from pipeline.datasets.origins import Origins, count_by_pair
 from pipeline.datasets.table import read_sentences
@@ -116,14 +116,14 @@ def write_evaluation(
         "ranks_sha256": sha256(ranks),
         "test": {query: values for query, (values, _) in found.items()},
     }
-    with written_beside(output) as temporary:
+    with atomic_write(output) as temporary:
         temporary.write_text(json.dumps(result, indent=1) + "\n")
 
 
 def _write_ranks(every: pd.DataFrame, path: Path) -> None:
     """Write ranks gzipped, without name and time: equal ranks are equal bytes."""
     with (
-        written_beside(path) as temporary,
+        atomic_write(path) as temporary,
         open(temporary, "wb") as raw,
         gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file,
     ):

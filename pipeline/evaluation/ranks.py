@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from pipeline.common.errors import InputError
-from pipeline.common.progress import counted
+from pipeline.common.progress import with_progress
 
 SENTENCES, IMAGES = 1024, 256  # rows and columns of a tile: 1 MB, which stays in a core's cache
 LONG = 10_000  # tiles that take long enough to log progress
@@ -60,7 +60,7 @@ def both_ranks(
     to_sentence = _best_sentences(to_image, len(images))
     every = list(product(range(-(-len(sentences) // SENTENCES)), range(-(-len(images) // IMAGES))))
     found = tiles.at(every)
-    for rows, columns, tile in counted(found, "tiles", len(every)) if len(every) > LONG else found:
+    for rows, columns, tile in with_progress(found, "tiles", len(every)) if len(every) > LONG else found:
         to_image.count(tile, rows, columns)
         to_sentence.count(tile.T, columns, rows)
     asked = to_sentence.right < torch.inf

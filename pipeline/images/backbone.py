@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import existing
-from pipeline.common.published_weights import COMMITS, check_hub_weights, check_name
-from pipeline.common.torch_files import reason
+from pipeline.common.files import require_file
+from pipeline.common.published_weights import COMMITS, check_digest_in_name, check_hub_weights
+from pipeline.common.torch_files import short_reason
 from pipeline.images.crops import has_mirror, views, window_weights
 from pipeline.images.settings import ExtractionSettings
 
@@ -331,8 +331,8 @@ def downloaded(backbone: str) -> Any:
 def weights_file(weights: str) -> Path:
     """The file that a `weights` setting other than "timm" names; raises `InputError` where there is none."""
     if not weights.startswith("package:"):
-        path = existing(Path(weights), "the weights file", 'Give another path, or "timm" to download.')
-        check_name(path)
+        path = require_file(Path(weights), "the weights file", 'Give another path, or "timm" to download.')
+        check_digest_in_name(path)
         return path
     package = weights.removeprefix("package:")
     try:
@@ -356,8 +356,8 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
         return {name: tensor for name, tensor in state.items() if isinstance(tensor, Tensor)}
     except Exception as error:  # torch, pickle and safetensors each raise their own
         raise InputError(
-            f"{path}: not a readable weights file: {reason(error)}. Expected a state dict, of numbers by "
-            "their names alone (.pth, .safetensors)."
+            f"{path}: not a readable weights file: {short_reason(error)}. Expected a state dict, of numbers "
+            "by their names alone (.pth, .safetensors)."
         ) from error
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import existing, written_beside
+from pipeline.common.files import atomic_write, require_file
 
 COLUMNS = ["image", "path"]
 FAILED_COLUMNS = ["image", "path", "reason"]
@@ -15,7 +15,7 @@ SHOWN = 8  # images named in one message
 
 def read_image_list(path: Path) -> dict[str, Path]:
     """The list that `find_images` wrote: image id to file, in the order of the list."""
-    existing(path, "the list of images", "Make it with `python -m pipeline find-images`.")
+    require_file(path, "the list of images", "Make it with `python -m pipeline find-images`.")
     expected = "expected CSV in UTF-8 with the columns image and path. Make it with find-images."
     try:
         with open(path, encoding="utf-8", newline="") as file:
@@ -59,7 +59,7 @@ def shard_of(images: Sequence[str], number: int, count: int) -> list[str]:
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write rows as CSV, whole or not at all."""
-    with written_beside(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+    with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(rows)

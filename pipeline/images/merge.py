@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import written_beside
+from pipeline.common.files import atomic_write
 from pipeline.images.lists import FAILED_COLUMNS, check_failures, write_table
 from pipeline.images.partial import PartialStore, attribute_differences, copy_rows, create, image_ids
 from pipeline.images.store import FAILED, PENDING, failed_images
@@ -41,13 +41,13 @@ def merge(
     reasons = [row for path in failed for row in _failed_rows(path)]
     _check(shards, images, {row[0] for row in reasons})
     check_failures(reasons, failures_allowed, len(images), output.with_name(f"{output.stem}.failed.csv"))
-    with written_beside(output) as temporary:
+    with atomic_write(output) as temporary:
         if len(shards) == 1:
             _link(shards[0], temporary)
         else:
             _put_together(shards, images, temporary, len(reasons))
     if keep is not None:
-        with written_beside(keep) as temporary:
+        with atomic_write(keep) as temporary:
             _link(output, temporary)
     write_table(failed_output, FAILED_COLUMNS, reasons)
 

@@ -19,8 +19,8 @@ import h5py
 import numpy as np
 
 from pipeline.common.errors import InputError, disk_trouble
-from pipeline.common.files import check_room, naming, seal, written_beside
-from pipeline.common.locks import locked
+from pipeline.common.files import atomic_write, check_disk_space, name_in_errors, write_digest
+from pipeline.common.locks import open_locked
 from pipeline.images.store import DONE, FAILED, PENDING
 
 log = logging.getLogger("pipeline")
@@ -102,7 +102,7 @@ def open_partial(
         InputError: another process is writing it, or its disk has too little room.
     """
     # A lock of the file alone would come too late for two that both find none.
-    with locked(path.with_name(f".{path.name}.lock")):
+    with open_locked(path.with_name(f".{path.name}.lock")):
         found = _fitting(path, attributes)
         if not found or image_ids(found) != list(images):
             with _finished(earlier, attributes) as finished:
@@ -111,7 +111,7 @@ def open_partial(
             if found:
                 found.close()
             found = _locked(path)
-        with found, naming(path):
+        with found, name_in_errors(path):
             store = PartialStore(found)
             _forget_damaged(store, files)
             if count := int((store.done == DONE).sum()):
@@ -150,11 +150,11 @@ def create(
     earlier: Sequence[h5py.File] = (),
 ) -> None:
     """Create a store with all its space, and the rows of `earlier` stores that they have of these images."""
-    check_room(path, len(images) * (4 * dimension + BESIDE))
+    check_disk_space(path, len(images) * (4 * dimension + BESIDE))
     allocated = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     allocated.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     # The earliest format: later ones mark a file as open for writing, which a kill would leave so.
-    with written_beside(path) as temporary, h5py.File(temporary, "w", libver="earliest") as file:
+    with atomic_write(path) as temporary, h5py.File(temporary, "w", libver="earliest") as file:
         file.create_dataset("image", data=images, dtype=h5py.string_dtype("utf-8"))
         file.create_dataset("file", data=files, dtype="<i8")
         file.create_dataset("done", (len(images),), "u1", fillvalue=PENDING, dcpl=allocated.copy())
@@ -197,13 +197,13 @@ def finish(store: PartialStore, path: Path, output: Path) -> None:
     with open(path, "rb") as file:
         os.fsync(file.fileno())
     output.parent.mkdir(parents=True, exist_ok=True)
-    seal(path, output)
+    write_digest(path, output)
     try:
         os.replace(path, output)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        with written_beside(output) as temporary:  # on another disk
+        with atomic_write(output) as temporary:  # on another disk
             shutil.copyfile(path, temporary)
         path.unlink()
 
@@ -266,7 +266,7 @@ def _finished(path: Path | None, attributes: Mapping[str, Any]) -> Iterator[h5py
 
 def _locked(path: Path) -> h5py.File:
     try:
-        with naming(path):
+        with name_in_errors(path):
             return h5py.File(path, "r+", libver="earliest")
     except BlockingIOError:
         raise InputError(f"{path}: another extraction is writing this file. Wait or stop it.") from None

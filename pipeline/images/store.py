@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 
 from pipeline.common.errors import InputError, disk_trouble, raise_together
-from pipeline.common.files import existing, naming, written_beside
+from pipeline.common.files import atomic_write, name_in_errors, require_file
 
 _RATIO = 100  # bytes declared for each byte held; compressed features have less than ten
 _SMALL = 16 << 20  # bytes that any dataset may declare
@@ -26,7 +26,7 @@ def write_features(
     path: Path, images: list[str], features: np.ndarray, attributes: Mapping[str, Any]
 ) -> None:
     """Write features (len(images), D) with their attributes, whole or not at all."""
-    with written_beside(path) as temporary, h5py.File(temporary, "w") as file:
+    with atomic_write(path) as temporary, h5py.File(temporary, "w") as file:
         rows = features.astype(np.float32, copy=False)
         file.create_dataset("features", data=rows, chunks=(1, max(1, rows.shape[1])), fletcher32=True)
         file.create_dataset("image", data=images, dtype=h5py.string_dtype("utf-8"))
@@ -88,9 +88,9 @@ def failed_images(path: Path) -> set[str]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[h5py.File]:
-    existing(path, "the feature store", "Run `python -m pipeline features`, or give another file.")
+    require_file(path, "the feature store", "Run `python -m pipeline features`, or give another file.")
     try:
-        with naming(path), h5py.File(path) as file:
+        with name_in_errors(path), h5py.File(path) as file:
             if missing := {"features", "image"} - file.keys():
                 raise InputError(
                     f"{path}: dataset {' and '.join(sorted(missing))} is missing; found "
@@ -132,7 +132,7 @@ def _check_inside(path: Path, file: h5py.File, name: str) -> None:
 
 def _reason(error: Exception) -> str:
     """What HDF5 says, without the addresses in memory that it adds."""
-    # h5py's own words: common.files.naming gives the error the file's name, and with it another text.
+    # h5py's own words: name_in_errors gives the error the file's name, and with it another text.
     text = (str(error.args[0]) if error.args else str(error)).partition("\n")[0]
     return re.sub(r"\(?\b(?:0x[0-9a-f]+|[a-z ]+ = 0x[0-9a-f]+)\b\)?", "", text)[:200] or type(error).__name__
 

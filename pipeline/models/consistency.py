@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from pipeline.common.progress import counted
+from pipeline.common.progress import with_progress
 
 PAIRS = 2**18  # pairs that the network reads at a time: 33 MB with 32 hidden units
 
@@ -69,7 +69,7 @@ def fit(
     """
     optimizer = torch.optim.Adam(combiner.parameters(), learning_rate)
     losses = []
-    for _ in counted(range(iterations), "iterations", iterations):
+    for _ in with_progress(range(iterations), "iterations", iterations):
         loss = torch.stack([triplet_loss(combiner, part, how) for part in queries]).mean()
         optimizer.zero_grad()
         loss.backward()

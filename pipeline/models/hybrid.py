@@ -21,8 +21,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import existing
-from pipeline.common.torch_files import read_torch, reason
+from pipeline.common.files import require_file
+from pipeline.common.torch_files import read_torch, short_reason
 from pipeline.models.universal import UniversalEmbedding, linear
 from pipeline.words.corpus import Sentences, uploaded
 
@@ -208,10 +208,10 @@ def write_places(entries: Tensor, places: Mapping[str, Places]) -> dict[str, Any
 
 
 def _read(path: Path) -> tuple[Tensor, dict[str, Places]]:
-    existing(path, "the assignment of words", "Run `python -m pipeline assign`.")
+    require_file(path, "the assignment of words", "Run `python -m pipeline assign`.")
     mend = "Delete it, then run `assign` again."
     found = read_torch(path, "an assignment of words", mend)
     try:
         return found["entries"], {language: Places(**part) for language, part in found["places"].items()}
     except (LookupError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: not an assignment of words ({reason(error)}). {mend}") from None
+        raise InputError(f"{path}: not an assignment of words ({short_reason(error)}). {mend}") from None

@@ -10,7 +10,7 @@ import torch
 
 from pipeline import registry as parts
 from pipeline.common.errors import InputError
-from pipeline.common.files import existing, written_beside
+from pipeline.common.files import atomic_write, require_file
 from pipeline.common.torch_files import read_torch
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.universal import UniversalEmbedding
@@ -40,14 +40,14 @@ def save_model(path: Path, model: RetrievalModel, saved: Saved) -> None:
     weights = {name: value.cpu() for name, value in model.state_dict().items() if not _of_training(name)}
     # A pickle also says which equal texts are one object; in a run gone on from a checkpoint others are.
     said = json.loads(json.dumps(vars(saved)))
-    with written_beside(path) as temporary, open(temporary, "wb") as file:
+    with atomic_write(path) as temporary, open(temporary, "wb") as file:
         # Given a path, it would write the temporary name into the file.
         torch.save({"weights": weights, **said}, file)
 
 
 def load_model(path: Path) -> tuple[RetrievalModel, Saved]:
     """Load a model on the CPU; raises `InputError` if the file is missing or damaged."""
-    existing(path, "the trained model", "Run its training.")
+    require_file(path, "the trained model", "Run its training.")
     content = read_torch(path, "a model of this project", "Delete it and train again.")
     try:
         weights = content.pop("weights")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import written_beside
+from pipeline.common.files import atomic_write
 
 log = logging.getLogger("pipeline")
 
@@ -34,7 +34,7 @@ def prefetch_models(models: Mapping[str, Any], output: Path) -> None:
         except InputError as error:
             mistakes.append(str(error))
     raise_together(mistakes, "Models could not be fetched:")
-    with written_beside(output) as temporary:
+    with atomic_write(output) as temporary:
         temporary.write_text("".join(f"{name}\n" for name in fetched), encoding="utf-8")
 
 

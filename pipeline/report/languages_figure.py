@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.common.files import existing, written_beside
+from pipeline.common.files import atomic_write, require_file
 from pipeline.common.rounding import tenths
 from pipeline.report.charts import axis, ticks
 
@@ -26,7 +26,7 @@ def write_figure(comparison: Path, output: Path) -> None:
         comparison: CSV, one number a line: section, method, language, metric, measured, low, high, scale and
             seeds.
     """
-    numbers = pd.read_csv(existing(comparison, "the comparison", "Run `tabulate`."))
+    numbers = pd.read_csv(require_file(comparison, "the comparison", "Run `tabulate`."))
     shown = numbers[numbers["metric"].isin(METRICS) & numbers["section"].isna()]
     _, highest = axis(0, float(shown["high"].max()))
     methods = list(dict.fromkeys(shown["method"]))
@@ -42,7 +42,7 @@ def write_figure(comparison: Path, output: Path) -> None:
         f"{''.join(panels)}{_legend(methods, HEIGHT + 14)}"
         f'<text x="{LEFT}" y="{HEIGHT + 34}">{escape(said)}</text></svg>\n'
     )
-    with written_beside(output) as temporary:
+    with atomic_write(output) as temporary:
         temporary.write_text(svg, encoding="utf-8")
 
 

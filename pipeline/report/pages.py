@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import existing, written_beside
+from pipeline.common.files import atomic_write, require_file
 from pipeline.common.rounding import tenths
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -43,7 +43,7 @@ def write_page(output: Path, template: str, values: dict[str, Any], **filters: C
         "difference": difference,
         **filters,
     }
-    with written_beside(output) as temporary:
+    with atomic_write(output) as temporary:
         temporary.write_text(environment.get_template(template).render(values), encoding="utf-8")
 
 
@@ -64,7 +64,7 @@ def language_tag(code: str) -> str:
 
 def main_of(page: Path) -> str:
     """What stands within <main> of a page of ours, to be shown in another."""
-    existing(page, "the page", "Make it first.")
+    require_file(page, "the page", "Make it first.")
     found = re.search(r"<main>(.*)</main>", page.read_text(encoding="utf-8"), re.DOTALL)
     if not found:
         raise InputError(f"{page}: no page of this project (it has no <main>). Make it again.")

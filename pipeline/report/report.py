@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.common.files import existing, sha256
+from pipeline.common.files import require_file, sha256
 from pipeline.common.rounding import tenths
 from pipeline.report import charts, tables
 from pipeline.report.pages import LANGUAGES, main_of, write_page
@@ -139,7 +139,7 @@ def _figure(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     if path.suffix == ".svg":
         paper = path.parent.name
         title = f"{SHORT[paper]}, {path.stem.replace('figure', 'Figure ')}"
-        body = existing(path, "the figure", "Make it first.").read_text(encoding="utf-8")
+        body = require_file(path, "the figure", "Make it first.").read_text(encoding="utf-8")
         points = _points(path.with_suffix(".csv"), settings) if paper == "smalr" else []
         return {"name": f"{paper}-{path.stem}", "title": title, "body": body, "points": points}
     title = f"{path.stem.replace('figure', 'Figure ')}: image-sentence matching"
@@ -149,7 +149,7 @@ def _figure(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
 def _points(path: Path, settings: Mapping[str, Any]) -> list[list[str]]:
     """Rows of a figure's points, in the columns of `POINT_HEADS`."""
     table = pd.read_csv(
-        existing(path, "the points", "Run `python -m pipeline scaling`."), dtype={"label": str}
+        require_file(path, "the points", "Run `python -m pipeline scaling`."), dtype={"label": str}
     )
     table["dataset"] = [tables.printed(dataset, settings) for dataset in table["dataset"]]
     for name in ("parameters", "parameters_at_test"):
@@ -235,7 +235,7 @@ def _claims(claims: Path | None, comparisons: Path | None) -> Iterator[dict[str,
 
 def _read(path: Path) -> pd.DataFrame:
     """A CSV file whose empty cells are None."""
-    table = pd.read_csv(existing(path, "the table", "Run the stage that makes it."))
+    table = pd.read_csv(require_file(path, "the table", "Run the stage that makes it."))
     return table.astype(object).where(table.notna(), None)
 
 
@@ -308,7 +308,7 @@ def _context(path: Path | None, settings: Mapping[str, Any]) -> list[list[str]]:
 def _sources(files: Sequence[str], table: Path, found: Path) -> Iterator[dict[str, Any]]:
     """The published files of this scale by data set, with what lies where they are fetched to."""
     with open(
-        existing(table, "the table of sources", "It is part of the project."), encoding="utf-8"
+        require_file(table, "the table of sources", "It is part of the project."), encoding="utf-8"
     ) as file:
         rows = [row for row in csv.DictReader(file) if row["file"] in set(files)]
     for name in dict.fromkeys(row["dataset"] for row in rows):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.common.files import existing, written_beside
+from pipeline.common.files import atomic_write, require_file
 from pipeline.common.rounding import tenths
 from pipeline.report.charts import axis, ticks
 
@@ -31,7 +31,7 @@ def write_scatter(settings: Mapping[str, Any], points: Path, output: Path) -> No
             (parameters / 10^6)^1.5. points: CSV as `write_points` made it.
     """
     table = pd.read_csv(
-        existing(points, "the points", "Run `python -m pipeline scaling`."), dtype={"label": str}
+        require_file(points, "the points", "Run `python -m pipeline scaling`."), dtype={"label": str}
     )
     table["label"] = table["label"].fillna("")
     series = list(dict.fromkeys(table["series"]))
@@ -44,7 +44,7 @@ def write_scatter(settings: Mapping[str, Any], points: Path, output: Path) -> No
         f'aria-label="SMALR, Figure {escape(str(settings["figure"]))}"><style>{STYLE}</style>'
         f"{''.join(drawn)}{''.join(_key(colours))}</svg>\n"
     )
-    with written_beside(output) as temporary:
+    with atomic_write(output) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 

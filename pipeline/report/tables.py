@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.common.files import existing
+from pipeline.common.files import require_file
 from pipeline.common.rounding import tenths
 from pipeline.report import charts
 from pipeline.report.pages import LANGUAGES
@@ -38,7 +38,7 @@ def of_comparison(name: str, path: Path, settings: Mapping[str, Any]) -> dict[st
         name: of the table, such as table2. settings: `tables`, `caption_origins`, `scale`; `stands_for`,
             by data set; `left_out`, by table the rows that are not made, and why.
     """
-    existing(path, "the comparison", f"Run: snakemake results/{name}.csv")
+    require_file(path, "the comparison", f"Run: snakemake results/{name}.csv")
     numbers = pd.read_csv(path, dtype={"section": str, "paper": str}, keep_default_na=True)
     if name in settings["tables"]:
         table = settings["tables"][name]

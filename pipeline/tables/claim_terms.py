@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from pipeline.common.errors import raise_together
-from pipeline.common.files import existing
+from pipeline.common.files import require_file
 from pipeline.tables.claimed_counts import count_mistakes
 from pipeline.tables.statistics import METRICS
 
@@ -68,7 +68,7 @@ class Comparison:
 
 def read_claims(path: Path) -> list[Row]:
     """Read and check the claims of a paper; raises `InputError` that lists every mistake."""
-    existing(path, "the list of claims", "Give config/claims/mule.yaml.")
+    require_file(path, "the list of claims", "Give config/claims/mule.yaml.")
     claims: list[Row] = yaml.safe_load(path.read_text(encoding="utf-8"))
     raise_together(
         (mistake for claim in claims for mistake in _mistakes(claim)), f"{path}: mistakes in claims:"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.common.files import existing, written_beside
+from pipeline.common.files import atomic_write, require_file
 from pipeline.tables.averages import HUMAN_OF_PAPER
 from pipeline.tables.claim_terms import Comparison, comparisons, read_claims, terms
 from pipeline.tables.claimed_counts import counted
@@ -70,12 +70,14 @@ def judge_claims(
         rows.append(row)
         lines += made
     for path, table, columns in ((output, rows, CLAIM_COLUMNS), (comparison, lines, COMPARISON_COLUMNS)):
-        with written_beside(path) as temporary:
+        with atomic_write(path) as temporary:
             pd.DataFrame(table, columns=columns).to_csv(temporary, index=False, float_format="%.6f")
 
 
 def _read_counts(path: Path | None) -> pd.DataFrame | None:
-    return path and pd.read_csv(existing(path, "the counts", "Run `count-captions`."), keep_default_na=False)
+    return path and pd.read_csv(
+        require_file(path, "the counts", "Run `count-captions`."), keep_default_na=False
+    )
 
 
 class _Judge:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import written_beside
+from pipeline.common.files import atomic_write
 from pipeline.tables.evaluations import Evaluations, Key, read_evaluation
 from pipeline.tables.statistics import METRICS, Term, difference, difference_interval, difference_p, holm
 
@@ -56,7 +56,7 @@ def compare(first: Sequence[Path], second: Sequence[Path], metric: str, output: 
     ]
     table = pd.DataFrame(rows)
     table["p_holm"] = holm(table["p"].to_numpy())
-    with written_beside(output) as temporary:
+    with atomic_write(output) as temporary:
         table[COLUMNS].to_csv(temporary, index=False, float_format="%.6f")
 
 

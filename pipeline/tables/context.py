@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.common.files import existing, written_beside
+from pipeline.common.files import atomic_write, require_file
 
 
 def tabulate_context(parts: Sequence[Path], output: Path) -> None:
     """Write the rows of every model and data set, in the order given, as `context` made them."""
     rows = [
-        pd.read_csv(existing(path, "the model's recalls", "Run `python -m pipeline context`."), dtype=str)
+        pd.read_csv(require_file(path, "the model's recalls", "Run `python -m pipeline context`."), dtype=str)
         for path in parts
     ]
-    with written_beside(output) as temporary:
+    with atomic_write(output) as temporary:
         pd.concat(rows, ignore_index=True).to_csv(temporary, index=False, lineterminator="\n")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.common.files import existing, written_beside
+from pipeline.common.files import atomic_write, require_file
 from pipeline.tables.tabulate import COMPARISON_COLUMNS
 
 Row = dict[str, Any]
@@ -14,14 +14,14 @@ Row = dict[str, Any]
 
 def paper_rows(path: Path, paper: str, table: str) -> list[Row]:
     """A table's numbers in the paper, as printed, in the paper's order; columns as in papers.csv."""
-    existing(path, "the papers' numbers", "Give pipeline/tables/papers.csv.")
+    require_file(path, "the papers' numbers", "Give pipeline/tables/papers.csv.")
     every = pd.read_csv(path, dtype=str, keep_default_na=False)
     return every[(every["paper"] == paper) & (every["table"] == table)].to_dict("records")
 
 
 def write_tables(printed: pd.DataFrame, table: Path, lines: Sequence[Row], comparison: Path) -> None:
     """Write a table as printed, and one number per line beside the paper's, in the columns of `tabulate`."""
-    with written_beside(comparison) as temporary:
+    with atomic_write(comparison) as temporary:
         pd.DataFrame(lines, columns=COMPARISON_COLUMNS).to_csv(temporary, index=False, lineterminator="\n")
-    with written_beside(table) as temporary:
+    with atomic_write(table) as temporary:
         printed.to_csv(temporary, index=False, lineterminator="\n")

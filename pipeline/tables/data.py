@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import written_beside
+from pipeline.common.files import atomic_write
 from pipeline.datasets.select import own_captions
 from pipeline.datasets.table import read_captions
 from pipeline.tables.counted import Row, paper_rows, write_tables
@@ -69,7 +69,7 @@ def count_captions(
     ]
     lines = [line for key in keys for line in _lines(settings, key, counts[key], paper)]
     write_tables(pd.DataFrame(printed), table, lines, comparison)
-    with written_beside(crossed) as temporary:
+    with atomic_write(crossed) as temporary:
         every = [_crossed(of_dataset).assign(dataset=named) for named, of_dataset in own.items()]
         pd.concat(every)[CROSSED_COLUMNS].to_csv(temporary, index=False, lineterminator="\n")
 

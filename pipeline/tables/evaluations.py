@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import existing, sha256
+from pipeline.common.files import require_file, sha256
 from pipeline.tables.statistics import hits_by_image, mean_over_seeds
 
 Key = tuple[str, str, str]  # data set, experiment, queries
@@ -31,7 +31,7 @@ OTHER_SETTINGS = (
 
 def read_evaluation(path: Path) -> dict[str, Any]:
     """What `evaluate` wrote; raises `InputError` where a file is missing or is none of it."""
-    existing(path, "the evaluation", "Run `python -m pipeline evaluate`.")
+    require_file(path, "the evaluation", "Run `python -m pipeline evaluate`.")
     try:
         content: dict[str, Any] = dict(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError, RecursionError) as error:
@@ -131,7 +131,7 @@ class Evaluations:
     def _read(self, path: Path, expected: str, language: str) -> pd.DataFrame:
         found = self._ranks.get((path, expected))
         if found is None:
-            if sha256(existing(path, "the file of ranks", "Run its `evaluate`.")) != expected:
+            if sha256(require_file(path, "the file of ranks", "Run its `evaluate`.")) != expected:
                 raise InputError(
                     f"{path}: not the ranks of the evaluation beside it. Run its `evaluate` again."
                 )

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import existing, written_beside
+from pipeline.common.files import atomic_write, require_file
 
 
 def publish(files: Sequence[Path], outputs: Sequence[Path]) -> None:
@@ -21,5 +21,5 @@ def publish(files: Sequence[Path], outputs: Sequence[Path]) -> None:
         )
     with ExitStack() as stack:
         for path, output in zip(files, outputs, strict=True):
-            existing(path, "the finished table", "Make it again: run the same snakemake command.")
-            shutil.copyfile(path, stack.enter_context(written_beside(output)))
+            require_file(path, "the finished table", "Make it again: run the same snakemake command.")
+            shutil.copyfile(path, stack.enter_context(atomic_write(output)))

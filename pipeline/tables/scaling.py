@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline.common.errors import raise_together
-from pipeline.common.files import written_beside
+from pipeline.common.files import atomic_write
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, load_model
 from pipeline.models.sizes import of_losses
@@ -46,7 +46,7 @@ def write_points(
     raise_together(
         sorted({line["missing"] for line in lines if line["missing"]}), f"{output}: files are missing:"
     )
-    with written_beside(output) as temporary:
+    with atomic_write(output) as temporary:
         pd.DataFrame(lines, columns=COLUMNS).to_csv(temporary, index=False, float_format="%.6f")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline.common.errors import raise_together
-from pipeline.common.files import written_beside
+from pipeline.common.files import atomic_write
 from pipeline.common.rounding import tenths
 from pipeline.tables.averages import as_in_paper, columns_of_rows
 from pipeline.tables.cells import Cell
@@ -71,9 +71,9 @@ def tabulate(
         numbers = numbers.join(translated)
     averaged = ["averaged"] if numbers["averaged"].any() else []
     columns = [*COMPARISON_COLUMNS, *averaged, *(name for name in translated if name in numbers)]
-    with written_beside(comparison) as temporary:
+    with atomic_write(comparison) as temporary:
         numbers[columns].to_csv(temporary, index=False, float_format=f"%.{DECIMALS}f")
-    with written_beside(table) as temporary:
+    with atomic_write(table) as temporary:
         _printed(numbers, settings).to_csv(temporary, index=False)
 
 

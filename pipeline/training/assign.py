@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pipeline.common.files import written_beside
+from pipeline.common.files import atomic_write
 from pipeline.models.assignment import Assignment, Exploration, sentence_means
 from pipeline.models.hybrid import Places, write_places
 from pipeline.models.losses import Anchored, Triplets, alignment_loss, neighborhood_loss
@@ -69,9 +69,9 @@ def assign(
     }
     entries, places = without_empty(model.entries.weight.detach().cpu(), places)
     _log_filled(places, len(entries))
-    with written_beside(output) as temporary, open(temporary, "wb") as file:
+    with atomic_write(output) as temporary, open(temporary, "wb") as file:
         torch.save(write_places(entries, places), file)
-    with written_beside(table) as temporary:
+    with atomic_write(table) as temporary:
         assigned(places, vocabularies).to_csv(temporary, index=False, lineterminator="\n")
     keep_finished(checkpoint, fingerprint, [output, table])
 

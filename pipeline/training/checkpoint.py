@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from pipeline.common.files import linked, sha256, written_beside
+from pipeline.common.files import atomic_write, link_or_copy, sha256
 from pipeline.common.torch_files import read_torch
 
 log = logging.getLogger("pipeline")
@@ -15,7 +15,7 @@ log = logging.getLogger("pipeline")
 
 def save_checkpoint(path: Path, fingerprint: str, state: dict[str, Any]) -> None:
     """Write `state`, completely or not at all; the earlier checkpoint is kept until then."""
-    with written_beside(path) as temporary, open(temporary, "wb") as file:
+    with atomic_write(path) as temporary, open(temporary, "wb") as file:
         torch.save({"fingerprint": fingerprint, **state}, file)
 
 
@@ -42,7 +42,7 @@ def keep_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> None:
     on in a queue.
     """
     for file in files:
-        linked(file, _kept(path, file))
+        link_or_copy(file, _kept(path, file))
     save_checkpoint(path, fingerprint, {"finished": {file.name: sha256(file) for file in files}})
 
 
@@ -57,7 +57,7 @@ def found_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> bool:
         path.unlink()
         return False
     for file, link in kept.items():
-        linked(link, file)
+        link_or_copy(link, file)
     log.info("finished by an earlier run")
     return True
 

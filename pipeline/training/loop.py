@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.common.progress import Progress
-from pipeline.common.signals import Interrupted, ended_at_once, noted
+from pipeline.common.signals import Interrupted, collect_signals, raise_on_signal
 from pipeline.training.batches import Drawn
 from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
 from pipeline.training.watching import Watched
@@ -80,7 +80,7 @@ class Run:
         Raises:
             Interrupted: a signal arrived; the checkpoint contains the step that was in progress.
         """
-        with noted() as signals:
+        with collect_signals() as signals:
             try:
                 self._finish(signals)
             finally:
@@ -134,7 +134,7 @@ class Run:
     def _after_epoch(self, epoch: int, sums: dict[str, Tensor]) -> dict[str, float]:
         """What `after_epoch` gives. It may take minutes and changes no weights: a signal ends it at once."""
         try:
-            with ended_at_once():
+            with raise_on_signal():
                 return self.after_epoch(epoch)
         except Interrupted as end:
             self._save(epoch, self.sampler.steps, sums)

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import written_beside
+from pipeline.common.files import atomic_write
 from pipeline.datasets.origins import count_origins
 from pipeline.evaluation.evaluate import mean_recalls
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
@@ -109,7 +109,7 @@ def train_multitask(
     # Evaluation computes them again, on a CPU; a GPU rounds otherwise, which can move a query by a rank.
     cpu = torch.device("cpu")
     on_cpu = mean_recalls(model.to(cpu), validation.to(cpu))
-    with written_beside(curves) as temporary:
+    with atomic_write(curves) as temporary:
         pd.DataFrame(run.curves).to_csv(temporary, index=False)
     save_model(output, model, Saved(dict(settings), digests, kept["epoch"], on_cpu, origins, {}))
     keep_finished(checkpoint, fingerprint, [curves, output])

@@ -16,7 +16,7 @@ import torch
 
 from pipeline import registry as parts
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import sha256, written_beside
+from pipeline.common.files import atomic_write, sha256
 from pipeline.common.torch_files import read_torch
 from pipeline.datasets.augment import read_added
 from pipeline.datasets.origins import count_by_pair, count_origins
@@ -93,7 +93,7 @@ def pretrain(inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint:
     )
     run.finish()
     weights = {name: value for name, value in universal.state_dict().items() if ".projection." in name}
-    with written_beside(output) as temporary, open(temporary, "wb") as file:
+    with atomic_write(output) as temporary, open(temporary, "wb") as file:
         torch.save(weights, file)  # given a path, it would write the temporary name into the file
     keep_finished(checkpoint, fingerprint, [output])
 
@@ -165,7 +165,7 @@ def train(
     model.load_state_dict(kept["weights"])
     on_cpu = _on_cpu(model, validation, kept["validation"])
     digests = {language: vocabulary_digest(part.words) for language, part in vocabularies.items()}
-    with written_beside(curves) as temporary:
+    with atomic_write(curves) as temporary:
         pd.DataFrame(run.curves).to_csv(temporary, index=False)
     run.watched.finished()
     saved = Saved(dict(settings), digests, kept["epoch"], on_cpu, captions, translated)

@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from pipeline.common.files import written_beside
+from pipeline.common.files import atomic_write
 
 log = logging.getLogger("pipeline")
 
@@ -63,7 +63,7 @@ class Watched:
     def after_epoch(self, rows: Sequence[Mapping[str, float]], step: int) -> None:
         """Write the curves so far and the last epoch's events; warn if the losses show no learning."""
         if self.curves:
-            with written_beside(partial_curves(self.curves)) as temporary:
+            with atomic_write(partial_curves(self.curves)) as temporary:
                 pd.DataFrame(rows).to_csv(temporary, index=False)
         for name, value in rows[-1].items() if self._writer else ():
             if name != "epoch":

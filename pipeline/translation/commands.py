@@ -204,10 +204,10 @@ def _flag(name: str) -> str:
 
 
 def _find(arguments: argparse.Namespace) -> None:
-    from pipeline.common.files import existing
+    from pipeline.common.files import require_file
     from pipeline.translation.cache import Cache
 
-    existing(arguments.cache, "the cache of translations", "Give another file (translation.cache).")
+    require_file(arguments.cache, "the cache of translations", "Give another file (translation.cache).")
     cache = Cache(arguments.cache)
     rows = cache.find(arguments.text)
     for provider, version, source, target, _, text, answer, *_ in rows:

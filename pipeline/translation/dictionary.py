@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import existing
-from pipeline.common.progress import counted
+from pipeline.common.files import require_file
+from pipeline.common.progress import with_progress
 from pipeline.datasets.table import read_sentences
 from pipeline.datasets.tokenize import tokenizer
 
@@ -68,7 +68,7 @@ class DictionaryTranslator:
         """Translations of captions, in order; empty if no word could be translated."""
         return [
             " ".join(part for word in self._split(sentence) for part in self._word(word))
-            for sentence in counted(sentences, f"{self.source}-{self.target} captions", len(sentences))
+            for sentence in with_progress(sentences, f"{self.source}-{self.target} captions", len(sentences))
         ]
 
     def _word(self, word: str) -> list[str]:
@@ -123,7 +123,7 @@ def read_dictionaries(paths: Sequence[Path], source: str, target: str) -> Candid
 
 
 def _pairs(path: Path, mistakes: list[str]) -> list[tuple[str, str]]:
-    existing(path, "the dictionary", "Download it (workflow/sources.csv has its URL).")
+    require_file(path, "the dictionary", "Download it (workflow/sources.csv has its URL).")
     try:
         lines = path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
     except UnicodeDecodeError as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pipeline.common.bounds import text_lines
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import existing, written_beside
+from pipeline.common.files import atomic_write, require_file
 from pipeline.translation.cache import COLUMNS, KEY, Cache, Model, digest
 from pipeline.translation.judge import STATUSES
 
@@ -36,12 +36,12 @@ def export(cache: Path, output: Path) -> None:
     Raises:
         InputError: there is no such cache, or it is empty.
     """
-    existing(cache, "the cache of translations", "Give the file that `translate --cache` wrote.")
+    require_file(cache, "the cache of translations", "Give the file that `translate --cache` wrote.")
     opened = Cache(cache)
     if not (count := opened.count()):
         raise InputError(f"{cache}: the cache holds no translations.")
     with (
-        written_beside(output) as temporary,
+        atomic_write(output) as temporary,
         open(temporary, "wb") as file,
         # No name and no time in gzip's header: they would make equal answers different bytes.
         gzip.GzipFile("", "wb", 9, file, mtime=0) as packed,
@@ -81,7 +81,7 @@ def import_(file: Path, cache: Path, on_conflict: str = "stop") -> None:
 
 
 def _read(file: Path) -> tuple[list[Row], list[str]]:
-    existing(file, "the file of translations", "Give a file that `translations export` wrote.")
+    require_file(file, "the file of translations", "Give a file that `translations export` wrote.")
     usual = csv.field_size_limit(_LONGEST)  # of the whole process
     rows: list[Row] = []
     mistakes: list[str] = []

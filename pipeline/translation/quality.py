@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import existing, written_beside
+from pipeline.common.files import atomic_write, require_file
 from pipeline.translation.translate import Translator
 
 COLUMNS = [
@@ -85,7 +85,7 @@ def scores(answers: Sequence[str], references: Sequence[str], target: str) -> di
 def gather(parts: Sequence[Path], output: Path) -> None:
     """Write the rows of several files as one table, ordered by data set, languages and provider."""
     tables = [
-        pd.read_csv(existing(path, "a part of the table", "Run translation-quality."), dtype=str)
+        pd.read_csv(require_file(path, "a part of the table", "Run translation-quality."), dtype=str)
         for path in parts
     ]
     write(pd.concat(tables, ignore_index=True), output)
@@ -96,7 +96,7 @@ def write(table: pd.DataFrame, output: Path) -> None:
     if unknown := sorted(set(table.columns) - set(COLUMNS)):
         raise InputError(f"Not a table of translation quality: found columns {', '.join(unknown)}.")
     ordered = table.reindex(columns=COLUMNS).sort_values(["dataset", "source", "target", "provider"])
-    with written_beside(output) as temporary:
+    with atomic_write(output) as temporary:
         ordered.to_csv(temporary, index=False, lineterminator="\n")
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import pandas as pd
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import written_beside
+from pipeline.common.files import atomic_write
 from pipeline.datasets.select import select
 from pipeline.datasets.table import SENTENCE_COLUMNS, SPLITS
 from pipeline.datasets.tokenize import with_tokens
@@ -96,7 +96,7 @@ def write_report(path: Path, translations: Translations, **described: str) -> No
         "left_out": left_out["status"].value_counts().sort_index().to_dict(),
         "captions_left_out": left_out.to_dict("records"),
     }
-    with written_beside(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 

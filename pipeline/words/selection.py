@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import existing, written_beside
+from pipeline.common.files import atomic_write, require_file
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.words.vocabulary import PADDING
 
@@ -91,7 +91,7 @@ def union_of_words(tokens: Mapping[str, Iterable[str]], minimum_count: int) -> l
 def write_words(language: str, words: Sequence[str], dimension: int, path: Path) -> None:
     """Write the joint vocabulary as that of one language (`words/vocabulary.py`), with zero vectors."""
     every = [PADDING, UNKNOWN, START, END, *words]
-    with written_beside(path) as temporary, h5py.File(temporary, "w") as file:
+    with atomic_write(path) as temporary, h5py.File(temporary, "w") as file:
         file.create_dataset("words", data=every, dtype=h5py.string_dtype())
         # Never written to, so that zeros take no space on the disk.
         file.create_dataset("vectors", shape=(len(every), dimension), dtype=np.float32)
@@ -106,7 +106,7 @@ def _selected(language: str, chosen: Chosen) -> pd.DataFrame:
     texts = pd.concat([read_sentences(path) for path in chosen.texts], ignore_index=True)
     texts = texts[texts["split"] != "test"]
     if chosen.halves is not None:
-        path = existing(chosen.halves, "the list of halves", "Run `python -m pipeline draw-halves`.")
+        path = require_file(chosen.halves, "the list of halves", "Run `python -m pipeline draw-halves`.")
         half = pd.read_csv(path, dtype=str, keep_default_na=False)
         inside = set(half["image"][half["half"] == chosen.half])
         texts = texts[(texts["split"] != "train") | texts["image"].isin(inside)]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from transformers import AutoTokenizer, BertModel, PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.common.errors import InputError, disk_trouble
-from pipeline.common.files import undamaged, written_beside
+from pipeline.common.files import atomic_write, verify_digest
 from pipeline.common.progress import Progress
 from pipeline.common.published_weights import COMMITS
 from pipeline.datasets.table import read_sentences
@@ -147,7 +147,7 @@ def _shard(
 
 def save_part(path: Path, vectors: NDArray[np.float32]) -> None:
     """Write vectors (B, D) of some captions, for a run that resumes."""
-    with written_beside(path) as temporary, open(temporary, "wb") as file:
+    with atomic_write(path) as temporary, open(temporary, "wb") as file:
         np.savez(
             file, vectors=vectors
         )  # a ZIP archive: its checksums tell of damage where there are no seals
@@ -158,7 +158,7 @@ def saved_part(path: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None
     if not path.exists():
         return None
     try:
-        with np.load(undamaged(path), allow_pickle=False) as file:
+        with np.load(verify_digest(path), allow_pickle=False) as file:
             found: NDArray[np.float32] = file["vectors"]
         if found.dtype == np.float32 and found.shape == shape:
             return found

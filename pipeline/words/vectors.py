@@ -14,7 +14,7 @@ import numpy as np
 
 from pipeline.common.bounds import text_lines
 from pipeline.common.errors import InputError
-from pipeline.common.files import existing, written_beside
+from pipeline.common.files import atomic_write, require_file
 from pipeline.common.progress import Progress, duration
 from pipeline.words.settings import WordSettings
 
@@ -66,7 +66,7 @@ def read_model(path: Path, dimension: int) -> Any:
     """
     import fasttext
 
-    existing(path, "the FastText model", "Run `python -m pipeline word-vectors`.")
+    require_file(path, "the FastText model", "Run `python -m pipeline word-vectors`.")
     try:
         _check_whole(path)
         model = fasttext.load_model(str(path))
@@ -102,7 +102,7 @@ def _check_whole(path: Path) -> None:
 
 def write_model(model: Any, path: Path) -> None:
     """Write a FastText model completely or not at all."""
-    with written_beside(path) as temporary:
+    with atomic_write(path) as temporary:
         model.save_model(str(temporary))
 
 
@@ -119,7 +119,7 @@ def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vector
     Raises:
         InputError: the file is cut short, not in the format, or of another dimension.
     """
-    existing(path, "the file of vectors", "Download it, or set `vectors` to `train`.")
+    require_file(path, "the file of vectors", "Download it, or set `vectors` to `train`.")
     wanted = set(words)
     vectors: Vectors = {}
     exact: set[str] = set()  # words whose own lower-case row was found

@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 
 from pipeline.common.errors import InputError, disk_trouble, raise_together
-from pipeline.common.files import existing, naming, written_beside
+from pipeline.common.files import atomic_write, name_in_errors, require_file
 
 PADDING = ""  # the word of index 0
 
@@ -75,7 +75,7 @@ def vocabulary(language: str, words: list[str], vectors: dict[str, np.ndarray]) 
 
 def write_vocabulary(vocabulary: Vocabulary, attributes: dict[str, Attribute], path: Path) -> None:
     """Write HDF5 datasets `words` and `vectors`; attributes give language, unit and provenance."""
-    with written_beside(path) as temporary, h5py.File(temporary, "w") as file:
+    with atomic_write(path) as temporary, h5py.File(temporary, "w") as file:
         file.create_dataset("words", data=vocabulary.words, dtype=h5py.string_dtype())
         file.create_dataset("vectors", data=vocabulary.vectors, dtype=np.float32)
         if vocabulary.english is not None:
@@ -85,10 +85,10 @@ def write_vocabulary(vocabulary: Vocabulary, attributes: dict[str, Attribute], p
 
 def read_vocabulary(path: Path) -> Vocabulary:
     """Read a vocabulary; raises `InputError` for a truncated file or one with other content."""
-    existing(path, "the vocabulary", "Run `python -m pipeline words`.")
+    require_file(path, "the vocabulary", "Run `python -m pipeline words`.")
     mend = "Delete the file and run `python -m pipeline words` again."
     try:
-        with naming(path), h5py.File(path, "r") as file:
+        with name_in_errors(path), h5py.File(path, "r") as file:
             words = list(file["words"].asstr()[:])
             vectors = file["vectors"][:]
             english = file["english"][:] if "english" in file else None

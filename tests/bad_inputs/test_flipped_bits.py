@@ -9,7 +9,7 @@ import pytest
 from changes import EXPERIMENT, flip
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import existing, written_beside
+from pipeline.common.files import atomic_write, require_file
 from pipeline.models.saved import load_model
 from pipeline.training.checkpoint import load_checkpoint
 from search.bundle import read_bundle
@@ -44,15 +44,15 @@ def test_a_flipped_bit_of_any_file_is_noticed(
         if attributes:
             shutil.copy2(finished / path, file)
         else:
-            with written_beside(file) as temporary:
+            with atomic_write(file) as temporary:
                 shutil.copyfile(finished / path, temporary)
-        existing(file, "", "")
+        require_file(file, "", "")
         for bit in draw.integers(0, 8 * file.stat().st_size, PLACES):
             flip(file, int(bit))
             with pytest.raises(InputError, match="changed since it was written"):
-                existing(file, "", "")
+                require_file(file, "", "")
             flip(file, int(bit))
-        existing(file, "", "")
+        require_file(file, "", "")
         file.unlink()
 
 
@@ -82,9 +82,9 @@ def test_a_file_changed_on_purpose_is_believed_without_its_seal(finished: Path, 
     shutil.copy2(finished / "work/demo/shapes/split.csv", file)
     file.write_bytes(file.read_bytes().replace(b"val", b"tst"))
     with pytest.raises(InputError, match=r"setfattr --remove user\.sha256"):
-        existing(file, "", "")
+        require_file(file, "", "")
     os.removexattr(file, "user.sha256")
-    existing(file, "", "")
+    require_file(file, "", "")
 
 
 def test_a_model_without_a_seal_is_refused_or_the_same(finished: Path, tmp_path: Path) -> None:

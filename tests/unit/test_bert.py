@@ -202,7 +202,7 @@ def test_a_flipped_bit_of_a_saved_part_is_never_taken_for_vectors(
 ) -> None:
     """At 200 places; with a digest in an attribute of the file, and with the archive's checksums alone."""
     if not sealed:
-        monkeypatch.setattr("pipeline.common.files.seal", lambda path, named=None: None)
+        monkeypatch.setattr("pipeline.common.files.write_digest", lambda path, named=None: None)
     vectors = np.random.default_rng(0).normal(size=(5, 8)).astype(np.float32)
     path = tmp_path / "0.npz"
     module.save_part(path, vectors)

@@ -83,7 +83,7 @@ def put_everything(folder: Path) -> None:
 
 
 def test_every_missing_path_is_named_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.common.errors.MOST", 20)
+    monkeypatch.setattr("pipeline.common.errors.MAX_LINES", 20)
     lines = told(**EVERYWHERE)
     assert sorted(line.partition(": not there, expected a f")[0] for line in lines) == sorted(KEYS)
 

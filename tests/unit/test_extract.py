@@ -16,7 +16,7 @@ from PIL import Image, ImageOps
 from torchvision import transforms
 
 from pipeline.common.errors import InputError
-from pipeline.common.files import seal
+from pipeline.common.files import write_digest
 from pipeline.images.backbone import Backbone, load_backbone
 from pipeline.images.extract import attributes_of, extract
 from pipeline.images.lists import identity, shard_of
@@ -346,7 +346,7 @@ def test_shards_merge_into_the_undivided_store(
         merge(shards, IMAGES[:-1], failed, 1, output, listed)
     with h5py.File(shards[1], "r+") as file:
         file.attrs["crops"] = 10
-    seal(shards[1])
+    write_digest(shards[1])
     with pytest.raises(InputError, match="crops: 10, now 2"):
         merge(shards, IMAGES, failed, 1, output, listed)
     merge([whole], IMAGES, [tmp_path / "whole.csv"], 1, output, listed)

@@ -9,18 +9,18 @@ import pytest
 
 from pipeline.common.errors import InputError, disk_trouble
 from pipeline.common.files import (
-    LEFT_BEHIND,
-    check_room,
-    linked,
+    STALE_AFTER,
+    atomic_write,
+    check_disk_space,
+    link_or_copy,
+    name_in_errors,
     named_files,
-    naming,
-    undamaged,
-    written_beside,
+    verify_digest,
 )
 
 
 def write(path: Path, text: str) -> None:
-    with written_beside(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(text)
 
 
@@ -28,7 +28,7 @@ def test_what_killed_writers_of_a_file_left_goes_once_it_is_old(tmp_path: Path) 
     old, young, other = (tmp_path / f".{name}.part" for name in ("a.csv.17", "a.csv.18", "b.csv.17"))
     for path in (old, young, other):
         path.write_text("half")
-    long_ago = time.time() - LEFT_BEHIND - 60
+    long_ago = time.time() - STALE_AFTER - 60
     for path in (old, other):
         os.utime(path, (long_ago, long_ago))
     write(tmp_path / "a.csv", "whole")
@@ -38,11 +38,11 @@ def test_what_killed_writers_of_a_file_left_goes_once_it_is_old(tmp_path: Path) 
 def test_an_error_of_the_disk_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("earlier")
-    with pytest.raises(OSError) as full, written_beside(path) as temporary:
+    with pytest.raises(OSError) as full, atomic_write(path) as temporary:
         temporary.write_text("half")
         raise OSError(errno.ENOSPC, "No space left on device")
     assert disk_trouble(full.value).startswith(f"{path}: no space is left on its disk. Make room, then run")
-    with pytest.raises(OSError) as denied, written_beside(path) as temporary:
+    with pytest.raises(OSError) as denied, atomic_write(path) as temporary:
         raise PermissionError(errno.EACCES, "Permission denied", str(temporary))
     assert disk_trouble(denied.value).startswith(f"{path}: permission denied.")
     assert path.read_text() == "earlier"
@@ -50,7 +50,7 @@ def test_an_error_of_the_disk_names_the_file_that_was_to_be_written(tmp_path: Pa
 
 
 def test_the_disks_reason_stands_before_what_torch_makes_of_it(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="No space left") as full, naming(tmp_path / "a.pt"):
+    with pytest.raises(OSError, match="No space left") as full, name_in_errors(tmp_path / "a.pt"):
         try:
             raise OSError(errno.ENOSPC, "No space left on device")
         finally:
@@ -59,31 +59,31 @@ def test_the_disks_reason_stands_before_what_torch_makes_of_it(tmp_path: Path) -
 
 
 def test_other_errors_stay_what_they_are(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="mistake"), naming(tmp_path / "a.pt"):
+    with pytest.raises(RuntimeError, match="mistake"), name_in_errors(tmp_path / "a.pt"):
         raise RuntimeError("a mistake of the code")
-    with pytest.raises(RuntimeError, match="mistake"), naming(tmp_path / "a.pt"):
+    with pytest.raises(RuntimeError, match="mistake"), name_in_errors(tmp_path / "a.pt"):
         try:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory", "b")
         except FileNotFoundError:
             raise RuntimeError("a mistake of the code")  # noqa: B904
-    with pytest.raises(FileNotFoundError) as missing, naming(tmp_path / "a.pt"):
+    with pytest.raises(FileNotFoundError) as missing, name_in_errors(tmp_path / "a.pt"):
         (tmp_path / "b").read_text()
     assert str(missing.value.filename) == str(tmp_path / "b")
     assert disk_trouble(missing.value) == ""
 
 
 def test_room_is_looked_for_before_long_work(tmp_path: Path) -> None:
-    check_room(tmp_path / "new" / "a.h5", 1)
+    check_disk_space(tmp_path / "new" / "a.h5", 1)
     with pytest.raises(InputError, match=r"a\.h5: 1(,000){6} bytes are needed, [\d,]+ are free"):
-        check_room(tmp_path / "a.h5", 1_000_000_000_000_000_000)
+        check_disk_space(tmp_path / "a.h5", 1_000_000_000_000_000_000)
 
 
 def test_a_linked_file_outlives_the_first(tmp_path: Path) -> None:
     write(tmp_path / "a", "whole")
-    linked(tmp_path / "a", tmp_path / "b")
+    link_or_copy(tmp_path / "a", tmp_path / "b")
     assert (tmp_path / "a").samefile(tmp_path / "b")
     (tmp_path / "a").unlink()
-    linked(tmp_path / "b", tmp_path / "a")
+    link_or_copy(tmp_path / "b", tmp_path / "a")
     assert (tmp_path / "a").read_text() == "whole"
 
 
@@ -93,7 +93,7 @@ def test_a_disk_without_links_gets_a_copy(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(os, "link", no_links)
     (tmp_path / "a").write_text("whole")
-    linked(tmp_path / "a", tmp_path / "b")
+    link_or_copy(tmp_path / "a", tmp_path / "b")
     assert (tmp_path / "b").read_text() == "whole"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
@@ -111,7 +111,7 @@ def test_a_file_that_is_linked_again_leaves_no_temporary_one(tmp_path: Path) -> 
     first, other = tmp_path / "a", tmp_path / "b"
     first.write_text("a")
     for _ in range(2):
-        linked(first, other)
+        link_or_copy(first, other)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
 
@@ -130,16 +130,16 @@ def without_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_attributes_a_digest_beside_a_file_tells_of_its_damage(tmp_path: Path) -> None:
     path, link = tmp_path / "a.csv", tmp_path / "folder" / "b.csv"
     write(path, "image")
-    linked(path, link)
-    assert undamaged(path) == path and undamaged(link) == link
+    link_or_copy(path, link)
+    assert verify_digest(path) == path and verify_digest(link) == link
     with open(path, "r+") as file:
         file.write("omage")
     for damaged in (path, link):
         beside = damaged.with_name(f".{damaged.name}.sha256")
         with pytest.raises(InputError, match=f"changed since it was written.*remove the digest: rm {beside}"):
-            undamaged(damaged)
+            verify_digest(damaged)
     (tmp_path / ".a.csv.sha256").unlink()
-    assert undamaged(path) == path
+    assert verify_digest(path) == path
 
 
 @pytest.mark.usefixtures("without_attributes")
@@ -148,13 +148,13 @@ def test_without_attributes_a_file_in_anothers_place_is_believed(tmp_path: Path)
     write(path, "image")
     (tmp_path / "mine.csv").write_text("another")
     os.replace(tmp_path / "mine.csv", path)
-    assert undamaged(path) == path
+    assert verify_digest(path) == path
     write(path, "a third")
-    assert undamaged(path) == path
+    assert verify_digest(path) == path
     with open(path, "r+") as file:
         file.write("x")
     with pytest.raises(InputError, match="changed since it was written"):
-        undamaged(path)
+        verify_digest(path)
 
 
 @pytest.mark.usefixtures("without_attributes")
@@ -162,4 +162,4 @@ def test_without_attributes_a_file_in_anothers_place_is_believed(tmp_path: Path)
 def test_without_attributes_a_half_written_digest_is_none(tmp_path: Path, noted: str) -> None:
     write(tmp_path / "a.csv", "image")
     (tmp_path / ".a.csv.sha256").write_text(noted)
-    assert undamaged(tmp_path / "a.csv")
+    assert verify_digest(tmp_path / "a.csv")

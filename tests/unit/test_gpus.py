@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.__main__ import main
-from pipeline.common.gpus import VISIBLE, devices, take_gpu
+from pipeline.common.gpus import VISIBLE, take_gpu, visible_devices
 
 # Takes a slot, says which and when, holds it until its input ends or for some seconds, says when it lets go.
 JOB = """
@@ -115,7 +115,7 @@ def test_devices_are_read_as_cuda_reads_them(
     monkeypatch: pytest.MonkeyPatch, text: str, found: list[str]
 ) -> None:
     monkeypatch.setenv(VISIBLE, text)
-    assert devices() == found
+    assert visible_devices() == found
 
 
 @pytest.mark.parametrize(("script", "found"), [("echo 0; echo 1", ["0", "1"]), ("echo broken; exit 9", [])])
@@ -127,7 +127,7 @@ def test_where_nothing_is_set_the_driver_is_asked(
     asked.chmod(0o755)
     monkeypatch.delenv(VISIBLE, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    assert devices() == found
+    assert visible_devices() == found
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -8,20 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.common.signals import SIGNALS, Interrupted, ended_at_once, noted
+from pipeline.common.signals import SIGNALS, Interrupted, collect_signals, raise_on_signal
 
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_ends_the_block_at_once_and_says_which(number: int) -> None:
     before = [signal.getsignal(each) for each in SIGNALS]
-    with pytest.raises(Interrupted, match=f"ended by {signal.Signals(number).name}") as end, ended_at_once():
+    with (
+        pytest.raises(Interrupted, match=f"ended by {signal.Signals(number).name}") as end,
+        raise_on_signal(),
+    ):
         os.kill(os.getpid(), number)
     assert end.value.number == number
     assert [signal.getsignal(each) for each in SIGNALS] == before
 
 
 def test_a_noted_signal_ends_nothing() -> None:
-    with noted() as came:
+    with collect_signals() as came:
         assert not came
         os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGINT)
@@ -29,8 +32,8 @@ def test_a_noted_signal_ends_nothing() -> None:
 
 
 def test_within_a_noting_block_another_may_be_ended_at_once() -> None:
-    with noted() as came:
-        with pytest.raises(Interrupted), ended_at_once():
+    with collect_signals() as came:
+        with pytest.raises(Interrupted), raise_on_signal():
             os.kill(os.getpid(), signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGTERM)
     assert came == [signal.SIGTERM]
@@ -39,9 +42,9 @@ def test_within_a_noting_block_another_may_be_ended_at_once() -> None:
 def test_a_signal_that_nohup_ignores_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with ended_at_once():
+        with raise_on_signal():
             os.kill(os.getpid(), signal.SIGHUP)
-        with noted() as came:
+        with collect_signals() as came:
             os.kill(os.getpid(), signal.SIGHUP)
         assert came == []
     finally:
@@ -52,10 +55,10 @@ def test_a_stage_that_is_ended_says_so_and_leaves_no_temporary_file(tmp_path: Pa
     code = (
         "import signal, sys\n"
         "from pipeline import __main__\n"
-        "from pipeline.common.files import written_beside\n"
+        "from pipeline.common.files import atomic_write\n"
         "from pipeline.datasets import download_commands as commands\n"
         "def unpack(arguments):\n"
-        "    with written_beside(arguments.output) as temporary:\n"
+        "    with atomic_write(arguments.output) as temporary:\n"
         "        temporary.write_text('half')\n"
         "        print('writes', flush=True)\n"
         "        signal.pause()\n"

@@ -54,7 +54,7 @@ def test_columns_that_are_given_are_kept(tmp_path: Path) -> None:
 
 
 def test_all_mistakes_are_told_with_their_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.common.errors.MOST", 20)
+    monkeypatch.setattr("pipeline.common.errors.MAX_LINES", 20)
     path = write(
         tmp_path / "own.csv",
         "image,language,caption,split,source_language\n"

@@ -20,7 +20,7 @@ def test_a_name_that_says_the_digest_of_its_file_or_none_is_accepted(tmp_path: P
     assert set(digest) - set("0123456789"), "else it could be a date"
     path = tmp_path / name.format(digest=digest)
     path.write_bytes(b"weights")
-    pinned.check_name(path)
+    pinned.check_digest_in_name(path)
 
 
 def test_a_name_that_says_another_digest_is_an_error(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_a_name_that_says_another_digest_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"resnet152-394f9c45\.pth: its name promises a SHA-256 that begins with 394f9c45"
     ):
-        pinned.check_name(path)
+        pinned.check_digest_in_name(path)
 
 
 def test_weights_of_the_hub_are_fetched_by_commit_and_compared(

@@ -242,7 +242,7 @@ def test_an_empty_cache_exports_nothing(tmp_path: Path) -> None:
 def test_a_file_that_unpacks_to_more_than_text_is_refused_before_it_takes_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.common.bounds._SMALL", 1 << 18)
+    monkeypatch.setattr("pipeline.common.bounds._ALWAYS_ALLOWED", 1 << 18)
     file = tmp_path / "a.csv.gz"
     rows = ",".join(COLUMNS).encode() + b"\n" + b"google,1,en,de,0,a,b,ok,2026\n" * (1 << 15)
     file.write_bytes(gzip.compress(rows))

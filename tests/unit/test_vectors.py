@@ -106,7 +106,7 @@ def test_a_file_that_is_cut_short_is_an_error(tmp_path: Path) -> None:
 def test_a_file_that_unpacks_to_more_than_vectors_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
 ) -> None:
-    monkeypatch.setattr("pipeline.common.bounds._SMALL", 1 << 18)
+    monkeypatch.setattr("pipeline.common.bounds._ALWAYS_ALLOWED", 1 << 18)
     path = tmp_path / "x.vec.gz"
     path.write_bytes(gzip.compress(content))
     tracemalloc.start()
