@@ -17,8 +17,8 @@ from torch.nn import functional as F
 from benchmarks.plain_training import Batch, farthest, match
 from pipeline.models.branches import RecurrentBranch
 from pipeline.models.hybrid import HybridEmbedding
+from pipeline.models.losses.classifier import reverse_gradient
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.universal import reverse_gradient
 
 Layers = dict[str, dict[str, Tensor]]  # universal and multimodal embeddings by language
 

@@ -19,8 +19,8 @@ from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
 
 from pipeline.models.branches import RecurrentBranch
+from pipeline.models.losses.classifier import reverse_gradient
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.universal import reverse_gradient
 from pipeline.words.corpus import Corpus
 
 

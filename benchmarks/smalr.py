@@ -18,17 +18,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from benchmarks import plain_training
 from benchmarks.plain_smalr import plain_smalr_terms
-from benchmarks.plain_training import Batch
 from benchmarks.training import LONGEST, MULTI30K, _peak_resident, median_ratio
 from pipeline.models.assignment import Assignment
 from pipeline.models.hybrid import HybridEmbedding, Places
-from pipeline.models.masking import layers
+from pipeline.models.losses.classifier import reversal_strength
+from pipeline.models.losses.masking import layers
 from pipeline.models.products import product
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.training.assign import assignment_terms
-from pipeline.training.batches import Drawn, Sampler
-from pipeline.training.objective import reversal_strength, training_terms
+from pipeline.training.batches import Batch, Sampler
+from pipeline.training.objective import training_terms
 from pipeline.training.train import adam
 from pipeline.words.corpus import Corpus, LanguageCorpus
 
@@ -139,10 +140,10 @@ def step(arguments: argparse.Namespace) -> None:
           f"plain over fast {median_ratio(seconds['plain'], seconds['fast'])}", flush=True)  # fmt: skip
 
 
-def plain_batch(corpus: Corpus, drawn: Drawn) -> Batch:
+def plain_batch(corpus: Corpus, drawn: Batch) -> plain_training.Batch:
     """The same batch, as the plain loop takes it."""
     taken = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}
-    return Batch(
+    return plain_training.Batch(
         corpus.features[torch.from_numpy(drawn.images)],
         {language: part.ids for language, part in taken.items()},
         {language: part.lengths for language, part in taken.items()},

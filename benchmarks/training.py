@@ -33,13 +33,14 @@ from torch import Tensor
 
 from benchmarks.plain_training import plain_loader, plain_step
 from pipeline.models import prefixes, step
+from pipeline.models.losses.classifier import reversal_strength
 from pipeline.models.prefixes import prefix_tree
 from pipeline.models.products import product
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.training import objective
-from pipeline.training.batches import Drawn, Sampler
+from pipeline.training.batches import Batch, Sampler
 from pipeline.training.loop import Run
-from pipeline.training.objective import reversal_strength, training_terms
+from pipeline.training.objective import training_terms
 from pipeline.training.precision import set_precision
 from pipeline.training.train import adam
 from pipeline.words.corpus import Corpus, LanguageCorpus
@@ -130,7 +131,7 @@ class Steps:
         )
         self.drawn = self._endless()
 
-    def _endless(self) -> Iterator[Drawn]:
+    def _endless(self) -> Iterator[Batch]:
         epoch = 0
         while True:
             yield from self.sampler.epoch(epoch)
@@ -296,7 +297,7 @@ def _images(count: int, model: Mapping[str, int]) -> int:
     return count * model["image_hidden"] * (2 * 2048 + 3 * model["multimodal"])
 
 
-def _losses(steps: Steps, drawn: Drawn) -> int:
+def _losses(steps: Steps, drawn: Batch) -> int:
     """Of one matrix of cosines for each loss term, forward."""
     counts = [len(rows) for rows in drawn.rows.values()]
     model = steps.settings["model"]

@@ -12,8 +12,8 @@ from typing import Any
 # By the block of an experiment's settings that is there for those who use it. A loss has `terms(step)`, and
 # `layers(settings)` where it has weights of its own, which are trained with the model's.
 LOSSES = {
-    "ranking": "pipeline.models.ranking",
-    "masking": "pipeline.models.masking",
+    "ranking": "pipeline.models.losses.ranking",
+    "masking": "pipeline.models.losses.masking",
 }
 # By an experiment's `embedding`; each takes the place of `UniversalEmbedding` and has `begun` and `empty`.
 EMBEDDINGS = {"hybrid": "pipeline.models.hybrid"}

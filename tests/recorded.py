@@ -21,7 +21,7 @@ from twelve_things import LONGEST, write_files
 
 from pipeline.evaluation import inputs as retrieval_inputs
 from pipeline.evaluation.evaluate import evaluate
-from pipeline.training.batches import Drawn
+from pipeline.training.batches import Batch
 from pipeline.training.loop import Run
 from pipeline.training.train import Inputs
 
@@ -148,7 +148,7 @@ def noted(epoch: Callable[..., Iterator[Any]], recorded: Recorded) -> Callable[.
     def recorded_epoch(number: int, first_step: int = 0) -> Iterator[Any]:
         recorded.epochs.append([])
         for drawn in epoch(number, first_step):
-            recorded.epochs[-1].append(as_batch(drawn) if isinstance(drawn, Drawn) else drawn.copy())
+            recorded.epochs[-1].append(as_batch(drawn) if isinstance(drawn, Batch) else drawn.copy())
             recorded.masks.append(None)
             yield drawn
 
@@ -188,7 +188,7 @@ def keep_masks(model: nn.Module, recorded: Recorded) -> None:
             module.register_forward_hook(note_mask)
 
 
-def as_batch(drawn: Drawn) -> reading.Batch:
+def as_batch(drawn: Batch) -> reading.Batch:
     rows, slots = (
         {language: places.tolist() for language, places in of.items()} for of in (drawn.rows, drawn.slots)
     )

@@ -4,8 +4,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pipeline.common.devices import to_device
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.words.corpus import Corpus, LanguageCorpus, uploaded
+from pipeline.words.corpus import Corpus, LanguageCorpus
 
 CHUNK = 512
 
@@ -29,5 +30,5 @@ def embed_sentences(model: RetrievalModel, language: str, part: LanguageCorpus) 
         embedded = model.embed_sentences({language: part.take(rows)})[language].multimodal
         if not start:  # In place at once: chunks joined and reordered would hold all sentences three times.
             found = embedded.new_empty(len(order), embedded.shape[1])
-        found[uploaded(torch.from_numpy(rows), found.device)] = embedded
+        found[to_device(torch.from_numpy(rows), found.device)] = embedded
     return found

@@ -1,1 +1,0 @@
-"""EmbN, PARALLEL-EmbN and MULE, and their losses."""

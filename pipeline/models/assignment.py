@@ -15,9 +15,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
+from pipeline.common.devices import to_device
 from pipeline.models.products import product
 from pipeline.models.universal import linear
-from pipeline.words.corpus import Sentences, uploaded
+from pipeline.words.corpus import Sentences
 
 CHUNK = 1024  # words whose scores of all entries are held at a time, 160 MB with 40,000
 
@@ -68,7 +69,7 @@ class Assignment(nn.Module):
     def vectors(self, words: Tensor, how: Exploration) -> Tensor:
         """Latent vectors (U, d) for word vectors (U, features), each from the entry that it chooses."""
         best = self.best(words, min(how.best, self.entries.num_embeddings))
-        place = uploaded(explored(len(words), best.shape[1], how.probability), words.device)
+        place = to_device(explored(len(words), best.shape[1], how.probability), words.device)
         chunks = zip(words.split(CHUNK), best.split(CHUNK), place.split(CHUNK), strict=True)
         # The (U, M, d) numbers that the gradient needs are made again for each chunk, backward.
         return torch.cat(
@@ -128,5 +129,5 @@ def sentence_means(
     means = {}
     for language, batch in sentences.items():
         total = F.embedding_bag(rows[language], vectors, mode="sum", padding_idx=0)
-        means[language] = total / uploaded(batch.lengths, total.device)[:, None]
+        means[language] = total / to_device(batch.lengths, total.device)[:, None]
     return means

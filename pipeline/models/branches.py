@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence
 
+from pipeline.common.devices import to_device
 from pipeline.models import prefixes, prefixes_gru
 from pipeline.models.recurrent import Recurrent, recurrent_layer
 from pipeline.models.universal import linear
-from pipeline.words.corpus import uploaded
 
 
 class RecurrentBranch(nn.Module):
@@ -56,13 +56,13 @@ class RecurrentBranch(nn.Module):
 def packed_states(recurrent: Recurrent, words: Tensor, lengths: Tensor) -> Tensor:
     """Last states (B, hidden) of sentences, by the layer itself; see `RecurrentBranch.forward`."""
     order, places, sizes = packing(lengths)
-    packed = words.index_select(0, uploaded(places, words.device))
+    packed = words.index_select(0, to_device(places, words.device))
     # Autocast would give cuDNN's recurrent layers float16, whatever it was asked for, and gradients too small
     # for it would vanish.
     with without_autocast(words.device.type):
         _, state = recurrent(PackedSequence(full(packed), sizes))
     last = state[0] if isinstance(state, tuple) else state  # (1, B, hidden); an LSTM adds its cell
-    return last[0].index_select(0, uploaded(order.argsort(), words.device))
+    return last[0].index_select(0, to_device(order.argsort(), words.device))
 
 
 def packing(lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -11,8 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pipeline.common.devices import to_device
 from pipeline.models.universal import UniversalEmbedding
-from pipeline.words.corpus import Sentences, uploaded
+from pipeline.words.corpus import Sentences
 
 
 class MappedEmbedding(UniversalEmbedding):
@@ -47,10 +48,10 @@ class MappedEmbedding(UniversalEmbedding):
             return super().means(language, sentences)
         device = sentences.ids.device
         real = torch.arange(sentences.ids.shape[1]) < sentences.lengths[:, None]
-        vectors = self.words(language, sentences.ids[uploaded(real, device)])
-        of_sentence = uploaded(torch.arange(len(real)).repeat_interleave(sentences.lengths), device)
+        vectors = self.words(language, sentences.ids[to_device(real, device)])
+        of_sentence = to_device(torch.arange(len(real)).repeat_interleave(sentences.lengths), device)
         sums = vectors.new_zeros(len(real), vectors.shape[1]).index_add(0, of_sentence, vectors)
-        return sums / uploaded(sentences.lengths, device)[:, None]
+        return sums / to_device(sentences.lengths, device)[:, None]
 
 
 def universal_embedding(

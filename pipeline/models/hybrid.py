@@ -20,11 +20,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from pipeline.common.devices import to_device
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file
 from pipeline.common.torch_files import read_torch, short_reason
 from pipeline.models.universal import UniversalEmbedding, linear
-from pipeline.words.corpus import Sentences, uploaded
+from pipeline.words.corpus import Sentences
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class HybridEmbedding(UniversalEmbedding):
         own = words.own_vectors()
         if own is not None:
             total = total + F.embedding_bag(words.own[ids], own, mode="sum", padding_idx=0)
-        return total / uploaded(sentences.lengths, total.device)[:, None]
+        return total / to_device(sentences.lengths, total.device)[:, None]
 
     def projections(self) -> list[nn.Parameter]:
         """Weights of the linear layers."""

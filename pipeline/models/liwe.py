@@ -10,11 +10,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm
 
+from pipeline.common.devices import to_device
 from pipeline.models.branches import packed_states, unit
 from pipeline.models.prefixes import prefix_tree
 from pipeline.models.prefixes_gru import last_states
 from pipeline.models.retrieval_model import Embedded, RetrievalModel
-from pipeline.words.corpus import Sentences, uploaded
+from pipeline.words.corpus import Sentences
 
 
 class SpelledWords(nn.Module):
@@ -51,7 +52,7 @@ class SpelledWords(nn.Module):
         for language, batch in sentences.items():
             real = torch.arange(batch.ids.shape[1]) < batch.lengths[:, None]
             # Indices, not a mask: indexing by a mask makes the CPU wait for the GPU to count the words.
-            places = uploaded(real.flatten().nonzero()[:, 0], batch.ids.device)
+            places = to_device(real.flatten().nonzero()[:, 0], batch.ids.device)
             ids = batch.ids.flatten().index_select(0, places)
             spelled.append(self.characters(self.get_buffer(f"spelling_{language}")[ids]).flatten(1))
         vectors: Tensor = self.layers(torch.cat(spelled))  # one batch norm over the words of all languages
@@ -72,7 +73,7 @@ class BothWays(nn.Module):
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Vectors (N, d) of the words of B sentences, one after another, to unit vectors (B, hidden)."""
-        last = words.index_select(0, uploaded(lengths.cumsum(0) - 1, words.device))
+        last = words.index_select(0, to_device(lengths.cumsum(0) - 1, words.device))
         on_cpu = words.device.type == "cpu"
         forwards = self._by_tree(words, lengths) if on_cpu else packed_states(self.recurrent, words, lengths)
         return unit((forwards + self.backwards(last)) / 2)

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pipeline.models.losses import Anchored, Triplets, matching_loss
+from pipeline.models.losses.matching import matching_loss
+from pipeline.models.losses.triplets import Anchored, Triplets
 from pipeline.models.retrieval_model import Embedded, RetrievalModel
 from pipeline.words.corpus import Sentences
 

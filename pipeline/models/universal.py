@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pipeline.words.corpus import Sentences, uploaded
+from pipeline.common.devices import to_device
+from pipeline.words.corpus import Sentences
 
 
 class WordEmbedding(nn.Module):
@@ -116,7 +117,7 @@ class UniversalEmbedding(nn.Module):
         words = []
         for language, batch in sentences.items():
             places = _real_words(batch.lengths, batch.ids.shape[1])
-            words.append(self.words(language, batch.ids.flatten()[uploaded(places, batch.ids.device)]))
+            words.append(self.words(language, batch.ids.flatten()[to_device(places, batch.ids.device)]))
         return torch.cat(words), torch.cat([batch.lengths for batch in sentences.values()])
 
     def distinct(self, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor, Tensor]:
@@ -151,7 +152,7 @@ class UniversalEmbedding(nn.Module):
 
 def _mean(table: Tensor, sentences: Sentences) -> Tensor:
     words = F.embedding_bag(sentences.ids, table, mode="sum", padding_idx=0)  # (B, 300)
-    return words / uploaded(sentences.lengths, table.device)[:, None]
+    return words / to_device(sentences.lengths, table.device)[:, None]
 
 
 def _real_words(lengths: Tensor, longest: int) -> Tensor:
@@ -172,20 +173,3 @@ def linear(size: int, out: int) -> nn.Linear:
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)
     return layer
-
-
-class _Reversal(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, strength: float) -> Tensor:
-        ctx.strength = strength
-        return values.view_as(values)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        return -ctx.strength * gradient, None
-
-
-def reverse_gradient(values: Tensor, strength: float) -> Tensor:
-    """Identity whose gradient is multiplied by `-strength` (Ganin and Lempitsky 2014)."""
-    result: Tensor = _Reversal.apply(values, strength)
-    return result

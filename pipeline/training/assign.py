@@ -13,8 +13,9 @@ from torch.nn import functional as F
 from pipeline.common.files import atomic_write
 from pipeline.models.assignment import Assignment, Exploration, sentence_means
 from pipeline.models.hybrid import Places, write_places
-from pipeline.models.losses import Anchored, Triplets, alignment_loss, neighborhood_loss
-from pipeline.training.batches import Drawn
+from pipeline.models.losses.neighborhood import neighborhood_loss
+from pipeline.models.losses.triplets import Anchored, Triplets, alignment_loss
+from pipeline.training.batches import Batch
 from pipeline.training.checkpoint import found_finished, keep_finished
 from pipeline.training.loop import Run
 from pipeline.training.train import Inputs, adam, prepare, pretraining_data, vectors_of
@@ -96,7 +97,7 @@ def assignment_terms(
     model: Assignment,
     features: Mapping[str, Tensor],
     corpus: Corpus,
-    drawn: Drawn,
+    drawn: Batch,
     settings: Mapping[str, Any],
 ) -> dict[str, Tensor]:
     """Triplet loss between sentences of the same image, on the means of their words' entries.

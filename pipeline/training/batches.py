@@ -17,7 +17,7 @@ Rows = NDArray[np.int64]
 
 
 @dataclass
-class Drawn:
+class Batch:
     """A batch.
 
     images: (n,) rows of images. rows: for each language the drawn sentences' rows, `each` per image.
@@ -77,7 +77,7 @@ class Sampler:
         """
         return max(1, self.passed_over // self.batch)
 
-    def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Drawn]:
+    def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from `first_step` on."""
         stream = self._by_sentence if self.by_sentence else self._by_image
         drawn = [
@@ -104,17 +104,17 @@ class Sampler:
         rows = _passes(captions.rows_of(group), generator, (self.steps, share))
         return _Stream(captions.image[rows], language, rows)
 
-    def _draw(self, images: Rows, leading: Mapping[str, Rows], generator: np.random.Generator) -> Drawn:
-        drawn = Drawn(images, {}, {}, {})
+    def _draw(self, images: Rows, leading: Mapping[str, Rows], generator: np.random.Generator) -> Batch:
+        batch = Batch(images, {}, {}, {})
         for language, captions in self.captions.items():
             slots = np.flatnonzero(captions.count[images] > 0)
             if len(slots) > 1:  # a triplet needs two images
                 kept = leading[language][slots] if language in leading else None
                 rows = captions.draw(images[slots], generator, kept)
-                drawn.rows[language] = rows.ravel()
-                drawn.slots[language] = slots.repeat(captions.each)
-                drawn.each[language] = captions.each
-        return drawn
+                batch.rows[language] = rows.ravel()
+                batch.slots[language] = slots.repeat(captions.each)
+                batch.each[language] = captions.each
+        return batch
 
 
 @dataclass

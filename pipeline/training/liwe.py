@@ -11,12 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pipeline.common.devices import to_device
 from pipeline.models.liwe import LiweModel
-from pipeline.models.losses import Anchored
-from pipeline.models.ranking import Ranking, ranking_loss
-from pipeline.training.batches import Drawn, Sampler
+from pipeline.models.losses.ranking import Ranking, ranking_loss
+from pipeline.models.losses.triplets import Anchored
+from pipeline.training.batches import Batch, Sampler
 from pipeline.training.loop import Course
-from pipeline.words.corpus import Corpus, uploaded
+from pipeline.words.corpus import Corpus
 
 
 class PacedSampler:
@@ -33,7 +34,7 @@ class PacedSampler:
         """Number of segments for a number of epochs of the sampler, rounded up."""
         return -(-epochs * self.sampler.steps // self.steps)
 
-    def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Drawn]:
+    def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Batch]:
         """The batches of a segment, from `first_step` on."""
         step, end = epoch * self.steps + first_step, (epoch + 1) * self.steps
         while step < end:
@@ -56,7 +57,7 @@ def course(
     own, paced = settings["liwe"], PacedSampler(sampler, settings["liwe"]["validate_every"])
     stretches = paced.stretches(settings["training"]["epochs"])
 
-    def terms(drawn: Drawn, done: float) -> dict[str, Tensor]:
+    def terms(drawn: Batch, done: float) -> dict[str, Tensor]:
         step = round(done * stretches * paced.steps)
         set_rate(optimizer, own, settings["training"]["learning_rate"], step)
         return liwe_terms(model, corpus, drawn, own, step)
@@ -65,7 +66,7 @@ def course(
 
 
 def liwe_terms(
-    model: LiweModel, corpus: Corpus, drawn: Drawn, settings: Mapping[str, Any], step: int
+    model: LiweModel, corpus: Corpus, drawn: Batch, settings: Mapping[str, Any], step: int
 ) -> dict[str, Tensor]:
     """The terms whose sum is minimised, by name: captions against images, and captions of two languages.
 
@@ -76,7 +77,7 @@ def liwe_terms(
     """
     device = corpus.features.device
     sentences = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}
-    images = model.embed_images(corpus.features[uploaded(torch.from_numpy(drawn.images), device)])
+    images = model.embed_images(corpus.features[to_device(torch.from_numpy(drawn.images), device)])
     shown = Anchored(images, torch.arange(len(images)), 1)
     languages = [
         Anchored(part.multimodal, torch.from_numpy(drawn.slots[language]), drawn.each[language])

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from pipeline.common.progress import Progress
 from pipeline.common.signals import Interrupted, collect_signals, raise_on_signal
-from pipeline.training.batches import Drawn
+from pipeline.training.batches import Batch
 from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
 from pipeline.training.watching import Watched
 
@@ -35,7 +35,7 @@ class Batches(Protocol):
     def steps(self) -> int:
         """Batches per epoch."""
 
-    def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Drawn]:
+    def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from `first_step` on."""
 
 
@@ -45,7 +45,7 @@ class Course:
 
     batches: Batches
     epochs: int
-    terms: Callable[[Drawn, float], dict[str, Tensor]]
+    terms: Callable[[Batch, float], dict[str, Tensor]]
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Run:
     sampler: Batches
     epochs: int
     decay: float
-    terms: Callable[[Drawn, float], dict[str, Tensor]]
+    terms: Callable[[Batch, float], dict[str, Tensor]]
     after_epoch: Callable[[int], dict[str, float]]
     checkpoint: Path
     fingerprint: str
@@ -110,7 +110,7 @@ class Run:
             if epoch == self.epochs or time.monotonic() - self.saved_at > self.took / SHARE_OF_SAVING:
                 self._save(epoch, step, sums)
 
-    def _step(self, drawn: Drawn, done: float) -> dict[str, Tensor]:
+    def _step(self, drawn: Batch, done: float) -> dict[str, Tensor]:
         self.model.train()
         terms = self.terms(drawn, done)
         loss = torch.stack(list(terms.values())).sum()

@@ -15,12 +15,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from pipeline.common.devices import to_device
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write
 from pipeline.datasets.origins import count_origins
 from pipeline.evaluation.evaluate import mean_recalls
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
-from pipeline.models.ranking import Ranking, ranking_loss
+from pipeline.models.losses.ranking import Ranking, ranking_loss
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, save_model, vocabulary_digest
 from pipeline.models.similarity import similarities
@@ -30,7 +31,7 @@ from pipeline.training.precision import embedding_precision, exact
 from pipeline.training.tasks import Rows, TaskSampler, caption_pairs
 from pipeline.training.train import Inputs, adam, clipped, prepare
 from pipeline.training.validation_as_public_code import mean_recall_by_fives
-from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences, corpus_of, uploaded
+from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
 log = logging.getLogger("pipeline")
@@ -158,7 +159,7 @@ def step_loss(
     with embedding_precision(settings["training"]["precision"], features.device):
         if rows.ndim == 1:
             first = _embedded(model, captions.take(rows))
-            images = uploaded(torch.from_numpy(captions.image[rows]), features.device)
+            images = to_device(torch.from_numpy(captions.image[rows]), features.device)
             second = model.embed_images(features[images])
         else:
             sides = [captions.take(rows[:, side]) for side in (0, 1)]

@@ -1,6 +1,5 @@
 """The whole loss of one batch: matching, neighbourhood constraints, language classifier, word regulariser."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,17 +8,20 @@ from torch import Tensor
 from torch.nn import functional
 
 from pipeline import registry as parts
-from pipeline.models.losses import Anchored, Triplets, classifier_loss, neighborhood_loss
+from pipeline.common.devices import to_device
+from pipeline.models.losses.classifier import classifier_loss, reversal_strength
+from pipeline.models.losses.neighborhood import neighborhood_loss
+from pipeline.models.losses.triplets import Anchored, Triplets
 from pipeline.models.retrieval_model import Embedded, RetrievalModel
 from pipeline.models.step import Step, Terms
 from pipeline.models.universal import UniversalEmbedding
-from pipeline.training.batches import Drawn
+from pipeline.training.batches import Batch
 from pipeline.training.precision import embedding_precision
-from pipeline.words.corpus import Corpus, Sentences, uploaded
+from pipeline.words.corpus import Corpus, Sentences
 
 
 def training_terms(
-    model: RetrievalModel, corpus: Corpus, drawn: Drawn, settings: Mapping[str, Any], done: float
+    model: RetrievalModel, corpus: Corpus, drawn: Batch, settings: Mapping[str, Any], done: float
 ) -> Terms:
     """The weighted terms whose sum is minimised (MULE, Equation 4), by name.
 
@@ -31,7 +33,7 @@ def training_terms(
     """
     device = corpus.features.device
     sentences = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}
-    features = corpus.features[uploaded(torch.from_numpy(drawn.images), device)]
+    features = corpus.features[to_device(torch.from_numpy(drawn.images), device)]
 
     def embed(chosen: Mapping[str, Sentences]) -> dict[str, Embedded]:
         with embedding_precision(settings["training"]["precision"], device):
@@ -66,7 +68,7 @@ def training_terms(
 
 
 def pretraining_terms(
-    universal: UniversalEmbedding, corpus: Corpus, drawn: Drawn, triplets: Triplets
+    universal: UniversalEmbedding, corpus: Corpus, drawn: Batch, triplets: Triplets
 ) -> Terms:
     """The neighbourhood constraints on u only (MULE: pretraining MULE with paired sentences)."""
     anchored = []
@@ -76,7 +78,7 @@ def pretraining_terms(
     return {"neighborhood": neighborhood_loss(anchored, triplets)}
 
 
-def _anchored(vectors: Tensor, drawn: Drawn, language: str) -> Anchored:
+def _anchored(vectors: Tensor, drawn: Batch, language: str) -> Anchored:
     return Anchored(vectors, torch.from_numpy(drawn.slots[language]), drawn.each[language])
 
 
@@ -88,8 +90,3 @@ def _adversary(
         strength *= settings["weight"]
     universal = {model.languages.index(language): part.universal for language, part in embedded.items()}
     return settings["weight"] * classifier_loss(universal, model.classifier, strength)
-
-
-def reversal_strength(done: float) -> float:
-    """Ramp of the gradient reversal, 2 / (1 + exp(-10 p)) - 1 (Ganin and Lempitsky 2014, Section 3.1)."""
-    return 2 / (1 + math.exp(-10 * done)) - 1

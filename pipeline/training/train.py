@@ -24,7 +24,7 @@ from pipeline.datasets.select import training_captions
 from pipeline.datasets.table import read_sentences
 from pipeline.evaluation.evaluate import mean_recalls
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
-from pipeline.models.losses import Triplets
+from pipeline.models.losses.triplets import Triplets
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, save_model, vocabulary_digest
 from pipeline.models.universal import UniversalEmbedding

@@ -10,13 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pipeline.common.devices import to_device
 from pipeline.common.errors import InputError
 from pipeline.words.vocabulary import Vocabulary
-
-
-def uploaded(numbers: Tensor, device: torch.device) -> Tensor:
-    """Copy numbers from the CPU to the device without synchronising with the GPU."""
-    return numbers if device.type == "cpu" else numbers.pin_memory().to(device, non_blocking=True)
 
 
 @dataclass
@@ -50,7 +46,7 @@ class LanguageCorpus:
         """The sentences at `rows`, padded to the longest of them."""
         chosen = torch.from_numpy(rows)
         lengths = self.lengths[chosen]
-        index = uploaded(chosen, self.ids.device)
+        index = to_device(chosen, self.ids.device)
         vectors = None if self.vectors is None else self.vectors[index]
         return Sentences(self.ids[:, : int(lengths.max())][index], lengths, vectors)
 

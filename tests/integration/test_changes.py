@@ -122,14 +122,16 @@ CONFIGURATION = [
 ]
 MODULES = [
     Edit(
-        "`models/losses.py`: a comment",
-        replace("pipeline/models/losses.py", "zeros count.", "they count."),
+        "`models/losses/triplets.py`: a comment",
+        replace("pipeline/models/losses/triplets.py", "zeros count.", "they count."),
         set(),
         often=True,
     ),
     Edit(
-        "`models/losses.py`: code",
-        replace("pipeline/models/losses.py", ".clamp(min=0).mean()", ".clamp(min=0).square().mean()"),
+        "`models/losses/triplets.py`: code",
+        replace(
+            "pipeline/models/losses/triplets.py", ".clamp(min=0).mean()", ".clamp(min=0).square().mean()"
+        ),
         PRETRAINED,
         often=True,
     ),

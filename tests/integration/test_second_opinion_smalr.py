@@ -41,7 +41,8 @@ from twelve_things import table_of
 
 from pipeline.datasets.augment import write_added
 from pipeline.evaluation.consistency import evaluate_consistency
-from pipeline.models import assignment, masking
+from pipeline.models import assignment
+from pipeline.models.losses import masking
 from pipeline.models.step import Step, Terms
 from pipeline.training import assign as pretraining
 from pipeline.training.assign import assign

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.training.batches import Drawn, Sampler, language_groups
+from pipeline.training.batches import Batch, Sampler, language_groups
 from pipeline.words.corpus import Corpus, LanguageCorpus
 
 SETTINGS: dict[str, Any] = {
@@ -167,7 +167,7 @@ def test_sampled_by_sentence_keeps_the_shares_of_groups() -> None:
         assert drawn.slots["ja"].tolist() == [2, 2, 3, 3]
 
 
-def same(first: Drawn, second: Drawn) -> bool:
+def same(first: Batch, second: Batch) -> bool:
     return first.images.tolist() == second.images.tolist() and all(
         first.rows[language].tolist() == second.rows[language].tolist() for language in first.rows
     )

@@ -15,7 +15,8 @@ from pipeline.evaluation.consistency import _combining, filled, matched, of_spli
 from pipeline.evaluation.ranks import both_ranks
 from pipeline.models import consistency
 from pipeline.models.consistency import Combiner, Scored, fit, triplet_loss
-from pipeline.models.losses import Anchored, Triplets, matching_loss
+from pipeline.models.losses.matching import matching_loss
+from pipeline.models.losses.triplets import Anchored, Triplets
 from pipeline.models.retrieval_model import count_parameters
 
 HOW = {"margin": 0.05, "num_hard_negatives": 3, "image": 1.5, "sentence": 1.0}

@@ -64,7 +64,7 @@ def changed(before: dict[str, str]) -> set[str]:
 
 def test_the_loss_concerns_training_and_nothing_before(edit: Edit) -> None:
     before = digests()
-    edit("pipeline/models/losses.py", ".clamp(min=0)", ".clamp(min=1)")
+    edit("pipeline/models/losses/triplets.py", ".clamp(min=0)", ".clamp(min=1)")
     assert changed(before) == {"assign", *ALL_TRAINED}
 
 
@@ -94,7 +94,7 @@ def test_the_model_concerns_training_evaluation_figures_and_search(edit: Edit) -
 
 def test_the_ranking_loss_concerns_those_who_use_it(edit: Edit) -> None:
     before = digests()
-    edit("pipeline/models/ranking.py", ".clamp(min=0)", ".clamp(min=1)")
+    edit("pipeline/models/losses/ranking.py", ".clamp(min=0)", ".clamp(min=1)")
     assert changed(before) == {"train vse", "train liwe", "train-multitask"}  # LIWE's hinges are the same
 
 
@@ -120,7 +120,7 @@ def test_the_hybrid_embedding_concerns_models_that_have_it(edit: Edit) -> None:
 
 def test_masking_concerns_smalr_alone(edit: Edit) -> None:
     before = digests()
-    edit("pipeline/models/masking.py", "min=1e-6", "min=1e-5")
+    edit("pipeline/models/losses/masking.py", "min=1e-6", "min=1e-5")
     assert changed(before) == {"train smalr"}
 
 
@@ -140,8 +140,8 @@ def test_one_part_more_concerns_nobody(edit: Edit) -> None:
     before = digests()
     edit(
         "pipeline/registry.py",
-        '"masking": "pipeline.models.masking",',
-        '"masking": "pipeline.models.masking", "a": "b",',
+        '"masking": "pipeline.models.losses.masking",',
+        '"masking": "pipeline.models.losses.masking", "a": "b",',
     )
     assert changed(before) == set()
 
@@ -167,9 +167,11 @@ def test_every_part_is_there() -> None:
 def test_comments_docstrings_and_layout_concern_nothing(edit: Edit) -> None:
     before = digests()
     edit(
-        "pipeline/models/losses.py", "Mean over anchors of the mean", "The mean over all anchors of the mean"
+        "pipeline/models/losses/triplets.py",
+        "Mean over anchors of the mean",
+        "The mean over all anchors of the mean",
     )
-    edit("pipeline/models/losses.py", "\nclass Triplets", "\n\n\n# A comment.\nclass Triplets")
+    edit("pipeline/models/losses/triplets.py", "\nclass Triplets", "\n\n\n# A comment.\nclass Triplets")
     edit("pipeline/evaluation/recall.py", '"""Recall at K', '"""The recall at K')
     assert changed(before) == set()
 

@@ -11,15 +11,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pipeline.models.losses import (
-    Anchored,
-    Triplets,
-    alignment_loss,
-    classifier_loss,
-    matching_loss,
-    neighborhood_loss,
-)
-from pipeline.training.objective import reversal_strength
+from pipeline.models.losses.classifier import classifier_loss, reversal_strength
+from pipeline.models.losses.matching import matching_loss
+from pipeline.models.losses.neighborhood import neighborhood_loss
+from pipeline.models.losses.triplets import Anchored, Triplets, alignment_loss
 
 Vectors = NDArray[np.float64]
 WEIGHTS = {"image": 1.5, "sentence": 1.0, "sentence_only": 0.05}

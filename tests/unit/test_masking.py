@@ -14,10 +14,10 @@ from small import IMAGES, WORDS, corpus
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pipeline.models import masking as of_masking
 from pipeline.models.hybrid import HybridEmbedding, Places
-from pipeline.models.losses import Anchored
-from pipeline.models.masking import layers, masked_sentences, reconstruction_loss
+from pipeline.models.losses import masking as of_masking
+from pipeline.models.losses.masking import layers, masked_sentences, reconstruction_loss
+from pipeline.models.losses.triplets import Anchored
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.training.batches import Sampler
 from pipeline.training.objective import training_terms

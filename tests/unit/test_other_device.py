@@ -17,10 +17,10 @@ from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.models.branches import RecurrentBranch
 from pipeline.models.hybrid import HybridEmbedding, Places
 from pipeline.models.liwe import LiweModel
-from pipeline.models.losses import Triplets
-from pipeline.models.masking import layers
+from pipeline.models.losses.masking import layers
+from pipeline.models.losses.triplets import Triplets
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.training.batches import Drawn, Sampler
+from pipeline.training.batches import Batch, Sampler
 from pipeline.training.liwe import liwe_terms
 from pipeline.training.multitask import step_loss
 from pipeline.training.objective import pretraining_terms, training_terms
@@ -38,7 +38,7 @@ def _no_pinned_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Tensor, "pin_memory", lambda numbers: numbers)
 
 
-def drawn_of(settings: dict[str, Any]) -> Drawn:
+def drawn_of(settings: dict[str, Any]) -> Batch:
     return next(Sampler(corpus(), [np.arange(IMAGES)], settings["training"], 0).epoch(0))
 
 

@@ -11,10 +11,11 @@ from torch import Tensor
 from benchmarks.plain_smalr import plain_smalr_terms
 from benchmarks.smalr import plain_batch
 from pipeline.models.hybrid import HybridEmbedding, Places
-from pipeline.models.masking import layers
+from pipeline.models.losses.classifier import reversal_strength
+from pipeline.models.losses.masking import layers
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.training.batches import Sampler
-from pipeline.training.objective import reversal_strength, training_terms
+from pipeline.training.objective import training_terms
 from pipeline.words.corpus import Corpus, LanguageCorpus
 
 LANGUAGES = ["en", "de", "fr"]

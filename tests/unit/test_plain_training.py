@@ -19,14 +19,15 @@ from benchmarks.plain_training import Item, padded_batch, plain_terms
 from pipeline.common.errors import InputError
 from pipeline.models import prefixes, prefixes_gru
 from pipeline.models.branches import RecurrentBranch, packing
+from pipeline.models.losses.classifier import reversal_strength
 from pipeline.models.prefixes import prefix_tree
-from pipeline.training.batches import Drawn, Sampler
-from pipeline.training.objective import reversal_strength, training_terms
+from pipeline.training.batches import Batch, Sampler
+from pipeline.training.objective import training_terms
 from pipeline.training.precision import exact, set_precision
 from pipeline.words.corpus import Corpus
 
 
-def plain_batch(made: Corpus, drawn: Drawn) -> Any:
+def plain_batch(made: Corpus, drawn: Batch) -> Any:
     """The same batch as a DataLoader would hand it over."""
     items = [Item(made.features[image], {language: [] for language in drawn.rows}) for image in drawn.images]
     for language, rows in drawn.rows.items():

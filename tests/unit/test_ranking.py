@@ -13,8 +13,8 @@ from torch.nn import functional as F
 
 from pipeline.evaluation import similarity as compared
 from pipeline.evaluation.ranks import both_ranks
-from pipeline.models.losses import Anchored
-from pipeline.models.ranking import Ranking, ranking_loss, ranking_terms
+from pipeline.models.losses.ranking import Ranking, ranking_loss, ranking_terms
+from pipeline.models.losses.triplets import Anchored
 from pipeline.models.similarity import similarities
 from pipeline.training.train import clipped
 

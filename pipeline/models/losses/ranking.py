@@ -13,10 +13,10 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from pipeline.models.losses import Anchored
+from pipeline.common.devices import to_device
+from pipeline.models.losses.triplets import Anchored
 from pipeline.models.similarity import similarities
 from pipeline.models.step import Step, Terms
-from pipeline.words.corpus import uploaded
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ def ranking_loss(similarity: Tensor, own: Tensor, ranking: Ranking) -> Tensor:
     Args:
         similarity: (B, n). own: (B, n), what belongs together.
     """
-    rows, columns = (uploaded(places, similarity.device) for places in own.nonzero(as_tuple=True))
+    rows, columns = (to_device(places, similarity.device) for places in own.nonzero(as_tuple=True))
     needed = (similarity[rows, columns] - ranking.margin)[:, None]  # (pairs, 1)
-    others = similarity.masked_fill(uploaded(own, similarity.device), -torch.inf)
+    others = similarity.masked_fill(to_device(own, similarity.device), -torch.inf)
     hinges = [(of - needed).clamp(min=0) for of in (others[rows], others.T[columns])]
     return torch.stack([(h.amax(1) if ranking.hinge == "max" else h).sum() for h in hinges]).sum()
 

@@ -17,11 +17,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from pipeline.common.devices import to_device
 from pipeline.models.hybrid import HybridEmbedding
-from pipeline.models.losses import Anchored
+from pipeline.models.losses.triplets import Anchored
 from pipeline.models.step import Step, Terms
 from pipeline.models.universal import linear
-from pipeline.words.corpus import Sentences, uploaded
+from pipeline.words.corpus import Sentences
 
 
 def layers(settings: Mapping[str, Any]) -> nn.Module:
@@ -87,7 +88,7 @@ def _instead(anchored: Anchored, vectors: Tensor) -> Anchored:
 
 def masked_sentences(sentences: Sentences, mask: int, share: float) -> Sentences:
     """The sentences, with each word replaced by MASK with probability `share`."""
-    drawn = uploaded(torch.rand(sentences.ids.shape) < share, sentences.ids.device)
+    drawn = to_device(torch.rand(sentences.ids.shape) < share, sentences.ids.device)
     ids = sentences.ids.masked_fill(drawn & (sentences.ids != 0), mask)
     return Sentences(ids, sentences.lengths)
 
@@ -124,7 +125,7 @@ def reconstruction_loss(
     if not pairs.any():
         return lacking.sum() * 0
     weights = torch.where(pairs > 0, 1 / pairs.clamp(min=1).double(), 0.0) / ((pairs > 0).sum() / 2)
-    return (loss * uploaded((both * weights).to(loss.dtype), device)).sum()
+    return (loss * to_device((both * weights).to(loss.dtype), device)).sum()
 
 
 def _together(languages: Sequence[Anchored]) -> tuple[list[Tensor], Tensor]:
@@ -150,7 +151,7 @@ def _together(languages: Sequence[Anchored]) -> tuple[list[Tensor], Tensor]:
 def _dense(languages: Sequence[Anchored], rows: Sequence[Tensor], device: torch.device) -> Tensor:
     """Vectors (N, L, d) of sentences that belong together."""
     parts = zip(languages, rows, strict=True)
-    return torch.stack([part.vectors.index_select(0, uploaded(of, device)) for part, of in parts], 1)
+    return torch.stack([part.vectors.index_select(0, to_device(of, device)) for part, of in parts], 1)
 
 
 def _distances(itself: Tensor, partner: Tensor, target: Tensor) -> Tensor:

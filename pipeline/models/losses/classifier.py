@@ -1,0 +1,44 @@
+"""The language classifier behind gradient reversal (MULE, Equation 2)."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def classifier_loss(universal: Mapping[int, Tensor], classifier: torch.nn.Module, strength: float) -> Tensor:
+    """Cross-entropy of the language classifier on u behind gradient reversal (MULE, Equation 2).
+
+    Args:
+        universal: for each language's number its u, (B, d).
+        classifier: linear layer (d, languages).
+        strength: factor of the reversed gradient.
+    """
+    labels = [torch.full((len(u),), number, device=u.device) for number, u in universal.items()]
+    vectors = reverse_gradient(torch.cat(list(universal.values())), strength)
+    return F.cross_entropy(classifier(vectors), torch.cat(labels))
+
+
+def reversal_strength(done: float) -> float:
+    """Ramp of the gradient reversal, 2 / (1 + exp(-10 p)) - 1 (Ganin and Lempitsky 2014, Section 3.1)."""
+    return 2 / (1 + math.exp(-10 * done)) - 1
+
+
+class _Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, strength: float) -> Tensor:
+        ctx.strength = strength
+        return values.view_as(values)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return -ctx.strength * gradient, None
+
+
+def reverse_gradient(values: Tensor, strength: float) -> Tensor:
+    """Identity whose gradient is multiplied by `-strength` (Ganin and Lempitsky 2014)."""
+    result: Tensor = _Reversal.apply(values, strength)
+    return result
