@@ -14,7 +14,7 @@ help:
 	@echo "make test   unit tests and the real workflow: four to eight minutes on 2 cores after installation"
 	@echo "make test-all  also tests marked extended (pyproject.toml says which), all but those marked slow: about half an hour on 2 cores"
 	@echo "make coverage  lines and branches that make test reaches"
-	@echo "make check  lint, format and types"
+	@echo "make check  lint, format, types and imports"
 	@echo "make mutants  mutation testing of the code behind every number: many hours; make mutants ONLY='pipeline.models.losses*' for some"
 	@echo "make lock   resolve requirements*.in into requirements.lock"
 	@echo "make clean  delete .venv, work/ and what is under results/"
@@ -47,6 +47,7 @@ check: $(READY)
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) mypy
+	$(RUN) lint-imports --no-cache --no-logo
 	$(RUN) snakefmt --check Snakefile workflow
 	$(RUN) snakemake --lint
 

@@ -76,7 +76,7 @@ STAGES = {
     "report": ["pipeline.report.report"],
     "bundle": ["search.bundle"],
     "index": ["search.index"],
-    "context": ["search.context"],
+    "context": ["pipeline.evaluation.clip"],
     "tabulate-context": ["pipeline.tables.context"],
     "count-captions": ["pipeline.tables.data"],
     "vocabulary-overlap": ["pipeline.tables.overlap"],

@@ -1,4 +1,4 @@
-"""Commands of the search package: from `bundle` and `index` to `serve` and `context`."""
+"""Commands of the search package: from `bundle` and `index` to `serve`."""
 
 import argparse
 import logging
@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.arguments import json_list, json_object
+from pipeline.arguments import json_list
 from pipeline.common.errors import InputError
-from pipeline.common.gpus import add_gpus, take_gpu
 
 if TYPE_CHECKING:
     from search.contents import Photographs
@@ -58,7 +57,6 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     index.set_defaults(run=_index)
 
     _add_questions(subparsers)
-    _add_context(subparsers)
 
 
 def _add_questions(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -105,25 +103,6 @@ def _add_questions(subparsers: "argparse._SubParsersAction[argparse.ArgumentPars
         _add_computing(parser)
     for parser in (search, serve):
         parser.add_argument("--bundle", type=Path, help="bundle of the index, if it has moved")
-
-
-def _add_context(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `check-context` and `context`."""
-    check = subparsers.add_parser("check-context", help="check that frozen multilingual CLIPs can be used")
-    check.add_argument("--models", nargs="+", required=True, help="folders, or names on the hub")
-    check.set_defaults(run=_check_context)
-
-    context = subparsers.add_parser("context", help="compute the recalls of a frozen multilingual CLIP")
-    context.add_argument("--model", required=True, help="a folder, or a name on the Hugging Face hub")
-    context.add_argument(
-        "--settings", type=json_object, required=True, help="JSON: scale, dataset, languages, ..."
-    )
-    context.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
-    context.add_argument("--images", type=Path, required=True, help="output of `find-images`")
-    context.add_argument("--partial", type=Path, required=True, help="folder from which a killed run resumes")
-    add_gpus(context)
-    context.add_argument("--output", type=Path, required=True, help="CSV to write")
-    context.set_defaults(run=_context)
 
 
 def _add_computing(parser: argparse.ArgumentParser) -> None:
@@ -233,30 +212,6 @@ def _serve(arguments: argparse.Namespace) -> None:
     where = f"http://{arguments.host}:{arguments.port}/"
     log.info("%s%s; Ctrl-C ends it", where, "?token=... with the token of the file" if token else "")
     serve(app, arguments.host, arguments.port)
-
-
-def _check_context(arguments: argparse.Namespace) -> None:
-    from search.context import check_models
-
-    check_models(arguments.models)
-
-
-def _context(arguments: argparse.Namespace) -> None:
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    take_gpu(arguments.gpus)
-    import torch
-
-    from search.context import write_context
-
-    torch.set_num_threads(arguments.settings["threads"])
-    write_context(
-        arguments.model,
-        arguments.sentences,
-        arguments.images,
-        arguments.settings,
-        arguments.partial,
-        arguments.output,
-    )
 
 
 def _check_count(option: str, number: int) -> None:

@@ -1,5 +1,6 @@
-"""Files written by torch.save; incomplete ones are refused."""
+"""Files written by torch.save, of which incomplete ones are refused, and digests of weights."""
 
+import hashlib
 import pickle
 import zipfile
 import zlib
@@ -48,6 +49,15 @@ def read_torch(path: Path, what: str, hint: str, device: "torch.device | str" = 
     if not isinstance(content, dict):
         raise InputError(f"{path}: not {what}: found {type(content).__name__}, expected a dictionary. {hint}")
     return content
+
+
+def weights_digest(model: torch.nn.Module) -> str:
+    """SHA-256 over the names, shapes and values of all weights, whatever file they came from."""
+    digest = hashlib.sha256()
+    for name, tensor in model.state_dict().items():
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+        digest.update(tensor.cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def short_reason(error: BaseException) -> str:

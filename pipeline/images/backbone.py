@@ -1,7 +1,6 @@
 """The frozen CNN: a timm model without its classifier (MULE, Implementation details)."""
 
 import difflib
-import hashlib
 import importlib.metadata
 import warnings
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from torch import Tensor, nn
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file
 from pipeline.common.published_weights import COMMITS, check_digest_in_name, check_hub_weights
-from pipeline.common.torch_files import short_reason
+from pipeline.common.torch_files import short_reason, weights_digest
 from pipeline.images.crops import has_mirror, views, window_weights
 from pipeline.images.settings import ExtractionSettings
 
@@ -247,15 +246,6 @@ def compiled_network(model: Any, pixels: Tensor) -> Any:
             "Set images.compile to false, which changes no feature beyond rounding, or install what it lacks."
         ) from error
     return made
-
-
-def weights_digest(model: nn.Module) -> str:
-    """SHA-256 over the names, shapes and values of all weights, whatever file they came from."""
-    digest = hashlib.sha256()
-    for name, tensor in model.state_dict().items():
-        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
-        digest.update(tensor.contiguous().numpy().tobytes())
-    return digest.hexdigest()
 
 
 @torch.inference_mode()

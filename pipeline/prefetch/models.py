@@ -53,6 +53,6 @@ def _fetches(models: Mapping[str, Any]) -> Iterator[Fetch]:
 
         yield f"marian {name}", partial(model_folder, name, revision)
     for name in models["context"]:
-        from search.context import check_models
+        from pipeline.evaluation.clip import check_models
 
         yield f"context {name}", partial(check_models, [name])

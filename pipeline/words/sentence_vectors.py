@@ -7,8 +7,6 @@ second-to-last layer, the mean over all real tokens with [CLS] and [SEP], 25 tok
 import hashlib
 import logging
 import shutil
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,10 +17,11 @@ import transformers
 from numpy.typing import NDArray
 from transformers import AutoTokenizer, BertModel, PreTrainedModel, PreTrainedTokenizerBase
 
-from pipeline.common.errors import InputError, disk_trouble
-from pipeline.common.files import atomic_write, verify_digest
+from pipeline.common.array_files import load_arrays, save_arrays
+from pipeline.common.errors import InputError
 from pipeline.common.progress import Progress
 from pipeline.common.published_weights import COMMITS
+from pipeline.common.torch_files import weights_digest
 from pipeline.datasets.table import read_sentences
 from pipeline.words.vocabulary import PADDING, Vocabulary, write_vocabulary
 
@@ -31,19 +30,6 @@ log = logging.getLogger("pipeline")
 
 SHARD = 4096  # captions that are saved at a time
 CHUNK = 64  # captions that are computed at a time
-# What a damaged ZIP archive of an array may raise.
-DAMAGED = (
-    InputError,
-    OSError,
-    ValueError,
-    EOFError,
-    LookupError,
-    TypeError,
-    SyntaxError,
-    NotImplementedError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 def sentence_vectors(
@@ -120,15 +106,6 @@ def mean_pooled(
     return means
 
 
-def weights_digest(encoder: PreTrainedModel) -> str:
-    """Digest of an encoder's weights, which identifies the model whatever its name."""
-    digest = hashlib.sha256()
-    for name, value in sorted(encoder.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(value.cpu().numpy().tobytes())
-    return digest.hexdigest()
-
-
 def _shard(
     path: Path,
     captions: Sequence[str],
@@ -136,38 +113,16 @@ def _shard(
     encoder: PreTrainedModel,
     settings: Mapping[str, Any],
 ) -> NDArray[np.float32]:
-    """Vectors of some captions, from their file where a killed run left it whole."""
-    if (saved := saved_part(path, (len(captions), encoder.config.hidden_size))) is not None:
-        return saved
+    """Vectors (B, D) of some captions, read from their file if a killed run has saved them."""
+    shape = (len(captions), encoder.config.hidden_size)
+    if saved := load_arrays(path, "vectors"):
+        if saved[0].dtype == np.float32 and saved[0].shape == shape:
+            return saved[0]
+        log.warning("%s: found %s %s, computed again", path, saved[0].dtype, saved[0].shape)
     chunks = [captions[first : first + CHUNK] for first in range(0, len(captions), CHUNK)]
     vectors = np.concatenate([mean_pooled(chunk, tokenizer, encoder, settings) for chunk in chunks])
-    save_part(path, vectors)
+    save_arrays(path, vectors=vectors)
     return vectors
-
-
-def save_part(path: Path, vectors: NDArray[np.float32]) -> None:
-    """Write vectors (B, D) of some captions, for a run that resumes."""
-    with atomic_write(path) as temporary, open(temporary, "wb") as file:
-        np.savez(
-            file, vectors=vectors
-        )  # a ZIP archive: its checksums tell of damage where there are no seals
-
-
-def saved_part(path: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:
-    """Vectors of this shape that `save_part` wrote; None where they are not there or are damaged."""
-    if not path.exists():
-        return None
-    try:
-        with np.load(verify_digest(path), allow_pickle=False) as file:
-            found: NDArray[np.float32] = file["vectors"]
-        if found.dtype == np.float32 and found.shape == shape:
-            return found
-        log.warning("%s: computed anew, found %s %s", path, found.dtype, found.shape)
-    except DAMAGED as error:
-        if disk_trouble(error):
-            raise
-        log.warning("%s: damaged, computed again: %s", path, error)
-    return None
 
 
 def _fingerprint(captions: Sequence[str], settings: Mapping[str, Any], weights: str) -> str:

@@ -11,6 +11,7 @@ from safetensors.torch import save_file
 from torchvision import transforms
 
 from pipeline.common.errors import InputError
+from pipeline.common.torch_files import weights_digest
 from pipeline.images.backbone import (
     Backbone,
     Network,
@@ -18,7 +19,6 @@ from pipeline.images.backbone import (
     load_backbone,
     precision_on,
     round_weights,
-    weights_digest,
 )
 from pipeline.images.crops import resized
 from pipeline.images.settings import ExtractionSettings

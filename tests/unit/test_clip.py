@@ -17,10 +17,10 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.published import caption_table
 from pipeline.datasets.table import write_sentences
 from pipeline.datasets.tokenize import with_tokens
+from pipeline.evaluation import clip as module
+from pipeline.evaluation.clip import EmbeddingCache, FrozenClip, check_models, evaluate_clip
 from pipeline.images.lists import COLUMNS, write_table
 from pipeline.tables.context import tabulate_context
-from search import context
-from search.context import FrozenClip, check_models, write_context
 
 IMAGES = 12
 CPU = torch.device("cpu")
@@ -66,7 +66,7 @@ def measured(clip: Path, data: Path, **changed: Any) -> pd.DataFrame:
     """The context of the data, by language."""
     sentences = [data / "en.csv", data / "de.csv"]
     settings = SETTINGS | changed
-    write_context(str(clip), sentences, data / "images.csv", settings, data / "partial", data / "c.csv")
+    evaluate_clip(str(clip), sentences, data / "images.csv", settings, data / "partial", data / "c.csv")
     return pd.read_csv(data / "c.csv").set_index("language")
 
 
@@ -138,8 +138,8 @@ def test_recalls_are_those_of_the_whole_matrix(clip: Path, data: Path) -> None:
 def test_a_killed_run_resumes_with_the_vectors_it_had(
     clip: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(context, "SHARD", 4)
-    monkeypatch.setattr(context, "BATCH", 3)
+    monkeypatch.setattr(module, "SHARD", 4)
+    monkeypatch.setattr(module, "BATCH", 3)
     speeds = ["images_per_second", "sentences_per_second"]
     whole = measured(clip, data).drop(columns=speeds)
     assert not (data / "partial").exists()
@@ -161,8 +161,8 @@ def test_a_killed_run_resumes_with_the_vectors_it_had(
     with pytest.raises(pytest.fail.Exception):
         measured(clip, data)
     monkeypatch.undo()
-    monkeypatch.setattr(context, "SHARD", 4)
-    monkeypatch.setattr(context, "BATCH", 3)
+    monkeypatch.setattr(module, "SHARD", 4)
+    monkeypatch.setattr(module, "BATCH", 3)
     pd.testing.assert_frame_equal(measured(clip, data).drop(columns=speeds), whole)
 
 
@@ -172,15 +172,15 @@ def test_vectors_of_another_photograph_or_model_are_not_taken(
     """What lies in the folder of an earlier run counts for the same model, pictures and texts alone."""
     model = FrozenClip(str(clip), CPU)
     paths = [data / "image01.png", data / "image02.png"]
-    first = context.Kept(data / "partial", model).images(paths)[0]
+    first = EmbeddingCache(data / "partial", model).images(paths)[0]
     Image.new("RGB", (40, 40), "red").save(paths[1])
-    second = context.Kept(data / "partial", model).images(paths)[0]
+    second = EmbeddingCache(data / "partial", model).images(paths)[0]
     assert torch.equal(first[0], second[0])
     assert not torch.allclose(first[1], second[1], atol=1e-4)
     torch.manual_seed(1)
     other = tmp_path_factory.mktemp("other")
     KINDS["AltCLIP"](other)
-    third = context.Kept(data / "partial", FrozenClip(str(other), CPU)).images(paths)[0]
+    third = EmbeddingCache(data / "partial", FrozenClip(str(other), CPU)).images(paths)[0]
     assert not torch.allclose(third[0], first[0], atol=1e-4)
 
 
@@ -234,7 +234,7 @@ def test_missing_or_damaged_weights_are_no_model(clip: Path, tmp_path: Path) -> 
 
 def test_a_missing_photograph_is_named(clip: Path, data: Path) -> None:
     lines = (data / "images.csv").read_text().splitlines()
-    (data / "images.csv").unlink()  # and its seal
+    (data / "images.csv").unlink()  # and its digest
     (data / "images.csv").write_text("\n".join(line for line in lines if "image05" not in line) + "\n")
     with pytest.raises(InputError, match="1 test images are not in it, the first:\n  - image05"):
         measured(clip, data)

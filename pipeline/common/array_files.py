@@ -1,0 +1,49 @@
+"""Arrays that a long job saves as it goes (.npz), so that a killed run resumes."""
+
+import logging
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.common.errors import InputError, disk_trouble
+from pipeline.common.files import atomic_write, verify_digest
+
+log = logging.getLogger("pipeline")
+
+# What a damaged ZIP archive of arrays may raise.
+_DAMAGED = (
+    InputError,
+    OSError,
+    ValueError,
+    EOFError,
+    LookupError,
+    TypeError,
+    SyntaxError,
+    NotImplementedError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+def save_arrays(path: Path, **arrays: Any) -> None:
+    """Write arrays by name. A ZIP archive has checksums of its own, also on disks that keep no digest."""
+    with atomic_write(path) as temporary, open(temporary, "wb") as file:
+        np.savez(file, **arrays)
+
+
+def load_arrays(path: Path, *names: str) -> list[NDArray[Any]] | None:
+    """Arrays that `save_arrays` wrote; None if the file is missing or damaged, so it is computed again."""
+    if not path.exists():
+        return None
+    try:
+        with np.load(verify_digest(path), allow_pickle=False) as file:
+            return [file[name] for name in names]
+    except _DAMAGED as error:
+        if disk_trouble(error):
+            raise
+        log.warning("%s: damaged, computed again: %s", path, error)
+        return None
