@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.datasets.mscoco import ENGLISH, JAPANESE, LANGUAGES
+from pipeline.datasets.sources.mscoco import ENGLISH, JAPANESE, LANGUAGES
 from pipeline.datasets.table import read_sentences
 
 TRAIN, VAL = 82_783, 40_504  # images

@@ -18,8 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.datasets.published import caption_table
-from pipeline.datasets.table import write_sentences
+from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.digest import STAGES
 from pipeline.images.store import write_features
 from pipeline.settings import experiment_settings, load

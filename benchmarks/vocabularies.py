@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import settings as configuration
-from pipeline.datasets.flickr8k import read_flickr8kcn
-from pipeline.datasets.multi30k import FOLDER
-from pipeline.datasets.official import flickr8k_split
-from pipeline.datasets.published import Sources
+from pipeline.datasets.flickr8k import flickr8k_split
+from pipeline.datasets.published import Published
 from pipeline.datasets.select import own_captions
+from pipeline.datasets.sources.flickr8kcn import flickr8kcn_captions
+from pipeline.datasets.sources.multi30k import FOLDER
+from pipeline.datasets.table import caption_table
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.models.sizes import at_test_time, trainable
 
@@ -61,12 +62,12 @@ def published(mirror: Path) -> Words:
 
 def of_flickr8k(mirror: Path) -> Words:
     """Words of Flickr8k's training captions in Chinese, by people, and in Japanese, translated."""
-    sources = Sources(mirror)
+    sources = Published(mirror)
     split = {image: name for image, name in flickr8k_split(sources).items() if name == "train"}
     sources.check()
     found = {}
     for language, origin in (("zh", "human"), ("ja", "google")):
-        table = own_captions(read_flickr8kcn(mirror, language, split), origin)
+        table = own_captions(caption_table(flickr8kcn_captions(mirror, language, split)), origin)
         found[language] = words_of(with_tokens(table, language)["tokens"])
     return found
 

@@ -21,8 +21,7 @@ import torch
 
 from benchmarks.training import MULTI30K, captions_like_multi30k
 from pipeline.common.progress import duration
-from pipeline.datasets.published import caption_table
-from pipeline.datasets.table import write_sentences
+from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.images.store import write_features
 from pipeline.settings import experiment_settings, load, pretraining_settings
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary

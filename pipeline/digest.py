@@ -19,6 +19,7 @@ WITHOUT_EFFECT = {
     "pipeline.common.progress",
     "pipeline.training.watching",
     "pipeline.digest",
+    "pipeline.datasets.sources",  # names modules, as the next
     "pipeline.registry",  # names modules, which count where they are used: `digest(uses=...)`
 }
 
@@ -27,19 +28,16 @@ STAGES = {
     "demo": ["pipeline.demo.pictures"],
     "demo-captions": ["pipeline.demo.sentences"],
     "demo-dictionary": ["pipeline.demo.dictionaries"],
-    "split-multi30k": ["pipeline.datasets.official"],
-    "split-flickr8kcn": ["pipeline.datasets.official"],
-    "split-mscoco": ["pipeline.datasets.mscoco_split"],
-    "split-own": ["pipeline.datasets.own"],
-    "captions-multi30k": ["pipeline.datasets.multi30k"],
-    "captions-flickr8kcn": ["pipeline.datasets.flickr8k"],
-    "captions-mscoco": ["pipeline.datasets.mscoco", "pipeline.datasets.split"],
-    "captions-own": ["pipeline.datasets.own"],
+    "split": ["pipeline.datasets.split"],  # and the source, by name
+    "captions": ["pipeline.datasets.split", "pipeline.datasets.table"],  # and the source, by name
     "tokenize": ["pipeline.datasets.tokenize"],
     "augment": ["pipeline.datasets.augment"],
     "text": ["pipeline.datasets.text"],
-    "caption-part": ["pipeline.datasets.lessons_parts", "pipeline.datasets.split"],
-    "caption-part-demo": ["pipeline.demo.translated", "pipeline.datasets.tokenize"],
+    "caption-part": [
+        "pipeline.datasets.lessons_parts",
+        "pipeline.datasets.split",
+        "pipeline.datasets.tokenize",
+    ],
     "draw": ["pipeline.datasets.draws", "pipeline.datasets.split"],
     "select": ["pipeline.words.selection"],
     "find-images": ["pipeline.images.find", "pipeline.datasets.split"],

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from pipeline.datasets.published import caption_table
-from pipeline.datasets.table import write_sentences
+from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.images.store import write_features
 from pipeline.training.train import Inputs

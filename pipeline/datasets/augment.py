@@ -7,8 +7,9 @@ import pandas as pd
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write, require_file
+from pipeline.datasets.captions import SENTENCE_COLUMNS
 from pipeline.datasets.select import own_captions
-from pipeline.datasets.table import SENTENCE_COLUMNS, read_sentences
+from pipeline.datasets.table import read_sentences
 
 log = logging.getLogger("pipeline")
 

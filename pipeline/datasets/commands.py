@@ -2,17 +2,15 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipeline.common.errors import raise_together
 from pipeline.datasets.part_commands import add_part_commands
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from pipeline.datasets.source import Inputs
 
-    from pipeline.datasets.split import Split
-
-# For each data set the options that a stage needs, and those that it also takes.
+# For each source the options that a stage needs, and those that it also takes.
 _Options = dict[str, tuple[str, ...]]
 _SPLIT_NEEDS: _Options = {
     "multi30k": ("sources",),
@@ -102,6 +100,7 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
 
 def _split(arguments: argparse.Namespace) -> None:
+    from pipeline.datasets.sources import source_named
     from pipeline.datasets.split import write_split
 
     mistakes = _option_mistakes(arguments, _SPLIT_NEEDS, _SPLIT_TAKES)
@@ -112,8 +111,31 @@ def _split(arguments: argparse.Namespace) -> None:
     if arguments.dataset == "own" and (arguments.table is None) == (arguments.predefined is None):
         mistakes.append("exactly one of --table and --predefined is needed")
     raise_together(mistakes, f"split --dataset {arguments.dataset}:")
-    read = {"multi30k": _lists, "flickr8kcn": _lists, "mscoco": _mscoco_split, "own": _own_split}
-    write_split(read[arguments.dataset](arguments), arguments.output)
+    read_split = source_named(arguments.dataset).read_split
+    assert read_split is not None
+    write_split(read_split(_data(arguments), _inputs(arguments)), arguments.output)
+
+
+def _data(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The keys of the data set in the configuration, from the options that stand for them."""
+    given = vars(arguments).get
+    data = {
+        "split": given("predefined") or given("lists"),
+        "sample_size": 1000 if given("sample_size") is None else given("sample_size"),
+        "split_seed": given("seed") or 0,
+        "test_images": given("test_images"),
+        "val_images": given("val_images"),
+        "captions": given("table") and str(given("table")),
+    }
+    if arguments.dataset == "multi30k":
+        data["split"] = data["split"] or "flickr8k"
+    return {key: value for key, value in data.items() if value is not None}
+
+
+def _inputs(arguments: argparse.Namespace) -> "Inputs":
+    from pipeline.datasets.source import Inputs
+
+    return Inputs(arguments.sources, arguments.coco_cn, vars(arguments).get("image_list"))
 
 
 def _option_mistakes(arguments: argparse.Namespace, needs: _Options, takes: _Options) -> list[str]:
@@ -131,62 +153,19 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _lists(arguments: argparse.Namespace) -> "Split":
-    from pipeline.datasets.official import flickr8k_split, multi30k_split
-    from pipeline.datasets.published import Sources
-    from pipeline.datasets.split import restricted
-
-    sources = Sources(arguments.sources)
-    multi30k = arguments.dataset == "multi30k"
-    split = multi30k_split(sources, arguments.lists or "flickr8k") if multi30k else flickr8k_split(sources)
-    sources.check()
-    return {image: split[image] for image in restricted(split, arguments.image_list)}
-
-
-def _mscoco_split(arguments: argparse.Namespace) -> "Split":
-    from pipeline.datasets.mscoco_split import mscoco_split
-
-    draw = 1000 if arguments.sample_size is None else arguments.sample_size, arguments.seed or 0
-    given = {"test": arguments.test_images, "val": arguments.val_images}
-    lists = {name: path for name, path in given.items() if path is not None}
-    return mscoco_split(arguments.sources, arguments.coco_cn, draw, lists, arguments.image_list)
-
-
-def _own_split(arguments: argparse.Namespace) -> "Split":
-    from pipeline.datasets.own import own_predefined, own_split
-
-    if arguments.predefined is not None:
-        return own_predefined(arguments.predefined, arguments.image_list)
-    return own_split(arguments.table, arguments.seed or 0, arguments.image_list)
-
-
 def _captions(arguments: argparse.Namespace) -> None:
+    from pipeline.datasets.sources import source_named
     from pipeline.datasets.split import read_split
-    from pipeline.datasets.table import write_captions
+    from pipeline.datasets.table import caption_table, write_captions
 
     mistakes = _option_mistakes(arguments, _CAPTIONS_NEED, _CAPTIONS_TAKE)
     if arguments.dataset == "mscoco" and arguments.language == "zh" and arguments.coco_cn is None:
         mistakes.append("--coco-cn is needed for Chinese")
     raise_together(mistakes, f"captions --dataset {arguments.dataset}:")
-    write_captions(_captions_of(arguments, read_split(arguments.split)), arguments.output)
-
-
-def _captions_of(arguments: argparse.Namespace, split: "Split") -> "pd.DataFrame":
-    if arguments.dataset == "multi30k":
-        from pipeline.datasets.multi30k import read_multi30k
-
-        return read_multi30k(arguments.sources, arguments.language, split)
-    if arguments.dataset == "flickr8kcn":
-        from pipeline.datasets.flickr8k import read_flickr8kcn
-
-        return read_flickr8kcn(arguments.sources, arguments.language, split)
-    if arguments.dataset == "mscoco":
-        from pipeline.datasets.mscoco import read_mscoco
-
-        return read_mscoco(arguments.sources, arguments.coco_cn, arguments.language, split)
-    from pipeline.datasets.own import own_in
-
-    return own_in(arguments.table, arguments.language, split)
+    read_captions = source_named(arguments.dataset).read_captions
+    assert read_captions is not None
+    data, inputs, split = _data(arguments), _inputs(arguments), read_split(arguments.split)
+    write_captions(caption_table(read_captions(data, inputs, arguments.language, split)), arguments.output)
 
 
 def _tokenize(arguments: argparse.Namespace) -> None:

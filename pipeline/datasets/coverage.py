@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.own import own_predefined, own_split, read_own
+from pipeline.datasets.captions import SPLITS
 from pipeline.datasets.select import own_captions
-from pipeline.datasets.split import Split
-from pipeline.datasets.table import SPLITS
+from pipeline.datasets.source import Inputs
+from pipeline.datasets.sources.own import SOURCE, read_own
+from pipeline.datasets.table import caption_table
 
 FEW = 50  # test images below which a recall moves by two points or more with each image
 
@@ -39,9 +40,10 @@ def coverage(data: Mapping[str, Any], image_list: Path | None) -> Coverage:
     Raises:
         InputError: a file cannot be read as what it should be, or no caption of a language is its own.
     """
-    split = _split(data, image_list)
+    assert SOURCE.read_split is not None
+    split = SOURCE.read_split(data, Inputs(image_list=image_list))
     found = Coverage({language: dict.fromkeys(SPLITS, 0) for language in data["languages"]}, {}, {})
-    every = pd.concat([read_own(path)[0] for path in _tables(data)])
+    every = pd.concat([caption_table(read_own(path)[0]) for path in _tables(data)])
     for language, captions in every.groupby("language"):
         if language not in found.counts:
             continue
@@ -106,12 +108,6 @@ def few_tested(dataset: str, counts: Counts) -> Iterator[str]:
             f"datasets.{dataset}: fewer than {FEW} test images ({said}): one image more or less moves R@1 by "
             f"{points:.0f} points, so compare rows only by their intervals (results/comparison)"
         )
-
-
-def _split(data: Mapping[str, Any], image_list: Path | None) -> Split:
-    if "split" in data:
-        return own_predefined(Path(data["split"]), image_list)
-    return own_split(Path(data["captions"]), data.get("split_seed", 0), image_list)
 
 
 def _tables(data: Mapping[str, Any]) -> list[Path]:

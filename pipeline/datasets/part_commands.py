@@ -37,23 +37,23 @@ def add_part_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentP
 
 def _caption_part(arguments: argparse.Namespace) -> None:
     from pipeline.common.errors import InputError
-    from pipeline.datasets.lessons_parts import part_of, published_part
+    from pipeline.datasets.lessons_parts import caption_part, source_part
+    from pipeline.datasets.source import Inputs
+    from pipeline.datasets.sources import source_named
     from pipeline.datasets.split import read_split
     from pipeline.datasets.table import read_sentences, write_sentences
-    from pipeline.datasets.tokenize import with_tokens
-    from pipeline.demo.translated import translated_captions
 
     ways = [arguments.sources and arguments.split, arguments.demo, arguments.sentences]
     if sum(way is not None for way in ways) != 1:
         raise InputError("caption-part: give --sources and --split, or --demo, or --sentences; one of them.")
-    language = arguments.language
-    if arguments.demo:
-        dataset, seed, scenes = arguments.demo
-        table = with_tokens(translated_captions(dataset, language, seed, scenes), language)
-    elif arguments.sources:
-        table = published_part(arguments.sources, arguments.part, language, read_split(arguments.split))
+    wanted = arguments.part, arguments.language
+    if arguments.sentences:
+        table = caption_part(read_sentences(arguments.sentences), *wanted, arguments.origin)
     else:
-        table = part_of(read_sentences(arguments.sentences), arguments.part, language, arguments.origin)
+        source = source_named("demo" if arguments.demo else "multi30k")
+        data = dict(zip(("dataset", "seed", "scenes"), arguments.demo or (), strict=False))
+        split = read_split(arguments.split) if arguments.split else {}
+        table = source_part(source, data, Inputs(arguments.sources), *wanted, split)
     write_sentences(table, arguments.output)
 
 

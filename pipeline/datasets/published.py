@@ -8,20 +8,19 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file, verify_digest
-from pipeline.datasets.table import COLUMNS
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRead
+
+TRANSLATION, COMPARABLE = "translation", "comparable"  # parts of *Lessons*
 
 _MOST = 1 << 30  # bytes of a file of captions
 _UNREADABLE = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, RuntimeError)
 
 
-class Sources:
+class Published:
     """A folder of published files, laid out as HOST/PATH of their URLs.
 
     Readers note mistakes and go on; `check` raises them together.
@@ -120,6 +119,10 @@ def known_language(language: str, known: Collection[str], data: str) -> str:
     return language
 
 
-def caption_table(rows: Sequence[tuple[str, ...]]) -> pd.DataFrame:
-    """A caption table from tuples in the order of its columns."""
-    return pd.DataFrame(rows, columns=COLUMNS, dtype="str")
+def no_part(part: str, language: str, languages: Sequence[str]) -> str:
+    """The message for a language in which a part of *Lessons* has no captions."""
+    known = f"; it has {', '.join(languages)}" if languages else ""
+    return (
+        f"The {part} part has no captions in {language!r}{known}. Take the language out of the experiment, "
+        "or name another part in its selection."
+    )

@@ -4,8 +4,6 @@ import csv
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-import numpy as np
-
 from pipeline.common.errors import InputError, raise_together
 from pipeline.datasets.csv_text import csv_text
 from pipeline.datasets.split import Split, some
@@ -29,6 +27,8 @@ def sampled_split(images: Collection[str], test: int, val: int, seed: int) -> Sp
             "sample from; request fewer, or give more captions"
         )
     raise_together(mistakes, "The split cannot be sampled:")
+    import numpy as np  # only here: Snakemake imports this module when it reads the workflow
+
     order = np.random.default_rng(seed).permutation(sorted(images))
     return {str(image): "test" if place < test else "val" for place, image in enumerate(order[: test + val])}
 

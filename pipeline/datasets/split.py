@@ -9,12 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-import pandas as pd
-
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write
+from pipeline.datasets.captions import SPLITS
 from pipeline.datasets.csv_text import csv_rows, other_separator
-from pipeline.datasets.table import SPLITS
 
 Split = dict[str, str]  # image -> train, val or test, in the order of the data set
 
@@ -69,12 +67,6 @@ def listed_images(path: Path) -> list[str]:
 def without_ending(image: str) -> str:
     """An image's name without folder and without the ending of an image file: photos/a.jpg is the image a."""
     return _ENDING.sub("", PurePosixPath(image.replace("\\", "/")).name)
-
-
-def with_split(captions: pd.DataFrame, split: Mapping[str, str]) -> pd.DataFrame:
-    """Captions of the images of a split, with a column `split`."""
-    within = captions[captions["image"].isin(list(split))]
-    return within.assign(split=within["image"].map(split).astype("str"))
 
 
 def write_split(split: Mapping[str, str], path: Path) -> None:

@@ -1,31 +1,21 @@
-"""The caption table: one schema for every data set, translation and scale.
-
-| column          | meaning                                                                        |
-|-----------------|--------------------------------------------------------------------------------|
-| image           | id of the image, without folder or ending                                      |
-| split           | train, val or test                                                             |
-| language        | ISO 639-1 code                                                                 |
-| caption         | the sentence as published                                                      |
-| origin          | who wrote it: human, google, baidu, dictionary, ...                            |
-| source_language | language it was translated from, by a person or a machine; empty: written anew |
-
-A *sentence table* is a caption table with one more column, `tokens`: the lower-cased tokens of the
-caption, joined by single spaces.
-"""
+"""Read and write caption tables and sentence tables (the schema is in `captions.py`)."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write, require_file
-
-COLUMNS = ["image", "split", "language", "caption", "origin", "source_language"]
-SENTENCE_COLUMNS = [*COLUMNS, "tokens"]
-SPLITS = ("train", "val", "test")
+from pipeline.datasets.captions import COLUMNS, SENTENCE_COLUMNS, SPLITS
 
 _CODE = re.compile(r"[a-z]{2}")
+
+
+def caption_table(rows: Sequence[tuple[str, ...]]) -> pd.DataFrame:
+    """A caption table from tuples in the order of its columns."""
+    return pd.DataFrame(rows, columns=COLUMNS, dtype="str")
 
 
 def read_captions(path: Path) -> pd.DataFrame:

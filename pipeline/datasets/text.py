@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.datasets.multi30k import read_multi30k
-from pipeline.datasets.official import multi30k_split
-from pipeline.datasets.published import Sources
+from pipeline.datasets.published import Published
+from pipeline.datasets.sources.multi30k import multi30k_captions, multi30k_split
 from pipeline.datasets.split import read_split
+from pipeline.datasets.table import caption_table
 from pipeline.datasets.tokenize import with_tokens
 
 
@@ -25,9 +25,9 @@ def published_text(folder: Path, language: str, splits: Sequence[Path]) -> pd.Da
     Raises:
         InputError: lists every file that is missing, unreadable, or does not fit its list of images.
     """
-    sources = Sources(folder)
-    images = multi30k_split(sources, "multi30k")
-    sources.check()
+    published = Published(folder)
+    images = multi30k_split(published, "multi30k")
+    published.check()
     held_out = {image for path in splits for image, split in read_split(path).items() if split != "train"}
     kept = dict.fromkeys((image for image in images if image not in held_out), "train")
-    return with_tokens(read_multi30k(folder, language, kept), language)
+    return with_tokens(caption_table(multi30k_captions(folder, language, kept)), language)

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from pipeline.common.errors import raise_together
-from pipeline.datasets.table import COLUMNS, write_captions
+from pipeline.datasets.captions import Caption
+from pipeline.datasets.table import caption_table, write_captions
 from pipeline.demo.datasets import OTHERS, SETTINGS, checked, scenes_of, splits_of, stream
 from pipeline.demo.grammar import language as grammar
 from pipeline.demo.plans import draw_plan
@@ -30,12 +29,12 @@ def write_demo_captions(dataset: str, language: str, seed: int, scenes: int, out
     splits = splits_of(scenes)
     captioned = _captioned(dataset, language, splits, seed)
     rows = [
-        (image, splits[index], language, caption, "human", wanted.get("translated_from", ""))
+        Caption(image, splits[index], language, caption, "human", wanted.get("translated_from", ""))
         for index, (image, scene) in enumerate(scenes_of(dataset, seed, scenes).items())
         if index in captioned
         for caption in _said(dataset, wanted, scene, language, seed, index)
     ]
-    write_captions(pd.DataFrame(rows, columns=COLUMNS), output)
+    write_captions(caption_table(rows), output)
     log.info("%s: %d captions in %s", dataset, len(rows), language)
 
 

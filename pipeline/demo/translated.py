@@ -3,10 +3,8 @@
 As Multi30K's translation part, which has one of the five English captions in four languages.
 """
 
-import pandas as pd
-
 from pipeline.common.errors import raise_together
-from pipeline.datasets.table import COLUMNS
+from pipeline.datasets.captions import Caption
 from pipeline.demo.datasets import checked, scenes_of, splits_of, stream
 from pipeline.demo.grammar import language as grammar
 from pipeline.demo.plans import draw_plan
@@ -14,19 +12,20 @@ from pipeline.demo.plans import draw_plan
 SOURCE = "en"
 
 
-def translated_captions(dataset: str, language: str, seed: int, scenes: int) -> pd.DataFrame:
-    """Caption table of one language; English and what is always translated say what the demo's captions say.
+def translated_captions(dataset: str, language: str, seed: int, scenes: int) -> list[Caption]:
+    """Captions in one language; English and what is always translated say what the demo's captions say.
 
     Raises:
         InputError: the data set is not known, the scenes are too few, or there is no grammar of the language.
     """
     raise_together(checked(dataset, scenes), "The demo's captions cannot be written:")
     splits = splits_of(scenes)
-    rows = []
+    captions = []
     for index, (image, scene) in enumerate(scenes_of(dataset, seed, scenes).items()):
         plan = draw_plan(scene, stream(dataset, seed, index, SOURCE, "plan", 0))
         words = stream(dataset, seed, index, language)
         words.randint(1, 1)  # the draw of how many captions there are comes first in the captions' own stream
         said = grammar(language).caption(plan, words)
-        rows.append((image, splits[index], language, said, "human", "" if language == SOURCE else SOURCE))
-    return pd.DataFrame(rows, columns=COLUMNS)
+        source = "" if language == SOURCE else SOURCE
+        captions.append(Caption(image, splits[index], language, said, "human", source))
+    return captions

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pipeline.datasets.iso639 import CODES, unknown_code
 from pipeline.datasets.languages import UNSPACED
+from pipeline.datasets.sources import names, source_named
 from pipeline.settings.experiments import (
     OTHER_TABLES,
     POINTS,
@@ -23,20 +24,11 @@ from pipeline.settings.lessons import selection_contradictions
 # How many known names a message lists.
 LISTED = 30
 
-# Keys that only some sources of captions have, and need.
-_OF_SOURCE = {
-    "demo": (),
-    "multi30k": ("images", "split"),
-    "flickr8kcn": ("images",),
-    "mscoco": ("images", "sample_size", "split_seed", "test_images", "val_images"),
-    "own": ("captions", "images"),
-}
 # What else stands in results/, and in work/{scale}.
 _OTHER_RESULTS = {"claims", "counts", "report", "translation-quality", "context"}
 _OTHER_RESULTS |= {"figure3", "figure4", *POINTS}
 _RESULT_FOLDERS = {"comparison", "compare", "demo", "flickr8k", "paper"}
 _WORK_FOLDERS = {"checkpoints", "partial", "tensorboard", "text"}
-_OPTIONAL = {"own": ("split_seed", "split")}
 
 
 def contradictions(settings: Settings) -> Iterator[str]:
@@ -240,17 +232,17 @@ def _vector_contradictions(where: str, model: Settings, experiment: Settings) ->
 
 
 def _dataset_contradictions(where: str, data: Settings) -> Iterator[str]:
-    source, needed = data["source"], _OF_SOURCE[data["source"]]
-    for key in needed:
+    name, source = data["source"], source_named(data["source"])
+    for key in source.needs:
         if key not in data:
-            yield f"{where}: {key!r} is missing, which source {source} needs"
-    if source == "multi30k" and data.get("split", "multi30k") not in ("multi30k", "flickr8k"):
-        yield f"{where}.split: found {data['split']!r}, expected multi30k or flickr8k"
-    if source == "own" and "{language}" in data.get("captions", "") and "split" not in data:
+            yield f"{where}: {key!r} is missing, which source {name} needs"
+    if source.splits and data.get("split", next(iter(source.splits))) not in source.splits:
+        yield f"{where}.split: found {data['split']!r}, expected {' or '.join(source.splits)}"
+    if "{language}" in data.get("captions", "") and "split" not in data:
         yield f"{where}.captions: a file for each language needs `split`, a CSV file of columns image, split"
-    others = {key for keys in _OF_SOURCE.values() for key in keys} - {*needed, *_OPTIONAL.get(source, ())}
-    for key in sorted(others & set(data)):
-        yield f"{where}.{key}: source {source} has no such key"
+    others = {key for other in names() for key in (*source_named(other).needs, *source_named(other).accepts)}
+    for key in sorted((others - {*source.needs, *source.accepts}) & set(data)):
+        yield f"{where}.{key}: source {name} has no such key"
     grouped = {code for group in data["groups"] for code in group}
     for key, named in (("caption_origins", data["caption_origins"]), ("groups", grouped)):
         for code in sorted(set(named) - set(data["languages"])):

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.table import SENTENCE_COLUMNS
+from pipeline.datasets.captions import SENTENCE_COLUMNS
 from pipeline.translation.translate import Translations
 
 log = logging.getLogger("pipeline")

@@ -129,7 +129,8 @@ def _add_quality(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
 
 
 def _translate(arguments: argparse.Namespace) -> None:
-    from pipeline.datasets.table import SPLITS, read_captions, read_sentences, write_sentences
+    from pipeline.datasets.captions import SPLITS
+    from pipeline.datasets.table import read_captions, read_sentences, write_sentences
     from pipeline.translation.translate import published, translate, write_report
 
     _check(arguments)

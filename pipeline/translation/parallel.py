@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.common.errors import raise_together
-from pipeline.datasets.multi30k import FOLDER
-from pipeline.datasets.published import Sources
+from pipeline.datasets.published import Published
+from pipeline.datasets.sources.multi30k import FOLDER
 
 COLUMNS = ["sentence", "source", "target", "caption", "origin", "translation"]
 NOTHING = pd.DataFrame(columns=COLUMNS, dtype="str")
@@ -25,16 +25,16 @@ def multi30k_translations(folder: Path) -> pd.DataFrame:
     Raises:
         InputError: lists files that are missing or do not have one line for each English one.
     """
-    sources = Sources(folder)
+    published = Published(folder)
     lines = {
-        code: sources.lines(f"{FOLDER}/task1/raw/test_2016_flickr.{code}.gz") for code in ("en", *_MULTI30K)
+        code: published.lines(f"{FOLDER}/task1/raw/test_2016_flickr.{code}.gz") for code in ("en", *_MULTI30K)
     }
-    sources.mistakes += [
+    published.mistakes += [
         f"task 1, test_2016_flickr.{code}.gz: {len(lines[code])} lines; English has {len(lines['en'])}"
         for code in _MULTI30K
         if len(lines[code]) != len(lines["en"])
     ]
-    sources.check()
+    published.check()
     rows = [
         (str(number), "en", code, caption, "human", translation)
         for code in _MULTI30K

@@ -10,8 +10,8 @@ import pandas as pd
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write
+from pipeline.datasets.captions import SENTENCE_COLUMNS, SPLITS
 from pipeline.datasets.select import select
-from pipeline.datasets.table import SENTENCE_COLUMNS, SPLITS
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.translation.judge import EMPTY, OK, SAME, SCRIPT, judge
 

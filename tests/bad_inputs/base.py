@@ -27,7 +27,7 @@ from pipeline.settings import overlaid
 WORDS = {"en": ["red", "green", "blue", "square", "bar"], "de": ["rot", "grün", "blau", "Quadrat", "Balken"]}
 SPLITS = ["train"] * 20 + ["val"] * 5 + ["test"] * 5
 PRELOADED = [
-    "pipeline.datasets.own",
+    "pipeline.datasets.sources.own",
     "pipeline.datasets.tokenize",
     "pipeline.images.backbone",
     "pipeline.images.extract",

@@ -26,8 +26,7 @@ from serving import Trouble, serving
 
 from pipeline import __main__
 from pipeline.common.errors import InputError
-from pipeline.datasets.published import caption_table
-from pipeline.datasets.table import write_captions
+from pipeline.datasets.table import caption_table, write_captions
 from pipeline.images.store import DONE, read_features
 from pipeline.models.saved import load_model
 from pipeline.training import loop

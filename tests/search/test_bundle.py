@@ -13,8 +13,7 @@ import pytest
 import torch
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.published import caption_table
-from pipeline.datasets.table import write_captions
+from pipeline.datasets.table import caption_table, write_captions
 from pipeline.evaluation.evaluate import evaluate
 from pipeline.images.settings import ExtractionSettings
 from pipeline.images.store import read_store, write_features

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.augment import added_translations, read_added, write_added
+from pipeline.datasets.captions import SENTENCE_COLUMNS
 from pipeline.datasets.select import training_captions
-from pipeline.datasets.table import SENTENCE_COLUMNS, write_sentences
+from pipeline.datasets.table import write_sentences
 from pipeline.translation.borrowed import borrowed
 from pipeline.translation.translate import LEFT_OUT, Translations
 

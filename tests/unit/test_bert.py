@@ -11,8 +11,7 @@ from transformers import BertModel
 
 from pipeline.common.array_files import load_arrays, save_arrays
 from pipeline.common.errors import InputError
-from pipeline.datasets.published import caption_table
-from pipeline.datasets.table import write_sentences
+from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.words import bert
 from pipeline.words import sentence_vectors as module

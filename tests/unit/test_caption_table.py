@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.published import caption_table
 from pipeline.datasets.select import select
 from pipeline.datasets.split import restricted
-from pipeline.datasets.table import read_captions, read_sentences, write_captions
+from pipeline.datasets.table import caption_table, read_captions, read_sentences, write_captions
 
 ROW = ("1", "train", "en", "A dog runs.", "human", "")
 

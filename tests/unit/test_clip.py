@@ -14,8 +14,7 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.published import caption_table
-from pipeline.datasets.table import write_sentences
+from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.evaluation import clip as module
 from pipeline.evaluation.clip import EmbeddingCache, FrozenClip, check_models, evaluate_clip

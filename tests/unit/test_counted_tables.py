@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.multi30k import FOLDER, read_multi30k
-from pipeline.datasets.official import multi30k_split
-from pipeline.datasets.published import Sources, caption_table
-from pipeline.datasets.table import write_captions, write_sentences
+from pipeline.datasets.published import Published
+from pipeline.datasets.sources.multi30k import FOLDER, multi30k_captions, multi30k_split
+from pipeline.datasets.table import caption_table, write_captions, write_sentences
 from pipeline.tables.data import count_captions
 from pipeline.tables.overlap import jaccard, vocabulary_overlap
 from pipeline.tables.tabulate import COMPARISON_COLUMNS
@@ -114,10 +113,10 @@ def test_mistakes_of_all_data_sets_are_told(tmp_path: Path) -> None:
 @pytest.mark.extended
 def test_multi30k_has_the_papers_counts(tmp_path: Path) -> None:
     assert MIRROR is not None
-    split = multi30k_split(Sources(Path(MIRROR)), "multi30k")
+    split = multi30k_split(Published(Path(MIRROR)), "multi30k")
     paths = [tmp_path / f"{language}.csv" for language in ("en", "de", "fr", "cs")]
     for path in paths:
-        write_captions(read_multi30k(Path(MIRROR), path.stem, split), path)
+        write_captions(caption_table(multi30k_captions(Path(MIRROR), path.stem, split)), path)
     asked = {"scale": "paper", "datasets": {"multi30k": {"dataset": "multi30k", "caption_origins": {}}}}
     _, comparison = counted(tmp_path, asked, {"multi30k": paths})
     assert len(comparison) == 8

@@ -22,9 +22,10 @@ from hypothesis import strategies as st
 from serving import Request, Trouble, serving
 
 from pipeline.common.errors import InputError
-from pipeline.datasets import first_use, flickr8k, multi30k
+from pipeline.datasets import first_use
 from pipeline.datasets.download import download
-from pipeline.datasets.image_ids import image_id
+from pipeline.datasets.flickr8k import image_id
+from pipeline.datasets.sources import flickr8kcn, multi30k
 from pipeline.datasets.transfer import Patience
 
 CONTENT = b"".join(b"%06d: one caption a line\n" % number for number in range(40_000))  # 1.08 MB
@@ -611,7 +612,7 @@ def test_the_table_of_sources_is_sound() -> None:
 def test_the_table_of_sources_has_what_the_readers_open() -> None:
     with open(ROOT / "workflow" / "sources.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    texts = {text.path for text in flickr8k._TEXTS}
+    texts = {text.path for text in flickr8kcn._TEXTS}
     assert texts == {row["file"] for row in rows if row["dataset"] == "flickr8kcn"}
     ours = [row for row in rows if row["dataset"].startswith("multi30k")]
     assert all(row["file"].startswith(multi30k.FOLDER) and len(row["sha256"]) == 64 for row in ours)

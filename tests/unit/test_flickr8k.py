@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.flickr8k import FOLDER, JAPANESE, read_flickr8kcn
-from pipeline.datasets.official import flickr8k_split
-from pipeline.datasets.published import Sources
+from pipeline.datasets.flickr8k import FLICKR8K as FOLDER
+from pipeline.datasets.flickr8k import flickr8k_split
+from pipeline.datasets.published import Published
 from pipeline.datasets.select import select
+from pipeline.datasets.sources.flickr8kcn import JAPANESE, flickr8kcn_captions
+from pipeline.datasets.table import caption_table
 
 MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
 SPLIT = {"train": ["11_aa"], "val": ["22_bb"], "test": ["33_cc"]}
@@ -42,7 +44,7 @@ def sources(tmp_path: Path) -> Path:
 
 
 def split_of(folder: Path) -> dict[str, str]:
-    sources = Sources(folder)
+    sources = Published(folder)
     split = flickr8k_split(sources)
     sources.check()
     return split
@@ -50,7 +52,9 @@ def split_of(folder: Path) -> dict[str, str]:
 
 def read_all(folder: Path) -> pd.DataFrame:
     split = split_of(folder)
-    return pd.concat(read_flickr8kcn(folder, language, split) for language in ("en", "zh", "ja"))
+    return pd.concat(
+        caption_table(flickr8kcn_captions(folder, language, split)) for language in ("en", "zh", "ja")
+    )
 
 
 def test_captions_of_the_official_lists(sources: Path) -> None:
@@ -76,7 +80,7 @@ def test_captions_of_the_official_lists(sources: Path) -> None:
 
 
 def test_translations_are_not_taken_for_chinese_captions(sources: Path) -> None:
-    table = read_flickr8kcn(sources, "zh", split_of(sources))
+    table = caption_table(flickr8kcn_captions(sources, "zh", split_of(sources)))
     assert len(table) == 50
     chinese = select(table, ["human"])
     assert len(chinese) == 15
@@ -101,7 +105,7 @@ def test_all_mistakes_of_a_languages_files_are_listed(sources: Path) -> None:
     content = (sources / _text("zhb")).read_text().split("\n")
     (sources / _text("zhb")).write_text("\n".join(content[2:]))
     with pytest.raises(InputError) as caught:
-        read_flickr8kcn(sources, "zh", split_of(sources))
+        caption_table(flickr8kcn_captions(sources, "zh", split_of(sources)))
     for part in (
         "zhmtest.captions.txt: line 6: cannot be read: 'no caption here'",
         "zhc.caption.txt: line 21: cannot be read",
@@ -111,8 +115,8 @@ def test_all_mistakes_of_a_languages_files_are_listed(sources: Path) -> None:
         assert part in str(caught.value)
     (sources / JAPANESE).unlink()
     with pytest.raises(InputError, match=r"flickr_jp_all\.txt: not there"):
-        read_flickr8kcn(sources, "ja", split_of(sources))
-    assert len(read_flickr8kcn(sources, "en", split_of(sources))) == 15
+        caption_table(flickr8kcn_captions(sources, "ja", split_of(sources)))
+    assert len(caption_table(flickr8kcn_captions(sources, "en", split_of(sources)))) == 15
 
 
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")

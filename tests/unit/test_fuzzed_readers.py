@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.own import read_own
+from pipeline.datasets.sources.own import read_own
 from pipeline.datasets.split import listed_images, read_split
 from pipeline.datasets.unpack import unpack
 from pipeline.images.crops import UnreadableImage, read_image
@@ -286,10 +286,10 @@ def test_any_answer_of_a_service_is_a_translation_or_refused(service: str) -> No
 
 
 def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pipeline.datasets.published import Sources
+    from pipeline.datasets.published import Published
 
     monkeypatch.setattr("pipeline.datasets.published._MOST", 1 << 20)
     (tmp_path / "a.gz").write_bytes(gzip.compress(bytes(4 << 20)))
-    sources = Sources(tmp_path)
+    sources = Published(tmp_path)
     assert sources.lines("a.gz") == []
     assert "holds more than 1 MB" in sources.mistakes[0]

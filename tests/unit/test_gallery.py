@@ -23,8 +23,7 @@ import torch
 from torch import Tensor
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.published import caption_table
-from pipeline.datasets.table import write_sentences
+from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.evaluation import evaluate as evaluation
 from pipeline.images.partial import finish, open_partial
 from pipeline.models.saved import Saved, vocabulary_digest

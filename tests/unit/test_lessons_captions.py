@@ -7,9 +7,12 @@ import pytest
 from published import MULTI30K_IMAGES, caption, write_multi30k
 
 from pipeline.common.errors import InputError
+from pipeline.datasets.captions import SENTENCE_COLUMNS
 from pipeline.datasets.draws import drawn_captions, halves
-from pipeline.datasets.lessons_parts import part_of, published_part
-from pipeline.datasets.table import SENTENCE_COLUMNS, read_sentences, write_sentences
+from pipeline.datasets.lessons_parts import caption_part, source_part
+from pipeline.datasets.source import Inputs
+from pipeline.datasets.sources.multi30k import SOURCE
+from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.demo.sentences import write_demo_captions
 from pipeline.demo.translated import translated_captions
 from pipeline.evaluation.inputs import own_sentences, read_vocabularies
@@ -23,6 +26,10 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("multi30k")
     write_multi30k(folder)
     return folder
+
+
+def published_part(folder: Path, part: str, language: str, split: dict[str, str]) -> pd.DataFrame:
+    return source_part(SOURCE, {}, Inputs(folder), part, language, split)
 
 
 def sentences(rows: list[tuple[str, str, str]], language: str = "en") -> pd.DataFrame:
@@ -61,7 +68,7 @@ def test_a_language_without_the_part_is_refused(sources: Path) -> None:
     with pytest.raises(InputError, match="comparable part has no captions in 'fr'; it has en, de"):
         published_part(sources, "comparable", "fr", SPLIT)
     with pytest.raises(InputError, match="translation part has no captions in 'en'"):
-        part_of(sentences([("1", "train", "a dog")]), "translation", "en")
+        caption_part(sentences([("1", "train", "a dog")]), "translation", "en")
 
 
 def test_a_part_of_own_data_is_of_its_own_captions() -> None:
@@ -71,9 +78,9 @@ def test_a_part_of_own_data_is_of_its_own_captions() -> None:
     unmarked = own.assign(origin="baidu")
     translated = own.iloc[:1].assign(source_language="en")
     table = pd.concat([own, machine, unmarked, translated])
-    assert part_of(table, "comparable", "de").equals(own)
-    assert part_of(table, "translation", "de").equals(translated)
-    assert part_of(table, "translation", "de", "google").equals(machine)
+    assert caption_part(table, "comparable", "de").equals(own)
+    assert caption_part(table, "translation", "de").equals(translated)
+    assert caption_part(table, "translation", "de", "google").equals(machine)
 
 
 def test_a_text_with_a_missing_line_is_refused(tmp_path: Path) -> None:
@@ -90,15 +97,15 @@ def test_the_demo_translates_the_first_english_caption(tmp_path: Path) -> None:
         write_demo_captions("multi30k", language, 3, 27, tmp_path / f"{language}.csv")
         own = pd.read_csv(tmp_path / f"{language}.csv", keep_default_na=False)
         translated = translated_captions("multi30k", language, 3, 27)
-        assert list(translated["caption"]) == list(own["caption"][::each])
+        assert [caption.caption for caption in translated] == list(own["caption"][::each])
 
 
 def test_the_demo_translates_into_german_too(tmp_path: Path) -> None:
     translated = translated_captions("multi30k", "de", 3, 27)
     write_demo_captions("multi30k", "de", 3, 27, tmp_path / "de.csv")
     own = pd.read_csv(tmp_path / "de.csv", keep_default_na=False)
-    assert len(translated) == 27 and set(translated["source_language"]) == {"en"}
-    assert list(translated["caption"]) != list(own["caption"][::5])
+    assert len(translated) == 27 and {caption.source_language for caption in translated} == {"en"}
+    assert [caption.caption for caption in translated] != list(own["caption"][::5])
 
 
 def five_each() -> pd.DataFrame:

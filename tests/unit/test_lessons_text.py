@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from pipeline.datasets.draws import drawn_captions, halves
-from pipeline.datasets.lessons_parts import published_part
-from pipeline.datasets.official import multi30k_split
-from pipeline.datasets.published import Sources
+from pipeline.datasets.lessons_parts import source_part
+from pipeline.datasets.published import Published
+from pipeline.datasets.source import Inputs
+from pipeline.datasets.sources.multi30k import SOURCE, multi30k_split
 from pipeline.training.multitask import with_reversed_lengths
 from pipeline.training.tasks import TaskSampler, caption_pairs
 from pipeline.words.corpus import Sentences
@@ -26,13 +27,13 @@ ALL = ("en", "de", "fr", "cs")
 
 @functools.cache
 def split() -> dict[str, str]:
-    return multi30k_split(Sources(Path(str(MIRROR))), "multi30k")
+    return multi30k_split(Published(Path(str(MIRROR))), "multi30k")
 
 
 @functools.cache
 def part(name: str, language: str) -> pd.DataFrame:
     """Training captions."""
-    table = published_part(Path(str(MIRROR)), name, language, split())
+    table = source_part(SOURCE, {}, Inputs(Path(str(MIRROR))), name, language, split())
     return table[table["split"] == "train"]
 
 

@@ -12,7 +12,8 @@ from torch.nn import functional as F
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
-from pipeline.datasets.table import SENTENCE_COLUMNS, write_sentences
+from pipeline.datasets.captions import SENTENCE_COLUMNS
+from pipeline.datasets.table import write_sentences
 from pipeline.models.branches import packed_states
 from pipeline.models.liwe import BothWays, LiweModel, SpelledWords
 from pipeline.models.retrieval_model import count_parameters

@@ -17,11 +17,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.mscoco import ENGLISH, JAPANESE, LANGUAGES, Images, read_images, read_mscoco
 from pipeline.datasets.sampled import predefined_split, sampled_split
 from pipeline.datasets.select import own_captions
-from pipeline.datasets.split import read_split, whole_split, with_split, write_split
-from pipeline.datasets.table import read_captions
+from pipeline.datasets.sources.mscoco import (
+    ENGLISH,
+    JAPANESE,
+    LANGUAGES,
+    Images,
+    mscoco_captions,
+    read_images,
+)
+from pipeline.datasets.split import read_split, whole_split, write_split
+from pipeline.datasets.table import caption_table, read_captions
 
 IMAGES = {
     "COCO_train2014_000000000009": "en ja zh",
@@ -47,7 +54,9 @@ def read(sources: Path, coco_cn: Path | None = None) -> pd.DataFrame:
     """Captions of all images in all languages."""
     given = coco_cn or sources / published.COCO_CN
     split = dict.fromkeys(read_images(sources, given).captioned, "train")
-    return pd.concat(read_mscoco(sources, given, language, split) for language in LANGUAGES)
+    return pd.concat(
+        caption_table(mscoco_captions(sources, given, language, split)) for language in LANGUAGES
+    )
 
 
 def counts(table: pd.DataFrame) -> dict[tuple[str, str], int]:
@@ -202,11 +211,13 @@ def test_missing_and_foreign_files_are_named(sources: Path, tmp_path: Path) -> N
 def test_a_language_needs_no_file_of_another_and_leaves_out_images_of_no_split(sources: Path) -> None:
     (sources / ENGLISH).unlink()
     (sources / published.COCO_CN).unlink()
-    table = read_mscoco(sources, None, "ja", {NINE: "val", "COCO_val2014_000000000042": "train"})
+    table = caption_table(
+        mscoco_captions(sources, None, "ja", {NINE: "val", "COCO_val2014_000000000042": "train"})
+    )
     assert table[["image", "split"]].drop_duplicates().to_numpy().tolist() == [[NINE, "val"]]
     assert list(table["caption"]) == [published.caption(NINE, "ja", number) for number in range(5)]
     with pytest.raises(InputError, match="MSCOCO has no captions in 'de'; it has en, ja, zh"):
-        read_mscoco(sources, None, "de", {NINE: "train"})
+        caption_table(mscoco_captions(sources, None, "de", {NINE: "train"}))
 
 
 def test_captions_that_are_none_are_named_in_their_language_too(sources: Path) -> None:
@@ -214,7 +225,7 @@ def test_captions_that_are_none_are_named_in_their_language_too(sources: Path) -
     contents["annotations/captions_val2014.json"]["annotations"] += [{"image_id": 42, "id": 901}]
     _rewrite(sources / ENGLISH, contents)
     with pytest.raises(InputError, match=r"captions_val2014.json: 1 captions have not id, caption"):
-        read_mscoco(sources, None, "en", {NINE: "train"})
+        caption_table(mscoco_captions(sources, None, "en", {NINE: "train"}))
 
 
 def test_images_that_are_not_named_by_their_ids_are_told(sources: Path) -> None:
@@ -387,11 +398,6 @@ def test_options_that_do_not_fit_are_told_together(tmp_path: Path) -> None:
         "--coco-cn is needed for Chinese",
     ):
         assert part in made.stderr
-
-
-def test_captions_of_images_outside_the_split_are_left_out() -> None:
-    table = pd.DataFrame({"image": ["a", "b", "b", "c"], "split": "train"})
-    assert list(with_split(table, {"b": "val", "c": "test"})["split"]) == ["val", "val", "test"]
 
 
 def test_all_that_is_wrong_with_a_split_is_told(tmp_path: Path) -> None:

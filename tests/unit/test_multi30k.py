@@ -10,10 +10,10 @@ import pytest
 
 from pipeline.common.errors import InputError
 from pipeline.datasets import flickr8k
-from pipeline.datasets.multi30k import FOLDER, read_multi30k
-from pipeline.datasets.official import multi30k_split
-from pipeline.datasets.published import Sources
+from pipeline.datasets.published import Published
+from pipeline.datasets.sources.multi30k import FOLDER, multi30k_captions, multi30k_split
 from pipeline.datasets.split import write_split
+from pipeline.datasets.table import caption_table
 from pipeline.datasets.text import published_text
 
 IMAGES = {"train": ["1.jpg", "2.jpg", "3.jpg"], "val": ["4.jpg"], "test": ["5.jpg"]}
@@ -44,12 +44,12 @@ def sources(tmp_path: Path) -> Path:
                 lines = [f" {language}{number}-{name[0]}\r" for name in images]
                 _write(data / f"task2/raw/{second}.{number}.{language}.gz", lines)
     for split, images in {"train": ["5_a", "9_b"], "val": ["1_c"], "test": ["2_d"]}.items():
-        _write(tmp_path / flickr8k.FOLDER / f"flickr8k{split}.txt", images)
+        _write(tmp_path / flickr8k.FLICKR8K / f"flickr8k{split}.txt", images)
     return tmp_path
 
 
 def split_of(folder: Path, lists: str) -> dict[str, str]:
-    sources = Sources(folder)
+    sources = Published(folder)
     split = multi30k_split(sources, lists)
     sources.check()
     return split
@@ -57,7 +57,9 @@ def split_of(folder: Path, lists: str) -> dict[str, str]:
 
 def read_all(folder: Path, lists: str) -> pd.DataFrame:
     split = split_of(folder, lists)
-    return pd.concat(read_multi30k(folder, language, split) for language in ("en", "de", "fr", "cs"))
+    return pd.concat(
+        caption_table(multi30k_captions(folder, language, split)) for language in ("en", "de", "fr", "cs")
+    )
 
 
 def test_its_own_split(sources: Path) -> None:
@@ -80,7 +82,7 @@ def test_the_split_of_flickr8k_keeps_its_images(sources: Path) -> None:
     split = split_of(sources, "flickr8k")
     assert split == {"1": "val", "2": "test", "5": "train"}
     for language in ("en", "fr"):
-        table = read_multi30k(sources, language, split)
+        table = caption_table(multi30k_captions(sources, language, split))
         assert dict(zip(table["image"], table["split"], strict=True)) == split
 
 
@@ -88,14 +90,14 @@ def test_a_language_needs_no_file_of_another(sources: Path) -> None:
     for path in (sources / FOLDER).rglob("*.*"):
         if path.suffix == ".gz" and not path.name.endswith(".fr.gz"):
             path.unlink()
-    assert len(read_multi30k(sources, "fr", split_of(sources, "multi30k"))) == 5
+    assert len(caption_table(multi30k_captions(sources, "fr", split_of(sources, "multi30k")))) == 5
     with pytest.raises(InputError, match=r"train\.1\.en\.gz: not there"):
-        read_multi30k(sources, "en", {"1": "train"})
+        caption_table(multi30k_captions(sources, "en", {"1": "train"}))
 
 
 def test_a_language_without_captions_is_named_with_those_that_have_some(sources: Path) -> None:
     with pytest.raises(InputError, match="Multi30K has no captions in 'it'; it has en, de, fr, cs"):
-        read_multi30k(sources, "it", {"1": "train"})
+        caption_table(multi30k_captions(sources, "it", {"1": "train"}))
 
 
 def test_all_mistakes_of_the_lists_are_listed(sources: Path) -> None:
@@ -116,7 +118,7 @@ def test_all_mistakes_of_a_languages_files_are_listed(sources: Path) -> None:
     (data / "task2/raw/train.3.en.gz").write_bytes(gzip.compress(b"a longer text\n" * 9)[:-12])
     (data / "task2/raw/train.4.en.gz").write_bytes(gzip.compress(b"\xff\n\n\n"))
     with pytest.raises(InputError) as caught:
-        read_multi30k(sources, "en", split_of(sources, "multi30k"))
+        caption_table(multi30k_captions(sources, "en", split_of(sources, "multi30k")))
     for part in (
         "val.5.en.gz: not there",
         "train.1.en.gz: found 1 lines; its list has 3 images",

@@ -14,7 +14,8 @@ import torch
 from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
 from pipeline.common.signals import Interrupted
-from pipeline.datasets.table import SENTENCE_COLUMNS, read_sentences, write_sentences
+from pipeline.datasets.captions import SENTENCE_COLUMNS
+from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.evaluation.evaluate import evaluate, mean_recalls
 from pipeline.images.store import write_features
 from pipeline.models.retrieval_model import RetrievalModel

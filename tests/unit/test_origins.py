@@ -1,7 +1,7 @@
 """Captions counted by who wrote them."""
 
 from pipeline.datasets.origins import count_by_pair, count_origins
-from pipeline.datasets.published import caption_table
+from pipeline.datasets.table import caption_table
 
 GERMAN = caption_table(
     [

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.own import own_in, own_predefined, own_split, read_own, tenths
+from pipeline.datasets.sources.own import own_captions_in, own_predefined, own_split, read_own, tenths
 from pipeline.datasets.split import read_split
-from pipeline.datasets.table import COLUMNS, read_captions
+from pipeline.datasets.table import read_captions
 
 
 def write(path: Path, content: str, encoding: str = "utf-8") -> Path:
@@ -31,12 +31,12 @@ def test_files_ids_and_defaults(tmp_path: Path) -> None:
         "Cats,b.c,en\r\n",
         "utf-8-sig",
     )
-    table, has_split = read_own(path)
+    captions, has_split = read_own(path)
     assert not has_split
-    assert table[COLUMNS].to_numpy().tolist() == [
-        ["a", "train", "sw", "Mbwa wawili.", "human", ""],
-        ["a", "train", "en", "A dog, running", "human", ""],
-        ["b.c", "train", "en", "Cats", "human", ""],
+    assert captions == [
+        ("a", "train", "sw", "Mbwa wawili.", "human", ""),
+        ("a", "train", "en", "A dog, running", "human", ""),
+        ("b.c", "train", "en", "Cats", "human", ""),
     ]
 
 
@@ -46,11 +46,11 @@ def test_columns_that_are_given_are_kept(tmp_path: Path) -> None:
         "image,language,caption,split,origin,source_language\n"
         "a.PNG,en,A dog.,train,human,\nb.jpeg,de,Ein Hund.,val,google,en\nc,el,Σκύλος,test,human,\n",
     )
-    table, has_split = read_own(path)
+    captions, has_split = read_own(path)
     assert has_split
-    assert table["image"].tolist() == ["a", "b", "c"]
-    assert table["split"].tolist() == ["train", "val", "test"]
-    assert table.iloc[1].tolist() == ["b", "val", "de", "Ein Hund.", "google", "en"]
+    assert [caption.image for caption in captions] == ["a", "b", "c"]
+    assert [caption.split for caption in captions] == ["train", "val", "test"]
+    assert captions[1] == ("b", "val", "de", "Ein Hund.", "google", "en")
 
 
 def test_all_mistakes_are_told_with_their_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,9 +110,9 @@ def test_captions_over_several_lines_are_counted_in_a_warning(
 ) -> None:
     rows = 'a,en,"A dog,\nrunning"\nb,en,"A cat\r\n"\nc,en,"A\n\n12"" plate"\nd,en,A bird\n'
     with caplog.at_level("WARNING"):
-        table, _ = read_own(write(tmp_path / "own.csv", f"image,language,caption\n{rows}"))
+        captions, _ = read_own(write(tmp_path / "own.csv", f"image,language,caption\n{rows}"))
     assert "2 captions go over several lines" in caplog.text
-    assert table["caption"].tolist() == ["A dog, running", "A cat", 'A 12" plate', "A bird"]
+    assert [caption.caption for caption in captions] == ["A dog, running", "A cat", 'A 12" plate', "A bird"]
 
 
 def test_many_lines_of_one_mistake_are_counted(tmp_path: Path) -> None:
@@ -158,7 +158,8 @@ def test_any_caption_is_read_with_single_blanks(
     path = tmp_path_factory.mktemp("own") / "own.csv"
     with open(path, "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["image", "language", "caption"], *(["a", "en", c] for c in captions)])
-    assert read_own(path)[0]["caption"].tolist() == [" ".join(caption.split()) for caption in captions]
+    expected = [" ".join(caption.split()) for caption in captions]
+    assert [caption.caption for caption in read_own(path)[0]] == expected
 
 
 @given(count=st.integers(3, 400), seed=st.integers(0, 9))
@@ -217,7 +218,10 @@ def test_a_split_of_the_table_is_kept_and_a_list_restricts_it(tmp_path: Path) ->
     assert own_split(path, 0) == {"a": "test", "b": "train", "c": "val", "d": "train"}
     listed = write(tmp_path / "images.csv", "image\nc\na\nb\n")
     assert own_split(path, 0, listed) == {"a": "test", "b": "train", "c": "val"}
-    assert list(own_in(path, "en", own_split(path, 0, listed))["image"]) == ["a", "b", "c"]
+    captions = own_captions_in(path, "en", own_split(path, 0, listed))
+    assert [(caption.image, caption.split) for caption in captions] == [
+        ("a", "test"), ("b", "train"), ("c", "val"),
+    ]  # fmt: skip
 
 
 def test_images_of_a_given_split_are_named_as_in_the_captions(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import published
 import pytest
 from PIL import Image
 
-from pipeline.datasets.mscoco import ENGLISH, JAPANESE, LANGUAGES, read_images, read_mscoco
-from pipeline.datasets.multi30k import FOLDER, read_multi30k
-from pipeline.datasets.official import multi30k_split
-from pipeline.datasets.published import Sources
+from pipeline.datasets.published import Published
+from pipeline.datasets.sources.mscoco import ENGLISH, JAPANESE, LANGUAGES, mscoco_captions, read_images
+from pipeline.datasets.sources.multi30k import FOLDER, multi30k_captions, multi30k_split
+from pipeline.datasets.table import caption_table
 from pipeline.datasets.tokenize import tokenizer
 
 
@@ -39,16 +39,22 @@ def test_they_stand_where_the_readers_look() -> None:
 
 
 def test_multi30k_has_sixty_images(folder: Path) -> None:
-    split = multi30k_split(Sources(folder), "multi30k")
+    split = multi30k_split(Published(folder), "multi30k")
     assert pd.Series(split).value_counts().to_dict() == {"train": 40, "val": 10, "test": 10}
-    counts = {language: len(read_multi30k(folder, language, split)) for language in ("en", "de", "fr", "cs")}
+    counts = {
+        language: len(caption_table(multi30k_captions(folder, language, split)))
+        for language in ("en", "de", "fr", "cs")
+    }
     assert counts == {"en": 300, "de": 300, "fr": 60, "cs": 60}
 
 
 def test_mscoco_has_every_group_of_languages(folder: Path) -> None:
     found = read_images(folder, folder / published.COCO_CN)
     split = dict.fromkeys(found.captioned, "train")
-    read = (read_mscoco(folder, folder / published.COCO_CN, language, split) for language in LANGUAGES)
+    read = (
+        caption_table(mscoco_captions(folder, folder / published.COCO_CN, language, split))
+        for language in LANGUAGES
+    )
     table = pd.concat(read)
     groups = table.groupby("image")["language"].agg(lambda codes: " ".join(sorted(set(codes))))
     assert groups.value_counts().to_dict() == {"en ja zh": 34, "en zh": 9, "en": 9, "en ja": 8}

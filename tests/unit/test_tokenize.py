@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.multi30k import FOLDER
-from pipeline.datasets.published import caption_table
+from pipeline.datasets.sources.multi30k import FOLDER
+from pipeline.datasets.table import caption_table
 from pipeline.datasets.tokenize import moses, tokenize, tokenizer
 
 MIRROR = os.environ.get("MULTILINGUAL_MIRROR")

@@ -1,6 +1,6 @@
 """A test caption that no translation came of is still a query."""
 
-from pipeline.datasets.published import caption_table
+from pipeline.datasets.table import caption_table
 from pipeline.evaluation.evaluate import untranslated
 
 ROWS = [

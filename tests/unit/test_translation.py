@@ -13,8 +13,7 @@ import pytest
 
 from benchmarks.stand_in_service import running
 from pipeline.common.errors import InputError
-from pipeline.datasets.published import caption_table
-from pipeline.datasets.table import read_sentences, write_captions, write_sentences
+from pipeline.datasets.table import caption_table, read_sentences, write_captions, write_sentences
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.translation.commands import add_commands
 from pipeline.translation.dictionary import DictionaryTranslator, read_dictionaries

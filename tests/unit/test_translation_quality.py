@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.flickr8k import read_flickr8kcn
-from pipeline.datasets.multi30k import FOLDER
-from pipeline.datasets.official import flickr8k_split
-from pipeline.datasets.published import Sources, caption_table
-from pipeline.datasets.table import write_captions
+from pipeline.datasets.flickr8k import flickr8k_split
+from pipeline.datasets.published import Published
+from pipeline.datasets.sources.flickr8kcn import flickr8kcn_captions
+from pipeline.datasets.sources.multi30k import FOLDER
+from pipeline.datasets.table import caption_table, write_captions
 from pipeline.translation.commands import add_commands
 from pipeline.translation.parallel import multi30k_translations, translations_in
 from pipeline.translation.quality import measured, scores
@@ -143,9 +143,11 @@ def test_the_published_translations() -> None:
     assert MIRROR is not None
     task1 = multi30k_translations(Path(MIRROR))
     assert task1.groupby("target").size().to_dict() == {"de": 1000, "fr": 1000, "cs": 1000}
-    split = flickr8k_split(Sources(Path(MIRROR)))
+    split = flickr8k_split(Published(Path(MIRROR)))
     flickr = translations_in(
-        pd.concat(read_flickr8kcn(Path(MIRROR), language, split) for language in ("en", "zh"))
+        pd.concat(
+            caption_table(flickr8kcn_captions(Path(MIRROR), language, split)) for language in ("en", "zh")
+        )
     )
     table = measured(flickr, "en", "zh").set_index("provider")
     assert table["sentences"].to_dict() == {"baidu": 5000, "google": 5000}

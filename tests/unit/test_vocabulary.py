@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.published import caption_table
-from pipeline.datasets.table import write_sentences
+from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.words.commands import add_commands
 from pipeline.words.settings import WordSettings, read_settings

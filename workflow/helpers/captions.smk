@@ -1,19 +1,10 @@
 # Inputs and parameters of splits and captions.
 
-# Published files of a split, and of the captions in a language: patterns of their names, by source.
-SPLIT_FILES = {
-    "multi30k": r"image_splits|flickr8k(train|val|test)[.]txt",
-    "flickr8kcn": r"flickr8k(train|val|test)[.]txt",
-    "mscoco": "",
-}
-CAPTION_FILES = {
-    "multi30k": {
-        language: rf"image_splits|[.]{language}[.]gz$"
-        for language in ("en", "de", "fr", "cs")
-    },
-    "flickr8kcn": {"en": "flickr8kenc", "zh": "flickr8kzh", "ja": "flickr_jp"},
-    "mscoco": {"en": "annotations", "ja": "yjcaptions"},
-}
+
+def datasets_read_by(function):
+    """Pattern of the data sets whose source has this function; one that matches nothing if none has."""
+    names = [name for name in DATASETS if getattr(source_of(name), function)]
+    return "|".join(names) or "(?!)"
 
 
 @cache
@@ -76,7 +67,7 @@ def split_files(wildcards):
     data = DATASETS[wildcards.dataset]
     if data["source"] == "own":
         return data.get("split", data["captions"])
-    return files_named(data, SPLIT_FILES[data["source"]])
+    return files_named(data, source_of(wildcards.dataset).split_files)
 
 
 def caption_files(wildcards):
@@ -84,7 +75,7 @@ def caption_files(wildcards):
     data = DATASETS[wildcards.dataset]
     if data["source"] == "own":
         return own_table(wildcards)
-    pattern = CAPTION_FILES[data["source"]].get(wildcards.language)
+    pattern = source_of(wildcards.dataset).caption_files.get(wildcards.language)
     return files_named(data, pattern) if pattern else []
 
 
@@ -136,27 +127,30 @@ def caption_options(wildcards):
     return f"--table={own_table(wildcards)}" if own else "--sources=work/sources"
 
 
-def coco_cn():
-    """COCO-CN as provided: its archive, possibly in a folder, or its folder."""
-    path = requested("coco_cn")
-    found = archives_at(path)
-    return found[0] if len(found) == 1 else path
-
-
 def coco_cn_of_split(wildcards):
     """COCO-CN as an input list, of MSCOCO alone: its test images have captions in all languages.
 
     A folder is named with the files that are read, whose change does not change its own time.
     """
-    if DATASETS[wildcards.dataset]["source"] != "mscoco":
+    asked = source_of(wildcards.dataset).requested
+    if not asked:
         return []
-    path = coco_cn()
-    return [path, *files_of(path, "**/imageid.*-caption.txt")]
+    path = requested(asked.key)
+    found = archives_at(path)
+    path = (
+        found[0] if len(found) == 1 else path
+    )  # its archive, possibly in a folder, or its folder
+    return [path, *files_of(path, asked.files)]
 
 
 def coco_cn_of_captions(wildcards):
-    """COCO-CN as an input list, of MSCOCO's Chinese captions alone."""
-    return coco_cn_of_split(wildcards) if wildcards.language == "zh" else []
+    """COCO-CN as an input list, of the captions that are read from it."""
+    asked = source_of(wildcards.dataset).requested
+    return (
+        coco_cn_of_split(wildcards)
+        if asked and wildcards.language in asked.languages
+        else []
+    )
 
 
 def coco_cn_option(wildcards, input):
@@ -169,7 +163,7 @@ def coco_cn_option(wildcards, input):
 
 def reading_code(stage, wildcards):
     """Digest of the code of a stage that reads a data set's published files."""
-    return code.digest(f"{stage}-{DATASETS[wildcards.dataset]['source']}")
+    return code.digest(stage, (module_of(DATASETS[wildcards.dataset]["source"]),))
 
 
 def caption_tables(dataset):

@@ -16,8 +16,7 @@ FEATURE_SETS = {
 
 def flickr_names(wildcards):
     """The argument that allows file names as in Flickr8k; empty for other photographs."""
-    named = DATASETS[wildcards.dataset]["source"] in ("multi30k", "flickr8kcn")
-    return "--flickr-names" if named else ""
+    return "--flickr-names" if source_of(wildcards.dataset).flickr_names else ""
 
 
 def sets_that_are(imported):

@@ -15,35 +15,35 @@ SELECTING_EXPERIMENTS = (
 
 def part_source(wildcards):
     """Where a part of a data set is read from: published text, the demo's grammars, or its own sentence table."""
-    source = DATASETS[wildcards.dataset]["source"]
-    if source == "demo" and wildcards.part == "translation":
-        return "demo"
-    return source if source == "multi30k" else "sentences"
+    own = wildcards.part in source_of(wildcards.dataset).parts
+    return DATASETS[wildcards.dataset]["source"] if own else "sentences"
+
+
+def part_modules(wildcards):
+    """The module of the source that has the part itself, for the digest."""
+    source = part_source(wildcards)
+    return () if source == "sentences" else (module_of(source),)
 
 
 def part_inputs(wildcards):
     """Files that a part is read from."""
-    source = part_source(wildcards)
-    if source == "demo":
+    if part_source(wildcards) == "sentences":
+        return {"sentences": tokenised(wildcards, [wildcards.language])}
+    source = source_of(wildcards.dataset)
+    if wildcards.part not in source.part_files:
         return {
             "sources": [
-                DEMO_CONCEPTS,
-                DEMO_DATASETS,
-                DEMO_GRAMMAR.format(language=wildcards.language),
+                path.format(language=wildcards.language)
+                for path in source.project_files
             ]
         }
-    if source == "sentences":
-        return {"sentences": tokenised(wildcards, [wildcards.language])}
-    task = {"translation": "task1", "comparable": "task2"}[wildcards.part]
-    texts = source_files("multi30k", "multi30k-text")
+    pattern = source.part_files[wildcards.part].format(language=wildcards.language)
     return {
         "split": f"work/{wildcards.scale}/{wildcards.dataset}/split.csv",
         "sources": [
             path
-            for path in texts
-            if re.search(
-                rf"{task}/(image_splits/|tok/.*[.]{wildcards.language}$)", path
-            )
+            for path in source_files(*source.published, *source.further)
+            if re.search(pattern, path)
         ],
     }
 

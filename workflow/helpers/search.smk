@@ -1,27 +1,12 @@
 # Inputs of bundles and indexes.
 
-# Published data by source: `dataset` of workflow/sources.csv, whose licences the model card lists.
-PUBLISHED = {
-    "multi30k": ["multi30k"],
-    "flickr8kcn": ["flickr8k", "flickr8kcn"],
-    "mscoco": ["mscoco", "yjcaptions", "coco-cn"],
-}
-DEMO_DATA = {
-    "what": "scenes and captions made by this project of OpenMoji's drawings",
-    "licence": "CC BY-SA 4.0",
-}
-OWN_DATA = {
-    "what": "photographs and captions of one's own",
-    "licence": "not stated here; ask who trained it",
-}
-
 
 def data_licences(wildcards):
     """The data that a model was trained on, with their licences from workflow/sources.csv."""
-    data = DATASETS[wildcards.dataset]
+    data, source = DATASETS[wildcards.dataset], source_of(wildcards.dataset)
     if data["source"] == "demo":
-        return as_json([DEMO_DATA])
-    names = list(PUBLISHED.get(data["source"], []))
+        return as_json([source.terms._asdict()])
+    names = list(source.licensed)
     photographs = data.get("images")
     names += [f"{photographs}-photographs"] if photographs in PHOTOGRAPHS else []
     if SETTINGS["words"]["vectors"] == "file":
@@ -32,7 +17,7 @@ def data_licences(wildcards):
         if row["dataset"] in names
     }
     told = [{"what": what, "licence": licence} for what, licence in sorted(found)]
-    return as_json([*told, *([OWN_DATA] if data["source"] == "own" else [])])
+    return as_json([*told, *([source.terms._asdict()] if source.terms else [])])
 
 
 def can_be_bundled(dataset, name):

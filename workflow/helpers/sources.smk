@@ -1,6 +1,13 @@
 # Published files, data on request, and folders of images.
 
+from pipeline.datasets.sources import module_of, source_named
 from pipeline.images.find import ENDINGS
+
+
+def source_of(dataset):
+    """The source of a data set's captions."""
+    return source_named(DATASETS[dataset]["source"])
+
 
 # Names in workflow/sources.csv.
 FASTTEXT = "dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.{language}.300.vec.gz"
@@ -22,16 +29,6 @@ def downloaded_megabytes(wildcards):
     return int(SOURCES[wildcards.file]["bytes"] or 2e9) // 10**6 + 1
 
 
-# Published text that a data set's captions are read from, by its source: `dataset` of workflow/sources.csv.
-TEXTS = {
-    "demo": [],
-    "own": [],
-    "multi30k": ["multi30k"],
-    "flickr8kcn": ["flickr8kcn", "flickr8k"],
-    "mscoco": ["mscoco", "yjcaptions"],
-}
-
-
 # Published photographs, each archive unpacked into a folder of its own.
 PHOTOGRAPHS = {
     "flickr8k": ["flickr8k"],
@@ -43,14 +40,17 @@ PHOTOGRAPHS = {
 # What is given on request only: name in workflow/sources.csv, by key of `sources`.
 REQUESTED = {
     "flickr30k": "on-request/flickr30k",
-    "coco_cn": "on-request/coco-cn",
+    **{
+        asked.key: asked.name
+        for asked in (source_of(name).requested for name in DATASETS)
+        if asked
+    },
 }
 
 
 def published_texts(data):
     """Published files that a data set's captions and split are read from."""
-    split = ["flickr8k"] if data.get("split") == "flickr8k" else []
-    return source_files(*TEXTS[data["source"]], *split)
+    return source_files(*source_named(data["source"]).published_for(data))
 
 
 def how_to_ask(key):
@@ -70,10 +70,10 @@ def missing_on_request():
             for name, data in DATASETS.items()
             if data.get("images") == "flickr30k" and needs_photographs(name)
         ],
-        "coco_cn": [
-            name for name, data in DATASETS.items() if data["source"] == "mscoco"
-        ],
     }
+    for name in DATASETS:
+        if asked := source_of(name).requested:
+            needed.setdefault(asked.key, []).append(name)
     return {
         key: datasets
         for key, datasets in needed.items()
@@ -193,8 +193,7 @@ def public_files():
     files = []
     for name, data in DATASETS.items():
         files += published_texts(data)
-        if data["source"] == "multi30k":
-            files += source_files("multi30k-text")
+        files += source_files(*source_of(name).further)
         if needs_photographs(name):
             files += {
                 "flickr8k": source_files("flickr8k-photographs"),
@@ -220,9 +219,7 @@ def makeable():
     return configuration.makeable_tables(SETTINGS)
 
 
-# What the demo's pictures, its captions and its dictionaries are made of, beside the grammars of its languages.
-DEMO_CONCEPTS = "pipeline/demo/data/concepts.yaml"
-DEMO_DATASETS = "pipeline/demo/data/datasets.yaml"
-DEMO_GRAMMAR = "pipeline/demo/data/languages/{language}.yaml"
+# What the demo's pictures, its captions and its dictionaries are made of.
+DEMO_CONCEPTS, DEMO_DATASETS, DEMO_GRAMMAR = source_named("demo").project_files
 # Word lists of languages that the demo has no grammar of: its captions in them are translations.
 DEMO_WORDS = "pipeline/demo/data/dictionaries/en-{language}.txt"

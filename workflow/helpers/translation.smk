@@ -193,24 +193,18 @@ def translation_gpu(wildcards):
     return {"cpu": 0, "cuda": 1}.get(device, SETTINGS["gpu"])
 
 
-# Published sentences with their translations by people; the other data sets' stand in their caption tables.
-TASK_1 = [
-    f"work/sources/{name}"
-    for name in SOURCES
-    if re.search(r"task1/raw/test_2016_flickr\.\w\w\.gz$", name)
-]
-
-
-# Sources whose captions, or files beside them, have translations by people to measure against.
-BY_PEOPLE = ("multi30k", "demo", "flickr8kcn")
-
-
 def human_translations(wildcards):
     """Files with human translations, by name; none if a data set has none."""
-    source = DATASETS[wildcards.dataset]["source"]
-    if source == "multi30k":
-        return {"task1": TASK_1}
-    if source in BY_PEOPLE:
+    source = source_of(wildcards.dataset)
+    if source.parallel_files:
+        return {
+            "task1": [
+                f"work/sources/{name}"
+                for name in SOURCES
+                if re.search(source.parallel_files, name)
+            ]
+        }
+    if source.human_translations:
         folder = f"work/{wildcards.scale}/{wildcards.dataset}/captions"
         pair = wildcards.source, wildcards.target
         return {"captions": [f"{folder}/{language}.csv" for language in pair]}
@@ -255,7 +249,7 @@ def measured_pairs(wildcards):
         for pair in (f"en-{language}", f"{language}-en")
     ]
     demand_providers(
-        [(name, pair) for name, pair in pairs if DATASETS[name]["source"] in BY_PEOPLE]
+        [(name, pair) for name, pair in pairs if source_of(name).human_translations]
     )
     return [
         f"work/{SCALE}/{dataset}/translation-quality/{pair}.csv"

@@ -10,7 +10,7 @@ def caption_origin(wildcards):
 
 def word_settings(wildcards):
     """Settings of a language's word vectors: where Multi30K has no text they are trained on the captions."""
-    without_text = wildcards.language not in CAPTION_FILES["multi30k"]
+    without_text = wildcards.language not in source_named("multi30k").caption_files
     trained = SETTINGS["words"]["vectors"] == "multi30k" and without_text
     return {**SETTINGS["words"], **({"vectors": "train"} if trained else {})}
 

@@ -11,7 +11,7 @@ rule split:
     benchmark:
         "work/logs/{scale}/{dataset}/split.tsv"
     wildcard_constraints:
-        dataset=datasets_from("multi30k", "flickr8kcn", "mscoco", "own"),
+        dataset=datasets_read_by("read_split"),
     conda:
         "../../envs/pipeline.yaml"
     resources:
@@ -43,7 +43,7 @@ rule captions:
     benchmark:
         "work/logs/{scale}/{dataset}/captions-{language}.tsv"
     wildcard_constraints:
-        dataset=datasets_from("multi30k", "flickr8kcn", "mscoco", "own"),
+        dataset=datasets_read_by("read_captions"),
     conda:
         "../../envs/pipeline.yaml"
     resources:
@@ -94,7 +94,9 @@ rule text:
         sources=lambda wildcards: [
             path
             for path in source_files("multi30k")
-            if re.search(CAPTION_FILES["multi30k"][wildcards.language], path)
+            if re.search(
+                source_named("multi30k").caption_files[wildcards.language], path
+            )
         ],
         splits=expand("work/{{scale}}/{dataset}/split.csv", dataset=DATASETS),
     output:

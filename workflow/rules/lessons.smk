@@ -21,9 +21,7 @@ rule caption_part:
         gpu=0,
     params:
         options=part_options,
-        code=lambda wildcards: code.digest(
-            "caption-part-demo" if part_source(wildcards) == "demo" else "caption-part"
-        ),
+        code=lambda wildcards: code.digest("caption-part", part_modules(wildcards)),
     message:
         "Reading the {wildcards.part} part of {wildcards.dataset} in {wildcards.language}"
     shell:

@@ -9,23 +9,21 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import pandas as pd
-
 from pipeline.common.errors import InputError, raise_together
+from pipeline.datasets.captions import COLUMNS, SPLITS, Caption
 from pipeline.datasets.csv_text import csv_text, not_csv, other_separator
 from pipeline.datasets.iso639 import unknown_code
 from pipeline.datasets.languages import UNSPACED
-from pipeline.datasets.published import caption_table, known_language
+from pipeline.datasets.published import known_language
 from pipeline.datasets.sampled import sampled_split
+from pipeline.datasets.source import Data, Inputs, Source, Terms
 from pipeline.datasets.split import (
     Split,
     read_split,
     restricted,
     whole_split,
-    with_split,
     without_ending,
 )
-from pipeline.datasets.table import COLUMNS, SPLITS
 
 log = logging.getLogger("pipeline")
 
@@ -40,8 +38,8 @@ _SHOWN = 10  # line numbers of one kind of mistake
 Row = dict[str, str]
 
 
-def read_own(path: Path) -> tuple[pd.DataFrame, bool]:
-    """Caption table of a CSV file (UTF-8), and whether it has a split; if not, all rows are train.
+def read_own(path: Path) -> tuple[list[Caption], bool]:
+    """Captions of a CSV file (UTF-8), and whether it has a split; if not, all rows are train.
 
     Columns: `image`, an id or a file's name (photos/a.jpg is the image a); `language`, ISO 639-1; `caption`;
     and if wanted `split` (train, val, test), `origin` (human where there is none) and `source_language`.
@@ -71,7 +69,7 @@ def read_own(path: Path) -> tuple[pd.DataFrame, bool]:
     raise_together(map(_said, mistakes.items()), f"{path}: not a table of captions:")
     if several := sum(row["lines"] != "1" for row in rows):
         log.warning("%s: %d captions go over several lines; each is read as one line", path, several)
-    return caption_table([tuple(row[column] for column in COLUMNS) for row in rows]), "split" in columns
+    return [Caption(*(row[column] for column in COLUMNS)) for row in rows], "split" in columns
 
 
 def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
@@ -81,7 +79,7 @@ def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
         InputError: as `read_own`, `restricted` and `tenths`.
     """
     captions, has_split = read_own(path)
-    given = dict(zip(captions["image"], captions["split"], strict=True))
+    given = {caption.image: caption.split for caption in captions}
     images = restricted(given, image_list)
     return whole_split(images, given if has_split else tenths(set(images), seed))
 
@@ -101,20 +99,22 @@ def own_predefined(path: Path, image_list: Path | None = None) -> Split:
     return {image: split[image] for image in restricted(split, image_list)}
 
 
-def own_in(path: Path, language: str, split: Mapping[str, str]) -> pd.DataFrame:
+def own_captions_in(path: Path, language: str, split: Mapping[str, str]) -> list[Caption]:
     """Captions of a table in one language, of the images of a split.
 
     Raises:
         InputError: as `read_own`, or there are none in the language, or of the split's images.
     """
     captions, _ = read_own(path)
-    known_language(language, sorted(captions["language"].unique()), str(path))
-    of_language = captions[captions["language"] == language]
-    found = with_split(of_language, split)
-    if found.empty:
+    known_language(language, sorted({caption.language for caption in captions}), str(path))
+    of_language = [caption for caption in captions if caption.language == language]
+    found = [
+        caption._replace(split=split[caption.image]) for caption in of_language if caption.image in split
+    ]
+    if not found:
         raise InputError(
             f"{path}: none of its images with captions in {language!r}, such as "
-            f"{of_language['image'].iloc[0]!r}, is in the split, which has images such as "
+            f"{of_language[0].image!r}, is in the split, which has images such as "
             f"{next(iter(split), 'none')!r}. Give the split of these images."
         )
     return found
@@ -218,3 +218,22 @@ def _said(mistake: tuple[str, list[int]]) -> str:
         return what
     more = f" and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
     return f"{what}: line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:_SHOWN]))}{more}"
+
+
+def _read_split(data: Data, inputs: Inputs) -> Split:
+    if "split" in data:
+        return own_predefined(Path(data["split"]), inputs.image_list)
+    return own_split(Path(data["captions"]), data.get("split_seed", 0), inputs.image_list)
+
+
+def _read_captions(data: Data, inputs: Inputs, language: str, split: Split) -> list[Caption]:
+    return own_captions_in(Path(data["captions"].replace("{language}", language)), language, split)
+
+
+SOURCE = Source(
+    needs=("captions", "images"),
+    accepts=("split", "split_seed"),
+    terms=Terms("photographs and captions of one's own", "not stated here; ask who trained it"),
+    read_split=_read_split,
+    read_captions=_read_captions,
+)

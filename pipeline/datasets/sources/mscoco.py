@@ -1,4 +1,4 @@
-"""Captions of MSCOCO 2014 in English (Lin et al. 2014), Japanese and Chinese.
+"""MSCOCO 2014: captions in English (Lin et al. 2014), Japanese and Chinese, and its split.
 
 English: about five captions of each image. Japanese: YJ Captions 26k (Miyazaki and Shimizu 2016), five
 captions of some images of train2014. Chinese: COCO-CN (Li et al. 2019), one or two captions of some images
@@ -12,9 +12,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pandas as pd
-
-from pipeline.datasets.published import Sources, caption_table, known_language, split_lines
+from pipeline.datasets.captions import Caption
+from pipeline.datasets.published import Published, known_language, split_lines
+from pipeline.datasets.sampled import predefined_split, sampled_split
+from pipeline.datasets.source import Data, Inputs, Requested, Source
+from pipeline.datasets.split import Split, restricted, whole_split
 
 log = logging.getLogger("pipeline")
 
@@ -49,60 +51,66 @@ def read_images(folder: Path, coco_cn: Path) -> Images:
     """Images of MSCOCO 2014 by their captions in all three languages; ids as COCO_train2014_000000000009.
 
     Args:
-        folder: sources, laid out as HOST/PATH.
+        folder: published files, laid out as HOST/PATH.
         coco_cn: COCO-CN as given by its authors: its folder, or the archive of it.
 
     Raises:
         InputError: lists every file that is missing or unreadable, and captions of unknown images.
     """
-    sources = Sources(folder)
+    published = Published(folder)
     image_of: dict[int, str] = {}
     english: list[Row] = []
-    for name, content in _contents(sources, "en"):
-        image_of |= _images(sources, name, content)
-        english += _annotated(sources, name, content, image_of, whole=True)
-    others = (list(_rows(sources, coco_cn, language, image_of, whole=True)) for language in ("ja", "zh"))
+    for name, content in _contents(published, "en"):
+        image_of |= _images(published, name, content)
+        english += _annotated(published, name, content, image_of, whole=True)
+    others = (list(_rows(published, coco_cn, language, image_of, whole=True)) for language in ("ja", "zh"))
     captioned: set[str] = set()
     anew = []
     for rows in (english, *others):
         captioned |= {image for image, _, _, caption in rows if caption}
         anew.append({image for image, source, _, caption in rows if caption and not source})
-    sources.check()
+    published.check()
     return Images(sorted(captioned), set.intersection(*anew))
 
 
-def read_mscoco(folder: Path, coco_cn: Path | None, language: str, split: Mapping[str, str]) -> pd.DataFrame:
-    """Caption table of MSCOCO 2014 in a language, in the order of images and of the captions' numbers.
+def mscoco_captions(
+    folder: Path, coco_cn: Path | None, language: str, split: Mapping[str, str]
+) -> list[Caption]:
+    """Captions of MSCOCO 2014 in a language, in the order of images and of the captions' numbers.
 
     All captions are of origin human; the Chinese translations of English ones have the source language en.
     A line break inside a caption becomes a blank; captions without text are left out and logged. COCO-CN's
     own lists of training, validation and test images are not used. The order in the files does not matter.
 
     Args:
-        folder: sources, laid out as HOST/PATH.
+        folder: published files, laid out as HOST/PATH.
         coco_cn: COCO-CN as given by its authors, for Chinese.
         split: image -> train, val or test; captions of other images are left out.
 
     Raises:
         InputError: lists every file that is missing or unreadable.
     """
-    sources = Sources(folder)
+    published = Published(folder)
     image_of = {number: image for image in split if (number := _number(image)) is not None}
-    rows = list(_rows(sources, coco_cn, known_language(language, LANGUAGES, "MSCOCO"), image_of))
-    sources.check()
+    rows = list(_rows(published, coco_cn, known_language(language, LANGUAGES, "MSCOCO"), image_of))
+    published.check()
     rows.sort()
     written = [
-        (image, split[image], language, caption, "human", source)
+        Caption(image, split[image], language, caption, "human", source)
         for image, source, _, caption in rows
         if caption
     ]
     if len(written) < len(rows):
         log.warning("%d of %d captions have no text and are left out", len(rows) - len(written), len(rows))
-    return caption_table(written)
+    return written
 
 
 def _rows(
-    sources: Sources, coco_cn: Path | None, language: str, image_of: Mapping[int, str], whole: bool = False
+    published: Published,
+    coco_cn: Path | None,
+    language: str,
+    image_of: Mapping[int, str],
+    whole: bool = False,
 ) -> Iterator[Row]:
     """Captions in a language, in the order of its files.
 
@@ -110,47 +118,47 @@ def _rows(
         image_of: number of an image -> its id. whole: these are all images, so that another is a mistake.
     """
     if language != "zh":
-        for name, content in _contents(sources, language):
-            yield from _annotated(sources, name, content, image_of, whole)
+        for name, content in _contents(published, language):
+            yield from _annotated(published, name, content, image_of, whole)
     elif coco_cn is not None:
         known = set(image_of.values())
-        for name, text in sources.members(coco_cn, _CHINESE_FILES).items():
-            yield from _chinese(sources, name, text, known, whole)
+        for name, text in published.members(coco_cn, _CHINESE_FILES).items():
+            yield from _chinese(published, name, text, known, whole)
 
 
-def _contents(sources: Sources, language: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _contents(published: Published, language: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Name and content of a language's files in MSCOCO's format."""
     archive, names = _ANNOTATED[language]
-    found = sources.members(sources.folder / archive, names)
+    found = published.members(published.folder / archive, names)
     for name in names:
-        yield name, _parsed(sources, name, found.pop(name, None))
+        yield name, _parsed(published, name, found.pop(name, None))
 
 
-def _parsed(sources: Sources, name: str, content: bytes | None) -> dict[str, Any]:
+def _parsed(published: Published, name: str, content: bytes | None) -> dict[str, Any]:
     """A JSON file in MSCOCO's format; empty where it is missing or wrong."""
     if content is None:
         return {}
     try:
         parsed = json.loads(content)
     except (ValueError, RecursionError) as error:
-        sources.mistakes.append(f"{name}: not JSON: {error}; download it again")
+        published.mistakes.append(f"{name}: not JSON: {error}; download it again")
         return {}
     if not isinstance(parsed, dict) or not isinstance(parsed.get("annotations"), list):
-        sources.mistakes.append(f"{name}: has no list `annotations`; expected MSCOCO's caption format")
+        published.mistakes.append(f"{name}: has no list `annotations`; expected MSCOCO's caption format")
         return {}
     return parsed
 
 
-def _images(sources: Sources, name: str, content: dict[str, Any]) -> dict[int, str]:
+def _images(published: Published, name: str, content: dict[str, Any]) -> dict[int, str]:
     """MSCOCO's integer id of each image -> its file's name without ending, which ends in that number."""
     try:
         found = {image["id"]: image["file_name"].rpartition(".")[0] for image in content.get("images", [])}
     except (TypeError, KeyError, AttributeError) as error:
-        sources.mistakes.append(f"{name}: `images` have not all an id and a file_name: {error!r}")
+        published.mistakes.append(f"{name}: `images` have not all an id and a file_name: {error!r}")
         return {}
     other = [f"{number} ({image})" for number, image in found.items() if _number(image) != number]
     if other:
-        sources.mistakes.append(
+        published.mistakes.append(
             f"{name}: {len(other)} images' files are not named by their ids, first {other[0]}"
         )
     return found
@@ -162,7 +170,7 @@ def _number(image: str) -> int | None:
 
 
 def _annotated(
-    sources: Sources, name: str, content: dict[str, Any], image_of: Mapping[int, str], whole: bool
+    published: Published, name: str, content: dict[str, Any], image_of: Mapping[int, str], whole: bool
 ) -> Iterator[Row]:
     wrong = []
     for annotation in content.get("annotations", []):
@@ -177,17 +185,17 @@ def _annotated(
         elif whole:
             wrong.append(annotation)
     if wrong and image_of:
-        sources.mistakes.append(
+        published.mistakes.append(
             f"{name}: {len(wrong)} captions have not id, caption and image_id of a known image, "
             f"first {str(wrong[0])[:120]}"
         )
 
 
-def _chinese(sources: Sources, name: str, content: bytes, images: set[str], whole: bool) -> Iterator[Row]:
+def _chinese(published: Published, name: str, content: bytes, images: set[str], whole: bool) -> Iterator[Row]:
     try:
         lines = split_lines(content)
     except UnicodeDecodeError as error:
-        sources.mistakes.append(f"{name}: not UTF-8: {error}")
+        published.mistakes.append(f"{name}: not UTF-8: {error}")
         return
     unread, unknown = [], []
     for number, line in enumerate(lines, 1):
@@ -200,6 +208,33 @@ def _chinese(sources: Sources, name: str, content: bytes, images: set[str], whol
         elif match and images and whole:
             unknown.append(f"line {number}: {match['image']}")
     if unread:
-        sources.mistakes.append(f"{name}: {len(unread)} lines cannot be read, first {unread[0]}")
+        published.mistakes.append(f"{name}: {len(unread)} lines cannot be read, first {unread[0]}")
     if unknown:
-        sources.mistakes.append(f"{name}: {len(unknown)} lines are not of MSCOCO 2014, first {unknown[0]}")
+        published.mistakes.append(f"{name}: {len(unknown)} lines are not of MSCOCO 2014, first {unknown[0]}")
+
+
+def _read_split(data: Data, inputs: Inputs) -> Split:
+    """Test and validation images are sampled from the images with captions in all three languages."""
+    assert inputs.requested is not None, "its rule names COCO-CN"
+    found = read_images(inputs.published, inputs.requested)
+    images = restricted(found.captioned, inputs.image_list)
+    candidates = found.in_all & set(images)
+    if data.get("test_images"):
+        lists = {"test": Path(data["test_images"]), "val": Path(data["val_images"])}
+        return whole_split(images, predefined_split(lists, candidates))
+    size = data["sample_size"]
+    return whole_split(images, sampled_split(candidates, size, size, data["split_seed"]))
+
+
+def _read_captions(data: Data, inputs: Inputs, language: str, split: Split) -> list[Caption]:
+    return mscoco_captions(inputs.published, inputs.requested, language, split)
+
+
+SOURCE = Source(
+    needs=("images", "sample_size", "split_seed", "test_images", "val_images"),
+    published=("mscoco", "yjcaptions"),
+    caption_files={"en": "annotations", "ja": "yjcaptions"},
+    requested=Requested("coco_cn", "on-request/coco-cn", "**/imageid.*-caption.txt", ("zh",)),
+    read_split=_read_split,
+    read_captions=_read_captions,
+)

@@ -1,0 +1,166 @@
+"""Multi30K (Elliott et al. 2016, 2017; Barrault et al. 2018).
+
+Five English and five German captions of each image were written independently (task 2); one French
+and one Czech sentence are translations from English by people (task 1). Lines of a text file are in
+the order of its list of images.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pipeline.common.errors import InputError
+from pipeline.datasets.captions import Caption
+from pipeline.datasets.flickr8k import SPLIT_FILES, flickr8k_split, image_id
+from pipeline.datasets.published import COMPARABLE, TRANSLATION, Published, known_language, no_part
+from pipeline.datasets.source import Data, Inputs, Source
+from pipeline.datasets.split import Split, restricted
+
+FOLDER = "raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data"
+
+# Names of train, val and test in the two tasks.
+_TRANSLATED = {"train": "train", "val": "val", "test": "test_2016_flickr"}  # task 1
+_INDEPENDENT = {"train": "train", "val": "val", "test": "test_2016"}  # task 2
+_TASKS = {"en": 2, "de": 2, "fr": 1, "cs": 1}
+_CAPTIONS_PER_IMAGE = 5  # of task 2
+
+# Of the parts that *Lessons* trains on (Section 4) this text is read, lower-cased, normalised and tokenised,
+# punctuation included.
+_PART_LANGUAGES = {TRANSLATION: ("en", "de", "fr", "cs"), COMPARABLE: ("en", "de")}
+
+
+def multi30k_split(published: Published, lists: str) -> Split:
+    """Multi30K's images by one of two splits. Mistakes are collected in `published`.
+
+    Args:
+        lists: "multi30k" for its own split (29,000 / 1,014 / 1,000 images), "flickr8k" for the images
+            that are also in Flickr8k, split by Flickr8k's lists.
+    """
+    own: Split = {}
+    for name in ("train", "val", "test"):
+        independent, translated = task_images(published, 2, name), task_images(published, 1, name)
+        if set(independent) != set(translated):
+            published.mistakes.append(
+                f"Multi30K, {name}: tasks 1 and 2 list different images; download both again"
+            )
+        own |= dict.fromkeys(independent, name)
+    if lists == "multi30k":
+        return own
+    official = flickr8k_split(published)
+    return {image: official[image] for image in own if image in official}
+
+
+def task_images(published: Published, task: int, split: str) -> list[str]:
+    """Images of a split in a task of Multi30K, in the order that the lines of its texts follow."""
+    name = f"{_INDEPENDENT[split]}_images" if task == 2 else _TRANSLATED[split]
+    path = f"{FOLDER}/task{task}/image_splits/{name}.txt"
+    images = [image_id(line) for line in published.lines(path)]
+    if len(set(images)) < len(images):
+        published.mistakes.append(f"{path}: names {len(images) - len(set(images))} images more than once")
+    return images
+
+
+def multi30k_captions(folder: Path, language: str, split: Mapping[str, str]) -> list[Caption]:
+    """Captions of Multi30K in a language: En and De x5, Fr and Cs x1, all of origin human.
+
+    Args:
+        folder: published files, laid out as HOST/PATH.
+        split: image -> train, val or test; captions of other images are left out.
+
+    Raises:
+        InputError: lists every file that is missing, unreadable, or does not fit its list of images.
+    """
+    task = _TASKS[known_language(language, _TASKS, "Multi30K")]
+    return _captions(folder, task, "raw", language, split)
+
+
+def multi30k_part(folder: Path, part: str, language: str, split: Mapping[str, str]) -> list[Caption]:
+    """Captions of a part of *Lessons* in a language, tokenised as published.
+
+    The translation part has one caption of each image in En, De, Fr and Cs, which translate one another
+    (task 1); the comparable part has five independent ones in En and De (task 2).
+
+    Raises:
+        InputError: the part has no captions in the language; otherwise as `multi30k_captions`.
+    """
+    if language not in _PART_LANGUAGES[part]:
+        raise InputError(no_part(part, language, _PART_LANGUAGES[part]))
+    captions = _captions(folder, 1 if part == TRANSLATION else 2, "tok", language, split)
+    return [caption._replace(caption=" ".join(caption.caption.split())) for caption in captions]
+
+
+def _captions(folder: Path, task: int, kind: str, language: str, split: Mapping[str, str]) -> list[Caption]:
+    published = Published(folder)
+    source_language = "en" if task == 1 and language != "en" else ""
+    captions = []
+    for name in ("train", "val", "test"):
+        images = task_images(published, task, name)
+        texts = [_text(published, path, images) for path in _paths(task, kind, name, language)]
+        captions += [
+            Caption(image, split[image], language, text[image], "human", source_language)
+            for image in images
+            if image in split
+            for text in texts
+            if image in text
+        ]
+    published.check()
+    return captions
+
+
+def _paths(task: int, kind: str, split: str, language: str) -> Iterator[str]:
+    name = f"{FOLDER}/task{task}/{kind}/{(_TRANSLATED if task == 1 else _INDEPENDENT)[split]}"
+    name += ".lc.norm.tok" if kind == "tok" else ""
+    ending = f"{language}.gz" if kind == "raw" else language
+    if task == 1:
+        yield f"{name}.{ending}"
+        return
+    for number in range(1, _CAPTIONS_PER_IMAGE + 1):
+        yield f"{name}.{number}.{ending}"
+
+
+def _text(published: Published, path: str, images: list[str]) -> dict[str, str]:
+    """The captions of a text by image; none, and a mistake noted, if its lines do not fit its images."""
+    lines = published.lines(path)
+    if lines and len(lines) != len(images):
+        published.mistakes.append(f"{path}: found {len(lines)} lines; its list has {len(images)} images")
+        return {}
+    empty = [number for number, line in enumerate(lines, 1) if not line]
+    if empty:
+        published.mistakes.append(f"{path}: {len(empty)} empty lines, first line {empty[0]}")
+    return dict(zip(images, lines, strict=False))
+
+
+def _read_split(data: Data, inputs: Inputs) -> Split:
+    published = Published(inputs.published)
+    split = multi30k_split(published, data["split"])
+    published.check()
+    return {image: split[image] for image in restricted(split, inputs.image_list)}
+
+
+def _read_captions(data: Data, inputs: Inputs, language: str, split: Split) -> list[Caption]:
+    return multi30k_captions(inputs.published, language, split)
+
+
+def _read_part(data: Data, inputs: Inputs, part: str, language: str, split: Split) -> list[Caption]:
+    return multi30k_part(inputs.published, part, language, split)
+
+
+SOURCE = Source(
+    needs=("images", "split"),
+    splits={"multi30k": (), "flickr8k": ("flickr8k",)},
+    published=("multi30k",),
+    further=("multi30k-text",),
+    split_files=rf"image_splits|{SPLIT_FILES}",
+    caption_files={language: rf"image_splits|[.]{language}[.]gz$" for language in _TASKS},
+    parts=tuple(_PART_LANGUAGES),
+    part_files={
+        part: rf"{task}/(image_splits/|tok/.*[.]{{language}}$)"
+        for part, task in ((TRANSLATION, "task1"), (COMPARABLE, "task2"))
+    },
+    parts_are_tokenised=True,
+    parallel_files=r"task1/raw/test_2016_flickr\.\w\w\.gz$",
+    human_translations=True,
+    flickr_names=True,
+    read_split=_read_split,
+    read_captions=_read_captions,
+    read_part=_read_part,
+)
