@@ -26,6 +26,7 @@ from safetensors.torch import load_file, save
 
 from pipeline.common.errors import InputError, disk_trouble, raise_together
 from pipeline.common.files import name_in_errors, require_file, sha256
+from pipeline.common.folders import atomic_folder
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.evaluation.checks import check_vocabularies
 from pipeline.evaluation.embed import embed_images, embed_sentences
@@ -40,7 +41,6 @@ from pipeline.tables.evaluations import read_evaluation
 from pipeline.tables.statistics import hits_by_image, intervals
 from pipeline.words.vocabulary import PADDING, Vocabulary
 from search.card import card
-from search.folders import folder_written_beside
 
 log = logging.getLogger("pipeline")
 
@@ -121,7 +121,7 @@ def write_bundle(
             "model that reads words."
         )
     evaluated = _evaluation(evaluation, saved)
-    with folder_written_beside(output, SETTINGS) as folder:
+    with atomic_folder(output, SETTINGS) as folder:
         weights = {name: value for name, value in model.state_dict().items() if not name.endswith(".initial")}
         # Layers that languages share are written once for each: the format holds no tensor twice.
         tensors = {name: value.contiguous().clone() for name, value in weights.items()}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.arguments import json_list
 from pipeline.common.errors import InputError
+from pipeline.common.text_files import decode_utf8
 
 if TYPE_CHECKING:
     from search.contents import Photographs
@@ -298,15 +299,9 @@ def _files(given: list[Path]) -> list[Path]:
 def _lines(path: Path) -> list[str]:
     try:
         content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-        text = content.decode("utf-8-sig")
     except FileNotFoundError:
-        raise InputError(f"{path}: is not there. Expected a text file, a sentence a line.") from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise InputError(
-            f"{path}: line {line}: the byte 0x{error.object[error.start]:02x} is not UTF-8. Save it in UTF-8."
-        ) from None
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+        raise InputError(f"{path}: not found. Expected a text file with one sentence per line.") from None
+    lines = [line.strip() for line in decode_utf8(content, path).splitlines() if line.strip()]
     if not lines:
-        raise InputError(f"{path}: no sentences. Expected one a line.")
+        raise InputError(f"{path}: no sentences. Expected one per line.")
     return lines

@@ -17,8 +17,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from numpy.typing import NDArray
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write, name_in_errors, require_file, sha256
+from pipeline.common.locks import open_locked
 from pipeline.common.progress import Progress
 from pipeline.images.store import DONE
 from search import nearest
@@ -125,7 +125,7 @@ def build_index(
         _check_features(features, model.bundle.backbone)
     output.mkdir(parents=True, exist_ok=True)
     _check_folder(output)
-    with _alone(output):
+    with open_locked(output / LOCK):
         store = features or _extracted(model, photographs, output, workers)
         files: dict[str, str] = {}
         images = _embed_images(model, photographs, store, output, files)
@@ -358,16 +358,3 @@ def _check_folder(output: Path) -> None:
     """Never among other files: an index of before, perhaps unfinished, or nothing."""
     if any(output.iterdir()) and not any((output / name).exists() for name in (INDEX, LOCK)):
         raise InputError(f"{output}: holds other files and no index. Give a folder that is empty or new.")
-
-
-@contextmanager
-def _alone(output: Path) -> Iterator[None]:
-    """Hold the folder for one process at a time; the system lets go when the process ends, even if killed."""
-    import fcntl
-
-    with open(output / LOCK, "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"{output}: another process is indexing there. Wait for it or end it.") from None
-        yield

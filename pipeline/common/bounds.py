@@ -1,12 +1,17 @@
-"""Text read line by line in bounded memory: a small gzip file can unpack to any amount."""
+"""Bounds on what a file unpacks to, since a small compressed file can unpack to any amount."""
 
 import gzip
 import io
 from collections.abc import Iterator
 from pathlib import Path
 
-_RATIO = 100  # bytes unpacked for each byte; text has three to ten
+RATIO = 100  # bytes unpacked for each byte; text has three to ten, photographs and features about one
 _ALWAYS_ALLOWED = 16 << 20  # bytes unpacked that are allowed to any file
+
+
+def max_unpacked(packed: int) -> int:
+    """Bytes to which this many may unpack. Whatever unpacks to more was made to fill a disk or memory."""
+    return max(_ALWAYS_ALLOWED, RATIO * packed)
 
 
 class _BoundedGzip(gzip.GzipFile):
@@ -14,13 +19,13 @@ class _BoundedGzip(gzip.GzipFile):
 
     def __init__(self, path: Path):
         super().__init__(path)
-        self._left = max(_ALWAYS_ALLOWED, _RATIO * path.stat().st_size)
+        self._left = max_unpacked(path.stat().st_size)
 
     def read1(self, size: int = -1) -> bytes:
         content = super().read1(size)
         self._left -= len(content)
         if self._left < 0:
-            raise EOFError(f"it unpacks to more than {_RATIO} times its size, which text never does")
+            raise EOFError(f"it unpacks to more than {RATIO} times its size, which text never does")
         return content
 
 

@@ -97,10 +97,18 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 
 def named_files(arguments: Iterable[str]) -> dict[str, Path]:
-    """Files by name, from arguments of the form NAME=PATH."""
+    """File of each name, from arguments of the form NAME=PATH."""
+    return {name: paths[-1] for name, paths in named_file_lists(arguments).items()}
+
+
+def named_file_lists(arguments: Iterable[str]) -> dict[str, list[Path]]:
+    """Files of each name, from arguments of the form NAME=PATH in which a name may come several times."""
     pairs = [argument.partition("=") for argument in arguments]
     raise_together((f"found {''.join(pair)!r}" for pair in pairs if not all(pair)), "Expected NAME=FILE:")
-    return {name: Path(path) for name, _, path in pairs}
+    files: dict[str, list[Path]] = {}
+    for name, _, path in pairs:
+        files.setdefault(name, []).append(Path(path))
+    return files
 
 
 def sha256(path: Path) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import require_file
+from pipeline.common.text_files import decode_utf8
 
 # What files begin with that are given for CSV files.
 _KINDS = {
@@ -43,14 +44,7 @@ def csv_text(path: Path, what: str, mend: str, with_nul: bool = False) -> str:
             raise InputError(f"{path}: found {kind}, expected a CSV file. Save it as CSV in UTF-8.")
     if b"\0" in content[:2]:  # a letter of UTF-16 without its mark
         raise InputError(f"{path}: found text in UTF-16, expected a CSV file. Save it as CSV in UTF-8.")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise InputError(
-            f"{path}: line {line}: the byte 0x{content[error.start]:02x} is not UTF-8 (Latin-1, or damaged?)."
-            " Save it as CSV in UTF-8."
-        ) from None
+    text = decode_utf8(content, path, "Save it as CSV in UTF-8.")
     if "\0" in text and not with_nul:
         line = text[: text.index("\0")].count("\n") + 1
         raise InputError(

@@ -1,6 +1,5 @@
 """Download one file from one URL: resume partial downloads, retry after temporary failures."""
 
-import email.utils
 import logging
 import random
 import re
@@ -19,6 +18,7 @@ import urllib3
 
 from pipeline.common.errors import InputError
 from pipeline.common.progress import Progress
+from pipeline.common.retry_after import retry_after_seconds
 from pipeline.datasets.content import wrong_kind
 from pipeline.datasets.part import Origin, Part
 
@@ -192,18 +192,8 @@ def _check_status(response: requests.Response) -> None:
         return
     message = f"the server answered {status} {response.reason}"
     if status in _PASSING or status >= 500:
-        raise Passing(message, _seconds(response.headers.get("Retry-After", "")))
+        raise Passing(message, retry_after_seconds(response.headers.get("Retry-After", "")))
     raise Final(message)
-
-
-def _seconds(retry_after: str) -> float:
-    """Seconds of a Retry-After header, which is a number or an HTTP date; 0 for anything else."""
-    if retry_after.isdecimal():
-        return float(retry_after)
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(retry_after).timestamp() - time.time())
-    except ValueError:
-        return 0.0
 
 
 def _whole(response: requests.Response) -> Answer:

@@ -17,8 +17,10 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple, cast
 
+from pipeline.common.bounds import RATIO, max_unpacked
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file
+from pipeline.common.folders import replace_folder
 from pipeline.common.locks import open_locked
 from pipeline.common.progress import Progress
 
@@ -28,10 +30,6 @@ _CHUNK = 1 << 20  # bytes
 _LATEST = 2**31 - 1  # seconds, which every file system can tell
 _SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp")  # that find-images knows
 _UNPACKING = ".unpacking"  # the file that is being written; no photograph's name begins with a dot
-
-# Photographs hardly compress. What unpacks to more than so many times its size is made to fill a disk.
-_RATIO = 100
-_SMALL = 16 << 20  # bytes unpacked that are allowed to any archive
 
 _DAMAGED = (
     zipfile.BadZipFile,
@@ -89,7 +87,8 @@ def unpack(archives: Sequence[Path], output: Path) -> int:
             raise InputError(
                 f"{listed}: no {', '.join(_SUFFIXES)} file. Is it the archive of the photographs?"
             )
-        _replace_folder(folder, output)
+        (folder / _UNPACKING).unlink(missing_ok=True)
+        replace_folder(folder, output)
     log.info("%s: %s photographs", output, f"{len(names):,}")
     return len(names)
 
@@ -152,10 +151,10 @@ def _check_room(archives: Sequence[Path], folder: Path) -> None:
 
 
 def _check_ratio(archive: Path, unpacked: int) -> None:
-    if unpacked > max(_SMALL, _RATIO * archive.stat().st_size):
+    if unpacked > max_unpacked(archive.stat().st_size):
         raise InputError(
             f"{archive}: its {archive.stat().st_size:,} bytes unpack to {unpacked:,} or more; photographs "
-            f"never do (over {_RATIO} to 1). Download it again from its publisher."
+            f"never do (over {RATIO} to 1). Download it again from its publisher."
         )
 
 
@@ -340,14 +339,3 @@ def _decompressed(file: IO[bytes]) -> IO[bytes]:
     if head == b"\xfd7zXZ\x00":
         return lzma.open(file)
     return file
-
-
-def _replace_folder(new: Path, output: Path) -> None:
-    """Move `new` to `output`; a folder that was there goes only when the new one is complete."""
-    old = output.with_name(f".{output.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    (new / _UNPACKING).unlink(missing_ok=True)
-    if output.exists():
-        output.rename(old)
-    new.rename(output)
-    shutil.rmtree(old, ignore_errors=True)

@@ -1,13 +1,11 @@
 """The pictures of a demo data set, and which is for training, validation or testing."""
 
 import logging
-import os
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.common.errors import raise_together
+from pipeline.common.folders import atomic_folder
 from pipeline.common.progress import with_progress
 from pipeline.datasets.split import write_split
 from pipeline.demo.datasets import checked, scenes_of, splits_of, stream
@@ -25,7 +23,7 @@ def draw_pictures(dataset: str, seed: int, scenes: int, images: Path, split: Pat
     mistakes = [*checked(dataset, scenes), *_folder_mistakes(dataset, images)]
     raise_together(mistakes, "The demo data cannot be made:")
     drawn = scenes_of(dataset, seed, scenes)
-    with _replaced_folder(images) as temporary:
+    with atomic_folder(images) as temporary:
         for index, (image, scene) in enumerate(with_progress(drawn.items(), f"{dataset} scenes", scenes)):
             picture = draw_scene_image(scene, stream(dataset, seed, index, "picture"))
             picture.save(temporary / f"{image}.jpg", quality=90)
@@ -43,16 +41,3 @@ def _folder_mistakes(dataset: str, images: Path) -> Iterator[str]:
             f"{images} holds files that are not this data set's, such as {foreign[0]!r}, and would be "
             "replaced; give an empty or a new folder for the images"
         )
-
-
-@contextmanager
-def _replaced_folder(folder: Path) -> Iterator[Path]:
-    """Give a temporary folder; put it in the place of `folder` once the block succeeds."""
-    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-    temporary.mkdir(parents=True)
-    try:
-        yield temporary
-        shutil.rmtree(folder, ignore_errors=True)
-        os.replace(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)

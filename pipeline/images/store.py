@@ -14,11 +14,10 @@ from typing import Any
 import h5py
 import numpy as np
 
+from pipeline.common.bounds import RATIO, max_unpacked
 from pipeline.common.errors import InputError, disk_trouble, raise_together
 from pipeline.common.files import atomic_write, name_in_errors, require_file
 
-_RATIO = 100  # bytes declared for each byte held; compressed features have less than ten
-_SMALL = 16 << 20  # bytes that any dataset may declare
 PENDING, DONE, FAILED = 0, 1, 2  # values of the mask `done`; no finished store has a row that is pending
 
 
@@ -123,10 +122,10 @@ def _check_inside(path: Path, file: h5py.File, name: str) -> None:
     if elsewhere or dataset.external or dataset.is_virtual:
         raise InputError(f"{path}: {name}: lies in another file. Copy its content into this one.")
     held = dataset.id.get_storage_size()
-    if dataset.nbytes > max(_SMALL, _RATIO * held):
+    if dataset.nbytes > max_unpacked(held):
         raise InputError(
             f"{path}: {name}: declares {dataset.nbytes:,} bytes and holds {held:,}, which features never do "
-            f"(over {_RATIO} to 1). Make or fetch it again."
+            f"(over {RATIO} to 1). Make or fetch it again."
         )
 
 

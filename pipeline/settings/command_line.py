@@ -12,6 +12,7 @@ from pathlib import Path
 import yaml
 
 from pipeline.common.errors import InputError, raise_together
+from pipeline.common.text_files import not_utf8
 from pipeline.settings.reading import check_keys
 
 _KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # Snakemake ends in a traceback at any other
@@ -128,9 +129,3 @@ def _value_mistake(value: str) -> str:
     if not _KEY.fullmatch(key):
         return f"--config: found {value!r}, expected KEY=VALUE with a key of the configuration and no blanks"
     return ""
-
-
-def not_utf8(error: UnicodeDecodeError) -> str:
-    """The line at which a text stops being UTF-8."""
-    line = error.object[: error.start].count(b"\n") + 1
-    return f"line {line}: not UTF-8: the byte 0x{error.object[error.start]:02x}"

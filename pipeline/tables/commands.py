@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from pipeline.arguments import json_object
+from pipeline.common.files import named_file_lists
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -162,7 +163,7 @@ def _count_captions(arguments: argparse.Namespace) -> None:
 
     count_captions(
         arguments.settings,
-        _named_files(arguments.captions),
+        named_file_lists(arguments.captions),
         arguments.papers,
         arguments.table,
         arguments.comparison,
@@ -174,8 +175,8 @@ def _vocabulary_overlap(arguments: argparse.Namespace) -> None:
     from pipeline.tables.overlap import vocabulary_overlap
 
     portions = {
-        "translation": _named_files(arguments.translation),
-        "comparable": _named_files(arguments.comparable),
+        "translation": named_file_lists(arguments.translation),
+        "comparable": named_file_lists(arguments.comparable),
     }
     vocabulary_overlap(
         portions,
@@ -185,18 +186,6 @@ def _vocabulary_overlap(arguments: argparse.Namespace) -> None:
         arguments.table,
         arguments.comparison,
     )
-
-
-def _named_files(given: list[str]) -> dict[str, list[Path]]:
-    """Files by the name before their `=`."""
-    from pipeline.common.errors import raise_together
-
-    wrong = [item for item in given if not all(item.partition("="))]
-    raise_together((f"found {item!r}" for item in wrong), "Expected NAME=FILE:")
-    files: dict[str, list[Path]] = {}
-    for name, _, path in (item.partition("=") for item in given):
-        files.setdefault(name, []).append(Path(path))
-    return files
 
 
 def _tabulate_context(arguments: argparse.Namespace) -> None:

@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipeline.common.errors import InputError, raise_together
+from pipeline.common.errors import raise_together
 from pipeline.common.files import require_file
 from pipeline.common.progress import with_progress
+from pipeline.common.text_files import read_utf8
 from pipeline.datasets.table import read_sentences
 from pipeline.datasets.tokenize import tokenizer
 
@@ -124,10 +125,7 @@ def read_dictionaries(paths: Sequence[Path], source: str, target: str) -> Candid
 
 def _pairs(path: Path, mistakes: list[str]) -> list[tuple[str, str]]:
     require_file(path, "the dictionary", "Download it (workflow/sources.csv has its URL).")
-    try:
-        lines = path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not a text file in UTF-8: {error}.") from None
+    lines = read_utf8(path).rstrip("\n").split("\n")
     pairs = []
     for number, line in enumerate(lines, 1):
         match re.split(r"[ \t]+", line.strip().lower()):

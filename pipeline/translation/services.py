@@ -10,8 +10,6 @@ import os
 import sys
 import threading
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -20,6 +18,7 @@ import requests
 from deep_translator.exceptions import LanguageNotSupportedException, NotValidLength, TranslationNotFound
 
 from pipeline.common.errors import InputError, raise_together
+from pipeline.common.retry_after import retry_after_seconds
 from pipeline.translation.cached import Stopped
 
 
@@ -58,7 +57,6 @@ SERVICES = {
 }  # fmt: skip
 
 _HTTPS = {"mymemory": "https://api.mymemory.translated.net/get"}  # deep-translator asks it over http
-_LONGEST_RETRY = 86_400.0  # seconds; services count quotas by the day, and a longer Retry-After is a mistake
 _LONGEST_ANSWER = 16 << 20  # bytes; a request has at most 50,000 characters
 _WAIT = {408, 425, 429}  # and 5xx
 _NOTICES = ("MYMEMORY WARNING",)  # come with status 200
@@ -187,7 +185,8 @@ class _Session(requests.Session):
             raise Unavailable(type(error).__name__) from None
         status = _status(response)
         if status in _WAIT or status >= 500:
-            raise Unavailable(f"status {status}", _seconds(response.headers.get("Retry-After", "")))
+            delay = retry_after_seconds(response.headers.get("Retry-After", ""))
+            raise Unavailable(f"status {status}", delay)
         if status in _TOO_LONG:
             raise Refused(f"status {status}")
         if status >= 400:
@@ -219,14 +218,3 @@ def _status(response: requests.Response) -> int:
     except (ValueError, KeyError, TypeError):
         return response.status_code
     return max(said, response.status_code)
-
-
-def _seconds(header: str) -> float:
-    """Retry-After in seconds, a day at most, which may also be a date; 0 where it says nothing."""
-    if header.isdecimal():
-        return min(float(header), _LONGEST_RETRY)
-    try:
-        asked = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
-        return min(max(0.0, asked), _LONGEST_RETRY)
-    except (TypeError, ValueError):
-        return 0.0

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from pipeline.common.errors import InputError
+from pipeline.common.folders import atomic_folder
 from pipeline.datasets.table import caption_table, write_captions
 from pipeline.evaluation.evaluate import evaluate
 from pipeline.images.settings import ExtractionSettings
@@ -22,7 +23,6 @@ from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabul
 from search import load, open_index
 from search.bundle import BACKBONE, write_bundle
 from search.contents import ids, photographs_listed, sentences_of, within
-from search.folders import folder_written_beside
 from search.index import build_index
 from search.model import SearchModel
 
@@ -173,7 +173,7 @@ def test_a_replacement_that_fails_leaves_the_earlier_folder(
     monkeypatch.setattr("os.replace", failing)
 
     def write() -> None:
-        with folder_written_beside(tmp_path / "bundle", "mark") as folder:
+        with atomic_folder(tmp_path / "bundle", "mark") as folder:
             (folder / "mark").write_text("new")
 
     with pytest.raises(OSError, match="the disk is gone"):

@@ -12,10 +12,11 @@ import deep_translator
 import pytest
 
 from pipeline.common.errors import InputError
+from pipeline.common.retry_after import retry_after_seconds
 from pipeline.translation.cache import Cache, Model
 from pipeline.translation.commands import add_commands
 from pipeline.translation.machine import machine_translator
-from pipeline.translation.services import Asker, Unavailable, _seconds
+from pipeline.translation.services import Asker, Unavailable
 
 FAST: dict[str, Any] = {"requests_per_second": 1e6, "max_pause": 0.01, "max_wait": 0.2}
 NOTICE = "MYMEMORY WARNING: YOU USED ALL AVAILABLE FREE TRANSLATIONS FOR TODAY."
@@ -118,7 +119,7 @@ def test_a_key_is_not_sent_to_another_host(service: Answering, tmp_path: Path) -
 
 @pytest.mark.parametrize("header", ["9" * 400, "99999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
 def test_an_absurd_retry_after_is_a_day(header: str) -> None:
-    assert _seconds(header) == 86_400
+    assert retry_after_seconds(header) == 86_400
 
 
 def test_an_absurd_retry_after_reaches_no_later_job(service: Answering) -> None:
