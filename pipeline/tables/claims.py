@@ -14,13 +14,14 @@ from pipeline.common.files import atomic_write, require_file
 from pipeline.tables.averages import HUMAN_OF_PAPER
 from pipeline.tables.claim_terms import Comparison, comparisons, read_claims, terms
 from pipeline.tables.claimed_counts import counted
+from pipeline.tables.contrasts import Term, contrast, holm
 from pipeline.tables.evaluations import Evaluations
-from pipeline.tables.statistics import Term, difference, difference_interval, difference_p, holm
 from pipeline.tables.translations import by_whom, word_by_word
 
 HOLDS, FAILS = "holds", "does not hold"
 NOT_HERE, NOT_TESTABLE = "not testable at this scale", "not testable"
 LEVEL = 0.05
+ONE_SEED = "one seed: intervals and p are over test images only and do not tell seeds apart"
 
 CLAIM_COLUMNS = [
     "id", "tables", "claim", "needs", "verdict", "reason", "scale", "comparisons", "as_claimed",
@@ -110,7 +111,8 @@ class _Judge:
             return {**row, "verdict": NOT_HERE, "reason": _together(elsewhere)}, lines
         corrected = holm(np.array([line["p"] for line in lines], dtype=float))
         lines = [{**line, "p_holm": p} for line, p in zip(lines, corrected, strict=True)]
-        return row | _verdict(claim, lines, [*elsewhere, *claim.get("left_out", [])]), lines
+        seeds = len(self.settings["seeds"])
+        return row | _verdict(claim, lines, [*elsewhere, *claim.get("left_out", [])], seeds), lines
 
     def _lines(self, claim: Row) -> tuple[list[Row], list[str], list[str]]:
         """Comparisons that are made; why others say nothing at this scale; why others cannot be made."""
@@ -187,24 +189,23 @@ class _Judge:
         """Both sides, their difference with its interval, and p, over test images and seeds."""
         greater = self._side(compared.greater, compared)
         others = {text: self._side(text, compared) for text in compared.than}
-        values = {text: difference(side, compared.metric) for text, side in others.items()}
+        values = {text: contrast(side, compared.metric).value for text, side in others.items()}
         than = max(values, key=lambda text: values[text])
-        both = [*greater, *(Term(-term.weight, term.model, term.hits) for term in others[than])]
-        above = difference(greater, compared.metric)
-        low, high = difference_interval(both, compared.metric)
+        both = [*greater, *(Term(-term.weight, term.hits) for term in others[than])]
+        difference = contrast(both, compared.metric)
         return {
             "dataset": self.settings["datasets"][compared.dataset],
             "language": compared.language,
             "metric": compared.metric,
             "greater": compared.greater,
             "than": than,
-            "measured_greater": above,
+            "measured_greater": contrast(greater, compared.metric).value,
             "measured_than": values[than],
-            "difference": above - values[than],
-            "low": low,
-            "high": high,
-            "p": None if compared.of_no_difference else difference_p(both, compared.metric),
-            "as_claimed": compared.as_claimed(above - values[than]),
+            "difference": difference.value,
+            "low": difference.low,
+            "high": difference.high,
+            "p": None if compared.of_no_difference else difference.p,
+            "as_claimed": compared.as_claimed(difference.value),
             "paper_difference": compared.by if self._of_papers_data(compared.dataset) else None,
             **self._translated([compared.greater, than], compared),
         }
@@ -237,7 +238,7 @@ class _Judge:
                 asked = "" if key[2] == "own" else f" with queries {key[2]!r}"
                 raise Untestable(f"{key[1]}{asked} on {key[0]} is in none of the tables that `report` names")
             weight = sign * float(Fraction(term["weight"] or 1))
-            side.append(Term(weight, key[1], self.evaluated.hits_of_seeds(key, language)))
+            side.append(Term(weight, self.evaluated.hits_of_seeds(key, language)))
         return side
 
     def _key(self, term: Mapping[str, str], language: str, dataset: str) -> tuple[str, str, str]:
@@ -253,7 +254,7 @@ class _Judge:
         return self.settings["datasets"][dataset], experiment, queries
 
 
-def _verdict(claim: Row, lines: Sequence[Row], elsewhere: Sequence[str]) -> Row:
+def _verdict(claim: Row, lines: Sequence[Row], elsewhere: Sequence[str], seeds: int) -> Row:
     """Holds or not, and the numbers that say so."""
     table = pd.DataFrame(lines)
     strict = bool(claim.get("significant"))
@@ -274,6 +275,8 @@ def _verdict(claim: Row, lines: Sequence[Row], elsewhere: Sequence[str]) -> Row:
     remarks += _on_translations(table)
     if elsewhere:
         remarks.append(f"left out: {_together(elsewhere)}")
+    if seeds == 1 and table["p_holm"].notna().any():
+        remarks.append(ONE_SEED)
     return {
         "verdict": HOLDS if enough else FAILS,
         "reason": "; ".join(remarks),

@@ -7,8 +7,9 @@ import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write
+from pipeline.tables.contrasts import Term, contrast, holm
 from pipeline.tables.evaluations import Evaluations, Key, read_evaluation
-from pipeline.tables.statistics import METRICS, Term, difference, difference_interval, difference_p, holm
+from pipeline.tables.statistics import METRICS
 
 COLUMNS = [
     "dataset",
@@ -107,12 +108,9 @@ def _elsewhere(paths: Sequence[Path]) -> Iterator[str]:
 
 def _row(evaluations: Evaluations, keys: Sequence[Key], language: str, metric: str) -> dict[str, object]:
     of_each = [evaluations.hits_of_seeds(key, language) for key in keys]
-    terms = [
-        Term(weight, "/".join(key[:2]), hits)
-        for weight, key, hits in zip((1, -1), keys, of_each, strict=True)
-    ]
+    terms = [Term(weight, hits) for weight, hits in zip((1, -1), of_each, strict=True)]
     means = [float(evaluations.values(key, language, metric).mean()) for key in keys]
-    low, high = difference_interval(terms, metric)
+    difference = contrast(terms, metric)
     return {
         "dataset": keys[0][0],
         "language": language,
@@ -121,8 +119,8 @@ def _row(evaluations: Evaluations, keys: Sequence[Key], language: str, metric: s
         **{f"{side}_name": " ".join(key[1:]) for side, key in zip(("first", "second"), keys, strict=True)},
         "first": means[0],
         "second": means[1],
-        "difference": difference(terms, metric),
-        "low": low,
-        "high": high,
-        "p": difference_p(terms, metric),
+        "difference": difference.value,
+        "low": difference.low,
+        "high": difference.high,
+        "p": difference.p,
     }

@@ -90,10 +90,7 @@ def test_a_mean_over_languages_and_a_gain_against_a_gain_are_of_the_named_rows(t
 
 
 def test_a_model_has_its_own_seeds_with_and_without_consistency(tmp_path: Path) -> None:
-    """It gains 10 in every seed, 10 of 100 images: seeds that are as far apart as 20 and 70 make no interval.
-
-    Were its rows drawn apart, the difference of two seeds would be in it: up to 50 to either side.
-    """
+    """It gains 10 in every seed, 10 of 100 images: seeds as far apart as 20 and 70 make no interval."""
     test: Test = {
         ("multi30k", "smalr", queries, seed): {"fr": value + gain}
         for queries, gain in (("own", 0.0), ("average", 10.0))
@@ -103,11 +100,10 @@ def test_a_model_has_its_own_seeds_with_and_without_consistency(tmp_path: Path) 
     judged(tmp_path, write_evaluations(tmp_path, test, 100), settings(seeds=[0, 1, 2]), claim)
     line = pd.read_csv(tmp_path / "comparison.csv").iloc[0]
     assert (line["measured_greater"], line["measured_than"]) == pytest.approx((55, 45))
-    # A seed's gain is of 10 of 100 images, other ones than another seed's: variance 10 * 0.9, covariance -1.
-    # The squares of the seeds' shares in a draw add up to 5/9 on average.
-    error = (9 * 5 / 9 - (1 - 5 / 9)) ** 0.5
-    assert line["low"] == pytest.approx(10 - 1.96 * error, abs=1)  # a little skewed
-    assert line["high"] == pytest.approx(10 + 1.96 * error, abs=1)
+    # Each seed's gain is of 10 other images of 100: 30 images have a third of 100 each.
+    error = (100**2 * (0.3 / 9 - 0.1**2) / 99) ** 0.5
+    half = 1.98422 * error  # of Student's t with 99 degrees of freedom
+    assert (line["low"], line["high"]) == pytest.approx((10 - half, 10 + half), abs=1e-3)
 
 
 def test_a_row_that_was_not_evaluated_is_told_by_its_consistency(tmp_path: Path) -> None:
