@@ -19,9 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.datasets.table import caption_table, write_sentences
-from pipeline.digest import STAGES
+from pipeline.digest import UNLISTED
 from pipeline.images.store import write_features
 from pipeline.settings import experiment_settings, load
+from pipeline.stages import STAGES
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary
 
 HEAVY = ("torch", "torch._dynamo", "torchvision", "timm", "transformers", "pandas")
@@ -46,7 +47,7 @@ def main() -> None:
     }
     slowest = max(helps, key=lambda name: helps[name])
     show(f"{slowest} --help", [*stage, slowest, "--help"], repeat)
-    for name, modules in STAGES.items():
+    for name, modules in [*UNLISTED.items(), *((name, [stage.module]) for name, stage in STAGES.items())]:
         show(f"import {name}", [sys.executable, "-c", IMPORT, *modules], repeat, said=True)
     with tempfile.TemporaryDirectory() as name:
         train, evaluate = smallest(Path(name))

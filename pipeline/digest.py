@@ -1,12 +1,16 @@
 """Digest of the code that a stage runs, so that an edit reruns the stages that import it and no others.
 
-Comments, docstrings, layout and the wording of errors and log lines do not count.
+Comments, docstrings, layout and the wording of errors and log lines do not count. Nor do names of modules: a
+file that moves reruns nothing.
 """
 
 import ast
 import hashlib
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.stages import CHOICE_OF_EPOCH, STAGES, Stage
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("pipeline", "search")
@@ -19,12 +23,14 @@ WITHOUT_EFFECT = {
     "pipeline.common.progress",
     "pipeline.training.watching",
     "pipeline.digest",
-    "pipeline.datasets.sources",  # names modules, as the next
-    "pipeline.registry",  # names modules, which count where they are used: `digest(uses=...)`
+    "pipeline.stages",
+    # They name modules, which count where they are used (`Stage.parts`).
+    "pipeline.datasets.sources",
+    "pipeline.registry",
 }
 
-# The modules that a stage begins from; all that they import counts too.
-STAGES = {
+# Stages that the table does not have yet.
+UNLISTED = {
     "demo": ["pipeline.demo.pictures"],
     "demo-captions": ["pipeline.demo.sentences"],
     "demo-dictionary": ["pipeline.demo.dictionaries"],
@@ -39,24 +45,11 @@ STAGES = {
         "pipeline.datasets.tokenize",
     ],
     "draw": ["pipeline.datasets.draws", "pipeline.datasets.split"],
-    "select": ["pipeline.words.selection"],
-    "find-images": ["pipeline.images.find", "pipeline.datasets.split"],
-    "features": ["pipeline.images.extract"],
-    "merge-features": ["pipeline.images.merge"],
-    "import-features": ["pipeline.images.imported", "pipeline.datasets.split"],
     "translate": ["pipeline.translation.translate", "pipeline.translation.dictionary"],
     "translate-borrowed": ["pipeline.translation.translate", "pipeline.translation.borrowed"],
     "translate-marian": ["pipeline.translation.translate", "pipeline.translation.marian"],
     "translate-web": ["pipeline.translation.translate", "pipeline.translation.web"],
     "translation-quality": ["pipeline.translation.quality", "pipeline.translation.parallel"],
-    "word-vectors": ["pipeline.words.vectors", "pipeline.words.settings"],
-    "own-word-vectors": ["pipeline.words.make"],
-    "words": ["pipeline.words.make"],
-    "reduce-words": ["pipeline.words.reduce", "pipeline.words.make"],
-    "spell": ["pipeline.words.spelled"],
-    "align": ["pipeline.words.align"],
-    "pretrain-bert": ["pipeline.words.bert"],
-    "sentence-vectors": ["pipeline.words.sentence_vectors"],
     "train": ["pipeline.training.train"],
     "assign": ["pipeline.training.assign"],
     "train-multitask": ["pipeline.training.multitask"],
@@ -79,60 +72,106 @@ STAGES = {
     "count-captions": ["pipeline.tables.data"],
     "vocabulary-overlap": ["pipeline.tables.overlap"],
 }
-
-# Training asks the recall code only which epoch to keep. Evaluation asks again and refuses a model whose
-# choice was made by other recall code, so an edit there reruns evaluation alone.
-CHOICE_OF_EPOCH = {"pipeline.evaluation.ranks", "pipeline.evaluation.recall", "pipeline.evaluation.evaluate"}
 WITHOUT = {"train": CHOICE_OF_EPOCH, "assign": CHOICE_OF_EPOCH, "train-multitask": CHOICE_OF_EPOCH}
 
 
 @cache
-def digest(stage: str, uses: tuple[str, ...] = ()) -> str:
-    """Digest of all modules of this package that a stage imports, directly or not.
+def digest(stage: Stage | str, parts: tuple[str, ...] = (), whole: bool = False) -> str:
+    """Digest of all modules of this project that a stage imports, directly or not.
 
     Args:
-        uses: modules that it imports by name for some experiments alone (`pipeline.registry`).
+        parts: modules that it imports by name for some arguments only (`Stage.parts`).
+        whole: with the modules of `Stage.outside`.
     """
-    seen: dict[str, str] = {}
-    left = [*STAGES[stage], *uses]
-    skipped = WITHOUT_EFFECT | WITHOUT.get(stage, set())
+    stage = STAGES.get(stage, stage) if isinstance(stage, str) else stage
+    if isinstance(stage, str):
+        left, outside = [*UNLISTED[stage], *parts], WITHOUT.get(stage, frozenset())
+    else:
+        left, outside = [stage.module, *parts], stage.outside
+    skipped = WITHOUT_EFFECT if whole else WITHOUT_EFFECT | outside
+    found: dict[str, Code] = {}
     while left:
         module = left.pop()
-        path = _path(module)
-        if module in seen or module in skipped or path is None:
-            continue
-        seen[module], imported = _parsed(path.read_text(encoding="utf-8"))
-        left.extend(imported)
-    text = "\n".join(f"{module} {code}" for module, code in sorted(seen.items()))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+        if module not in found and module not in skipped and (code := code_of(module)):
+            found[module] = code
+            left.extend(code.imports)
+    # An import counts by what the imported module holds: the same name from another module is other code.
+    lines = [
+        " ".join([code.text, *(found[module].text for module in code.imports if module in found)])
+        for code in found.values()
+    ]
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
+
+
+class Code(NamedTuple):
+    """A digest of a module's text, and this project's modules that it imports, in the order of its lines."""
+
+    text: str
+    imports: tuple[str, ...]
 
 
 @cache
-def _path(module: str) -> Path | None:
+def code_of(module: str) -> Code | None:
+    """The code of a module; None if this project has no such module."""
+    path = path_of(module)
+    return None if path is None else parsed(path.read_text(encoding="utf-8"))
+
+
+def path_of(module: str) -> Path | None:
+    """The file of a module; None if this project has no such module."""
     base = ROOT.joinpath(*module.split("."))
     return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.exists()), None)
 
 
 @cache
-def _parsed(text: str) -> tuple[str, list[str]]:
-    """A module's code without docstrings and messages, and the modules of this package that it imports."""
-    tree = ast.parse(text)
-    imported: list[str] = []
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and body and _is_docstring(body[0]):
-            del body[0]
-        if _is_message(node):
-            _without_words(node)
-        imported += _imported(node)
-    return ast.dump(tree), [module for module in imported if module.split(".")[0] in PACKAGES]
+def parsed(text: str) -> Code:
+    """The code of a module's text."""
+    reader = _Reader()
+    reader.read(ast.parse(text))
+    return Code(hashlib.sha256(" ".join(reader.words).encode()).hexdigest()[:16], tuple(reader.imports))
 
 
-def _is_docstring(node: ast.AST) -> bool:
+class _Reader:
+    """Writes a syntax tree down, without docstrings, messages and names of this project's modules."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.imports: list[str] = []
+
+    def read(self, value: object, message: bool = False) -> None:
+        """Append a node, a list of nodes or what a node says of itself; as part of a message or not."""
+        if isinstance(value, list):
+            self.words.append("[")
+            for item in value[_is_docstring(value) :]:
+                self.read(item, message)
+            self.words.append("]")
+        elif isinstance(value, ast.AST):
+            self._read_node(value, message)
+        else:
+            self.words.append(repr(value))
+
+    def _read_node(self, node: ast.AST, message: bool) -> None:
+        self.words.append(type(node).__name__)
+        if isinstance(node, ast.Import | ast.ImportFrom) and (modules := _own_modules(node)):
+            self.imports += modules
+            if isinstance(node, ast.ImportFrom):
+                self.words += map(ast.dump, node.names)
+        elif message and isinstance(node, ast.Constant) and isinstance(node.value, str):
+            self.words.append("message")
+        else:
+            message = message or _is_message(node)
+            for field, value in ast.iter_fields(node):
+                self.words.append(field)
+                self.read(value, message)
+
+
+def _is_docstring(body: list[object]) -> bool:
+    """Whether a list of statements begins with a text."""
+    first = body[0] if body else None
     return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
     )
 
 
@@ -144,15 +183,9 @@ def _is_message(node: ast.AST) -> bool:
     return isinstance(node, ast.Raise)
 
 
-def _without_words(node: ast.AST) -> None:
-    for part in ast.walk(node):
-        if isinstance(part, ast.Constant) and isinstance(part.value, str):
-            part.value = ""
-
-
-def _imported(node: ast.AST) -> list[str]:
-    if isinstance(node, ast.Import):
-        return [name.name for name in node.names]
-    if isinstance(node, ast.ImportFrom) and node.module:
-        return [node.module, *(f"{node.module}.{name.name}" for name in node.names)]
-    return []
+def _own_modules(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """The modules of this project that a statement imports; a package's names are taken for modules too."""
+    names = [name.name for name in node.names]
+    if isinstance(node, ast.ImportFrom):
+        names = [node.module or "", *(f"{node.module}.{name}" for name in names)]
+    return [name for name in names if name.split(".")[0] in PACKAGES]

@@ -19,7 +19,7 @@ from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.images.store import write_features
 from pipeline.training.train import Inputs
-from pipeline.words.make import make_words
+from pipeline.words.make import build_vocabulary
 from pipeline.words.settings import WordSettings
 
 # What they compare is told where it differs.
@@ -83,7 +83,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
         write_sentences(with_tokens(table[table["language"] == language], language), path)
         output = folder / f"{language}.h5"
         small = WordSettings(dimension=8, tokens=20_000, subword_buckets=100)
-        make_words(language, path, "human", [], "human", small, None, output)
+        build_vocabulary(language, path, small, output)
         words.append(output)
         sentences.append(path)
     write_features(folder / "features.h5", images, np.array(features), {"backbone": "eight things"})

@@ -44,7 +44,7 @@ PRELOADED = {
     ],
     "torch": ["torch", "torchvision", "timm", "pandas", "h5py", "jsonschema", "yaml"],
 }
-NEED_TORCH = ["features", "pretrain-bert", "sentence-vectors", "context", "pretrain", "assign", "train"]
+NEED_TORCH = ["extract-features", "pretrain-bert", "embed-captions", "context", "pretrain", "assign", "train"]
 NEED_TORCH += ["train-multitask", "evaluate", "evaluate-consistency", "parameters", "smalr-parameters"]
 NEED_TORCH += ["scaling", "figure", "bundle", "index"]
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -234,7 +234,7 @@ def parsed() -> Any:
     code: Any = importlib.import_module("pipeline.digest")
     code.text = Path(code.__file__).read_bytes()
     for path in (path for package in code.PACKAGES for path in (code.ROOT / package).rglob("*.py")):
-        code._parsed(path.read_text(encoding="utf-8"))
+        code.parsed(path.read_text(encoding="utf-8"))
     return code
 
 
@@ -246,7 +246,7 @@ def import_from(folder: Path, code: Any) -> None:
     copied = folder / "pipeline" / "digest.py"
     if copied.exists() and copied.read_bytes() == code.text:
         its: Any = importlib.import_module("pipeline.digest")
-        its._parsed = code._parsed
+        its.parsed = code.parsed
 
 
 if __name__ == "__main__":

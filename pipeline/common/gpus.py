@@ -60,10 +60,10 @@ def gpu_trouble(error: BaseException) -> str:
     if torch is None or not isinstance(error, torch.OutOfMemoryError):
         return ""
     return (
-        "the GPU's memory is used up. Check with nvidia-smi whether other programs use some. Otherwise, for "
-        "`features` lower images.batch_size, which changes no feature beyond rounding; for `train` and "
-        "`pretrain` training.batch_images, which changes results and restarts training; other stages need a "
-        f"larger GPU, or none (gpu: 0). Then run the same command again. PyTorch says: {error}"
+        "the GPU's memory is used up. Check with nvidia-smi whether other programs use some. Otherwise, "
+        "for `extract-features` lower images.batch_size, which changes no feature beyond rounding; for "
+        "`train` and `pretrain` training.batch_images, which changes results and restarts training; other "
+        f"stages need a larger GPU, or none (gpu: 0). Then run the same command again. PyTorch says: {error}"
     )
 
 

@@ -19,10 +19,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pipeline.common.errors import InputError
 from pipeline.common.progress import Progress, duration
-from pipeline.images.backbone import Backbone
+from pipeline.images.backbone import Backbone, load_backbone
 from pipeline.images.crops import UnreadableImage, read_image, resized
-from pipeline.images.lists import FAILED_COLUMNS, check_failures, identity, write_table
+from pipeline.images.lists import (
+    FAILED_COLUMNS,
+    Shard,
+    allowed_failures,
+    check_failures,
+    identity,
+    read_image_list,
+    write_table,
+)
 from pipeline.images.partial import PartialStore, finish, open_partial
 from pipeline.images.settings import ExtractionSettings, weights_name
 from pipeline.images.store import PENDING
@@ -52,6 +61,71 @@ class Clock:
         """What part of their sum each took."""
         whole = max(sum(self.spent[what] for what in things), 1e-9)
         return ", ".join(f"{100 * self.spent[what] / whole:.1f}% {what}" for what in things)
+
+
+def extract_features(
+    images: Path,
+    settings: ExtractionSettings,
+    output: Path,
+    failed: Path,
+    partial: Path | None = None,
+    reuse_from: Path | None = None,
+    shard: Shard | None = None,
+    batch_size: int = 8,
+    workers: int = 4,
+    threads: int | None = None,
+    compile: bool = False,
+    max_failed_fraction: float = 0.0,
+    gpus: int = 0,
+    code: str = "",
+) -> None:
+    """Extract the features of the images of a list.
+
+    Args:
+        images: output of `find-images`.
+        settings: JSON: backbone, weights, resize, crop, crops, ... (pipeline/images/settings.py).
+        output: feature store to write (HDF5).
+        failed: list to write, of the images that failed (CSV).
+        partial: store of an unfinished run, which the next one resumes; default: OUTPUT.partial.
+        reuse_from: finished store (`merge-features --hard-link`) whose rows are reused.
+        shard: I/N: extract only part I of N, such as 1/8.
+        batch_size: images per forward pass, each with all its crops.
+        workers: threads that decode and resize.
+        threads: threads of the network on a CPU; default: all.
+        compile: use torch.compile, on a GPU.
+        max_failed_fraction: fraction of the images that may fail.
+        gpus: GPUs that were requested.
+        code: digest of the code of this stage.
+    """
+    paths = read_image_list(images)
+    allowed = allowed_failures(max_failed_fraction, len(paths))
+    if shard:
+        paths = {image: paths[image] for image in shard.of(list(paths))}
+    if not paths:
+        raise InputError(f"{images}: has fewer images than shards. Set images.shards to a smaller number.")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if device.type == "cuda":
+        torch.set_num_threads(1)  # or each thread that decodes wakes a team of its own to copy an image
+    elif threads:
+        torch.set_num_threads(threads)
+    batch = min(batch_size, len(paths))
+    backbone = load_backbone(settings, device, batch, compile)
+    cpu = f"the CPU, {torch.get_num_threads()} threads"
+    name = torch.cuda.get_device_name() if device.type == "cuda" else cpu
+    log.info("extracting on %s in %s, %d images per batch", name, backbone.precision, batch)
+    extract(
+        paths,
+        backbone,
+        settings,
+        partial or output.with_name(f"{output.name}.partial"),
+        output,
+        failed,
+        workers=workers,
+        failures_allowed=allowed,
+        gpu_missed=gpus > 0 and device.type == "cpu",
+        earlier=reuse_from,
+        code=code,
+    )
 
 
 def extract(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pipeline.common.errors import raise_together
+from pipeline.datasets.split import read_split
 from pipeline.images.lists import COLUMNS, write_table
 
 ENDINGS = frozenset((".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"))
@@ -13,7 +14,23 @@ SHOWN = 8  # images named in one message
 
 
 def find_images(
-    folders: Sequence[Path], images: Iterable[str], ask: str, output: Path, flickr_names: bool = False
+    images: Sequence[Path], split: Path, output: Path, missing_hint: str = "", flickr_names: bool = False
+) -> None:
+    """Write the file of each image of a data set (CSV: image, path).
+
+    Args:
+        images: folders of photographs, searched at any depth.
+        split: output of `split`: the images of the data set.
+        output: list to write: columns image and path; `missing.csv` beside it lists missing images.
+        missing_hint: how to obtain the images; printed if some are missing.
+        flickr_names: an image's id may also be the file name's part before the first underscore, as in
+            Flickr8k.
+    """
+    write_image_list(images, read_split(split), missing_hint, output, flickr_names)
+
+
+def write_image_list(
+    folders: Sequence[Path], images: Iterable[str], hint: str, output: Path, flickr_names: bool = False
 ) -> None:
     """Write the file of each image, found anywhere below the folders: columns image and path, sorted.
 
@@ -22,7 +39,7 @@ def find_images(
     Args:
         flickr_names: whether it may also belong to the id before the first underscore of its name: Flickr8k
             names `1000268201_693b08cb0e.jpg` what Flickr30K names `1000268201.jpg`.
-        ask: how to come by the images; said where some are missing.
+        hint: how to obtain the images; printed if some are missing.
         output: the list (CSV); where images are missing, all of them are listed in `missing.csv` beside it.
 
     Raises:
@@ -30,7 +47,7 @@ def find_images(
     """
     raise_together(
         [f"{folder}: not a folder" for folder in folders if not folder.is_dir()],
-        f"Give folders that hold the photographs. {ask}".strip(),
+        f"Give folders that hold the photographs. {hint}".strip(),
     )
     found = _found(folders, sorted(set(images)), flickr_names)
     listed = output.with_name("missing.csv")
@@ -47,7 +64,7 @@ def find_images(
         raise_together(
             [f"{image}: {found}" for image, found in list(mistakes.items())[:SHOWN]],
             f"{', '.join(map(str, folders))}: {len(mistakes)} of {len(found)} images do not have exactly one "
-            f"file ({shown}all in {listed}). {ask}".strip(),
+            f"file ({shown}all in {listed}). {hint}".strip(),
         )
     write_table(output, COLUMNS, ((image, paths[0]) for image, paths in found.items()))
     listed.unlink(missing_ok=True)

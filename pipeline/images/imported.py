@@ -6,13 +6,26 @@ from typing import Any
 
 from pipeline.common.errors import raise_together
 from pipeline.common.files import sha256
+from pipeline.datasets.split import read_split
 from pipeline.images.settings import ImportSettings
 from pipeline.images.store import read_store, selected, write_features
 
 log = logging.getLogger("pipeline")
 
 
-def import_features(source: Path, images: list[str], settings: ImportSettings, output: Path) -> None:
+def import_features(features: Path, split: Path, settings: ImportSettings, output: Path) -> None:
+    """Check precomputed features of the images of a data set, and write them as a feature store.
+
+    Args:
+        features: HDF5 file: features (N, D), image (N,).
+        split: output of `split`: the images of the data set.
+        settings: JSON: backbone and dimension that the features must have.
+        output: feature store to write (HDF5).
+    """
+    import_store(features, list(read_split(split)), settings, output)
+
+
+def import_store(source: Path, images: list[str], settings: ImportSettings, output: Path) -> None:
     """Write the features of `images` from `source` to the store `output`.
 
     The source's attributes are kept as `source_...`. Its backbone may carry a remark in brackets: one named

@@ -2,8 +2,10 @@
 
 import csv
 import hashlib
+from argparse import ArgumentTypeError
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple, Self
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write, require_file
@@ -52,9 +54,24 @@ def photographs_digest(listed: Path) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
 
 
-def shard_of(images: Sequence[str], number: int, count: int) -> list[str]:
-    """Shard `number` (from 1) of `count`: neighbouring images, shards alike in size up to one image."""
-    return list(images[(number - 1) * len(images) // count : number * len(images) // count])
+class Shard(NamedTuple):
+    """Part `number`, from 1, of `total` parts of a list."""
+
+    number: int
+    total: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """A shard written as I/N."""
+        number, _, total = text.partition("/")
+        if not (number.isdecimal() and total.isdecimal() and 1 <= int(number) <= int(total)):
+            raise ArgumentTypeError(f"found {text!r}, expected I/N with I from 1 to N, such as 1/8")
+        return cls(int(number), int(total))
+
+    def of(self, images: Sequence[str]) -> list[str]:
+        """Its images: neighbours in the list; shards differ in size by one image at most."""
+        begin, end = ((self.number - offset) * len(images) // self.total for offset in (1, 0))
+        return list(images[begin:end])
 
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -63,6 +80,11 @@ def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[obje
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(rows)
+
+
+def allowed_failures(fraction: float, count: int) -> int:
+    """How many of `count` images may fail."""
+    return int(fraction * count + 1e-9)  # 0.29 of 100 is 29
 
 
 def check_failures(rows: Sequence[tuple[str, str, str]], allowed: int, count: int, listed: Path) -> None:

@@ -12,11 +12,42 @@ import numpy as np
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write
-from pipeline.images.lists import FAILED_COLUMNS, check_failures, write_table
+from pipeline.images.lists import (
+    FAILED_COLUMNS,
+    allowed_failures,
+    check_failures,
+    read_image_list,
+    write_table,
+)
 from pipeline.images.partial import PartialStore, attribute_differences, copy_rows, create, image_ids
 from pipeline.images.store import FAILED, PENDING, failed_images
 
 SHOWN = 8  # images named in one message
+
+
+def merge_features(
+    shards: Sequence[Path],
+    failed: Sequence[Path],
+    images: Path,
+    output: Path,
+    failed_output: Path,
+    hard_link: Path | None = None,
+    max_failed_fraction: float = 0.0,
+) -> None:
+    """Merge the feature stores of all shards into one.
+
+    Args:
+        shards: feature stores of the shards.
+        failed: their lists of failed images (CSV).
+        images: output of `find-images`.
+        output: feature store to write (HDF5).
+        failed_output: list of all failed images, to write (CSV).
+        hard_link: hard link to create to the store, for `extract-features --reuse-from`; takes no disk space.
+        max_failed_fraction: fraction of the images that may fail.
+    """
+    listed = list(read_image_list(images))
+    allowed = allowed_failures(max_failed_fraction, len(listed))
+    merge(shards, listed, failed, allowed, output, failed_output, hard_link)
 
 
 def merge(

@@ -44,6 +44,11 @@ class ExtractionSettings:
     crop_evaluation: str = "exact"
     dimension: int | None = None
 
+    @classmethod
+    def parse(cls, text: str) -> "ExtractionSettings":
+        """Settings from the command line."""
+        return extraction_settings(text)
+
 
 @dataclass(frozen=True)
 class ImportSettings:
@@ -52,9 +57,14 @@ class ImportSettings:
     backbone: str | None = None
     dimension: int | None = None
 
+    @classmethod
+    def parse(cls, text: str) -> "ImportSettings":
+        """Settings from the command line."""
+        return import_settings(text)
+
 
 def extraction_settings(text: str) -> ExtractionSettings:
-    """Parse the JSON settings of `features`; raises `InputError` that lists every mistake."""
+    """Parse the JSON settings of `extract-features`; raises `InputError` that lists every mistake."""
     values = _values(text, required=("backbone", "weights", "resize", "crop", "crops"), checks=_CHECKS)
     settings = ExtractionSettings(**values)
     if settings.crop > settings.resize:

@@ -87,7 +87,9 @@ def failed_images(path: Path) -> set[str]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[h5py.File]:
-    require_file(path, "the feature store", "Run `python -m pipeline features`, or give another file.")
+    require_file(
+        path, "the feature store", "Run `python -m pipeline extract-features`, or give another file."
+    )
     try:
         with name_in_errors(path), h5py.File(path) as file:
             if missing := {"features", "image"} - file.keys():

@@ -247,7 +247,7 @@ def _check_union(vocabularies: Mapping[str, Vocabulary]) -> None:
     (first, words), *others = ((language, part.words) for language, part in vocabularies.items())
     raise_together(
         [f"{language}: has other words than {first}" for language, found in others if found != words],
-        "The languages of an experiment have one word table; run `python -m pipeline select` again:",
+        "The languages of an experiment have one word table; run `python -m pipeline select-captions` again:",
     )
 
 

@@ -20,12 +20,14 @@ log = logging.getLogger("pipeline")
 Matrix = NDArray[np.float32]
 
 
-def align(words: Path, english: Path, dictionaries: Sequence[Path], output: Path) -> None:
+def align_vectors(words: Path, english: Path, dictionaries: Sequence[Path], output: Path) -> None:
     """Write the words of a language with their vectors aligned to the English space.
 
     Args:
-        words: the language's vocabulary. english: the English one.
-        dictionaries: files of word pairs, named `en-de.txt` or `de-en.txt`.
+        words: output of `build-vocabulary` for the language.
+        english: output of `build-vocabulary` for English.
+        dictionaries: files of word pairs, named en-de.txt or de-en.txt.
+        output: vocabulary to write (HDF5).
 
     Raises:
         InputError: the dictionaries have no pair of which both words are in the vocabularies.

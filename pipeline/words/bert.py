@@ -45,9 +45,10 @@ def pretrain_bert(sentences: Sequence[Path], settings: Mapping[str, Any], output
     A run that is killed leaves nothing and begins anew: it takes a minute or a few.
 
     Args:
-        sentences: sentence tables, one per language. settings: caption_origins, max_tokens, layers,
-            hidden_size, heads, vocabulary_size, steps, batch_size, learning_rate, seed, threads.
-        output: folder in the form of the library transformers.
+        sentences: one sentence table per language.
+        settings: JSON: caption_origins, max_tokens, layers, hidden_size, heads, vocabulary_size, steps,
+            batch_size, learning_rate, seed, threads.
+        output: folder to write, in the form of the library transformers.
     """
     torch.set_num_threads(settings["threads"])
     torch.manual_seed(settings["seed"])

@@ -121,7 +121,7 @@ def _sentence_vectors(vocabulary: Vocabulary, rows: NDArray[np.int64]) -> Tensor
     if (rows == 0).any():
         raise InputError(
             f"{vocabulary.language}: {(rows == 0).sum()} of {len(rows)} captions have no sentence vector. "
-            "Run `python -m pipeline sentence-vectors` on these captions."
+            "Run `python -m pipeline embed-captions` on these captions."
         )
     return torch.from_numpy(vocabulary.vectors[rows])
 

@@ -5,35 +5,43 @@ import json
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Literal
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.augment import read_added
 from pipeline.datasets.select import own_captions, training_captions
 from pipeline.datasets.table import read_sentences
 from pipeline.words.settings import WordSettings
-from pipeline.words.vectors import read_model, read_vectors, train_model, word_vectors
+from pipeline.words.vectors import read_model, read_vectors, train_model, word_vectors, write_model
 from pipeline.words.vocabulary import training_words, vocabulary, write_vocabulary
 
+Captions = Literal["human", "human+mt", "mt", "augmented"]
 
-def make_words(
+
+def build_vocabulary(
     language: str,
     sentences: Path,
-    caption_origin: str,
-    translations: Sequence[Path],
-    captions: str,
     settings: WordSettings,
-    vectors_file: Path | None,
     output: Path,
+    caption_origin: str = "human",
+    translations: Sequence[Path] = (),
+    captions: Captions = "human",
+    vectors_file: Path | None = None,
 ) -> None:
     """Write the words of the training captions with a FastText vector, and their vectors.
 
     Args:
-        sentences: sentence table with the language's own captions, of origin `caption_origin`.
-        translations: sentence tables with translations into the language.
-        captions: which of both are trained on: human, human+mt, mt or augmented.
-        vectors_file: vectors as text (published), or a FastText model (`.bin`), which has a vector for every
-            word; None trains them on the training captions.
+        language: ISO 639-1 code.
+        sentences: sentence table with the language's own captions.
+        caption_origin: origin of the data set's own captions.
+        translations: translations into the language.
+        captions: which of both are trained on.
+        settings: JSON: vectors, dimension, tokens, seed, casing, ...
+        vectors_file: published vectors as text (.vec, .vec.gz), or a FastText model (.bin), which has a
+            vector for every word; without it, vectors are trained on the training captions.
+        output: vocabulary to write (HDF5).
     """
+    _check_file(settings, vectors_file)
     chosen = training_sentences(language, sentences, caption_origin, translations, captions)
     words = training_words(chosen)
     if vectors_file is None:
@@ -53,10 +61,35 @@ def make_words(
     write_vocabulary(vocabulary(language, words, vectors), attributes, output)
 
 
+def _check_file(settings: WordSettings, path: Path | None) -> None:
+    trained = settings.vectors == "train"
+    if (path is None and not trained) or (path is not None and trained and path.suffix != ".bin"):
+        raise InputError(
+            f"--vectors-file: found {path or 'none'}, with the setting `vectors` {settings.vectors!r}; give "
+            "the file with `file` and `multi30k`; with `train`, a model (.bin) or none."
+        )
+
+
+def train_caption_vectors(
+    language: str, sentences: Path, settings: WordSettings, output: Path, caption_origin: str = "human"
+) -> None:
+    """Train FastText on the language's own training captions.
+
+    Args:
+        language: ISO 639-1 code.
+        sentences: sentence table with the language's own captions.
+        settings: JSON: dimension, tokens, seed, ...
+        output: FastText model to write (.bin).
+        caption_origin: origin of the data set's own captions.
+    """
+    chosen = training_sentences(language, sentences, caption_origin, [], "human")
+    write_model(train_model(chosen, settings), output)
+
+
 def training_sentences(
     language: str, sentences: Path, caption_origin: str, translations: Sequence[Path], captions: str
 ) -> list[str]:
-    """Tokens of the captions of a language that an experiment trains on; arguments as of `make_words`."""
+    """Tokens of the captions of a language that an experiment trains on; as in `build_vocabulary`."""
     table = read_sentences(sentences)
     of_language = table[table["language"] == language]
     if of_language.empty:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pipeline.common.errors import InputError
 from pipeline.translation.dictionary import read_dictionaries
+from pipeline.words.make import Captions, training_sentences
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 
 log = logging.getLogger("pipeline")
@@ -22,7 +23,37 @@ log = logging.getLogger("pipeline")
 KINDS = ("frequency", "pca", "dictionary")
 
 
-def reduce_words(
+def reduce_vocabulary(
+    language: str,
+    words: Path,
+    sentences: Path,
+    reduction: str,
+    output: Path,
+    caption_origin: str = "human",
+    translations: Sequence[Path] = (),
+    captions: Captions = "human",
+    english: Path | None = None,
+    dictionaries: Sequence[Path] = (),
+) -> None:
+    """Write a smaller vocabulary of a language.
+
+    Args:
+        language: ISO 639-1 code.
+        sentences: sentence table with the language's own captions.
+        caption_origin: origin of the data set's own captions.
+        translations: translations into the language.
+        captions: which of both are trained on.
+        words: output of `build-vocabulary` for the language.
+        reduction: frequency-5, pca-50, dictionary-5, ...
+        english: for dictionary-N: output of `build-vocabulary` for English.
+        dictionaries: for dictionary-N: files of word pairs, such as en-de.txt.
+        output: vocabulary to write (HDF5).
+    """
+    chosen = training_sentences(language, sentences, caption_origin, translations, captions)
+    write_reduced(reduction, words, chosen, english, dictionaries, output)
+
+
+def write_reduced(
     reduction: str,
     words: Path,
     sentences: Sequence[str],
@@ -30,7 +61,7 @@ def reduce_words(
     dictionaries: Sequence[Path],
     output: Path,
 ) -> None:
-    """Write a smaller vocabulary of a language.
+    """Write a smaller vocabulary, reduced by how often words are seen in some sentences.
 
     Args:
         reduction: as above, such as frequency-5. words: the language's whole vocabulary.

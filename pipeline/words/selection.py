@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -38,6 +39,29 @@ class Chosen:
     tested_on: Path
     halves: Path | None = None
     half: str = "first"
+
+
+def select_captions(settings: Mapping[str, Any], output: Path) -> None:
+    """Select the captions and words of an experiment of *Lessons*.
+
+    Args:
+        settings: JSON: minimum_count, dimension, with_all_pairs, and for each of `languages` texts,
+            tested_on, halves, half.
+        output: folder to write.
+    """
+    chosen = {
+        language: Chosen(
+            [Path(text) for text in of_language["texts"]],
+            Path(of_language["tested_on"]),
+            Path(of_language["halves"]) if of_language["halves"] else None,
+            of_language["half"],
+        )
+        for language, of_language in settings["languages"].items()
+    }
+    output.mkdir(parents=True, exist_ok=True)
+    write_selection(
+        chosen, settings["minimum_count"], settings["dimension"], settings["with_all_pairs"], output
+    )
 
 
 def write_selection(

@@ -32,15 +32,18 @@ SHARD = 4096  # captions that are saved at a time
 CHUNK = 64  # captions that are computed at a time
 
 
-def sentence_vectors(
+def embed_captions(
     sentences: Path, language: str, model: str, settings: Mapping[str, Any], partial: Path, output: Path
 ) -> None:
     """Write the vector of each caption of a language in all splits, as a vocabulary of whole captions.
 
     Args:
-        sentences: sentence table. model: folder or name on the Hugging Face hub.
-        settings: layer, max_tokens, threads.
+        sentences: sentence table.
+        language: ISO 639-1 code.
+        model: folder of a BERT, or a name on the Hugging Face hub.
+        settings: JSON: layer, max_tokens, threads.
         partial: folder from which a killed run resumes.
+        output: vocabulary to write, of whole captions (HDF5).
 
     Raises:
         InputError: there is no such model, or it has fewer layers.

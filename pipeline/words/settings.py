@@ -40,6 +40,11 @@ class WordSettings:
     maximum_subword: int = 6
     subword_buckets: int = 200_000
 
+    @classmethod
+    def parse(cls, text: str) -> "WordSettings":
+        """Settings from the command line."""
+        return read_settings(text)
+
 
 def read_settings(text: str) -> WordSettings:
     """Settings from JSON; raises `InputError` that lists every unknown key and wrong value."""

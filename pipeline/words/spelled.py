@@ -12,33 +12,38 @@ import numpy as np
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import read_sentences
-from pipeline.words.make import training_sentences
+from pipeline.words.make import Captions, training_sentences
 from pipeline.words.vocabulary import training_words, vocabulary, write_vocabulary
 
 
-def spell(
+def encode_characters(
     language: str,
     sentences: Path,
-    caption_origin: str,
-    translations: Sequence[Path],
-    captions: str,
-    longest: int,
+    max_word_length: int,
     output: Path,
+    caption_origin: str = "human",
+    translations: Sequence[Path] = (),
+    captions: Captions = "human",
 ) -> None:
     """Write the words of all captions of a language, spelled in the characters of its training captions.
 
     Args:
-        sentences, caption_origin, translations, captions: as `make_words` has them.
-        longest: characters of a word that are kept.
+        language: ISO 639-1 code.
+        sentences: sentence table with the language's own captions.
+        caption_origin: origin of the data set's own captions.
+        translations: translations into the language.
+        captions: which of both are trained on.
+        max_word_length: characters that are kept of a word.
+        output: vocabulary to write (HDF5).
     """
-    if longest < 1:
-        raise InputError(f"--longest {longest}: expected a whole number, 1 or more.")
+    if max_word_length < 1:
+        raise InputError(f"--max-word-length {max_word_length}: expected a whole number, 1 or more.")
     chosen = training_sentences(language, sentences, caption_origin, translations, captions)
     table = read_sentences(sentences)
     own = table[(table["language"] == language) & (table["origin"] == caption_origin)]
     words = training_words([*chosen, *own["tokens"]])
     known = set().union(*training_words(chosen))
-    spelled = vocabulary(language, words, spellings(words, known, longest))
+    spelled = vocabulary(language, words, spellings(words, known, max_word_length))
     attributes: dict[str, str | int] = {
         "vectors": "code points",
         "training_captions": len(chosen),

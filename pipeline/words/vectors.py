@@ -16,6 +16,7 @@ from pipeline.common.bounds import text_lines
 from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write, require_file
 from pipeline.common.progress import Progress, duration
+from pipeline.datasets.table import read_sentences
 from pipeline.words.settings import WordSettings
 
 log = logging.getLogger("pipeline")
@@ -23,6 +24,17 @@ log = logging.getLogger("pipeline")
 _WORD, _NUMBER = 4096, 64  # characters that a word and a number of a row may have
 
 Vectors = dict[str, np.ndarray]  # word -> (dimension,) float32
+
+
+def train_word_vectors(sentences: Path, settings: WordSettings, output: Path) -> None:
+    """Train FastText on a text.
+
+    Args:
+        sentences: sentence table; all splits are read.
+        settings: JSON: dimension, tokens, seed, ...
+        output: FastText model to write (.bin).
+    """
+    write_model(train_model(list(read_sentences(sentences)["tokens"]), settings), output)
 
 
 def train_model(sentences: list[str], settings: WordSettings) -> Any:
@@ -66,7 +78,7 @@ def read_model(path: Path, dimension: int) -> Any:
     """
     import fasttext
 
-    require_file(path, "the FastText model", "Run `python -m pipeline word-vectors`.")
+    require_file(path, "the FastText model", "Run `python -m pipeline train-word-vectors`.")
     try:
         _check_whole(path)
         model = fasttext.load_model(str(path))

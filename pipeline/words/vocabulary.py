@@ -85,8 +85,8 @@ def write_vocabulary(vocabulary: Vocabulary, attributes: dict[str, Attribute], p
 
 def read_vocabulary(path: Path) -> Vocabulary:
     """Read a vocabulary; raises `InputError` for a truncated file or one with other content."""
-    require_file(path, "the vocabulary", "Run `python -m pipeline words`.")
-    mend = "Delete the file and run `python -m pipeline words` again."
+    require_file(path, "the vocabulary", "Run `python -m pipeline build-vocabulary`.")
+    mend = "Delete the file and run `python -m pipeline build-vocabulary` again."
     try:
         with name_in_errors(path), h5py.File(path, "r") as file:
             words = list(file["words"].asstr()[:])

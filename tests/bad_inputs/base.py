@@ -23,6 +23,7 @@ from project import SMALL, copied
 
 from pipeline import digest as code
 from pipeline.settings import overlaid
+from pipeline.stages import STAGES
 
 WORDS = {"en": ["red", "green", "blue", "square", "bar"], "de": ["rot", "grün", "blau", "Quadrat", "Balken"]}
 SPLITS = ["train"] * 20 + ["val"] * 5 + ["test"] * 5
@@ -121,7 +122,7 @@ def preload() -> None:
     """Import what the commands import, and read the code whose digests are asked for, once for all forks."""
     for name in PRELOADED:
         importlib.import_module(name)
-    for stage in code.STAGES:
+    for stage in [*STAGES, *code.UNLISTED]:
         code.digest(stage)
     warm.snakemake()
 

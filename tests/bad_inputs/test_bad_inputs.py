@@ -43,7 +43,7 @@ NETWORK = {
 # Commands that take many arguments, by the word that stands for them.
 LONG = {
     "table": "snakemake -n results/own.csv --configfile small.yaml",
-    "features": f"features --images photo.csv --settings {shlex.quote(json.dumps(NETWORK))} "
+    "features": f"extract-features --images photo.csv --settings {shlex.quote(json.dumps(NETWORK))} "
     "--failed out/failed.csv --output out/f.h5",
     "import": 'import-features --split mine/split.csv --settings \'{"backbone": "ours", "dimension": 8}\' '
     "--output out/f.h5 --features",

@@ -157,9 +157,9 @@ def extraction(folder: Path, partial: Path) -> list[object]:
     torch.save(timm.create_model("resnet10t").state_dict(), folder / "w.pth")
     settings = {"backbone": "resnet10t", "weights": str(folder / "w.pth"), "resize": 40, "crop": 32}
     return [
-        "features", "--images", folder / "images.csv", "--settings", json.dumps(settings | {"crops": 2}),
-        "--threads", 1, "--partial", partial, "--failed", folder / "failed.csv",
-        "--output", folder / "features.h5",
+        "extract-features", "--images", folder / "images.csv",
+        "--settings", json.dumps(settings | {"crops": 2}), "--threads", 1,
+        "--partial", partial, "--failed", folder / "failed.csv", "--output", folder / "features.h5",
     ]  # fmt: skip
 
 

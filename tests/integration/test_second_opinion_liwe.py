@@ -26,7 +26,7 @@ from recorded import (
 from recorded import Recorded as Run
 
 from pipeline.training.train import Inputs, train
-from pipeline.words.spelled import spell
+from pipeline.words.spelled import encode_characters
 
 pytestmark = pytest.mark.integration
 
@@ -88,7 +88,7 @@ def with_spelling(files: Inputs, settings: Settings, folder: Path) -> Inputs:
         translations = [] if settings["captions"] == "human" else into
         words.append(folder / f"{code}.h5")
         origin, longest = settings["caption_origins"].get(code, "human"), settings["liwe"]["longest_word"]
-        spell(code, own, origin, translations, settings["captions"], longest, words[-1])
+        encode_characters(code, own, longest, words[-1], origin, translations, settings["captions"])
     return replace(files, words=words)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.words.align import align, mean_cosine, procrustes, word_pairs
+from pipeline.words.align import align_vectors, mean_cosine, procrustes, word_pairs
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 
 EN = Vocabulary("en", ["", "cat", "dog", "red"], np.array([[0, 0], [1, 0], [0, 1], [2, 1]], np.float32))
@@ -59,7 +59,7 @@ def test_mean_cosine_by_hand() -> None:
 def test_every_word_is_turned_and_padding_stays(tmp_path: Path, dictionary: Path) -> None:
     write_vocabulary(DE, {}, tmp_path / "de.h5")
     write_vocabulary(EN, {}, tmp_path / "en.h5")
-    align(tmp_path / "de.h5", tmp_path / "en.h5", [dictionary], tmp_path / "out.h5")
+    align_vectors(tmp_path / "de.h5", tmp_path / "en.h5", [dictionary], tmp_path / "out.h5")
     made = read_vocabulary(tmp_path / "out.h5")
     assert (made.language, made.words, made.unit) == ("de", DE.words, "word")
     np.testing.assert_allclose(made.vectors, [[0, 0], [0, 1], [1, 0], [2, 1], [0, -3]], atol=1e-5)
@@ -70,5 +70,5 @@ def test_a_dictionary_without_a_common_word_is_an_error(tmp_path: Path, dictiona
     write_vocabulary(DE, {}, tmp_path / "de.h5")
     write_vocabulary(EN, {}, tmp_path / "en.h5")
     with pytest.raises(InputError, match=r"en-de.txt: no pair of a word of .*de.h5 and one of .*en.h5"):
-        align(tmp_path / "de.h5", tmp_path / "en.h5", [dictionary], tmp_path / "out.h5")
+        align_vectors(tmp_path / "de.h5", tmp_path / "en.h5", [dictionary], tmp_path / "out.h5")
     assert not (tmp_path / "out.h5").exists()

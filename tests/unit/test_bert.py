@@ -17,7 +17,7 @@ from pipeline.words import bert
 from pipeline.words import sentence_vectors as module
 from pipeline.words.bert import pretrain_bert, training_captions, wordpiece
 from pipeline.words.corpus import encode
-from pipeline.words.sentence_vectors import load_bert, mean_pooled, sentence_vectors
+from pipeline.words.sentence_vectors import embed_captions, load_bert, mean_pooled
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary
 
 SMALL: dict[str, Any] = {
@@ -140,7 +140,7 @@ def test_padding_changes_no_vector_and_long_captions_are_cut(folder: Path) -> No
 
 def made(folder: Path, output: Path) -> Vocabulary:
     model, partial = str(folder / "model"), output.parent / "partial"
-    sentence_vectors(folder / "en.csv", "en", model, READ, partial, output)
+    embed_captions(folder / "en.csv", "en", model, READ, partial, output)
     assert not partial.exists()
     return read_vocabulary(output)
 

@@ -9,13 +9,14 @@ import pytest
 
 from pipeline import digest as code
 from pipeline import registry as parts
+from pipeline.stages import STAGES
 
 Edit = Callable[[str, str, str], None]
 
 
 def forget() -> None:
     code.digest.cache_clear()
-    code._path.cache_clear()
+    code.code_of.cache_clear()
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
 
 
 def digests() -> dict[str, str]:
-    return {stage: code.digest(stage) for stage in code.STAGES} | {
+    return {stage: code.digest(stage) for stage in [*STAGES, *code.UNLISTED]} | {
         f"{stage} {name}": code.digest(stage, uses)
         for name, of in TRAINED.items()
         for stage, uses in (("train", parts.of_training(of)), ("evaluate", parts.of_model(of)))
@@ -152,7 +153,7 @@ def test_every_part_is_there() -> None:
         for of in (parts.LOSSES, parts.EMBEDDINGS, parts.REDUCTIONS, parts.ENCODERS, parts.COURSES)
         for name in of.values()
     ]:
-        assert code._path(module), module
+        assert code.path_of(module), module
     for loss in parts.losses({key: {"weight": 1} for key in parts.LOSSES}).values():
         assert callable(loss.terms)
     for name in parts.EMBEDDINGS:
@@ -197,8 +198,8 @@ def test_a_text_that_decides_something_is_no_wording(edit: Edit) -> None:
 
 
 def test_every_stage_begins_from_a_module_that_is_there() -> None:
-    for modules in code.STAGES.values():
-        assert all(code._path(module) for module in modules), modules
+    for modules in [*code.UNLISTED.values(), *([stage.module] for stage in STAGES.values())]:
+        assert all(code.path_of(module) for module in modules), modules
 
 
 def test_layers_of_losses_concern_the_count_of_parameters() -> None:

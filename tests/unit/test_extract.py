@@ -19,7 +19,7 @@ from pipeline.common.errors import InputError
 from pipeline.common.files import write_digest
 from pipeline.images.backbone import Backbone, load_backbone
 from pipeline.images.extract import attributes_of, extract
-from pipeline.images.lists import identity, shard_of
+from pipeline.images.lists import Shard, identity
 from pipeline.images.merge import merge
 from pipeline.images.settings import ExtractionSettings, expected_attributes
 from pipeline.images.store import failed_images, read_features
@@ -325,7 +325,7 @@ def test_shards_merge_into_the_undivided_store(
         return tmp_path / f"{name}.h5"
 
     whole = made("whole", IMAGES)
-    shards = [made(str(number), shard_of(IMAGES, number, 3)) for number in (1, 2, 3)]
+    shards = [made(str(number), Shard(number, 3).of(IMAGES)) for number in (1, 2, 3)]
     failed = [path.with_suffix(".csv") for path in shards]
     output, listed = tmp_path / "merged.h5", tmp_path / "merged.csv"
     merge(shards, IMAGES, failed, 1, output, listed)
@@ -356,7 +356,7 @@ def test_shards_merge_into_the_undivided_store(
 @pytest.mark.parametrize("count, shards", [(7, 3), (7, 7), (100, 8), (3, 1)])
 def test_shards_share_the_images_evenly(count: int, shards: int) -> None:
     images = [str(number) for number in range(count)]
-    parts = [shard_of(images, number, shards) for number in range(1, shards + 1)]
+    parts = [Shard(number, shards).of(images) for number in range(1, shards + 1)]
     assert [image for part in parts for image in part] == images
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import write_digest
-from pipeline.images.imported import import_features
+from pipeline.images.imported import import_store
 from pipeline.images.settings import (
     ImportSettings,
     expected_attributes,
@@ -83,7 +83,7 @@ def test_imported_features_are_read_back_with_their_origin(store: Path, tmp_path
         file.attrs["backbone"] = "resnet50 (Keras)"
     write_digest(store)
     output = tmp_path / "imported.h5"
-    import_features(store, ["ü", "a"], ImportSettings("resnet50", 4), output)
+    import_store(store, ["ü", "a"], ImportSettings("resnet50", 4), output)
     assert np.array_equal(
         read_features(output, ["a", "ü"], {"backbone": "resnet50", "dimension": 4}), FEATURES[[0, 2]]
     )
@@ -100,11 +100,11 @@ def test_features_that_name_no_backbone_are_taken_with_a_warning(
         del file.attrs["backbone"]
     write_digest(store)
     output = tmp_path / "imported.h5"
-    import_features(store, ["a"], ImportSettings("vgg19", 4), output)
+    import_store(store, ["a"], ImportSettings("vgg19", 4), output)
     assert "no attribute `backbone`" in caplog.text and "file.attrs['backbone'] = 'vgg19'" in caplog.text
     assert np.array_equal(read_features(output, ["a"], {"backbone": "vgg19"}), FEATURES[:1])
     with pytest.raises(InputError, match="dimension: found 4, expected 5"):
-        import_features(store, ["a"], ImportSettings("vgg19", 5), output)
+        import_store(store, ["a"], ImportSettings("vgg19", 5), output)
 
 
 def test_half_precision_is_widened(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_half_precision_is_widened(tmp_path: Path) -> None:
         del file["features"]
         file["features"] = FEATURES[:1].astype(np.float16)
     write_digest(tmp_path / "f.h5")
-    import_features(tmp_path / "f.h5", ["a"], ImportSettings(), tmp_path / "g.h5")
+    import_store(tmp_path / "f.h5", ["a"], ImportSettings(), tmp_path / "g.h5")
     found = read_features(tmp_path / "g.h5", ["a"], {"backbone": "x"})
     assert found.dtype == np.float32
     assert np.array_equal(found, FEATURES[:1])
@@ -121,7 +121,7 @@ def test_half_precision_is_widened(tmp_path: Path) -> None:
 
 def test_imported_features_of_another_kind_are_refused(store: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        import_features(store, ["a"], ImportSettings("resnet5", 2048), tmp_path / "out.h5")
+        import_store(store, ["a"], ImportSettings("resnet5", 2048), tmp_path / "out.h5")
     assert "backbone: found 'resnet50', expected 'resnet5'" in str(caught.value)
     assert "dimension: found 4, expected 2048" in str(caught.value)
     assert not (tmp_path / "out.h5").exists()
@@ -130,7 +130,7 @@ def test_imported_features_of_another_kind_are_refused(store: Path, tmp_path: Pa
 def test_an_image_stored_twice_is_refused(tmp_path: Path) -> None:
     write_features(tmp_path / "f.h5", ["a", "b", "a"], FEATURES, {})
     with pytest.raises(InputError, match=r"1 images \(a\) stand in it more than once"):
-        import_features(tmp_path / "f.h5", ["a"], ImportSettings(), tmp_path / "out.h5")
+        import_store(tmp_path / "f.h5", ["a"], ImportSettings(), tmp_path / "out.h5")
 
 
 def test_a_store_names_the_images_that_failed(store: Path) -> None:

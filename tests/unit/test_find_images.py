@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.common.errors import InputError
-from pipeline.images.find import find_images
+from pipeline.images.find import write_image_list
 from pipeline.images.lists import read_image_list
 
 
@@ -22,7 +22,7 @@ def test_files_are_found_by_id_below_several_folders(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     output = tmp_path / "images.csv"
-    find_images([tmp_path / "a", tmp_path / "b"], ["3", "1", "é, ü", "2", "1"], "", output, True)
+    write_image_list([tmp_path / "a", tmp_path / "b"], ["3", "1", "é, ü", "2", "1"], "", output, True)
     found = read_image_list(output)
     assert list(found) == ["1", "2", "3", "é, ü"]
     assert [path.name for path in found.values()] == ["1.jpg", "2_693b08cb0e.JPG", "3.png", "é, ü.png"]
@@ -36,7 +36,7 @@ def test_missing_and_ambiguous_files_are_listed_together(tmp_path: Path) -> None
         (folder / name).touch()
     images = ["1", "2", *(f"x{i:02d}" for i in range(30))]
     with pytest.raises(InputError) as caught:
-        find_images([folder], images, "Ask the university.", output, flickr_names=True)
+        write_image_list([folder], images, "Ask the university.", output, flickr_names=True)
     message = str(caught.value)
     assert "31 of 32 images do not have exactly one file (first 8, all in" in message
     assert "Ask the university." in message
@@ -45,7 +45,7 @@ def test_missing_and_ambiguous_files_are_listed_together(tmp_path: Path) -> None
     with open(tmp_path / "missing.csv", newline="") as file:
         assert [row["image"] for row in csv.DictReader(file)] == [image for image in images if image != "2"]
 
-    find_images([folder], ["2"], "", output)
+    write_image_list([folder], ["2"], "", output)
     assert output.exists() and not (tmp_path / "missing.csv").exists()
 
 
@@ -54,8 +54,8 @@ def test_no_file_is_guessed_by_the_beginning_of_its_name(tmp_path: Path) -> None
     for name in ("cat_and_dog.png", "dog.png"):
         (tmp_path / "photographs" / name).touch()
     with pytest.raises(InputError, match="cat: no file"):
-        find_images([tmp_path / "photographs"], ["cat", "dog"], "", tmp_path / "images.csv")
-    find_images([tmp_path / "photographs"], ["cat_and_dog", "dog"], "", tmp_path / "images.csv")
+        write_image_list([tmp_path / "photographs"], ["cat", "dog"], "", tmp_path / "images.csv")
+    write_image_list([tmp_path / "photographs"], ["cat_and_dog", "dog"], "", tmp_path / "images.csv")
     assert list(read_image_list(tmp_path / "images.csv")) == ["cat_and_dog", "dog"]
 
 
@@ -64,12 +64,12 @@ def test_a_file_in_both_folders_is_ambiguous(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "1.jpg").touch()
     with pytest.raises(InputError, match="1: 2 files"):
-        find_images([tmp_path / "train", tmp_path / "val"], ["1"], "", tmp_path / "images.csv")
+        write_image_list([tmp_path / "train", tmp_path / "val"], ["1"], "", tmp_path / "images.csv")
 
 
 def test_folders_that_are_not_there_are_all_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"(?s)Ask\.\n.*one: not a folder\n.*two: not a folder"):
-        find_images([tmp_path / "one", tmp_path / "two"], ["1"], "Ask.", tmp_path / "images.csv")
+        write_image_list([tmp_path / "one", tmp_path / "two"], ["1"], "Ask.", tmp_path / "images.csv")
 
 
 @pytest.mark.parametrize(

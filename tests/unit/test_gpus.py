@@ -1,6 +1,5 @@
 """Each job of a machine has a GPU of its own: real processes, no GPU needed."""
 
-import argparse
 import itertools
 import os
 import subprocess
@@ -137,14 +136,14 @@ def test_a_full_gpu_is_one_line_that_says_what_to_lower(
     """PyTorch's own error, raised by hand: only a GPU runs out of a GPU's memory."""
     import torch
 
-    from pipeline.images import commands
+    from pipeline.images import find
 
-    def full(arguments: argparse.Namespace) -> None:
+    def full(**arguments: object) -> None:
         raise (
             torch.OutOfMemoryError("CUDA out of memory.") if known else RuntimeError("a mistake of the code")
         )
 
-    monkeypatch.setattr(commands, "_find_images", full)
+    monkeypatch.setattr(find, "find_images", full)
     monkeypatch.setattr(sys, "argv", ["", "find-images", "--images", "x", "--split", "x", "--output", "x"])
     if known:
         assert main() == 1

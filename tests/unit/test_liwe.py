@@ -21,7 +21,7 @@ from pipeline.models.saved import Saved, load_model, save_model
 from pipeline.training.batches import Sampler
 from pipeline.training.liwe import PacedSampler, annealed_loss, liwe_terms, set_rate
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
-from pipeline.words.spelled import spell, spellings
+from pipeline.words.spelled import encode_characters, spellings
 from pipeline.words.vocabulary import read_vocabulary
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -262,7 +262,7 @@ def test_a_word_of_the_test_captions_alone_is_spelled_too(tmp_path: Path) -> Non
         ("2", "test", "en", "Bac!", "human", "", "bac"),
     ]
     write_sentences(pd.DataFrame(rows, columns=SENTENCE_COLUMNS), tmp_path / "en.csv")
-    spell("en", tmp_path / "en.csv", "human", [], "human", 3, tmp_path / "en.h5")
+    encode_characters("en", tmp_path / "en.csv", 3, tmp_path / "en.h5")
     vocabulary = read_vocabulary(tmp_path / "en.h5")
     assert vocabulary.words == ["", "a", "bac", "cab"]
     assert vocabulary.vectors[2].tolist() == [98, 97, 99]

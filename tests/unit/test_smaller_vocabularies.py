@@ -17,7 +17,7 @@ from pipeline.models.saved import Saved, load_model, save_model
 from pipeline.models.universal import UniversalEmbedding
 from pipeline.training.train import _english, _universal, vectors_of
 from pipeline.words.corpus import Sentences
-from pipeline.words.reduce import frequent, mapped_to_english, reduce_words, with_smaller_vectors
+from pipeline.words.reduce import frequent, mapped_to_english, with_smaller_vectors, write_reduced
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, vocabulary, write_vocabulary
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -113,7 +113,7 @@ def test_the_reduction_that_is_named_is_the_one_that_is_written(tmp_path: Path) 
     write_vocabulary(FRENCH, {}, tmp_path / "fr.h5")
     seen = ["chien rouge"] * 5 + ["rare"]
     for reduction, words, size in (("frequency-5", ["", "chien", "rouge"], 3), ("pca-2", FRENCH.words, 2)):
-        reduce_words(reduction, tmp_path / "fr.h5", seen, None, [], tmp_path / "new.h5")
+        write_reduced(reduction, tmp_path / "fr.h5", seen, None, [], tmp_path / "new.h5")
         found = read_vocabulary(tmp_path / "new.h5")
         assert (found.language, found.words, found.vectors.shape[1]) == ("fr", words, size)
 
@@ -123,7 +123,7 @@ def test_a_mapping_outlasts_its_file(tmp_path: Path) -> None:
         write_vocabulary(part, {}, tmp_path / f"{name}.h5")
     (tmp_path / "en-fr.txt").write_text("bus impériale\ndog chien\n", encoding="utf-8")
     seen = ["chien rouge"] * 5 + ["impériale"] * 4
-    reduce_words(
+    write_reduced(
         "dictionary-5",
         tmp_path / "fr.h5",
         seen,

@@ -1,6 +1,5 @@
 """Vocabularies: their words, their file, the encoding of sentences, and the command that makes them."""
 
-import argparse
 import json
 from pathlib import Path
 
@@ -11,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.cli import run
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.datasets.tokenize import with_tokens
-from pipeline.words.commands import add_commands
+from pipeline.stages import STAGES
 from pipeline.words.settings import WordSettings, read_settings
 from pipeline.words.vocabulary import (
     Vocabulary,
@@ -66,7 +66,7 @@ def test_a_file_that_is_cut_short_is_an_error(tmp_path: Path) -> None:
     for length in (0, 10, len(content) // 2, len(content) - 1):
         path.unlink()  # and its seal, which would notice first
         path.write_bytes(content[:length])
-        with pytest.raises(InputError, match=r"words.h5: not an HDF5 file.*words. again"):
+        with pytest.raises(InputError, match=r"words.h5: not an HDF5 file.*build-vocabulary. again"):
             read_vocabulary(path)
 
 
@@ -131,11 +131,8 @@ def sentences(tmp_path: Path) -> Path:
     return tmp_path / "sentences.csv"
 
 
-def _run(*arguments: object, command: str = "words") -> None:
-    parser = argparse.ArgumentParser()
-    add_commands(parser.add_subparsers(required=True))
-    parsed = parser.parse_args([str(argument) for argument in (command, *arguments)])
-    parsed.run(parsed)
+def _run(*arguments: object, command: str = "build-vocabulary") -> None:
+    run(STAGES[command], "pipeline", list(map(str, arguments)))
 
 
 def _command(sentences: Path, *more: object, **settings: object) -> Vocabulary:
@@ -185,7 +182,15 @@ def test_vectors_of_other_text_have_one_for_each_word_and_add_none(sentences: Pa
     rows = [(str(image), "train", "de", "Ein Hund rennt weg.", "human", "") for image in range(7, 10)]
     write_sentences(with_tokens(caption_table(rows), "de"), text)
     settings = {"dimension": 5, "tokens": 1, "subword_buckets": 50, "vectors": "multi30k"}
-    _run("--sentences", text, "--settings", json.dumps(settings), "--output", model, command="word-vectors")
+    _run(
+        "--sentences",
+        text,
+        "--settings",
+        json.dumps(settings),
+        "--output",
+        model,
+        command="train-word-vectors",
+    )
     made = _command(sentences, "--vectors-file", model, vectors="multi30k")
     assert made.words == ["", "ein", "hund", "läuft"]
     expected = fasttext.load_model(str(model))
@@ -210,7 +215,7 @@ def test_own_vectors_are_of_own_training_captions_alone_and_serve_those_of_trans
     write_sentences(with_tokens(table, "de"), translations)
     settings = json.dumps({"dimension": 5, "tokens": 1, "subword_buckets": 50})
     made = ("--language", "de", "--sentences", sentences, "--settings", settings, "--output", model)
-    _run(*made, command="own-word-vectors")
+    _run(*made, command="train-caption-vectors")
     assert sorted(set(fasttext.load_model(str(model)).words) - {"</s>"}) == ["ein", "hund", "läuft"]
     human = _command(sentences, "--vectors-file", model)
     both = ("--translations", translations, "--captions", "human+mt")
@@ -230,7 +235,7 @@ def test_the_command_reads_published_vectors(sentences: Path) -> None:
 
 def test_the_command_names_what_is_missing(sentences: Path) -> None:
     with pytest.raises(InputError, match=r"no captions in 'fr'.*'de', 'en'"):
-        _run("--sentences", sentences, "--language", "fr", "--output", "x.h5")
+        _run("--sentences", sentences, "--language", "fr", "--output", "x.h5", "--settings", "{}")
     with pytest.raises(InputError, match=r"--vectors-file: found none, with the setting `vectors` 'file'"):
         _command(sentences, vectors="file")
     with pytest.raises(InputError, match=r"--vectors-file: found x.vec, with the setting `vectors` 'train'"):

@@ -50,7 +50,7 @@ def feature_shards(wildcards):
         settings, digest, *paths = made.read_text(encoding="utf-8").splitlines()
         if [settings, digest] == [
             feature_set_settings(wildcards),
-            code.digest("features"),
+            code.digest("extract-features"),
         ]:
             return paths
     return [f"{folder}/shards{name}/{n}-of-{count}.h5" for n in range(1, count + 1)]

@@ -111,7 +111,7 @@ def requested(key):
 def ask_for_images(wildcards):
     """Argument that says how to obtain a data set's images if they are given on request."""
     on_request = DATASETS[wildcards.dataset].get("images") == "flickr30k"
-    return [f"--ask={how_to_ask('flickr30k')}"] if on_request else []
+    return [f"--missing-hint={how_to_ask('flickr30k')}"] if on_request else []
 
 
 def archives_at(path):

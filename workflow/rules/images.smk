@@ -20,13 +20,13 @@ rule find_images:
         disk_mb=1000,
         gpu=0,
     params:
-        ask=ask_for_images,
+        hint=ask_for_images,
         names=flickr_names,
         code=code.digest("find-images"),
     message:
         "Locating the images of {wildcards.dataset}"
     shell:
-        "python -m pipeline find-images --images {input.images:q} --split {input.split:q} {params.ask:q} {params.names} "
+        "python -m pipeline find-images --code {params.code} --images {input.images:q} --split {input.split:q} {params.hint:q} {params.names} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -58,12 +58,12 @@ rule extract_features:
         partial="work/{scale}/partial/{dataset}-features{set}-{shard}-of-{shards}.h5",
         earlier="work/{scale}/partial/{dataset}-features{set}.h5",
         photographs=photographs,
-        code=code.digest("features"),
+        code=code.digest("extract-features"),
     message:
         "Extracting features{wildcards.set} of the images of {wildcards.dataset}, shard {wildcards.shard} of {wildcards.shards}"
     shell:
-        "exec python -m pipeline features --images {input:q} --settings {params.settings:q} --partial {params.partial:q} "
-        "--earlier {params.earlier:q} --shard {wildcards.shard}/{wildcards.shards} --gpus {resources.gpu} {resources.options} "
+        "exec python -m pipeline extract-features --code {params.code} --images {input:q} --settings {params.settings:q} --partial {params.partial:q} "
+        "--reuse-from {params.earlier:q} --shard {wildcards.shard}/{wildcards.shards} --gpus {resources.gpu} {resources.options} "
         "--failed {output.failed:q} --output {output.store:q} > {log:q} 2>&1"
 
 
@@ -96,15 +96,15 @@ rule features:
     params:
         settings=feature_set_settings,
         keep="work/{scale}/partial/{dataset}-features{set}.h5",
-        extraction=code.digest("features"),
+        extraction=code.digest("extract-features"),
         photographs=photographs,
         code=code.digest("merge-features"),
     message:
         "Merging the features{wildcards.set} of {wildcards.dataset}"
     shell:
-        "python -m pipeline merge-features --shards {input.shards:q} --failed {input.failed:q} "
+        "python -m pipeline merge-features --code {params.code} --shards {input.shards:q} --failed {input.failed:q} "
         "--images {input.images:q} {resources.options} --output {output.store:q} "
-        "--failed-output {output.failed:q} --keep {params.keep:q} > {log:q} 2>&1 && "
+        "--failed-output {output.failed:q} --hard-link {params.keep:q} > {log:q} 2>&1 && "
         "printf '%s\\n' {params.settings:q} {params.extraction:q} {input.shards:q} > {output.made:q}"
 
 
@@ -133,5 +133,5 @@ rule import_features:
     message:
         "Importing the precomputed features{wildcards.set} of {wildcards.dataset}"
     shell:
-        "python -m pipeline import-features --features {input.features:q} --split {input.split:q} "
+        "python -m pipeline import-features --code {params.code} --features {input.features:q} --split {input.split:q} "
         "--settings {params.settings:q} --output {output:q} > {log:q} 2>&1"

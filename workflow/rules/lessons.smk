@@ -102,11 +102,11 @@ rule select:
         gpu=0,
     params:
         settings=lambda wildcards: as_json(selection(wildcards)),
-        code=code.digest("select"),
+        code=code.digest("select-captions"),
     message:
         "Selecting the captions and words of {wildcards.dataset} {wildcards.experiment}"
     shell:
-        "python -m pipeline select --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline select-captions --code {params.code} --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule train_multitask:

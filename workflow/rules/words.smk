@@ -16,11 +16,11 @@ rule word_vectors:
         gpu=0,
     params:
         settings=as_json(SETTINGS["words"]),
-        code=code.digest("word-vectors"),
+        code=code.digest("train-word-vectors"),
     message:
         "FastText vectors of {wildcards.language} from Multi30K's captions"
     shell:
-        "python -m pipeline word-vectors --sentences {input:q} --settings {params.settings:q} --output {output:q} "
+        "python -m pipeline train-word-vectors --code {params.code} --sentences {input:q} --settings {params.settings:q} --output {output:q} "
         "> {log:q} 2>&1"
 
 
@@ -44,11 +44,11 @@ rule own_word_vectors:
     params:
         settings=lambda wildcards: as_json(word_settings(wildcards)),
         origin=caption_origin,
-        code=code.digest("own-word-vectors"),
+        code=code.digest("train-caption-vectors"),
     message:
         "FastText vectors of {wildcards.language} from the training captions of {wildcards.dataset}"
     shell:
-        "python -m pipeline own-word-vectors --language {wildcards.language} --sentences {input:q} "
+        "python -m pipeline train-caption-vectors --code {params.code} --language {wildcards.language} --sentences {input:q} "
         "--caption-origin {params.origin:q} --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
 
 
@@ -76,11 +76,11 @@ rule words:
         vectors=lambda wildcards, input: [
             f"--vectors-file={path}" for path in input.vectors
         ],
-        code=code.digest("words"),
+        code=code.digest("build-vocabulary"),
     message:
         "Vocabulary and FastText vectors of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
-        "python -m pipeline words --language {wildcards.language} --captions {wildcards.captions} "
+        "python -m pipeline build-vocabulary --code {params.code} --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
         "--settings {params.settings:q} {params.vectors:q} --output {output:q} > {log:q} 2>&1"
 
@@ -115,11 +115,11 @@ rule reduce_words:
             )
             if name in input.keys()
         ],
-        code=code.digest("reduce-words"),
+        code=code.digest("reduce-vocabulary"),
     message:
         "Vocabulary of {wildcards.dataset} in {wildcards.language} ({wildcards.captions}, {wildcards.reduction})"
     shell:
-        "python -m pipeline reduce-words --language {wildcards.language} --captions {wildcards.captions} "
+        "python -m pipeline reduce-vocabulary --code {params.code} --language {wildcards.language} --captions {wildcards.captions} "
         "--reduction {wildcards.reduction} --words {input.words:q} --sentences {input.sentences:q} "
         "--caption-origin {params.origin:q} --translations {input.translations:q} {params.english:q} "
         "--output {output:q} > {log:q} 2>&1"
@@ -146,13 +146,13 @@ rule spell:
     params:
         longest=SETTINGS["liwe"]["longest_word"],
         origin=caption_origin,
-        code=code.digest("spell"),
+        code=code.digest("encode-characters"),
     message:
         "Spelling the words of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
-        "python -m pipeline spell --language {wildcards.language} --captions {wildcards.captions} "
+        "python -m pipeline encode-characters --code {params.code} --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
-        "--longest {params.longest} --output {output:q} > {log:q} 2>&1"
+        "--max-word-length {params.longest} --output {output:q} > {log:q} 2>&1"
 
 
 # Word vectors that are aligned across languages: turned to English here, or published.
@@ -177,11 +177,11 @@ rule align:
         disk_mb=1000,
         gpu=0,
     params:
-        code=code.digest("align"),
+        code=code.digest("align-vectors"),
     message:
         "Aligning the word vectors of {wildcards.dataset} in {wildcards.language} to English"
     shell:
-        "python -m pipeline align --words {input.words:q} --english {input.english:q} "
+        "python -m pipeline align-vectors --code {params.code} --words {input.words:q} --english {input.english:q} "
         "--dictionaries {input.dictionary:q} --output {output:q} > {log:q} 2>&1"
 
 
@@ -208,11 +208,11 @@ rule muse:
     params:
         settings=as_json({**SETTINGS["words"], "vectors": "file"}),
         origin=caption_origin,
-        code=code.digest("words"),
+        code=code.digest("build-vocabulary"),
     message:
         "Vocabulary and MUSE vectors of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
     shell:
-        "python -m pipeline words --language {wildcards.language} --captions {wildcards.captions} "
+        "python -m pipeline build-vocabulary --code {params.code} --language {wildcards.language} --captions {wildcards.captions} "
         "--sentences {input.sentences:q} --caption-origin {params.origin:q} --translations {input.translations:q} "
         "--settings {params.settings:q} --vectors-file {input.vectors:q} --output {output:q} > {log:q} 2>&1"
 
@@ -242,7 +242,7 @@ rule pretrain_bert:
     message:
         "Pretraining a small multilingual BERT on the captions of {wildcards.dataset}"
     shell:
-        "python -m pipeline pretrain-bert --sentences {input:q} --settings {params.settings:q} "
+        "python -m pipeline pretrain-bert --code {params.code} --sentences {input:q} --settings {params.settings:q} "
         "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
 
@@ -268,10 +268,10 @@ rule sentence_vectors:
         model=bert_model,
         settings=as_json(configuration.sentence_vector_settings(SETTINGS)),
         partial="work/{scale}/partial/{dataset}-bert-{language}",
-        code=code.digest("sentence-vectors"),
+        code=code.digest("embed-captions"),
     message:
         "Sentence vectors of the captions of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline sentence-vectors --language {wildcards.language} --sentences {input.sentences:q} "
+        "python -m pipeline embed-captions --code {params.code} --language {wildcards.language} --sentences {input.sentences:q} "
         "--model {params.model:q} --settings {params.settings:q} --partial {params.partial:q} "
         "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
