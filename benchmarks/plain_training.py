@@ -1,27 +1,31 @@
-"""The training step as published codes of image-sentence retrieval have it: the reference to compare with.
+"""The training step as published codes of image-sentence retrieval have it: the baseline to compare with.
 
 A DataLoader draws one image after the other in Python and pads a batch's sentences to the longest of each
-language; every language passes the recurrent layer in a call of its own, over padding too; every loss term
-makes its own matrix of distances. Layers, image branch and gradient reversal are those of a `RetrievalModel`,
-so that losses and gradients can be compared with those of `pipeline.training`; batches, padding, last states,
-distances and losses are computed apart.
+language; every language passes the recurrent layer in a call of its own, over padding too, masked sentences
+in another; every loss term makes its own matrix of distances, and Equation 2 of SMALR is computed for each
+pair of languages. Layers are those of a `RetrievalModel`, so that losses and gradients can be compared with
+those of `pipeline.training`; losses are those of tests/reference.
 """
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from reference.layers import Weights
+from reference.smalr import masking_objective
+from reference.training import Objective, embedded_objective
 from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.data import DataLoader, Dataset
 
 from pipeline.models.branches import RecurrentBranch
-from pipeline.models.losses.classifier import reverse_gradient
+from pipeline.models.hybrid import HybridEmbedding
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.words.corpus import Corpus
+
+Embedded = dict[str, tuple[Tensor, Tensor]]  # u and s by language
 
 
 @dataclass
@@ -33,7 +37,7 @@ class Item:
 
 
 @dataclass
-class Batch:
+class PaddedBatch:
     """Images' features (n, D); for each language padded ids (B, W), lengths (B,), images' places (B,)."""
 
     features: Tensor
@@ -41,9 +45,16 @@ class Batch:
     lengths: dict[str, Tensor]
     slots: dict[str, Tensor]
 
+    def to(self, device: torch.device) -> "PaddedBatch":
+        by_language = [
+            {language: part.to(device) for language, part in parts.items()}
+            for parts in (self.ids, self.lengths, self.slots)
+        ]
+        return PaddedBatch(self.features.to(device), *by_language)
+
 
 class PlainDataset(Dataset[Item]):
-    """Images with `each` of their sentences a language, drawn anew whenever an image is asked for."""
+    """Images with `each` of their sentences in every language, drawn whenever an image is asked for."""
 
     def __init__(self, corpus: Corpus, each: Mapping[str, int], seed: int):
         self.features, self.each, self.draw = corpus.features, each, np.random.default_rng(seed)
@@ -58,16 +69,16 @@ class PlainDataset(Dataset[Item]):
         return len(self.features)
 
     def __getitem__(self, image: int) -> Item:
-        drawn = {}
+        sentences = {}
         for language, of_image in self.sentences.items():
-            chosen = self.draw.permutation(len(of_image[image]))[: self.each[language]]
-            drawn[language] = [of_image[image][number] for number in chosen]
-        return Item(self.features[image], drawn)
+            numbers = self.draw.permutation(len(of_image[image]))[: self.each[language]]
+            sentences[language] = [of_image[image][number] for number in numbers]
+        return Item(self.features[image], sentences)
 
 
-def padded_batch(items: Sequence[Item]) -> Batch:
+def padded_batch(items: Sequence[Item]) -> PaddedBatch:
     """Pad the sentences of each language to the longest of them."""
-    batch = Batch(torch.stack([item.features for item in items]), {}, {}, {})
+    batch = PaddedBatch(torch.stack([item.features for item in items]), {}, {}, {})
     for language in items[0].sentences:
         rows = [(slot, ids) for slot, item in enumerate(items) for ids in item.sentences[language]]
         longest = max(len(ids) for _, ids in rows)
@@ -77,7 +88,9 @@ def padded_batch(items: Sequence[Item]) -> Batch:
     return batch
 
 
-def plain_loader(corpus: Corpus, each: Mapping[str, int], images: int, seed: int = 0) -> DataLoader[Batch]:
+def plain_loader(
+    corpus: Corpus, each: Mapping[str, int], images: int, seed: int = 0
+) -> DataLoader[PaddedBatch]:
     """Batches of `images` images in random order."""
     generator = torch.Generator().manual_seed(seed)
     return DataLoader(
@@ -90,102 +103,56 @@ def plain_loader(corpus: Corpus, each: Mapping[str, int], images: int, seed: int
     )
 
 
-def plain_terms(
-    model: RetrievalModel, batch: Batch, settings: Mapping[str, Any], strength: float
-) -> dict[str, Tensor]:
-    """The weighted loss terms of a batch; `strength` is the gradient reversal's."""
-    device = batch.features.device
-    images = model.embed_images(batch.features)
-    places = torch.arange(len(images), device=device)
-    universal, multimodal = {}, {}
-    for language, ids in batch.ids.items():
-        universal[language], multimodal[language] = embed(model, language, ids, batch.lengths[language])
-    losses = [match(images, places, multimodal[k], batch.slots[k], settings) for k in multimodal]
-    terms = {"matching": torch.stack(losses).mean()}
-    if settings["neighborhood"]:
-        pairs = []
-        for layer in (multimodal, universal):
-            for first, second in itertools.combinations(layer, 2):
-                slots = batch.slots[first], batch.slots[second]
-                pairs.append(farthest(layer[first], slots[0], layer[second], slots[1], settings))
-        terms["neighborhood"] = settings["neighborhood"]["weight"] * torch.stack(pairs).mean() * 2
-    if settings["classifier"]:
-        labels = [torch.full_like(batch.slots[k], model.languages.index(k)) for k in universal]
-        scores = model.classifier(reverse_gradient(torch.cat(list(universal.values())), strength))
-        terms["classifier"] = settings["classifier"]["weight"] * F.cross_entropy(scores, torch.cat(labels))
-    tables = [model.universal[language] for language in model.languages]
-    drift = [((table.table.weight - table.initial) ** 2).sum() / 2 for table in tables]
-    terms["words"] = settings["words"]["regularization"] * torch.stack(drift).mean()
-    return terms
+def plain_objective(
+    model: RetrievalModel, batch: PaddedBatch, settings: Mapping[str, Any], done: float
+) -> Objective:
+    """The weighted loss terms of a batch, and what is minimised. done: share of the training that is done."""
+    weights: Weights = dict(model.named_parameters())
+    initial = {language: model.universal[language].initial for language in model.languages}
+    images, embedded = model.embed_images(batch.features), embed(model, batch.ids, batch.lengths)
+    with batch.features.device:  # the reading makes its index tensors on the default device
+        if "masking" not in settings:
+            return embedded_objective(weights, initial, embedded, images, batch.slots, settings, done)
+        masked = embed(model, masked_ids(model, batch.ids, settings["masking"]["share"]), batch.lengths)
+        return masking_objective(weights, initial, embedded, masked, images, batch.slots, settings, done)
 
 
-def embed(model: RetrievalModel, language: str, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """u and s of one language's padded sentences."""
-    branch = model.branches["shared" if "shared" in model.branches else language]
-    assert isinstance(branch, RecurrentBranch)
-    words = model.universal[language](ids)  # (B, W, d)
-    real = (torch.arange(ids.shape[1], device=ids.device) < lengths[:, None])[:, :, None]
-    universal = F.normalize((words * real).sum(1) / lengths[:, None], dim=-1)
-    outputs, _ = branch.recurrent(words)
-    last = outputs[torch.arange(len(ids), device=ids.device), lengths - 1]
-    return universal, F.normalize(branch.projection(last), dim=-1)
+def embed(model: RetrievalModel, ids: Mapping[str, Tensor], lengths: Mapping[str, Tensor]) -> Embedded:
+    """u and s of padded sentences (B, W), one language after another."""
+    embedded = {}
+    for language, padded in ids.items():
+        branch = model.branches["shared" if "shared" in model.branches else language]
+        assert isinstance(branch, RecurrentBranch)
+        words = model.universal.words(language, padded.flatten()).unflatten(0, padded.shape)  # (B, W, d)
+        count = lengths[language]
+        real = (torch.arange(padded.shape[1], device=padded.device) < count[:, None])[:, :, None]
+        mean = (words * real).sum(1) / count[:, None]
+        outputs, _ = branch.recurrent(words)
+        last = outputs[torch.arange(len(padded), device=padded.device), count - 1]
+        embedded[language] = F.normalize(mean, dim=-1), F.normalize(branch.projection(last), dim=-1)
+    return embedded
 
 
-def distance(left: Tensor, right: Tensor, settings: Mapping[str, Any]) -> Tensor:
-    """Matrix of distances between unit vectors."""
-    cosine = left @ right.T
-    if settings["triplets"]["distance"] == "cosine":
-        return 1 - cosine
-    return ((2 - 2 * cosine).clamp(min=0) + 1e-4).sqrt()
-
-
-def hardest(violation: Tensor, own: Tensor, settings: Mapping[str, Any]) -> Tensor:
-    """Mean over rows of the mean of the largest violations by others, of which there must be enough."""
-    others = violation.masked_fill(own, -torch.inf)
-    return others.topk(settings["triplets"]["num_hard_negatives"], dim=1).values.clamp(min=0).mean()
-
-
-def match(
-    images: Tensor, places: Tensor, sentences: Tensor, slots: Tensor, settings: Mapping[str, Any]
-) -> Tensor:
-    """Image-sentence matching of one language."""
-    weights, margin = settings["matching"], settings["triplets"]["margin"]
-    to_images = distance(sentences, images, settings)
-    positive = to_images[torch.arange(len(slots), device=slots.device), slots][:, None]
-    image_term = hardest(margin + positive - to_images, slots[:, None] == places, settings)
-    to_sentences = distance(images[slots], sentences, settings)
-    sentence_term = hardest(margin + positive - to_sentences, slots[:, None] == slots, settings)
-    only = farthest(sentences, slots, sentences, slots, settings)
-    return (
-        weights["image"] * image_term + weights["sentence"] * sentence_term + weights["sentence_only"] * only
-    )
-
-
-def farthest(
-    first: Tensor, slots: Tensor, second: Tensor, others: Tensor, settings: Mapping[str, Any]
-) -> Tensor:
-    """Triplets of sentences whose positive is the farthest of its image."""
-    matrix = distance(first, second, settings)
-    own = slots[:, None] == others
-    positive = matrix.masked_fill(~own, -1.0).max(1, keepdim=True).values
-    return hardest(settings["triplets"]["margin"] + positive - matrix, own, settings)
+def masked_ids(model: RetrievalModel, ids: Mapping[str, Tensor], share: float) -> dict[str, Tensor]:
+    """Word ids with a share of the words replaced by MASK, drawn as `pipeline.models.masking` draws them."""
+    assert isinstance(model.universal, HybridEmbedding)
+    masked = {}
+    for language, padded in ids.items():
+        drawn = (torch.rand(padded.shape, device="cpu") < share).to(padded.device)
+        masked[language] = padded.masked_fill(drawn & (padded != 0), model.universal.mask_id(language))
+    return masked
 
 
 def plain_step(
     model: RetrievalModel,
     optimizer: torch.optim.Optimizer,
-    batch: Batch,
+    batch: PaddedBatch,
     settings: Mapping[str, Any],
-    strength: float,
+    done: float,
 ) -> dict[str, float]:
     """One step of the plain loop, its losses as numbers."""
     device = next(model.parameters()).device
-    moved = [
-        {language: part.to(device) for language, part in parts.items()}
-        for parts in (batch.ids, batch.lengths, batch.slots)
-    ]
-    terms = plain_terms(model, Batch(batch.features.to(device), *moved), settings, strength)
-    loss = torch.stack(list(terms.values())).sum()
+    terms, loss = plain_objective(model, batch.to(device), settings, done)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

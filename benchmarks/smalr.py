@@ -3,7 +3,7 @@
     python -m benchmarks.smalr [--part step memory assignment] [--rounds 3] [--threads 1]
 
 `step`: in every round one after the other, a step of `pipeline.training` and one of the plain loop
-(benchmarks/plain_smalr.py) on the same batch, ten languages, captions as long as Multi30K's; seconds are
+(benchmarks/plain_training.py) on the same batch, ten languages, captions as long as Multi30K's; seconds are
 processor time. `memory`: peak of a process that takes two steps of the pretraining with 200,000 words and
 40,000 entries. `assignment`: time to assign all these words, and that of its products alone.
 """
@@ -18,12 +18,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks import plain_training
-from benchmarks.plain_smalr import plain_smalr_terms
+from benchmarks.plain_training import PaddedBatch, plain_objective
 from benchmarks.training import LONGEST, MULTI30K, _peak_resident, median_ratio
 from pipeline.models.assignment import Assignment
 from pipeline.models.hybrid import HybridEmbedding, Places
-from pipeline.models.losses.classifier import reversal_strength
 from pipeline.models.losses.masking import layers
 from pipeline.models.products import product
 from pipeline.models.retrieval_model import RetrievalModel
@@ -56,6 +54,7 @@ def main() -> None:
 def settings_of(images: int) -> Settings:
     """The paper's settings."""
     return {
+        "languages": list(TEN),
         "branches": "shared",
         "embedding": "hybrid",
         "model": {
@@ -128,10 +127,11 @@ def step(arguments: argparse.Namespace) -> None:
             begun = time.process_time()
             if name == "fast":
                 terms = training_terms(model, corpus, drawn, settings, 0.5)
+                loss = torch.stack(list(terms.values())).sum()
             else:
-                terms = plain_smalr_terms(model, batch, settings, reversal_strength(0.5))
+                _, loss = plain_objective(model, batch, settings, 0.5)
             optimizer.zero_grad()
-            torch.stack(list(terms.values())).sum().backward()
+            loss.backward()
             optimizer.step()
             if number:  # the first warms up
                 seconds[name].append(time.process_time() - begun)
@@ -140,10 +140,10 @@ def step(arguments: argparse.Namespace) -> None:
           f"plain over fast {median_ratio(seconds['plain'], seconds['fast'])}", flush=True)  # fmt: skip
 
 
-def plain_batch(corpus: Corpus, drawn: Batch) -> plain_training.Batch:
+def plain_batch(corpus: Corpus, drawn: Batch) -> PaddedBatch:
     """The same batch, as the plain loop takes it."""
     taken = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}
-    return plain_training.Batch(
+    return PaddedBatch(
         corpus.features[torch.from_numpy(drawn.images)],
         {language: part.ids for language, part in taken.items()},
         {language: part.lengths for language, part in taken.items()},

@@ -33,7 +33,6 @@ from torch import Tensor
 
 from benchmarks.plain_training import plain_loader, plain_step
 from pipeline.models import prefixes, step
-from pipeline.models.losses.classifier import reversal_strength
 from pipeline.models.prefixes import prefix_tree
 from pipeline.models.products import product
 from pipeline.models.retrieval_model import RetrievalModel
@@ -152,7 +151,7 @@ class Steps:
     def plain(self) -> None:
         """A step of the plain loop."""
         batches, optimizer = self._plain
-        plain_step(self.model, optimizer, next(batches), self.settings, reversal_strength(0.5))
+        plain_step(self.model, optimizer, next(batches), self.settings, 0.5)
 
 
 def settings_of(name: str, arguments: argparse.Namespace) -> Settings:

@@ -23,7 +23,7 @@ from pipeline.words.make import build_vocabulary
 from pipeline.words.settings import WordSettings
 
 # What they compare is told where it differs.
-pytest.register_assert_rewrite("recorded", "reading", "reading_lessons")
+pytest.register_assert_rewrite("recorded", "reference")
 
 # A shell that starts the tests in the background has them ignore SIGINT, and nohup SIGHUP; so would all that
 # they start.

@@ -1,7 +1,7 @@
-"""The project's runs, recorded in float64, and what is compared of them with a second reading of the papers.
+"""The project's runs, recorded in float64, and their comparison with the plain reading (tests/reference).
 
-Recorded, and used by the reading, are what is random: the drawn batches, the weights that training begins
-with, and the units that dropout keeps.
+Recorded, and used by the reading, is what is random: the batches, the weights that training begins with, and
+the units that dropout keeps.
 """
 
 import gzip
@@ -14,14 +14,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import reading
 import torch
+from reference.batches import Batch
+from reference.captions import (
+    Row,
+    Split,
+    original_captions,
+    read_features,
+    read_rows,
+    read_vocabulary,
+    split_of,
+    training_captions,
+)
+from reference.evaluation import Ranks, chance_recalls, model_ranks, recalls
+from reference.layers import Weights
+from reference.training import Training
 from torch import Tensor, nn
 from twelve_things import LONGEST, write_files
 
 from pipeline.evaluation import inputs as retrieval_inputs
 from pipeline.evaluation.evaluate import evaluate
-from pipeline.training.batches import Batch
+from pipeline.training import batches
 from pipeline.training.loop import Run
 from pipeline.training.train import Inputs
 
@@ -81,17 +94,17 @@ NC = {"neighborhood": {"weight": 0.8}}
 LC = {"classifier": {"weight": 0.3, "weight_applied": "once"}}
 
 
-def laid_over(changes: Settings, seed: int, settings: Settings | None = None) -> Settings:
-    """Settings, those of here where none are given, with some changed; a block is changed, not replaced."""
-    made = {**(settings or SETTINGS), "seed": seed}
+def with_changes(changes: Settings, seed: int, settings: Settings | None = None) -> Settings:
+    """Settings (by default those above) with some of them changed; a block is changed, not replaced."""
+    result = {**(settings or SETTINGS), "seed": seed}
     for key, value in changes.items():
-        both = isinstance(value, dict) and isinstance(made.get(key), dict)
-        made[key] = {**made[key], **value} if both else value
-    return made
+        both = isinstance(value, dict) and isinstance(result.get(key), dict)
+        result[key] = {**result[key], **value} if both else value
+    return result
 
 
-def written_files(folder: Path) -> Inputs:
-    """The twelve things' captions, translations, words and features."""
+def write_inputs(folder: Path) -> Inputs:
+    """Write the twelve things' captions, translations, words and features."""
     write_files(folder)
     paths = {kind: sorted(folder.glob(f"{kind}-*.csv")) for kind in ("own", "translated")}
     words = [folder / f"{language}.h5" for language in SETTINGS["languages"]]
@@ -100,55 +113,55 @@ def written_files(folder: Path) -> Inputs:
 
 @dataclass
 class Recorded:
-    """A run: the weights before and after it, its batches by epoch, and of each step what dropout kept.
+    """A run: its first and its last weights, its batches by epoch, and of each step what dropout keeps.
 
-    epochs: of `reading.Batch`, or of rows where a step is of one task.
-    drawn: random numbers that the dropout of a step makes its choice by.
+    epochs: of `reference.batches.Batch`, or of rows if a step is of one task.
+    randoms: random numbers that the dropout of a step makes its choice by.
     """
 
-    begun: reading.Weights = field(default_factory=dict)
-    ended: reading.Weights = field(default_factory=dict)
+    initial: Weights = field(default_factory=dict)
+    last: Weights = field(default_factory=dict)
     epochs: list[list[Any]] = field(default_factory=list)
     masks: list[Tensor | None] = field(default_factory=list)
-    drawn: list[tuple[float, ...]] = field(default_factory=list)
+    randoms: list[tuple[float, ...]] = field(default_factory=list)
 
 
 @pytest.fixture(name="runs")
 def recorded_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recorded]]:
-    """Every run from here on, recorded, in float64."""
+    """Every run of the test, recorded, in float64."""
     recorded: list[Recorded] = []
     finish = Run.finish
-    read_features, read_vocabulary = retrieval_inputs.read_features, retrieval_inputs.read_vocabulary
+    features_of_file, vocabulary_of_file = retrieval_inputs.read_features, retrieval_inputs.read_vocabulary
 
-    def recorded_finish(run: Run) -> None:
+    def finish_recorded(run: Run) -> None:
         draw_biases(run.model)
-        recorded.append(Recorded(begun=copied(run.model)))
-        keep_masks(run.model, recorded[-1])
-        run.sampler.epoch = noted(run.sampler.epoch, recorded[-1])  # type: ignore[method-assign]
+        recorded.append(Recorded(initial=weights_of(run.model)))
+        record_dropout(run.model, recorded[-1])
+        run.sampler.epoch = recording_epoch(run.sampler.epoch, recorded[-1])  # type: ignore[method-assign]
         finish(run)
-        recorded[-1].ended = copied(run.model)
+        recorded[-1].last = weights_of(run.model)
 
     def exact_vocabulary(path: Path) -> Any:
-        found = read_vocabulary(path)
-        return replace(found, vectors=found.vectors.astype(np.float64))
+        vocabulary = vocabulary_of_file(path)
+        return replace(vocabulary, vectors=vocabulary.vectors.astype(np.float64))
 
-    monkeypatch.setattr(Run, "finish", recorded_finish)
+    monkeypatch.setattr(Run, "finish", finish_recorded)
     monkeypatch.setattr(retrieval_inputs, "read_vocabulary", exact_vocabulary)
     monkeypatch.setattr(
-        retrieval_inputs, "read_features", lambda *given: read_features(*given).astype(np.float64)
+        retrieval_inputs, "read_features", lambda *args: features_of_file(*args).astype(np.float64)
     )
     torch.set_default_dtype(torch.float64)
     yield recorded
     torch.set_default_dtype(torch.float32)
 
 
-def noted(epoch: Callable[..., Iterator[Any]], recorded: Recorded) -> Callable[..., Iterator[Any]]:
-    """A sampler's epochs, whose batches are written down as they are drawn."""
+def recording_epoch(epoch: Callable[..., Iterator[Any]], recorded: Recorded) -> Callable[..., Iterator[Any]]:
+    """A sampler's `epoch` that writes down its batches as they are drawn."""
 
     def recorded_epoch(number: int, first_step: int = 0) -> Iterator[Any]:
         recorded.epochs.append([])
         for drawn in epoch(number, first_step):
-            recorded.epochs[-1].append(as_batch(drawn) if isinstance(drawn, Batch) else drawn.copy())
+            recorded.epochs[-1].append(as_batch(drawn) if isinstance(drawn, batches.Batch) else drawn.copy())
             recorded.masks.append(None)
             yield drawn
 
@@ -156,9 +169,9 @@ def noted(epoch: Callable[..., Iterator[Any]], recorded: Recorded) -> Callable[.
 
 
 def draw_biases(model: nn.Module) -> None:
-    """Biases do not begin at zero: u of a caption without known words would have no direction.
+    """Set biases that begin at zero: u of a caption without known words would have no direction.
 
-    But for those of entries' scores: few entries would take all words.
+    Biases of the entries' scores stay: few entries would take all words.
     """
     generator = torch.Generator().manual_seed(0)
     for name, value in model.named_parameters():
@@ -166,21 +179,21 @@ def draw_biases(model: nn.Module) -> None:
             nn.init.normal_(value, std=0.2, generator=generator)
 
 
-def copied(model: nn.Module) -> reading.Weights:
+def weights_of(model: nn.Module) -> Weights:
     return {name: value.detach().clone() for name, value in model.state_dict().items()}
 
 
-def keep_masks(model: nn.Module, recorded: Recorded) -> None:
+def record_dropout(model: nn.Module, recorded: Recorded) -> None:
     """Write down what dropout keeps in each step; where its input is 0 nothing depends on it."""
 
-    def note_numbers(module: nn.Module, given: tuple[Tensor]) -> None:
+    def note_numbers(module: nn.Module, inputs: tuple[Tensor]) -> None:
         if module.training:
             with torch.random.fork_rng(devices=[]):
-                recorded.drawn.append(tuple(torch.rand(4).tolist()))
+                recorded.randoms.append(tuple(torch.rand(4).tolist()))
 
-    def note_mask(module: nn.Module, given: tuple[Tensor], found: Tensor) -> None:
+    def note_mask(module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> None:
         if module.training:
-            recorded.masks[-1] = (found != 0).double()
+            recorded.masks[-1] = (output != 0).double()
 
     for module in model.modules():
         if isinstance(module, nn.Dropout):
@@ -188,11 +201,11 @@ def keep_masks(model: nn.Module, recorded: Recorded) -> None:
             module.register_forward_hook(note_mask)
 
 
-def as_batch(drawn: Batch) -> reading.Batch:
+def as_batch(drawn: batches.Batch) -> Batch:
     rows, slots = (
         {language: places.tolist() for language, places in of.items()} for of in (drawn.rows, drawn.slots)
     )
-    return reading.Batch(drawn.images.tolist(), rows, slots)
+    return Batch(drawn.images.tolist(), rows, slots)
 
 
 @dataclass
@@ -200,12 +213,12 @@ class Result:
     """What the project wrote: curves, model file, evaluation, and (direction, image, rank) by language."""
 
     curves: list[dict[str, float]]
-    kept: dict[str, Any]
+    model: dict[str, Any]
     evaluation: dict[str, Any]
     ranks: dict[str, list[tuple[Any, ...]]]
 
 
-def evaluated(files: Inputs, languages: list[str], folder: Path) -> Result:
+def evaluate_model(files: Inputs, languages: list[str], folder: Path) -> Result:
     """Evaluate the model that a training wrote into a folder, and read all that there is now."""
     assert files.features
     words = [path for path in files.words if path.stem in languages]
@@ -215,11 +228,11 @@ def evaluated(files: Inputs, languages: list[str], folder: Path) -> Result:
         pd.read_csv(folder / "curves.csv").to_dict("records"),
         torch.load(model, weights_only=True),
         json.loads(output.read_text()),
-        ranks_of_file(ranks),
+        read_ranks(ranks),
     )
 
 
-def ranks_of_file(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+def read_ranks(path: Path) -> dict[str, list[tuple[Any, ...]]]:
     with gzip.open(path) as file:
         table = pd.read_csv(file)
     return {
@@ -232,81 +245,94 @@ def ranks_of_file(path: Path) -> dict[str, list[tuple[Any, ...]]]:
 
 
 @dataclass
-class Read:
+class Splits:
     """The splits as the reading has them; the one to pretrain on needs no features and keeps all images."""
 
-    paired: reading.Split
-    train: reading.Split
-    val: reading.Split
-    test: reading.Split
+    paired: Split
+    train: Split
+    val: Split
+    test: Split
     words: dict[str, dict[str, int]]
     vectors: dict[str, Tensor]
 
 
-def own_captions(files: Inputs, settings: Settings) -> dict[str, list[reading.Row]]:
-    rows = reading.read_rows(files.sentences)
+def captions_by_language(files: Inputs, settings: Settings) -> dict[str, list[Row]]:
+    """Original captions."""
+    rows = read_rows(files.sentences)
     return {
-        code: reading.own_captions(rows, code, settings["caption_origins"].get(code, "human"))
+        code: original_captions(rows, code, settings["caption_origins"].get(code, "human"))
         for code in settings["languages"]
     }
 
 
-def read(files: Inputs, settings: Settings, translated: Sequence[reading.Row] | None = None) -> Read:
-    """The files, and the translations that are learnt where they are not all that the files have."""
+def read_splits(files: Inputs, settings: Settings, translated: Sequence[Row] | None = None) -> Splits:
+    """The files' splits. translated: translations to train on, by default all that the files have."""
     assert files.features
-    languages, own = settings["languages"], own_captions(files, settings)
+    languages, original = settings["languages"], captions_by_language(files, settings)
     if translated is None:
-        translated = reading.read_rows(files.translations)
-    learnt = {
-        code: reading.training_captions(
-            own[code], [row for row in translated if row["language"] == code], settings["captions"]
+        translated = read_rows(files.translations)
+    to_train_on = {
+        code: training_captions(
+            original[code], [row for row in translated if row["language"] == code], settings["captions"]
         )
         for code in languages
     }
-    of_language = {path.stem: reading.read_words(path) for path in files.words}
-    words = {code: of_language[code][0] for code in languages}
-    features, longest = reading.read_features(files.features), settings["max_caption_length"]
-    paired = reading.split_of(learnt, words, None, "train", longest)
+    vocabularies = {path.stem: read_vocabulary(path) for path in files.words}
+    words = {code: vocabularies[code][0] for code in languages}
+    features, longest = read_features(files.features), settings["max_caption_length"]
+    paired = split_of(to_train_on, words, None, "train", longest)
     train, val, test = (
-        reading.split_of(learnt if split == "train" else own, words, features, split, longest)
+        split_of(to_train_on if split == "train" else original, words, features, split, longest)
         for split in ("train", "val", "test")
     )
-    return Read(paired, train, val, test, words, {code: of_language[code][1] for code in languages})
+    return Splits(paired, train, val, test, words, {code: vocabularies[code][1] for code in languages})
 
 
-def assert_same(found: reading.Weights, expected: reading.Weights) -> None:
-    """The same weights with the same numbers, but for E0, which the reading keeps elsewhere."""
-    names, others = ({name for name in of if not name.endswith(".initial")} for of in (found, expected))
+def assert_same_weights(weights: Weights, expected: Weights) -> None:
+    """The same weights with the same numbers, except E0, which the reading keeps elsewhere."""
+    names, others = ({name for name in of if not name.endswith(".initial")} for of in (weights, expected))
     assert names == others
-    assert {name: found[name].shape for name in names} == {name: expected[name].shape for name in names}
-    apart = {name: max([0.0, *(found[name] - expected[name]).abs().flatten().tolist()]) for name in names}
+    assert {name: weights[name].shape for name in names} == {name: expected[name].shape for name in names}
+    apart = {name: max([0.0, *(weights[name] - expected[name]).abs().flatten().tolist()]) for name in names}
     assert {name: difference for name, difference in apart.items() if not difference < CLOSE} == {}
 
 
-def assert_evaluated(
+def assert_same_curves(curves: Sequence[dict[str, float]], expected: Sequence[dict[str, float]]) -> None:
+    for row, by_reading in zip(curves, expected, strict=True):
+        assert row == pytest.approx(by_reading, rel=CLOSE, abs=CLOSE)
+
+
+def assert_agreement(
+    run: Recorded,
     result: Result,
-    expected: reading.Trained,
-    found: Read,
+    expected: Training,
+    splits: Splits,
     settings: Settings,
-    ranks_of: Callable[..., tuple[list[int], list[int]]] = reading.ranks_of,
+    ranks_of: Callable[..., Ranks] = model_ranks,
 ) -> None:
-    """Ranks, recalls and counts on the test split; validation mR of the kept epoch."""
+    """The run's last weights and the model's, curves, and the model's evaluation on the test split.
+
+    Weights of losses are for training only; a model file has none.
+    """
+    assert_same_weights(run.last, expected.last)
+    without_losses = {name: of for name, of in expected.best.items() if not name.startswith("losses.")}
+    assert_same_weights(result.model["weights"], without_losses)
+    assert_same_curves(result.curves, expected.curves)
     curve = expected.curves[expected.epoch - 1]
-    assert result.evaluation["epoch"] == result.kept["epoch"] == expected.epoch
+    assert result.evaluation["epoch"] == result.model["epoch"] == expected.epoch
     for language in settings["languages"]:
-        assert result.evaluation["validation"][language] == pytest.approx(
-            curve[f"val_mR_{language}"], abs=1e-9
-        )
-        ranks = ranks_of(expected.kept, settings, found.test, language)
-        assert_ranked(result.evaluation, result.ranks, found.test, language, ranks)
+        validation = result.evaluation["validation"][language]
+        assert validation == pytest.approx(curve[f"val_mR_{language}"], abs=1e-9)
+        ranks = ranks_of(expected.best, settings, splits.test, language)
+        assert_same_ranks(result.evaluation, result.ranks, splits.test, language, ranks)
 
 
-def assert_ranked(
+def assert_same_ranks(
     evaluation: dict[str, Any],
     ranks: dict[str, list[tuple[Any, ...]]],
-    test: reading.Split,
+    test: Split,
     language: str,
-    expected: tuple[list[int], list[int]],
+    expected: Ranks,
 ) -> None:
     """A language's ranks, recalls and counts."""
     to_sentence, to_image = expected
@@ -317,8 +343,8 @@ def assert_ranked(
         *(("s2i", test.images[image], rank) for (image, _), rank in zip(sentences, to_image, strict=True)),
     ]
     assert evaluation["test"][language] == {
-        **{key: pytest.approx(value) for key, value in reading.recalls_of(to_sentence, to_image).items()},
-        "chance": pytest.approx(reading.chance_of(test, language)),
+        **{key: pytest.approx(value) for key, value in recalls(expected).items()},
+        "chance": pytest.approx(chance_recalls(test, language)),
         "images": len(captioned),
         "sentences": len(sentences),
         "sentences_without_known_words": sum(ids == [0] for _, ids in sentences),

@@ -1,4 +1,4 @@
-"""The project and a second reading of the papers (tests/reading.py) agree, from files to ranks.
+"""The project and the plain reading of the papers (tests/reference) agree, from files to ranks.
 
 Both are float64 here; what is random is recorded (tests/recorded.py).
 """
@@ -9,25 +9,29 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import reading
 import torch
 from recorded import (
-    CLOSE,
     LC,
     NC,
     SEEDS,
-    Read,
     Recorded,
     Result,
     Settings,
-    assert_evaluated,
-    assert_same,
-    evaluated,
-    laid_over,
-    read,
+    Splits,
+    assert_agreement,
+    assert_same_curves,
+    assert_same_weights,
+    evaluate_model,
+    read_splits,
     recorded_runs,
-    written_files,
+    with_changes,
+    write_inputs,
 )
+from reference.batches import check_epoch
+from reference.captions import Split, read_rows
+from reference.layers import Weights
+from reference.training import pretrain_layers
+from reference.training import train as train_by_reading
 from torch import Tensor, nn
 
 from pipeline.training import loop
@@ -90,17 +94,17 @@ CASES: dict[str, dict[str, Any]] = {
 
 def case(name: str, seed: int) -> dict[str, Any]:
     """The settings of a case, its blocks laid over the common ones."""
-    return laid_over({key: value for key, value in CASES[name].items() if key != "pretrained"}, seed)
+    return with_changes({key: value for key, value in CASES[name].items() if key != "pretrained"}, seed)
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
-    return written_files(tmp_path_factory.mktemp("files"))
+    return write_inputs(tmp_path_factory.mktemp("files"))
 
 
-def project(files: Inputs, settings: Settings, begun_pretrained: bool, folder: Path) -> Result:
+def train_and_evaluate(files: Inputs, settings: Settings, layers_pretrained: bool, folder: Path) -> Result:
     """Pretrain, train and evaluate with the project."""
-    if begun_pretrained:
+    if layers_pretrained:
         files = replace(files, pretrained=folder / "pretrained.pt")
         pretrain(
             replace(files, features=None, pretrained=None),
@@ -110,7 +114,7 @@ def project(files: Inputs, settings: Settings, begun_pretrained: bool, folder: P
             folder / "pretrained.pt",
         )
     train(files, settings, "code", folder / "checkpoint.pt", folder / "curves.csv", folder / "model.pt")
-    return evaluated(files, settings["languages"], folder)
+    return evaluate_model(files, settings["languages"], folder)
 
 
 def pretraining(settings: Settings) -> dict[str, Any]:
@@ -118,21 +122,21 @@ def pretraining(settings: Settings) -> dict[str, Any]:
     return {**settings, "training": training}
 
 
-def begun(weights: reading.Weights, split: reading.Split, found: Read, settings: Settings) -> reading.Weights:
+def initial_weights(recorded: Weights, split: Split, splits: Splits, settings: Settings) -> Weights:
     """The weights that a run begins with; FastText's vectors are as their files have them."""
+    weights = dict(recorded)
     if settings["model"]["word_vectors"] == "pretrained":
-        tables = {f"universal.{code}.table.weight": vectors for code, vectors in found.vectors.items()}
-        weights = {**weights, **tables}
+        weights |= {f"universal.{code}.table.weight": vectors for code, vectors in splits.vectors.items()}
     if settings["model"]["universal_mean"] == "padded":
-        longest = max(len(ids) for of in split.sentences.values() for _, ids in of)
-        weights = {**weights, "universal.padded_to": torch.tensor(longest)}
+        longest = max(len(ids) for of_language in split.sentences.values() for _, ids in of_language)
+        weights["universal.padded_to"] = torch.tensor(longest)
     return weights
 
 
-def pretrained(recorded: Recorded, found: Read, settings: Settings) -> reading.Weights:
-    weights = {f"universal.{name}": value for name, value in recorded.begun.items()}
-    weights = begun(weights, found.paired, found, settings)
-    return reading.pretrained(weights, found.paired, recorded.epochs, pretraining(settings))
+def pretrained_weights(run: Recorded, splits: Splits, settings: Settings) -> Weights:
+    weights = {f"universal.{name}": value for name, value in run.initial.items()}
+    weights = initial_weights(weights, splits.paired, splits, settings)
+    return pretrain_layers(weights, splits.paired, run.epochs, pretraining(settings))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -140,32 +144,28 @@ def pretrained(recorded: Recorded, found: Read, settings: Settings) -> reading.W
 def test_the_project_and_the_reading_agree(
     name: str, seed: int, files: Inputs, runs: list[Recorded], tmp_path: Path
 ) -> None:
-    settings, begun_pretrained = case(name, seed), CASES[name].get("pretrained", False)
+    settings, layers_pretrained = case(name, seed), CASES[name].get("pretrained", False)
     files = replace(
         files, translations=[path for path in files.translations if translates(path, settings["languages"])]
     )
-    result = project(files, settings, begun_pretrained, tmp_path)
-    found = read(files, settings)
-    weights = begun(runs[-1].begun, found.train, found, settings)
-    for epoch in runs[-1].epochs:
-        reading.check_epoch(epoch, found.train, settings["training"])
-    if begun_pretrained:
+    result = train_and_evaluate(files, settings, layers_pretrained, tmp_path)
+    splits = read_splits(files, settings)
+    run = runs[-1]
+    weights = initial_weights(run.initial, splits.train, splits, settings)
+    for epoch in run.epochs:
+        check_epoch(epoch, splits.train, settings["training"])
+    if layers_pretrained:
         for epoch in runs[0].epochs:
-            reading.check_epoch(epoch, found.paired, settings["training"])
-        weights |= pretrained(runs[0], found, settings)
+            check_epoch(epoch, splits.paired, settings["training"])
+        weights |= pretrained_weights(runs[0], splits, settings)
         assert len(runs[0].epochs) == 2
-    expected = reading.trained(weights, found.train, found.val, runs[-1].epochs, runs[-1].masks, settings)
-
-    assert len(runs[-1].epochs) == settings["training"]["epochs"]
-    assert_same(runs[-1].ended, expected.ended)
-    assert_same(result.kept["weights"], expected.kept)
-    for row, by_reading in zip(result.curves, expected.curves, strict=True):
-        assert row == pytest.approx(by_reading, rel=CLOSE, abs=CLOSE)
-    assert_evaluated(result, expected, found, settings)
+    assert len(run.epochs) == settings["training"]["epochs"]
+    expected = train_by_reading(weights, splits.train, splits.val, run.epochs, run.masks, settings)
+    assert_agreement(run, result, expected, splits, settings)
 
 
 def translates(path: Path, languages: list[str]) -> bool:
-    row = reading.read_rows([path])[0]
+    row = read_rows([path])[0]
     return row["language"] in languages
 
 
@@ -178,13 +178,13 @@ def test_an_interrupted_run_agrees_with_the_reading_too(
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     step, left = Run._step, iter(range(9))
 
-    def stopping(run: Run, *given: Any) -> dict[str, Tensor]:
+    def step_or_stop(run: Run, *args: Any) -> dict[str, Tensor]:
         if next(left, None) is None:
             raise KeyboardInterrupt
-        return step(run, *given)
+        return step(run, *args)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Run, "_step", stopping)
+        patch.setattr(Run, "_step", step_or_stop)
         train(files, settings, "code", *paths)
     train(files, settings, "code", *paths)
     before, after = runs
@@ -192,53 +192,52 @@ def test_an_interrupted_run_agrees_with_the_reading_too(
     epochs, masks = [*whole, broken[:-1] + rest, *later], before.masks[:-1] + after.masks
     assert (len(whole), len(epochs)) == (1, 3)
 
-    found = read(files, settings)
-    weights = begun(before.begun, found.train, found, settings)
-    expected = reading.trained(weights, found.train, found.val, epochs, masks, settings)
-    assert_same(after.ended, expected.ended)
-    for row, by_reading in zip(pd.read_csv(paths[1]).to_dict("records"), expected.curves, strict=True):
-        assert row == pytest.approx(by_reading, rel=CLOSE, abs=CLOSE)
+    splits = read_splits(files, settings)
+    weights = initial_weights(before.initial, splits.train, splits, settings)
+    expected = train_by_reading(weights, splits.train, splits.val, epochs, masks, settings)
+    assert_same_weights(after.last, expected.last)
+    assert_same_curves(pd.read_csv(paths[1]).to_dict("records"), expected.curves)
 
 
 def test_all_that_is_random_depends_on_the_seed(files: Inputs, runs: list[Recorded], tmp_path: Path) -> None:
-    """Weights at the beginning, images and sentences of the batches, and dropout, anew in each step."""
+    """Weights at the beginning, images and sentences of the batches, and dropout, in each step others."""
     for number, seed in enumerate((0, 0, 1)):
         (tmp_path / str(number)).mkdir()
         paths = (tmp_path / str(number) / name for name in ("checkpoint.pt", "curves.csv", "model.pt"))
         train(files, case("MULE EmbN", seed), "code", *paths)
     first, again, other = runs
-    assert_same(again.ended, first.ended)
-    assert first.drawn == again.drawn
+    assert_same_weights(again.last, first.last)
+    assert first.randoms == again.randoms
     steps = sum(map(len, first.epochs))
-    assert len({*first.drawn, *other.drawn}) == 2 * steps
+    assert len({*first.randoms, *other.randoms}) == 2 * steps
     for name in (
         "image_branch.layers.0.weight",
         "branches.shared.recurrent.weight_hh_l0",
         "classifier.weight",
     ):
-        assert not torch.isclose(first.begun[name], other.begun[name]).any()
+        assert not torch.isclose(first.initial[name], other.initial[name]).any()
     for one, two in ((first.epochs[0], other.epochs[0]), (first.epochs[0], first.epochs[1])):
         assert [batch.images for batch in one] != [batch.images for batch in two]
         assert [batch.rows for batch in one] != [batch.rows for batch in two]
 
 
-def test_dropout_keeps_the_share_that_it_is_to_keep(
+def test_dropout_keeps_its_share_of_units(
     files: Inputs, runs: list[Recorded], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """0.7 of the units that are active, in every step; of some 3,000 by chance within 0.04."""
     active = []
     relu = nn.ReLU.forward
 
-    def counted(module: nn.ReLU, given: Tensor) -> Tensor:
-        found = relu(module, given)
+    def count_active(module: nn.ReLU, values: Tensor) -> Tensor:
+        output = relu(module, values)
         if module.training:
-            active.append(int((found > 0).sum()))
-        return found
+            active.append(int((output > 0).sum()))
+        return output
 
-    monkeypatch.setattr(nn.ReLU, "forward", counted)
+    monkeypatch.setattr(nn.ReLU, "forward", count_active)
     paths = (tmp_path / name for name in ("checkpoint.pt", "curves.csv", "model.pt"))
     train(files, case("MULE EmbN", 0), "code", *paths)
     kept = sum(int(mask.sum()) for mask in runs[0].masks if mask is not None)
-    assert len(active) == len(runs[0].masks) == len(runs[0].drawn)
+    assert len(active) == len(runs[0].masks) == len(runs[0].randoms)
     assert sum(active) > 1000
     assert kept / sum(active) == pytest.approx(0.7, abs=0.06)

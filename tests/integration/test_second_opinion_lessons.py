@@ -1,4 +1,4 @@
-"""The training of *Lessons* and its second reading (tests/reading_lessons.py) agree, from files to ranks."""
+"""The training of *Lessons* and its plain reading (tests/reference/lessons.py) agree, from files to ranks."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,22 +7,21 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-import reading
-import reading_lessons as lessons
 from recorded import (
-    CLOSE,
     SEEDS,
     Recorded,
     Settings,
-    assert_evaluated,
-    assert_same,
-    evaluated,
-    laid_over,
-    own_captions,
-    read,
+    assert_agreement,
+    captions_by_language,
+    evaluate_model,
+    read_splits,
     recorded_runs,
-    written_files,
+    with_changes,
+    write_inputs,
 )
+from reference import lessons
+from reference.batches import caption_pairs, check_tasks
+from reference.captions import read_rows, rows_with_markers
 from twelve_things import THINGS, table_of
 
 from pipeline.training.multitask import train_multitask
@@ -73,20 +72,20 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 def case(name: str, seed: int) -> Settings:
-    return laid_over(CASES[name], seed, laid_over(LESSONS, seed))
+    return with_changes(CASES[name], seed, with_changes(LESSONS, seed))
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
     """The captions with <start> and <end>, and one table of all words, which has UNK too."""
-    found = written_files(tmp_path_factory.mktemp("files"))
+    inputs = write_inputs(tmp_path_factory.mktemp("files"))
     folder, words = tmp_path_factory.mktemp("selected"), ["", "<unk>", "<start>", "<end>"]
     words += [f"{code}{thing}" for code in ("en", "de") for thing in range(THINGS)]
     sentences, vocabularies = [], []
-    for code, rows in own_captions(found, laid_over(LESSONS, 0)).items():
+    for code, rows in captions_by_language(inputs, with_changes(LESSONS, 0)).items():
         sentences.append(folder / f"{code}.csv")
         vocabularies.append(folder / f"{code}.h5")
-        marked = lessons.with_markers(rows)
+        marked = rows_with_markers(rows)
         columns = ("image", "split", "language", "caption", "origin", "source_language")
         table = table_of([tuple(row[column] for column in columns) for row in marked])
         tokens = [row["tokens"].replace("unheard", "<unk>") for row in marked]
@@ -95,11 +94,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
             file.create_dataset("words", data=words, dtype=h5py.string_dtype())
             file["vectors"] = np.zeros((len(words), 5), np.float32)
             file.attrs.update({"language": code, "unit": "word"})
-    return Inputs(sentences, [], vocabularies, found.features)
+    return Inputs(sentences, [], vocabularies, inputs.features)
 
 
-def of_the_case(files: Inputs, settings: Settings, folder: Path) -> tuple[Inputs, list[Path]]:
-    """Half of the training images; and the captions of all of them, which give pairs, where they do."""
+def inputs_of_case(files: Inputs, settings: Settings, folder: Path) -> tuple[Inputs, list[Path]]:
+    """A case's captions; with `pairs_of_others` of half of the images, and all captions for the pairs."""
     every = [path for path in files.sentences if path.stem in settings["languages"]]
     words = [path for path in files.words if path.stem in settings["languages"]]
     if not settings.get("pairs_of_others"):
@@ -107,15 +106,15 @@ def of_the_case(files: Inputs, settings: Settings, folder: Path) -> tuple[Inputs
     halves: list[Path] = []
     pairs: list[Path] = []
     for path in every:
-        rows = reading.read_rows([path])
+        rows = read_rows([path])
         half = [row for row in rows if row["split"] != "train" or int(row["image"][-1]) < 6]
-        for wanted, kept, name in (
+        for part, paths, name in (
             (half, halves, path.name),
             ([row for row in rows if row["split"] == "train"], pairs, f"pairs-{path.name}"),
         ):
-            kept.append(folder / name)
-            table = table_of([tuple(row.values())[:6] for row in wanted])
-            table.assign(tokens=[row["tokens"] for row in wanted]).to_csv(kept[-1], index=False)
+            paths.append(folder / name)
+            table = table_of([tuple(row.values())[:6] for row in part])
+            table.assign(tokens=[row["tokens"] for row in part]).to_csv(paths[-1], index=False)
     return replace(files, sentences=halves, words=words), pairs
 
 
@@ -125,27 +124,24 @@ def test_the_project_and_the_reading_agree(
     name: str, seed: int, files: Inputs, runs: list[Recorded], tmp_path: Path
 ) -> None:
     settings = case(name, seed)
-    given, pairs = of_the_case(files, settings, tmp_path)
-    written = tmp_path / "checkpoint.pt", tmp_path / "curves.csv", tmp_path / "model.pt"
-    train_multitask(given, pairs, settings, "code", *written)
-    result = evaluated(given, settings["languages"], tmp_path)
+    inputs, pairs = inputs_of_case(files, settings, tmp_path)
+    paths = [tmp_path / name for name in ("checkpoint.pt", "curves.csv", "model.pt")]
+    train_multitask(inputs, pairs, settings, "code", *paths)
+    result = evaluate_model(inputs, settings["languages"], tmp_path)
 
-    found = read(given, {**settings, "max_caption_length": 99})
-    captions = [caption for of in found.train.sentences.values() for caption in of]
-    paired, begin = found.train.sentences, 0
+    whole = {**settings, "max_caption_length": 99}
+    splits = read_splits(inputs, whole)
+    captions = [caption for of_language in splits.train.sentences.values() for caption in of_language]
+    in_pairs, first_row = splits.train.sentences, 0
     if pairs:
-        others = read(replace(given, sentences=pairs), {**settings, "max_caption_length": 99})
-        paired, begin = others.paired.sentences, len(captions)
-        captions = captions + [caption for of in paired.values() for caption in of]
+        in_pairs = read_splits(replace(inputs, sentences=pairs), whole).paired.sentences
+        first_row = len(captions)
+        captions = captions + [caption for of_language in in_pairs.values() for caption in of_language]
     (run,) = runs
-    lessons.check_tasks(run.epochs, found.train.sentences, lessons.caption_pairs(paired, begin), settings)
-    expected = lessons.trained(run.begun, found.train, captions, found.val, run.epochs, settings)
-    assert_same(run.ended, expected.ended)
-    assert_same(result.kept["weights"], expected.kept)
-    for row, by_reading in zip(result.curves, expected.curves, strict=True):
-        assert row == pytest.approx(by_reading, rel=CLOSE, abs=CLOSE)
+    check_tasks(run.epochs, splits.train.sentences, caption_pairs(in_pairs, first_row), settings)
+    expected = lessons.train(run.initial, splits.train, captions, splits.val, run.epochs, settings)
     steps = settings["tasks"]["validate_after"]
     if len(settings["languages"]) == 1:
         steps = -(-len(captions) // settings["tasks"]["batch"])
     assert {len(epoch) for epoch in run.epochs} == {steps}
-    assert_evaluated(result, expected, found, settings)
+    assert_agreement(run, result, expected, splits, settings)

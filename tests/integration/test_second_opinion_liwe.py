@@ -1,4 +1,4 @@
-"""LIWE and its second reading (tests/reading_liwe.py) agree, from captions to ranks; as for MULE."""
+"""LIWE and its plain reading (tests/reference/liwe.py) agree, from captions to ranks; as for MULE."""
 
 from dataclasses import replace
 from itertools import chain
@@ -7,23 +7,23 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import reading
-import reading_liwe as liwe
 import torch
 from recorded import (
-    CLOSE,
     SEEDS,
-    Read,
+    Recorded,
     Settings,
-    assert_evaluated,
-    assert_same,
-    evaluated,
-    laid_over,
-    own_captions,
+    Splits,
+    assert_agreement,
+    captions_by_language,
+    evaluate_model,
     recorded_runs,
-    written_files,
+    with_changes,
+    write_inputs,
 )
-from recorded import Recorded as Run
+from reference import liwe
+from reference.batches import Batch, check_epoch, check_sentences, steps_per_epoch
+from reference.captions import Split, read_features, read_rows, training_captions
+from reference.layers import Weights
 
 from pipeline.training.train import Inputs, train
 from pipeline.words.spelled import encode_characters
@@ -64,13 +64,13 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 def case(name: str, seed: int) -> Settings:
-    return laid_over(CASES[name], seed, laid_over(LIWE, seed))
+    return with_changes(CASES[name], seed, with_changes(LIWE, seed))
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
     """Words of validation and test have characters that training has not, some of them no other."""
-    found = written_files(tmp_path_factory.mktemp("files"))
+    found = write_inputs(tmp_path_factory.mktemp("files"))
     for path in found.sentences:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
         strange = table["tokens"].str.replace("unheard", "ζζ").str.replace("1", "ξ")
@@ -92,87 +92,90 @@ def with_spelling(files: Inputs, settings: Settings, folder: Path) -> Inputs:
     return replace(files, words=words)
 
 
-def read(files: Inputs, settings: Settings) -> tuple[Read, dict[str, dict[str, Any]], set[str]]:
+def read_spelled_splits(
+    files: Inputs, settings: Settings
+) -> tuple[Splits, dict[str, dict[str, Any]], set[str]]:
     """The splits, their sentences as words by split, and all characters that words are made of.
 
-    The rows of `reading.Split.sentences` tell of an image alone; a sentence of no known word is [0].
+    The rows of `Split.sentences` only name an image; a sentence without a known word is [0].
     """
     assert files.features
-    own, translated = own_captions(files, settings), reading.read_rows(files.translations)
-    learnt = {
-        code: reading.training_captions(
+    original, translated = captions_by_language(files, settings), read_rows(files.translations)
+    to_train_on = {
+        code: training_captions(
             rows, [row for row in translated if row["language"] == code], settings["captions"]
         )
-        for code, rows in own.items()
+        for code, rows in original.items()
     }
-    features, known = reading.read_features(files.features), liwe.alphabet_of(learnt)
+    features, known = read_features(files.features), liwe.training_alphabet(to_train_on)
     sizes = settings["liwe"]["longest_word"], settings["max_caption_length"]
     splits, sentences = {}, {}
     for split in ("train", "val", "test"):
         rows = {
-            code: [row for row in of if row["split"] == split and row["image"] in features]
-            for code, of in (learnt if split == "train" else own).items()
+            code: [row for row in of_language if row["split"] == split and row["image"] in features]
+            for code, of_language in (to_train_on if split == "train" else original).items()
         }
         images = sorted({row["image"] for row in chain.from_iterable(rows.values())})
-        spelled = {code: liwe.spelled(of, images, known[code], *sizes) for code, of in rows.items()}
-        sentences[split] = spelled
-        ids = {
-            code: [(image, [0] if words == [""] else [1]) for image, words in of]
-            for code, of in spelled.items()
+        sentences[split] = {
+            code: liwe.spelled_sentences(of_language, images, known[code], *sizes)
+            for code, of_language in rows.items()
         }
-        vectors = torch.tensor([features[image] for image in images])
-        splits[split] = reading.Split(images, vectors, ids)
-    found = Read(splits["train"], splits["train"], splits["val"], splits["test"], {}, {})
+        ids = {
+            code: [(image, [0] if words == [""] else [1]) for image, words in of_language]
+            for code, of_language in sentences[split].items()
+        }
+        splits[split] = Split(images, torch.tensor([features[image] for image in images]), ids)
     letters = {
         letter
-        for code in own
-        for row in [*(row for row in learnt[code] if row["split"] == "train"), *own[code]]
+        for code in original
+        for row in [*(row for row in to_train_on[code] if row["split"] == "train"), *original[code]]
         for word in row["tokens"].split()
         for letter in liwe.spelling(word, known[code], settings["liwe"]["longest_word"])
     }
-    return found, sentences, letters | {"\0"}
+    return (
+        Splits(splits["train"], splits["train"], splits["val"], splits["test"], {}, {}),
+        sentences,
+        letters | {"\0"},
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", CASES)
 def test_the_project_and_the_reading_agree(
-    name: str, seed: int, files: Inputs, runs: list[Run], tmp_path: Path
+    name: str, seed: int, files: Inputs, runs: list[Recorded], tmp_path: Path
 ) -> None:
     settings = case(name, seed)
     files = replace(
         files,
         translations=[path for path in files.translations if path.stem[-2:] in settings["languages"]],
     )
-    given = with_spelling(files, settings, tmp_path)
-    train(given, settings, "code", tmp_path / "checkpoint.pt", tmp_path / "curves.csv", tmp_path / "model.pt")
-    result = evaluated(given, settings["languages"], tmp_path)
+    spelled = with_spelling(files, settings, tmp_path)
+    paths = [tmp_path / name for name in ("checkpoint.pt", "curves.csv", "model.pt")]
+    train(spelled, settings, "code", *paths)
+    result = evaluate_model(spelled, settings["languages"], tmp_path)
 
-    found, sentences, letters = read(files, settings)
+    splits, sentences, letters = read_spelled_splits(files, settings)
     (run,) = runs
-    check_stretches(run.epochs, found.train, settings)
-    assert [chr(code) for code in run.begun["spelled.alphabet"].tolist()] == sorted(letters)
-    expected = liwe.trained(
-        run.begun, found.train, sentences["train"], found.val, sentences["val"], run.epochs, settings
+    check_segments(run.epochs, splits.train, settings)
+    assert [chr(code) for code in run.initial["spelled.alphabet"].tolist()] == sorted(letters)
+    expected = liwe.train(
+        run.initial, splits.train, sentences["train"], splits.val, sentences["val"], run.epochs, settings
     )
-    assert_same(run.ended, expected.ended)
-    assert_same(result.kept["weights"], expected.kept)
-    for row, by_reading in zip(result.curves, expected.curves, strict=True):
-        assert row == pytest.approx(by_reading, rel=CLOSE, abs=CLOSE)
 
-    def ranks_of(weights: reading.Weights, _: Settings, split: reading.Split, language: str) -> Any:
-        return liwe.ranks_of(weights, settings, split, sentences["test"], language)
+    def ranks_of(weights: Weights, _: Settings, split: Split, language: str) -> Any:
+        return liwe.model_ranks(weights, settings, split, sentences["test"], language)
 
-    assert_evaluated(result, expected, found, settings, ranks_of)
+    assert_agreement(run, result, expected, splits, settings, ranks_of)
 
 
-def check_stretches(epochs: list[list[reading.Batch]], split: reading.Split, settings: Settings) -> None:
-    """Stretches of four steps go on where the last one ended, to the end of one that ends three epochs."""
+def check_segments(epochs: list[list[Batch]], split: Split, settings: Settings) -> None:
+    """Segments of four steps, each going on where the last one ended; the last one ends the third epoch."""
     every, training = settings["liwe"]["validate_every"], settings["training"]
-    steps = reading.steps_of(split, training)
+    steps = steps_per_epoch(split, training)
     assert steps % every
     assert [len(epoch) for epoch in epochs] == [every] * -(-training["epochs"] * steps // every)
     batches = list(chain.from_iterable(epochs))
     for start in range(0, training["epochs"] * steps, steps):
-        reading.check_epoch(batches[start : start + steps], split, training)
+        check_epoch(batches[start : start + steps], split, training)
     for batch in batches:
-        reading.check_sentences(batch, split, training)
+        check_sentences(batch, split, training)

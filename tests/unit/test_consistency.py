@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from reference.losses import score_matching_loss
 from torch import Tensor
 
 from pipeline.common.errors import InputError
@@ -57,29 +58,13 @@ def queries(seed: int = 0, images: int = 6, each: int = 2, languages: int = 3) -
     return Scored(torch.rand(len(image_of), images, languages).double(), image_of)
 
 
-def plain_loss(combined: Tensor, image_of: Tensor) -> float:
-    """Equation 3 written out: every triplet, the worst of each anchor."""
-    image_terms, sentence_terms = [], []
-    for sentence, image in enumerate(image_of.tolist()):
-        right = combined[sentence, image]
-        others = [combined[sentence, other] for other in range(combined.shape[1]) if other != image]
-        image_terms.append(worst([0.05 + other - right for other in others]))
-        strangers = [combined[other, image] for other in range(len(image_of)) if image_of[other] != image]
-        sentence_terms.append(worst([0.05 + other - right for other in strangers]))
-    return float(1.5 * np.mean(image_terms) + np.mean(sentence_terms))
-
-
-def worst(violations: list[Tensor]) -> float:
-    return float(np.mean(sorted((max(0.0, v.item()) for v in violations), reverse=True)[:3]))
-
-
 @pytest.mark.parametrize("images", [6, 2])  # of two images there are fewer others than the worst three
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_loss_is_that_of_a_plain_reading(seed: int, images: int) -> None:
     made, asked = Combiner(3, 4, 1.0).double(), queries(seed, images)
     with torch.no_grad():
         made.first.weight.uniform_(-1, 1)
-        expected = plain_loss(made(asked.scores), asked.image_of)
+        expected = score_matching_loss(made(asked.scores), asked.image_of, HOW, HOW).item()
     assert triplet_loss(made, asked, HOW).item() == pytest.approx(expected, rel=1e-12)
 
 

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from reference import liwe as liwe_by_reading
+from reference import losses as reference
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -67,22 +69,10 @@ def test_a_word_is_the_vectors_of_its_characters_side_by_side_through_the_layers
     words = model().spelled.eval()
     found, lengths = words({"en": sentences([[1, 2], [3]])})
     assert lengths.tolist() == [2, 1]
-    letters = {
-        letter: words.characters.weight[1 + n] for n, letter in enumerate("abcад"[:5]) if letter in "abc"
-    }
-    end = torch.zeros(3, dtype=torch.float64)
-    rows = [[letters["a"], letters["b"], end, end], [letters["c"], end, end, end]]
-    rows.append([letters["a"], letters["b"], letters["c"], end])
-    hidden = torch.stack([torch.cat(row) for row in rows])
-    layers: Any = words.layers
-    for place in (0, 3):
-        layer, norm = layers[place], layers[place + 1]
-        direction, length = layer.parametrizations.weight.original1, layer.parametrizations.weight.original0
-        weight = length * direction / direction.norm(dim=1, keepdim=True)
-        hidden = hidden @ weight.T + layer.bias
-        hidden = (hidden - norm.running_mean) / (norm.running_var + norm.eps).sqrt() * norm.weight + norm.bias
-        hidden = torch.where(hidden > 0, hidden, 0.1 * hidden)
-    torch.testing.assert_close(found, hidden)
+    weights = {f"spelled.{name}": value for name, value in words.state_dict().items()}
+    sizes = {"liwe": {"longest_word": 4, "layers": SIZES["layers"]}}
+    expected = liwe_by_reading.word_vectors(weights, sizes, [["ab", "c"], ["abc"]], training=False)
+    torch.testing.assert_close(found, expected)
 
 
 def test_languages_share_the_characters_that_they_have_in_common() -> None:
@@ -135,26 +125,14 @@ def test_weights_begin_as_pytorch_begins_them() -> None:
             assert torch.equal(found[f"{name}.{key}"], value), key
 
 
-def hinges(similarity: Tensor, margin: float) -> tuple[float, float]:
-    """Sum of all hinges, and of each pair's worst, read off the definition; item i belongs to item i."""
-    every, worst = 0.0, 0.0
-    for i in range(len(similarity)):
-        for others in (similarity[i], similarity[:, i]):
-            costs = [max(0.0, margin - float(similarity[i, i]) + float(others[j]))
-                     for j in range(len(similarity)) if j != i]  # fmt: skip
-            every, worst = every + sum(costs), worst + max(costs)
-    return every, worst
-
-
 @pytest.mark.parametrize("step", [0, 1, 10, 500])
 def test_the_loss_moves_from_all_hinges_to_the_worst(step: int) -> None:
     torch.manual_seed(1)
-    similarity = torch.rand(4, 4, dtype=torch.float64)
-    every, worst = hinges(similarity, 0.2)
-    k = 1 - 0.991**step
-    found = annealed_loss(similarity, torch.eye(4, dtype=torch.bool), 0.2, 0.991, step)
-    assert float(found) == pytest.approx((1 - k) * every + k * worst)
-    assert step or float(found) == pytest.approx(every)
+    similarity, same = torch.rand(4, 4, dtype=torch.float64), torch.eye(4, dtype=torch.bool)
+    found = annealed_loss(similarity, same, 0.2, 0.991, step).item()
+    assert found == pytest.approx(reference.annealed_loss(similarity, same, 0.2, 1 - 0.991**step).item())
+    every = reference.ranking_loss(similarity, same, {"margin": 0.2, "hinge": "sum"}).item()
+    assert step or found == pytest.approx(every)
 
 
 def corpus() -> Corpus:
@@ -188,13 +166,14 @@ def test_terms_are_means_over_languages_and_over_pairs_of_languages() -> None:
         code: made.embed_sentences({code: of.languages[code].take(rows)})[code].multimodal
         for code, rows in drawn.rows.items()
     }
-    expected = 0.0
-    for part in embedded.values():
-        every, worst = hinges((part @ images.T).detach(), 0.2)
-        expected += 0.991**3 * every + (1 - 0.991**3) * worst
-    every, worst = hinges((embedded["en"] @ embedded["ru"].T).detach(), 0.2)
-    assert float(terms["caption_image"].detach()) == pytest.approx(expected / 2)
-    assert float(terms["caption_caption"].detach()) == pytest.approx(0.91**3 * every + (1 - 0.91**3) * worst)
+
+    def loss(first: Tensor, second: Tensor, base: float) -> float:
+        same = torch.eye(len(first), dtype=torch.bool)
+        return reference.annealed_loss(first @ second.T, same, 0.2, 1 - base**3).item()
+
+    with_images = sum(loss(part, images, 0.991) for part in embedded.values()) / 2
+    assert terms["caption_image"].item() == pytest.approx(with_images)
+    assert terms["caption_caption"].item() == pytest.approx(loss(embedded["en"], embedded["ru"], 0.91))
 
 
 def test_gradients_are_those_of_finite_differences() -> None:

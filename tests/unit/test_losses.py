@@ -1,7 +1,8 @@
-"""Each loss term against a plain double-precision computation, one triplet at a time; gradients too."""
+"""Each loss term against the plain reading in double precision, and both by hand; gradients too."""
 
-import itertools
 import math
+from collections.abc import Sequence
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from reference import losses as reference
 from torch import Tensor
 
 from pipeline.models.losses.classifier import classifier_loss, reversal_strength
@@ -25,56 +27,14 @@ def unit(generator: np.random.Generator, rows: int, size: int = 6) -> Vectors:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def distance(a: Vectors, b: Vectors, kind: str) -> float:
-    if kind == "cosine":
-        return float(1 - np.dot(a, b))
-    return math.sqrt(float(np.sum((a - b) ** 2)) + 1e-4)
-
-
-def hardest_mean(violations: list[float], k: int) -> float:
-    """Mean of the k largest [x]+ ; zeros count."""
-    largest = sorted((max(0.0, value) for value in violations), reverse=True)[:k]
-    return sum(largest) / len(largest)
-
-
-def plain_matching(images: Vectors, sentences: Vectors, slots: list[int], triplets: Triplets) -> float:
-    def d(a: Vectors, b: Vectors) -> float:
-        return distance(a, b, triplets.distance)
-
-    m, k = triplets.margin, triplets.num_hard_negatives
-    image_term, sentence_term = [], []
-    for s, slot in zip(sentences, slots, strict=True):
-        others = [image for other, image in enumerate(images) if other != slot]
-        image_term.append(hardest_mean([m + d(s, images[slot]) - d(s, f) for f in others], k))
-        foreign = [t for t, other in zip(sentences, slots, strict=True) if other != slot]
-        sentence_term.append(hardest_mean([m + d(images[slot], s) - d(images[slot], t) for t in foreign], k))
-    return float(
-        1.5 * np.mean(image_term)
-        + 1.0 * np.mean(sentence_term)
-        + 0.05 * plain_alignment(sentences, slots, sentences, slots, triplets)
-    )
-
-
-def plain_alignment(
-    anchors: Vectors, slots: list[int], candidates: Vectors, others: list[int], triplets: Triplets
-) -> float:
-    values = []
-    for anchor, slot in zip(anchors, slots, strict=True):
-        far = {True: list[float](), False: list[float]()}
-        for candidate, other in zip(candidates, others, strict=True):
-            far[other == slot].append(distance(anchor, candidate, triplets.distance))
-        positive = max(far[True])
-        values.append(
-            hardest_mean(
-                [triplets.margin + positive - negative for negative in far[False]],
-                triplets.num_hard_negatives,
-            )
-        )
-    return float(np.mean(values))
-
-
 def anchored(vectors: Vectors, slots: list[int], each: int) -> Anchored:
     return Anchored(torch.tensor(vectors, requires_grad=True), torch.tensor(slots), each)
+
+
+def neighborhood_by_reading(languages: Sequence[Anchored], triplets: Triplets) -> float:
+    vectors = {str(number): language.vectors for number, language in enumerate(languages)}
+    slots = {str(number): language.slots for number, language in enumerate(languages)}
+    return reference.neighborhood_loss(vectors, slots, asdict(triplets)).item()
 
 
 @st.composite
@@ -99,7 +59,10 @@ def test_matching_equals_the_plain_sum(case: tuple[np.random.Generator, int, int
     loss = matching_loss(
         anchored(images, list(range(count)), 1), anchored(sentences, slots, each), triplets, WEIGHTS
     )
-    assert loss.item() == pytest.approx(plain_matching(images, sentences, slots, triplets), rel=1e-9)
+    by_reading = reference.matching_loss(
+        torch.tensor(images), torch.tensor(sentences), torch.tensor(slots), asdict(triplets), WEIGHTS
+    )
+    assert loss.item() == pytest.approx(by_reading.item(), rel=1e-9)
 
 
 @given(cases())
@@ -112,15 +75,9 @@ def test_neighborhood_is_the_mean_over_pairs(
     for number in range(3):
         own = each if number < 2 else 1
         slots = [slot for slot in range(count) for _ in range(own)]
-        languages.append((unit(generator, len(slots)), slots, own))
-    plain = np.mean(
-        [
-            plain_alignment(first[0], first[1], second[0], second[1], triplets)
-            for first, second in itertools.combinations(languages, 2)
-        ]
-    )
-    loss = neighborhood_loss([anchored(*language) for language in languages], triplets)
-    assert loss.item() == pytest.approx(float(plain), rel=1e-9)
+        languages.append(anchored(unit(generator, len(slots)), slots, own))
+    loss = neighborhood_loss(languages, triplets)
+    assert loss.item() == pytest.approx(neighborhood_by_reading(languages, triplets), rel=1e-9)
 
 
 def test_a_pair_of_languages_without_common_images_costs_nothing() -> None:
@@ -134,17 +91,37 @@ def test_neighborhood_anchors_are_the_common_images_only() -> None:
     generator = np.random.default_rng(1)
     first, second = unit(generator, 3), unit(generator, 3)
     triplets = Triplets(0.5, 10, "cosine")
-    loss = neighborhood_loss([anchored(first, [0, 1, 2], 1), anchored(second, [1, 2, 3], 1)], triplets)
-    plain = plain_alignment(first[1:], [1, 2], second, [1, 2, 3], triplets)
-    assert loss.item() == pytest.approx(plain, rel=1e-9)
+    languages = [anchored(first, [0, 1, 2], 1), anchored(second, [1, 2, 3], 1)]
+    common = alignment_loss(anchored(first[1:], [1, 2], 1), languages[1], triplets)
+    for loss in (neighborhood_loss(languages, triplets).item(), neighborhood_by_reading(languages, triplets)):
+        assert loss == pytest.approx(common.item(), rel=1e-9)
 
 
 def test_alignment_by_hand() -> None:
     """Two images of one sentence in two languages, orthogonal: every distance known."""
-    anchors = anchored(np.eye(2), [0, 1], 1)
-    candidates = anchored(np.eye(2), [0, 1], 1)
-    loss = alignment_loss(anchors, candidates, Triplets(2.0, 10, "euclidean"))
-    assert loss.item() == pytest.approx(2.0 + math.sqrt(1e-4) - math.sqrt(2 + 1e-4), rel=1e-12)
+    axes, triplets = anchored(np.eye(2), [0, 1], 1), Triplets(2.0, 10, "euclidean")
+    sides = axes.vectors, axes.slots, axes.vectors, axes.slots
+    for loss in (alignment_loss(axes, axes, triplets), reference.alignment_loss(*sides, asdict(triplets))):
+        assert loss.item() == pytest.approx(2.0 + math.sqrt(1e-4) - math.sqrt(2 + 1e-4), rel=1e-12)
+
+
+@pytest.mark.parametrize(("count", "terms"), [(1, (0.35, 0.55, 0.95)), (10, (0.35, 0.275, 0.66))])
+def test_matching_by_hand(count: int, terms: tuple[float, ...]) -> None:
+    """Two images, each of two sentences; a margin of 0.5.
+
+    Distances of the sentences to image 0 are 0.4, 0, 0.2, 1.6, to image 1 0.2, 1, 0.4, 0.2. Between sentences
+    0 and 1 0.4, 0 and 2 0.04, 0 and 3 0.72, 1 and 2 0.2, 1 and 3 1.6, 2 and 3 1. Of sentence 0 the image term
+    is 0.5 + 0.4 - 0.2, the sentence term 0.5 + 0.4 - 0.2 (the other negative, 1.6, costs nothing), the term
+    between sentences 0.5 + 0.4 - 0.04 (the other negative: 0.5 + 0.4 - 0.72).
+    """
+    images, slots = np.eye(2), [0, 0, 1, 1]
+    sentences = np.array([[0.6, 0.8], [1.0, 0.0], [0.8, 0.6], [-0.6, 0.8]])
+    triplets = Triplets(0.5, count, "cosine")
+    expected = sum(weight * term for weight, term in zip(WEIGHTS.values(), terms, strict=True))
+    loss = matching_loss(anchored(images, [0, 1], 1), anchored(sentences, slots, 2), triplets, WEIGHTS)
+    vectors = torch.tensor(images), torch.tensor(sentences), torch.tensor(slots)
+    assert loss.item() == pytest.approx(expected, rel=1e-12)
+    assert reference.matching_loss(*vectors, asdict(triplets), WEIGHTS).item() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("kind", ["euclidean", "cosine"])

@@ -1,8 +1,7 @@
-"""Masked cross-language modelling: masks, Equation 2 beside a plain reading, and its terms in a step."""
+"""Masked cross-language modelling: masks, Equation 2 by hand and the plain reading, its terms in a step."""
 
 import math
 from collections.abc import Mapping
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,15 +9,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from small import IMAGES, WORDS, corpus
+from reference import losses as reference
+from small import IMAGES, WORDS, corpus, smalr_model
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from pipeline.models.hybrid import HybridEmbedding, Places
 from pipeline.models.losses import masking as of_masking
-from pipeline.models.losses.masking import layers, masked_sentences, reconstruction_loss
+from pipeline.models.losses.masking import masked_sentences, reconstruction_loss
 from pipeline.models.losses.triplets import Anchored
-from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.training.batches import Sampler
 from pipeline.training.objective import training_terms
 from pipeline.words.corpus import Sentences
@@ -39,30 +36,13 @@ def test_a_fifth_of_the_words_is_masked() -> None:
     assert set(found.unique().tolist()) == {3, 9}
 
 
-def plain_loss(predictor: nn.Linear, masked: Mapping[str, Anchored], whole: Mapping[str, Anchored]) -> Tensor:
-    """Equation 2 as it is written, pair by pair of languages and of sentences."""
-    pairs = []
-    for first, second in combinations(masked, 2):
-        losses = []
-        each = max(masked[first].each, masked[second].each)
-        for image in sorted(set(masked[first].slots.tolist()) & set(masked[second].slots.tolist())):
-            for number in range(each):
-                rows = []
-                for part in (masked[first], masked[second]):
-                    of_image = (part.slots == image).nonzero()[:, 0].tolist()
-                    rows.append(of_image[number % len(of_image)])
-                before = masked[first].vectors[rows[0]], masked[second].vectors[rows[1]]
-                lacking = predictor(torch.cat(before)).chunk(2)
-                after = whole[first].vectors[rows[0]], whole[second].vectors[rows[1]]
-                losses.append(
-                    sum(
-                        (F.normalize(m + s, dim=0) - F.normalize(w, dim=0)).norm()
-                        for m, s, w in zip(before, lacking, after, strict=True)
-                    )
-                )
-        if losses:
-            pairs.append(torch.stack([torch.as_tensor(loss) for loss in losses]).mean())
-    return torch.stack(pairs).mean()
+def loss_by_reading(
+    predictor: nn.Linear, masked: Mapping[str, Anchored], whole: Mapping[str, Anchored]
+) -> float:
+    weights = {f"predictor.{name}": weight.detach() for name, weight in predictor.named_parameters()}
+    before, after = ({key: part.vectors for key, part in of.items()} for of in (masked, whole))
+    slots = {key: part.slots for key, part in masked.items()}
+    return reference.reconstruction_loss(weights, "predictor", before, after, slots).item()
 
 
 def embeddings(seed: int = 0) -> tuple[dict[str, Anchored], dict[str, Anchored]]:
@@ -91,10 +71,12 @@ def test_equation_2_by_hand() -> None:
     whole = {"en": Anchored(e1, slot, 1), "de": Anchored(3 * e2, slot, 1)}
     # 0 for English, but for what float32 cannot tell from it, and the square root of 2 for German.
     assert reconstruction_loss(predictor, masked, whole).item() == pytest.approx(0.001 + math.sqrt(2))
+    assert loss_by_reading(predictor, masked, whole) == pytest.approx(math.sqrt(2))
     with torch.no_grad():
         predictor.bias[3] = 1.0  # S' of German is e2: e1 + e2 is 45 degrees from e2
-    expected = 0.001 + math.sqrt(2 - math.sqrt(2))
-    assert reconstruction_loss(predictor, masked, whole).item() == pytest.approx(expected)
+    expected = math.sqrt(2 - math.sqrt(2))
+    assert reconstruction_loss(predictor, masked, whole).item() == pytest.approx(0.001 + expected)
+    assert loss_by_reading(predictor, masked, whole) == pytest.approx(expected)
 
 
 def test_who_is_predicted_from_whom() -> None:
@@ -118,7 +100,7 @@ def test_the_loss_is_that_of_a_plain_reading(seed: int) -> None:
     masked, whole = embeddings(seed)
     predictor = nn.Linear(8, 8).double()
     found = reconstruction_loss(predictor, masked, whole)
-    assert found.item() == pytest.approx(plain_loss(predictor, masked, whole).item(), rel=1e-12)
+    assert found.item() == pytest.approx(loss_by_reading(predictor, masked, whole), rel=1e-12)
 
 
 @given(st.permutations(["en", "de", "cs"]), st.integers(0, 5))
@@ -126,7 +108,7 @@ def test_so_it_is_in_any_order_of_the_languages(order: list[str], seed: int) -> 
     masked, whole = ({key: part[key] for key in order} for part in embeddings(seed))
     predictor = nn.Linear(8, 8).double()
     found = reconstruction_loss(predictor, masked, whole)
-    assert found.item() == pytest.approx(plain_loss(predictor, masked, whole).item(), rel=1e-12)
+    assert found.item() == pytest.approx(loss_by_reading(predictor, masked, whole), rel=1e-12)
 
 
 def test_gradients_are_those_of_finite_differences() -> None:
@@ -157,29 +139,6 @@ def test_languages_without_a_common_image_cost_nothing() -> None:
     assert reconstruction_loss(predictor, apart, apart).item() == 0
 
 
-def smalr(experiment: dict[str, Any]) -> RetrievalModel:
-    """A hybrid model of the small corpus, half of each language's words with vectors of their own."""
-    torch.manual_seed(0)
-    half = WORDS // 2
-    places = Places(
-        torch.cat(
-            [torch.zeros(1, dtype=torch.long), torch.arange(1, half + 1), torch.zeros(WORDS - half).long()]
-        ),
-        torch.cat([torch.zeros(half + 1).long(), torch.arange(WORDS - half) % 3 + 1]),
-    )
-    languages = ["en", "de", "fr"]
-    embedding = HybridEmbedding(
-        {key: torch.randn(half, 4) for key in languages},
-        dict.fromkeys(languages, places),
-        torch.randn(3, experiment["model"]["universal"]),
-        masks=True,
-    )
-    vectors = {key: torch.zeros(WORDS + 1, 5) for key in languages}
-    made = RetrievalModel(vectors, 9, "shared", experiment["model"], embedding)
-    made.losses["masking"] = layers(experiment)
-    return made.double()
-
-
 @pytest.fixture
 def masking(experiment: dict[str, Any]) -> dict[str, Any]:
     """Settings of a small SMALR."""
@@ -189,7 +148,7 @@ def masking(experiment: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_step_matches_masked_sentences_with_images_too(masking: dict[str, Any]) -> None:
-    made = smalr(masking)
+    made = smalr_model(masking)
     drawn = next(Sampler(corpus(), [np.arange(IMAGES)], masking["training"], 0).epoch(0))
     terms = training_terms(made, corpus(), drawn, masking, 0.1)
     named = ["matching", "masked_matching", "masking", "neighborhood", "classifier", "words"]
@@ -210,7 +169,7 @@ def test_mask_is_the_word_after_the_last_of_each_language(
     masking: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """German has a word more than English and French."""
-    made, asked = smalr(masking), []
+    made, asked = smalr_model(masking), []
     german = made.universal.get_submodule("de")
     for name, place in (("own", 0), ("entry", 1)):
         rows = german.get_buffer(name)
@@ -229,12 +188,12 @@ def test_mask_is_the_word_after_the_last_of_each_language(
 def test_nothing_masked_is_the_matching_twice(masking: dict[str, Any]) -> None:
     masking["masking"]["share"] = 0.0
     drawn = next(Sampler(corpus(), [np.arange(IMAGES)], masking["training"], 0).epoch(0))
-    terms = training_terms(smalr(masking).eval(), corpus(), drawn, masking, 0.1)
+    terms = training_terms(smalr_model(masking).eval(), corpus(), drawn, masking, 0.1)
     assert terms["masked_matching"].item() == pytest.approx(terms["matching"].item(), rel=1e-12)
 
 
 def test_all_weights_are_learned(masking: dict[str, Any]) -> None:
-    made = smalr(masking)
+    made = smalr_model(masking)
     drawn = next(Sampler(corpus(), [np.arange(IMAGES)], masking["training"], 0).epoch(0))
     torch.stack(list(training_terms(made, corpus(), drawn, masking, 0.1).values())).sum().backward()
     without = [name for name, weight in made.named_parameters() if weight.grad is None]
@@ -248,7 +207,7 @@ def test_masked_sentences_leave_no_trace_in_what_evaluation_reads(masking: dict[
     drawn = next(Sampler(corpus(), [np.arange(IMAGES)], masking["training"], 0).epoch(0))
     evaluated_with, momentum = [], masking["model"]["batch_norm_momentum"]
     for settings in (masking, {key: value for key, value in masking.items() if key != "masking"}):
-        made = smalr(masking).train()
+        made = smalr_model(masking).train()
         training_terms(made, corpus(), drawn, settings, 0.1)
         evaluated_with.append({name: of for name, of in made.named_buffers() if ".running_" in name})
         norms = [layer for layer in made.modules() if isinstance(layer, nn.BatchNorm1d)]

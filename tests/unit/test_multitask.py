@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from reference.losses import ranking_loss
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
@@ -116,18 +117,10 @@ def read(model: RetrievalModel, words: list[int]) -> torch.Tensor:
     return language.multimodal[0]
 
 
-def hinges(first: list[torch.Tensor], second: list[torch.Tensor], worst: bool) -> float:
-    """*Lessons*, Section 3: hinges of both sides' contrastive pairs, summed or the worst."""
-    total = 0.0
-    for place, (one, other) in enumerate(zip(first, second, strict=True)):
-        for own, others in ((one, second), (other, first)):
-            found = [
-                max(0.0, 0.2 - (one @ other).item() + (own @ contrast).item())
-                for number, contrast in enumerate(others)
-                if number != place
-            ]
-            total += max(found) if worst else sum(found)
-    return total
+def loss_by_reading(first: list[torch.Tensor], second: list[torch.Tensor], hinge: str) -> float:
+    similarity = torch.stack(first) @ torch.stack(second).T
+    same = torch.eye(len(first), dtype=torch.bool)
+    return ranking_loss(similarity, same, {"margin": 0.2, "hinge": hinge}).item()
 
 
 @pytest.mark.parametrize("hinge", ["max", "sum"])
@@ -136,10 +129,10 @@ def test_captions_against_images(
 ) -> None:
     """Captions 0 and 1 are of one image: each is the other's negative, and so is the image beside it."""
     rows = np.array([1, 5, 0, 3])
-    said = [read(model, captions.ids[row, : captions.lengths[row]].tolist()) for row in rows]
-    shown = [model.embed_images(features[captions.image[row]][None])[0] for row in rows]
+    sentences = [read(model, captions.ids[row, : captions.lengths[row]].tolist()) for row in rows]
+    images = [model.embed_images(features[captions.image[row]][None])[0] for row in rows]
     found = step_loss(model, captions, features, rows, with_tasks(hinge=hinge))
-    assert found.item() == pytest.approx(hinges(said, shown, hinge == "max"))
+    assert found.item() == pytest.approx(loss_by_reading(sentences, images, hinge))
 
 
 @pytest.mark.parametrize("lengths", ["right", "reversed"])
@@ -154,7 +147,7 @@ def test_captions_against_captions(
         for rows, of in zip(pairs.T, read_as, strict=True)
     ]
     found = step_loss(model, captions, features, pairs, with_tasks(lengths_in_pairs=lengths))
-    assert found.item() == pytest.approx(hinges(sides[0], sides[1], worst=True))
+    assert found.item() == pytest.approx(loss_by_reading(sides[0], sides[1], "max"))
 
 
 def test_reversed_lengths_give_the_shortest_the_longest() -> None:

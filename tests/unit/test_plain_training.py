@@ -10,31 +10,49 @@ import torch
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from small import IMAGES, corpus, model
+from small import EACH, IMAGES, corpus, model, smalr_model
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
 from benchmarks import training as benchmark
-from benchmarks.plain_training import Item, padded_batch, plain_terms
+from benchmarks.plain_training import Item, PaddedBatch, padded_batch, plain_objective
 from pipeline.common.errors import InputError
 from pipeline.models import prefixes, prefixes_gru
 from pipeline.models.branches import RecurrentBranch, packing
-from pipeline.models.losses.classifier import reversal_strength
 from pipeline.models.prefixes import prefix_tree
+from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.training.batches import Batch, Sampler
 from pipeline.training.objective import training_terms
 from pipeline.training.precision import exact, set_precision
 from pipeline.words.corpus import Corpus
 
 
-def plain_batch(made: Corpus, drawn: Batch) -> Any:
+def plain_batch(corpus: Corpus, drawn: Batch) -> PaddedBatch:
     """The same batch as a DataLoader would hand it over."""
-    items = [Item(made.features[image], {language: [] for language in drawn.rows}) for image in drawn.images]
+    items = [Item(corpus.features[image], {code: [] for code in drawn.rows}) for image in drawn.images]
     for language, rows in drawn.rows.items():
-        part = made.languages[language]
+        part = corpus.languages[language]
         for row, slot in zip(rows, drawn.slots[language], strict=True):
             items[slot].sentences[language].append(part.ids[row, : part.lengths[row]].tolist())
     return padded_batch(items)
+
+
+def assert_same_step(model: RetrievalModel, settings: dict[str, Any], done: float) -> None:
+    """The same losses and gradients by `pipeline.training` and by the plain loop."""
+    sentences = corpus()
+    drawn = next(Sampler(sentences, [np.arange(IMAGES)], settings["training"], 0).epoch(0))
+    torch.manual_seed(5)  # of masks
+    fast = training_terms(model, sentences, drawn, settings, done)
+    torch.manual_seed(5)
+    plain, loss = plain_objective(model, plain_batch(sentences, drawn), settings, done)
+    assert fast.keys() == plain.keys()
+    for name, value in plain.items():
+        torch.testing.assert_close(fast[name], value, rtol=1e-9, atol=1e-12, msg=name)
+        assert value.item() > 0
+    names, weights = zip(*model.named_parameters(), strict=True)
+    both = [torch.autograd.grad(of, weights) for of in (torch.stack(list(fast.values())).sum(), loss)]
+    for name, first, second in zip(names, *both, strict=True):
+        torch.testing.assert_close(first, second, rtol=1e-7, atol=1e-10, msg=name)
 
 
 @pytest.mark.parametrize("branches", ["shared", "separate"])
@@ -44,25 +62,18 @@ def test_the_fast_step_and_the_plain_one_have_the_same_loss_and_gradients(
     experiment: dict[str, Any], branches: str, recurrent: str, distance: str
 ) -> None:
     settings = {**experiment, "triplets": {"margin": 0.3, "num_hard_negatives": 5, "distance": distance}}
-    settings["classifier"] = {"weight": 0.1, "weight_applied": "once"}
+    settings |= {"languages": list(EACH), "classifier": {"weight": 0.1, "weight_applied": "once"}}
     settings["words"] = {"regularization": 0.01, "regularize_toward": "initial"}
     settings["model"] |= {"recurrent": recurrent, "dropout": 0.0}
-    made, fitted = corpus(), model(branches, settings["model"])
-    drawn = next(Sampler(made, [np.arange(IMAGES)], settings["training"], 0).epoch(0))
-    fast = training_terms(fitted, made, drawn, settings, 0.1)
-    plain = plain_terms(fitted, plain_batch(made, drawn), settings, reversal_strength(0.1))
-    assert fast.keys() == plain.keys()
-    for name, value in plain.items():
-        torch.testing.assert_close(fast[name], value, rtol=1e-9, atol=1e-12)
-        assert value.item() > 0
-    for (name, _), first, second in zip(
-        fitted.named_parameters(), gradients(fast, fitted), gradients(plain, fitted), strict=True
-    ):
-        torch.testing.assert_close(first, second, rtol=1e-7, atol=1e-10, msg=name)
+    assert_same_step(model(branches, settings["model"]), settings, 0.1)
 
 
-def gradients(terms: dict[str, Tensor], of: nn.Module) -> tuple[Tensor, ...]:
-    return torch.autograd.grad(torch.stack(list(terms.values())).sum(), list(of.parameters()))
+def test_so_have_the_steps_of_smalr(experiment: dict[str, Any]) -> None:
+    experiment["model"] |= {"recurrent": "gru", "dropout": 0.0}
+    experiment["triplets"] = {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
+    experiment |= {"masking": {"share": 0.2, "weight": 1.0, "matching": 1.0}, "embedding": "hybrid"}
+    experiment["languages"] = list(EACH)
+    assert_same_step(smalr_model(experiment), experiment, 0.3)
 
 
 def both_ways(

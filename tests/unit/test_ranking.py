@@ -1,5 +1,6 @@
-"""Ranking losses worked out by hand, and against plain loops; order embeddings' similarity and ranks."""
+"""Ranking losses by hand, and against the plain reading; order embeddings' similarity and ranks."""
 
+from dataclasses import asdict
 from functools import partial
 from itertools import combinations
 
@@ -8,6 +9,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference import losses as reference
+from reference.evaluation import ranks as stable_sort_ranks
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -28,30 +31,39 @@ def ranking(
     return Ranking(margin, hinge, between, similarity)
 
 
+def both_losses(similarity: Tensor, own: Tensor, chosen: Ranking) -> list[float]:
+    """The project's loss and the plain reading's."""
+    return [
+        ranking_loss(similarity, own, chosen).item(),
+        reference.ranking_loss(similarity, own, asdict(chosen)).item(),
+    ]
+
+
 def test_the_sum_of_hinges_by_hand() -> None:
     # captions: 0.1 + 0.05, 0.15, 0.1; images: 0, 0.5, 0.25
-    loss = ranking_loss(SIMILARITY, torch.eye(3, dtype=torch.bool), ranking())
-    assert loss.item() == pytest.approx(0.15 + 0.15 + 0.1 + 0.5 + 0.25, rel=1e-12)
+    for loss in both_losses(SIMILARITY, torch.eye(3, dtype=torch.bool), ranking()):
+        assert loss == pytest.approx(0.15 + 0.15 + 0.1 + 0.5 + 0.25, rel=1e-12)
 
 
 def test_the_max_of_hinges_by_hand() -> None:
-    loss = ranking_loss(SIMILARITY, torch.eye(3, dtype=torch.bool), ranking("max"))
-    assert loss.item() == pytest.approx(0.1 + 0.15 + 0.1 + 0.5 + 0.25, rel=1e-12)
+    for loss in both_losses(SIMILARITY, torch.eye(3, dtype=torch.bool), ranking("max")):
+        assert loss == pytest.approx(0.1 + 0.15 + 0.1 + 0.5 + 0.25, rel=1e-12)
 
 
 def test_two_captions_of_an_image_are_two_pairs_and_no_negatives() -> None:
     similarity = torch.tensor([[0.5, 0.4], [0.3, 0.2], [0.45, 0.6]], dtype=torch.double)
     own = torch.tensor([[True, False], [True, False], [False, True]])
     # captions: 0.1, 0.1, 0.05; image 0 with caption 0: 0.15, with caption 1: 0.35; image 1: 0, with 0 and 1
-    assert ranking_loss(similarity, own, ranking()).item() == pytest.approx(0.75, rel=1e-12)
+    for loss in both_losses(similarity, own, ranking()):
+        assert loss == pytest.approx(0.75, rel=1e-12)
 
 
 def test_the_order_similarity_by_hand() -> None:
     captions, images = torch.tensor([[0.6, 0.8, 0.0]]), torch.tensor([[0.0, 1.0, 0.0], [0.6, 0.8, 0.0]])
-    found = similarities(captions, images, "order")
-    torch.testing.assert_close(found, torch.tensor([[-0.36, 0.0]]))
-    # An image is below its caption, not above it: the other way round only 1.0 - 0.8 is too much.
-    torch.testing.assert_close(similarities(images[:1], captions, "order"), torch.tensor([[-0.04]]))
+    for function in (similarities, reference.similarities):
+        torch.testing.assert_close(function(captions, images, "order"), torch.tensor([[-0.36, 0.0]]))
+        # An image is below its caption, not above it: the other way round only 1.0 - 0.8 is too much.
+        torch.testing.assert_close(function(images[:1], captions, "order"), torch.tensor([[-0.04]]))
 
 
 def test_gradients_of_the_order_similarity_by_hand() -> None:
@@ -82,41 +94,19 @@ def batches(draw: st.DrawFn) -> tuple[Anchored, list[Anchored], Ranking]:
     return anchored(list(range(count)), 1), languages, chosen
 
 
-def plain_similarity(caption: Tensor, image: Tensor, kind: str) -> float:
-    if kind == "cosine":
-        return float(sum(a * b for a, b in zip(caption.tolist(), image.tolist(), strict=True)))
-    return -float(sum(max(0.0, a - b) ** 2 for a, b in zip(caption.tolist(), image.tolist(), strict=True)))
-
-
-def plain_loss(first: Anchored, second: Anchored, chosen: Ranking) -> float:
-    """The sum over pairs, one comparison at a time."""
-    total = 0.0
-    for a, slot in zip(first.vectors, first.slots, strict=True):
-        for b in second.vectors[second.slots == slot]:
-            right = plain_similarity(a, b, chosen.similarity)
-            for wrong in (
-                [
-                    plain_similarity(a, other, chosen.similarity)
-                    for other in second.vectors[second.slots != slot]
-                ],
-                [
-                    plain_similarity(other, b, chosen.similarity)
-                    for other in first.vectors[first.slots != slot]
-                ],
-            ):
-                hinges = [max(0.0, chosen.margin - right + one) for one in wrong]
-                total += max(hinges, default=0.0) if chosen.hinge == "max" else sum(hinges)
-    return total
+def loss_by_reading(first: Anchored, second: Anchored, chosen: Ranking) -> float:
+    similarity = reference.similarities(first.vectors, second.vectors, chosen.similarity)
+    return reference.ranking_loss(similarity, first.slots[:, None] == second.slots, asdict(chosen)).item()
 
 
 @given(batches())
 @settings(max_examples=60, deadline=None)
-def test_the_terms_equal_plain_loops(batch: tuple[Anchored, list[Anchored], Ranking]) -> None:
+def test_the_terms_equal_the_plain_reading(batch: tuple[Anchored, list[Anchored], Ranking]) -> None:
     images, languages, chosen = batch
     terms = ranking_terms(images, languages, chosen)
-    plain = sum(plain_loss(captions, images, chosen) for captions in languages)
-    between = sum(plain_loss(first, second, chosen) for first, second in combinations(languages, 2))
-    assert terms["caption_image"].item() == pytest.approx(plain, rel=1e-9, abs=1e-12)
+    with_images = sum(loss_by_reading(captions, images, chosen) for captions in languages)
+    between = sum(loss_by_reading(first, second, chosen) for first, second in combinations(languages, 2))
+    assert terms["caption_image"].item() == pytest.approx(with_images, rel=1e-9, abs=1e-12)
     assert terms["caption_caption"].item() == pytest.approx(0.7 * between, rel=1e-9, abs=1e-12)
 
 
@@ -208,13 +198,7 @@ def test_order_ranks_equal_a_stable_sort(seed: int, images: int, most: int, numb
     left = generator.integers(0, 4, (images, 3)).astype(np.float32)
     right = generator.integers(0, 4, (len(image_of), 3)).astype(np.float32)
     similarity = -(np.maximum(0, right[None] - left[:, None]) ** 2).sum(-1)  # (images, captions)
-
-    def rank(values: np.ndarray, right_ones: set[int]) -> int:
-        order = np.argsort(-values, kind="stable").tolist()
-        return 1 + min(order.index(one) for one in right_ones)
-
-    to_image = [rank(similarity[:, s], {int(image_of[s])}) for s in range(len(image_of))]
-    to_sentence = [rank(similarity[i], set(np.flatnonzero(image_of == i).tolist())) for i in range(images)]
+    to_sentence, to_image = stable_sort_ranks(similarity.T, image_of)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compared, "NUMBERS", numbers)
         ordered = partial(compared.similarity, kind="order")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from reference.evaluation import ranks as stable_sort_ranks
 from torch import Tensor
 
 from pipeline.common.errors import InputError
@@ -54,14 +55,9 @@ def whole_matrix(images: Tensor, sentences: Tensor) -> NDArray[np.float32]:
     return dot_products(*product)[: len(sentences), : len(images)].numpy()
 
 
-def sorted_ranks(similarity: NDArray[np.float32], image_of: NDArray[np.int64]) -> dict[str, list[int]]:
-    """By a stable sort of each row and column; an image's best sentence counts."""
-    to_image = np.argsort(-similarity, axis=1, kind="stable")
-    to_sentence = np.argsort(-similarity, axis=0, kind="stable")
-    return {
-        "s2i": (1 + (to_image == image_of[:, None]).argmax(1)).tolist(),
-        "i2s": [1 + int((image_of[to_sentence[:, i]] == i).argmax()) for i in np.unique(image_of)],
-    }
+def sorted_ranks(similarity: NDArray[np.float32], image_of: Tensor) -> dict[str, list[int]]:
+    to_sentence, to_image = stable_sort_ranks(similarity, image_of.numpy())
+    return {"s2i": to_image, "i2s": to_sentence}
 
 
 def as_lists(found: dict[str, Tensor]) -> dict[str, list[int]]:
@@ -71,14 +67,14 @@ def as_lists(found: dict[str, Tensor]) -> dict[str, list[int]]:
 @pytest.mark.parametrize("size", SIZES)
 def test_ranks_equal_a_sort_of_one_whole_product(size: tuple[int, int], threads: int) -> None:
     images, sentences, image_of = embeddings(*size)
-    expected = sorted_ranks(whole_matrix(images, sentences), image_of.numpy())
+    expected = sorted_ranks(whole_matrix(images, sentences), image_of)
     assert as_lists(both_ranks(images, sentences, image_of)) == expected
 
 
 def test_sentences_in_any_order_keep_their_ranks_but_among_equals(threads: int) -> None:
     images, sentences, image_of = embeddings(600, 3001)
     order = torch.randperm(3001, generator=torch.Generator().manual_seed(0))
-    expected = sorted_ranks(whole_matrix(images, sentences[order]), image_of[order].numpy())
+    expected = sorted_ranks(whole_matrix(images, sentences[order]), image_of[order])
     assert as_lists(both_ranks(images, sentences[order], image_of[order])) == expected
 
 
@@ -104,7 +100,7 @@ def test_ranks_are_those_of_the_tiles_laid_together() -> None:
 
     height, width = -(-3001 // ranks.SENTENCES), -(-600 // ranks.IMAGES)
     matrix = whole_matrix(images, sentences) + places.repeat(height, width)[:3001, :600].numpy()
-    expected = sorted_ranks(matrix, image_of.numpy())
+    expected = sorted_ranks(matrix, image_of)
     assert as_lists(both_ranks(images, sentences, image_of, uneven)) == expected
 
 

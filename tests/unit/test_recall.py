@@ -1,4 +1,4 @@
-"""Ranks and recalls on matrices worked out by hand, and against a plain sort."""
+"""Ranks and recalls on matrices worked out by hand, and against the plain reading."""
 
 import itertools
 
@@ -7,6 +7,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference import evaluation as reference
+from reference.captions import Split
 
 from pipeline.evaluation.ranks import both_ranks
 from pipeline.evaluation.recall import chance_recalls, recall_at_k, recalls
@@ -24,21 +26,21 @@ SENTENCES = torch.tensor(
 IMAGE_OF = torch.tensor([0, 0, 1, 2])
 
 
-def test_sentence_to_image_by_hand() -> None:
-    assert both_ranks(IMAGES, SENTENCES, IMAGE_OF)["s2i"].tolist() == [1, 2, 2, 1]
-
-
-def test_image_to_sentence_by_hand() -> None:
+def test_ranks_by_hand() -> None:
     # image 0: .9 .2 .5 .6, best own .9; image 1: .1 .8 .5 .2, own .5; image 2: 0 .1 .1 .7, own .7
-    assert both_ranks(IMAGES, SENTENCES, IMAGE_OF)["i2s"].tolist() == [1, 2, 1]
+    found = both_ranks(IMAGES, SENTENCES, IMAGE_OF)
+    assert found["i2s"].tolist() == [1, 2, 1]
+    assert found["s2i"].tolist() == [1, 2, 2, 1]
+    assert reference.ranks(SENTENCES.numpy(), IMAGE_OF.numpy()) == ([1, 2, 1], [1, 2, 2, 1])
 
 
 def test_recalls_by_hand() -> None:
-    found = recalls(both_ranks(IMAGES, SENTENCES, IMAGE_OF))
-    assert found["s2i_R@1"] == 50.0
-    assert found["i2s_R@1"] == pytest.approx(200 / 3)
-    assert found["s2i_R@5"] == found["i2s_R@10"] == 100.0
-    assert found["mR"] == pytest.approx((50 + 200 / 3 + 4 * 100) / 6)
+    by_project = recalls(both_ranks(IMAGES, SENTENCES, IMAGE_OF))
+    for found in (by_project, reference.recalls(([1, 2, 1], [1, 2, 2, 1]))):
+        assert found["s2i_R@1"] == 50.0
+        assert found["i2s_R@1"] == pytest.approx(200 / 3)
+        assert found["s2i_R@5"] == found["i2s_R@10"] == 100.0
+        assert found["mR"] == pytest.approx((50 + 200 / 3 + 4 * 100) / 6)
 
 
 def test_recall_at_k_counts_ranks_up_to_k() -> None:
@@ -60,14 +62,7 @@ def test_ranks_equal_a_stable_sort(seed: int, images: int, most: int) -> None:
     # small whole numbers: many ties, and sums that float32 holds exactly
     left = generator.integers(-2, 3, (images, 3)).astype(np.float32)
     right = generator.integers(-2, 3, (len(image_of), 3)).astype(np.float32)
-    similarity = left @ right.T
-
-    def rank(values: np.ndarray, right_ones: set[int]) -> int:
-        order = np.argsort(-values, kind="stable").tolist()
-        return 1 + min(order.index(one) for one in right_ones)
-
-    to_image = [rank(similarity[:, s], {int(image_of[s])}) for s in range(len(image_of))]
-    to_sentence = [rank(similarity[i], set(np.flatnonzero(image_of == i).tolist())) for i in range(images)]
+    to_sentence, to_image = reference.ranks(right @ left.T, image_of)
     found = both_ranks(torch.tensor(left), torch.tensor(right), torch.tensor(image_of))
     assert found["s2i"].tolist() == to_image
     assert found["i2s"].tolist() == to_sentence
@@ -96,3 +91,5 @@ def test_chance_is_the_share_of_all_orders(counts: list[int]) -> None:
         expected[f"s2i_R@{k}"] = 100 * sum(0 in first for first in galleries) / len(galleries)
     expected["mR"] = sum(expected.values()) / 6
     assert found == pytest.approx(expected)
+    split = Split([], torch.zeros(0), {"en": [(image, [1]) for image in image_of.tolist()]})
+    assert reference.chance_recalls(split, "en") == pytest.approx(expected)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import batches as reference
 
 from pipeline.common.errors import InputError
 from pipeline.training.tasks import Rows, TaskSampler, caption_pairs
@@ -27,20 +28,11 @@ def test_captions_of_one_language_are_never_a_pair() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 5), max_size=12).map(sorted), min_size=1, max_size=4))
-def test_pairs_are_those_that_a_plain_loop_finds(images: list[list[int]]) -> None:
+def test_pairs_are_those_of_the_plain_reading(images: list[list[int]]) -> None:
     firsts = [sum(map(len, images[:place])) for place in range(len(images))]
-    captions = [
-        (image, language, first + place)
-        for language, (of, first) in enumerate(zip(images, firsts, strict=True))
-        for place, image in enumerate(of)
-    ]
-    expected = {
-        (one, other)
-        for image, language, one in captions
-        for another, second, other in captions
-        if image == another and language < second
-    }
     found = caption_pairs([np.array(of, dtype=np.int64) for of in images], firsts)
+    sentences = {str(code): [(image, [1]) for image in of] for code, of in enumerate(images)}
+    expected = reference.caption_pairs(sentences)
     assert len(found) == len(expected)
     assert set(map(tuple, found.tolist())) == expected
 
