@@ -27,7 +27,8 @@ from safetensors.torch import load_file, save
 from pipeline.common.errors import InputError, disk_trouble, raise_together
 from pipeline.common.files import name_in_errors, require_file, sha256
 from pipeline.common.folders import atomic_folder
-from pipeline.datasets.tokenize import with_tokens
+from pipeline.datasets.languages import language as row_of
+from pipeline.datasets.tokenize import TOKENIZERS, with_tokens
 from pipeline.evaluation.checks import check_vocabularies
 from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.evaluation.gallery import gallery_of
@@ -55,15 +56,6 @@ BACKBONE = (
 )  # fmt: skip
 
 UNNAMED = "none named"  # backbone, as import-features writes it where neither file nor settings name one
-
-# Packages that cut a language's captions into words; of all languages that are not named, the first.
-TOKENIZERS = {
-    "": ("sacremoses",),
-    "zh": ("jieba",),
-    "ja": ("sudachipy", "sudachidict-small"),
-    "ar": ("icu4py",),
-    "ko": ("icu4py",),
-}
 
 
 @dataclass(frozen=True)
@@ -301,7 +293,7 @@ def _model(path: Path, saved: Saved) -> RetrievalModel:
 
 
 def _tokenizer_versions(language: str) -> dict[str, str]:
-    packages = TOKENIZERS.get(language, TOKENIZERS[""])
+    packages = TOKENIZERS[row_of(language).tokenizer].packages
     return {package: importlib.metadata.version(package) for package in packages}
 
 

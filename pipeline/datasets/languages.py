@@ -1,3 +1,147 @@
-"""Languages that the captions package cannot handle."""
+"""The table of languages: all that the project knows of each.
 
-UNSPACED = frozenset(("bo", "dz", "km", "lo", "my", "th"))  # written without spaces, and no tokeniser here
+A language that is written with spaces needs no row: Moses splits it, and what is not known of it is not
+checked.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+UNSPACED_SCRIPTS = ("CJK", "HIRAGANA", "KATAKANA")  # a character counts as much as a word of other scripts
+
+
+@dataclass(frozen=True)
+class Language:
+    """A row of the table.
+
+    Attributes:
+        code: ISO 639-1.
+        name: in English; empty: the code.
+        tokenizer: of `tokenize.TOKENIZERS`; empty: there is none for it.
+        spaced: whether it is written with spaces between words.
+        general_rules: whether Moses' general rules do well for it, as it has none of its own.
+        dotted_i: whether its lower case of I is ı, and of İ is i.
+        scripts: those that it is written in, as the names of Unicode's characters begin; empty: not known.
+        right_to_left: direction of writing.
+        tag: for the attribute `lang` of pages, if it is not the code.
+        fonts: CSS families that its characters need on pages.
+        colours: of its lines in charts, on a light and on a dark page; empty: of the text.
+        services: its code at the translation services that do not call it by ISO 639-1.
+        bleu: sacrebleu's tokeniser of translations into it.
+    """
+
+    code: str
+    name: str = ""
+    tokenizer: str = "moses"
+    spaced: bool = True
+    general_rules: bool = False
+    dotted_i: bool = False
+    scripts: tuple[str, ...] = ()
+    right_to_left: bool = False
+    tag: str = ""
+    fonts: str = ""
+    colours: tuple[str, str] | None = None
+    services: Mapping[str, str] = field(default_factory=dict)
+    bleu: str = "13a"
+
+    @property
+    def latin(self) -> bool:
+        """Whether it is known to be written in Latin letters."""
+        return "LATIN" in self.scripts
+
+
+_LATIN = ("LATIN",)
+_CHINESE = '"Noto Sans CJK SC", "Noto Sans SC", "PingFang SC", "Microsoft YaHei", sans-serif'
+_JAPANESE = '"Noto Sans CJK JP", "Noto Sans JP", "Hiragino Sans", "Yu Gothic", sans-serif'
+
+# The papers' languages in their order, then others.
+_ROWS = (
+    Language(
+        "en", "English", scripts=_LATIN, colours=("#0b5cad", "#74b3f2"), services={"mymemory": "en-GB"},
+    ),
+    Language(
+        "de", "German", scripts=_LATIN, colours=("#b34700", "#f0a36b"), services={"mymemory": "de-DE"},
+    ),
+    Language(
+        "fr", "French", scripts=_LATIN, colours=("#6a3fa0", "#c3a3ef"),
+        services={"baidu": "fra", "mymemory": "fr-FR"},
+    ),
+    Language(
+        "cs", "Czech", scripts=_LATIN, colours=("#00796b", "#5fc9bb"), services={"mymemory": "cs-CZ"},
+    ),
+    Language(
+        "zh", "Chinese", tokenizer="jieba", spaced=False, scripts=("CJK",), colours=("#b3261e", "#ff8a80"),
+        tag="zh-Hans",  # the data sets' Chinese is simplified
+        fonts=_CHINESE, services={"google": "zh-CN", "microsoft": "zh-hans", "mymemory": "zh-CN"}, bleu="zh",
+    ),
+    Language(
+        "ja", "Japanese", tokenizer="sudachi", spaced=False, scripts=UNSPACED_SCRIPTS,
+        colours=("#5f6b00", "#c5cf5a"), fonts=_JAPANESE,
+        services={"baidu": "jp", "mymemory": "ja-JP"}, bleu="char",
+    ),
+    Language(
+        "ar", "Arabic", tokenizer="icu", scripts=("ARABIC",), right_to_left=True,
+        colours=("#a0307e", "#f08fcf"), services={"baidu": "ara", "mymemory": "ar-SA"},
+    ),
+    Language(
+        "af", "Afrikaans", general_rules=True, scripts=_LATIN, colours=("#2f6f9f", "#8fc1e8"),
+        services={"mymemory": "af-ZA"},
+    ),
+    Language(
+        "ko", "Korean", tokenizer="icu", scripts=("HANGUL", "CJK"), colours=("#7a4b1e", "#d3a77a"),
+        services={"baidu": "kor", "mymemory": "ko-KR"},
+    ),
+    Language(
+        "ru", "Russian", scripts=("CYRILLIC",), colours=("#4a5560", "#b4bec9"),
+        services={"mymemory": "ru-RU"},
+    ),
+    Language("az", dotted_i=True),
+    Language("tr", dotted_i=True),
+    *(Language(code, tokenizer="", spaced=False) for code in ("bo", "dz", "km", "lo", "my", "th")),
+)  # fmt: skip
+
+LANGUAGES = {row.code: row for row in _ROWS}
+
+
+@cache
+def language(code: str) -> Language:
+    """The row of a language, or what holds for those without one."""
+    return LANGUAGES.get(code, Language(code))
+
+
+def name_of(code: str) -> str:
+    """A language's name in English, or its code where no name is known."""
+    return language(code).name or code
+
+
+_ISO639 = """
+aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv
+dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie
+ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv
+mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm
+rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr
+ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
+"""
+CODES = frozenset(_ISO639.split())
+
+# Codes of countries, and withdrawn ones of languages, that are taken for codes of languages.
+_MISTAKEN = {
+    "at": "de", "cn": "zh", "cz": "cs", "dk": "da", "eg": "ar", "gb": "en", "gr": "el", "il": "he",
+    "in": "id", "ir": "fa", "iw": "he", "ji": "yi", "jp": "ja", "ke": "sw", "kp": "ko", "md": "ro",
+    "mx": "es", "ph": "tl", "pk": "ur", "rs": "sr", "sp": "es", "tz": "sw", "ua": "uk", "us": "en",
+    "vn": "vi",
+}  # fmt: skip
+
+
+def unknown_code(code: str) -> str:
+    """The message for a code that ISO 639-1 does not have; empty for one that it has."""
+    if code in CODES:
+        return ""
+    hint = f", did you mean {_MISTAKEN[code]!r}?" if code in _MISTAKEN else ""
+    return f"{code!r} is no language of ISO 639-1{hint}"
+
+
+def without_tokenizer(code: str) -> str:
+    """The message for a language that no tokeniser splits; empty for others."""
+    return "" if language(code).tokenizer else f"{code!r} is written without spaces and has no tokeniser here"

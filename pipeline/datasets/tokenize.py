@@ -18,18 +18,19 @@ import logging
 import tempfile
 import unicodedata
 from collections.abc import Callable
+from typing import NamedTuple
 
 import pandas as pd
 
 from pipeline.common.errors import InputError
 from pipeline.common.progress import with_progress
-from pipeline.datasets.languages import UNSPACED
+from pipeline.datasets.languages import LANGUAGES, without_tokenizer
+from pipeline.datasets.languages import language as row_of
 
 log = logging.getLogger("pipeline")
 
 Tokenizer = Callable[[str], list[str]]
 
-_WITHOUT_RULES = ("af",)  # the general rules do well for it
 _TURKISH = str.maketrans("Iİ", "ıi")  # lower() would give I a dot, and İ a second one
 _INVISIBLE = str.maketrans(dict.fromkeys("\u00ad\u200b\ufeff"))  # stand inside words of the published text
 
@@ -67,12 +68,13 @@ def tokenizer(language: str) -> Tokenizer:
     Raises:
         InputError: the language is written without spaces, and no tokeniser is known for it.
     """
-    if language in UNSPACED:
+    if without_tokenizer(language):
+        own = [row.code for row in LANGUAGES.values() if row.tokenizer not in ("", "moses")]
         raise InputError(
             f"There is no tokeniser for {language!r}, which is written without spaces; "
-            f"there are tokenisers for {', '.join(sorted(_TOKENIZERS))}."
+            f"there are tokenisers for {', '.join(sorted(own))}."
         )
-    split = _TOKENIZERS.get(language, moses)(language)
+    split = TOKENIZERS[row_of(language).tokenizer].make(language)
     return lambda caption: [token for token in split(caption) if any(map(str.isalnum, token))]
 
 
@@ -84,7 +86,8 @@ def moses(language: str) -> Tokenizer:
     from sacremoses import MosesPunctNormalizer, MosesTokenizer
     from sacremoses.corpus import NonbreakingPrefixes
 
-    if language not in NonbreakingPrefixes().available_langs and language not in _WITHOUT_RULES:
+    row = row_of(language)
+    if language not in NonbreakingPrefixes().available_langs and not row.general_rules:
         log.warning(
             "Moses has no rules for %r: words are split at spaces and punctuation, also at apostrophes, and "
             "a full stop stays with English abbreviations; look at the tokens", language,
@@ -93,7 +96,7 @@ def moses(language: str) -> Tokenizer:
 
     def split(caption: str) -> list[str]:
         text = unicodedata.normalize("NFC", caption.translate(_INVISIBLE))
-        text = (text.translate(_TURKISH) if language in ("az", "tr") else text).lower()
+        text = (text.translate(_TURKISH) if row.dotted_i else text).lower()
         return splitter.tokenize(normalizer.normalize(text), escape=False)
 
     return split
@@ -135,9 +138,16 @@ def _folded(caption: str) -> str:
     return unicodedata.normalize("NFKC", caption.translate(_INVISIBLE)).lower()
 
 
-_TOKENIZERS: dict[str, Callable[[str], Tokenizer]] = {  # all others: Moses
-    "ar": _icu,
-    "ja": _sudachi,
-    "ko": _icu,
-    "zh": _jieba,
+class TokenizerKind(NamedTuple):
+    """A way to split captions: what makes a language's tokeniser, and the packages that it uses."""
+
+    make: Callable[[str], Tokenizer]
+    packages: tuple[str, ...]
+
+
+TOKENIZERS = {  # by the name in the table of languages
+    "moses": TokenizerKind(moses, ("sacremoses",)),
+    "jieba": TokenizerKind(_jieba, ("jieba",)),
+    "sudachi": TokenizerKind(_sudachi, ("sudachipy", "sudachidict-small")),
+    "icu": TokenizerKind(_icu, ("icu4py",)),
 }

@@ -6,25 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write, require_file
 from pipeline.common.rounding import tenths
+from pipeline.datasets.languages import LANGUAGES, language, name_of
 
 TEMPLATES = Path(__file__).parent / "templates"
-
-LANGUAGES = {  # in the papers' order
-    "en": "English",
-    "de": "German",
-    "fr": "French",
-    "cs": "Czech",
-    "zh": "Chinese",
-    "ja": "Japanese",
-    "ar": "Arabic",
-    "af": "Afrikaans",
-    "ko": "Korean",
-    "ru": "Russian",
-}
 
 
 def write_page(output: Path, template: str, values: dict[str, Any], **filters: Callable[[str], str]) -> None:
@@ -37,14 +26,17 @@ def write_page(output: Path, template: str, values: dict[str, Any], **filters: C
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "language": lambda code: LANGUAGES.get(code, code),
-        "tag": language_tag,
+        "language": name_of,
+        "attributes": language_attributes,
         "tenths": tenths,
         "difference": difference,
         **filters,
     }
     with atomic_write(output) as temporary:
-        temporary.write_text(environment.get_template(template).render(values), encoding="utf-8")
+        temporary.write_text(
+            environment.get_template(template).render(table_of_languages=LANGUAGES.values(), **values),
+            encoding="utf-8",
+        )
 
 
 def difference(value: float | None) -> str:
@@ -57,9 +49,11 @@ def difference(value: float | None) -> str:
     return said.replace("-", "−")
 
 
-def language_tag(code: str) -> str:
-    """The value of `lang`, by which a browser picks fonts; the data sets' Chinese is simplified."""
-    return "zh-Hans" if code == "zh" else code
+def language_attributes(code: str) -> Markup:
+    """Attributes of an element with text in a language: `lang`, by which a browser picks fonts, and `dir`."""
+    row = language(code)
+    direction = Markup(' dir="rtl"') if row.right_to_left else ""
+    return Markup('lang="{}"{}').format(row.tag or code, direction)
 
 
 def main_of(page: Path) -> str:

@@ -14,8 +14,9 @@ import pandas as pd
 
 from pipeline.common.files import require_file, sha256
 from pipeline.common.rounding import tenths
+from pipeline.datasets.languages import LANGUAGES, name_of
 from pipeline.report import charts, tables
-from pipeline.report.pages import LANGUAGES, main_of, write_page
+from pipeline.report.pages import main_of, write_page
 from pipeline.tables.claims import FAILS, HOLDS, NOT_HERE, NOT_TESTABLE
 
 PACKAGES = (
@@ -199,7 +200,7 @@ def _scales(scales: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         for name, data in datasets.items():
             origins = data.get("caption_origins") or {}
             languages = [
-                LANGUAGES.get(code, code) + (f" ({origins[code]})" if code in origins else "")
+                name_of(code) + (f" ({origins[code]})" if code in origins else "")
                 for code in data["languages"]
             ]
             drawn = data["source"] == "demo"
@@ -276,7 +277,7 @@ def _told(
 ) -> str:
     """A panel in words: where each language's validation mR ends, the mean over seeds."""
     ends = {code: sum(float(one.iloc[-1]) for one in each) / len(each) for code, each in lines.items()}
-    said = ", ".join(f"{LANGUAGES.get(code, code)} {tenths(end)}" for code, end in ends.items())
+    said = ", ".join(f"{name_of(code)} {tenths(end)}" for code, end in ends.items())
     return f"Validation mR of {name} on {tables.printed(dataset, settings)} ends at {said}"
 
 
@@ -294,7 +295,7 @@ def _context(path: Path | None, settings: Mapping[str, Any]) -> list[list[str]]:
         [
             row["model"],
             tables.printed(row["dataset"], settings),
-            LANGUAGES.get(row["language"], row["language"]),
+            name_of(row["language"]),
             *(tenths(row[metric]) for metric in tables.METRICS),
             f"{row['parameters'] / 1e6:,.0f}M",
             tenths(row["images_per_second"]),

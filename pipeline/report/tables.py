@@ -9,8 +9,8 @@ import pandas as pd
 
 from pipeline.common.files import require_file
 from pipeline.common.rounding import tenths
+from pipeline.datasets.languages import LANGUAGES, name_of
 from pipeline.report import charts
-from pipeline.report.pages import LANGUAGES
 from pipeline.tables.tabulate import printed_metrics
 
 ROW = ("section", "group", "method", "training_data", "single_model", "translations")
@@ -119,7 +119,7 @@ def _candidates(columns: Sequence[Mapping[str, Any]]) -> str:
     for column in columns:
         key = column["dataset"], int(column["images"]), int(column["sentences"])
         if column["language"] in LANGUAGES or column["language"].islower():  # no mean over languages
-            alike.setdefault(key, []).append(LANGUAGES.get(column["language"], column["language"]))
+            alike.setdefault(key, []).append(name_of(column["language"]))
     return "; ".join(
         f"{dataset} {', '.join(languages)}: {images:,} images and {sentences:,} sentences"
         for (dataset, images, sentences), languages in alike.items()
@@ -142,7 +142,7 @@ def _column_label(
     several = len({name for name, _, _ in columns}) > 1
     name = [printed(dataset, settings)] if several else []
     only_mean = {metric for _, _, metric in columns} == {"mR"}
-    return " ".join([*name, LANGUAGES.get(language, language), *([] if only_mean else [METRICS[metric]])])
+    return " ".join([*name, name_of(language), *([] if only_mean else [METRICS[metric]])])
 
 
 def _chance(numbers: pd.DataFrame, column: tuple[str, str, str]) -> float:

@@ -4,8 +4,7 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from pipeline.datasets.iso639 import CODES, unknown_code
-from pipeline.datasets.languages import UNSPACED
+from pipeline.datasets.languages import CODES, unknown_code, without_tokenizer
 from pipeline.datasets.sources import names, source_named
 from pipeline.settings.experiments import (
     OTHER_TABLES,
@@ -292,8 +291,8 @@ def _unknown_languages(settings: Settings) -> Iterator[str]:
     for where, codes in named.items():
         yield from (f"{where}: {said}" for said in map(unknown_code, codes) if said)
         if where.startswith("datasets."):
-            for code in sorted(UNSPACED & set(codes)):
-                yield f"{where}: {code!r} is written without spaces and has no tokeniser here; leave it out"
+            lacking = filter(None, map(without_tokenizer, sorted(codes)))
+            yield from (f"{where}: {mistake}; leave it out" for mistake in lacking)
 
 
 def _taken_names(settings: Settings) -> Iterator[str]:

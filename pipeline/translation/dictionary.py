@@ -13,13 +13,12 @@ from pipeline.common.errors import raise_together
 from pipeline.common.files import require_file
 from pipeline.common.progress import with_progress
 from pipeline.common.text_files import read_utf8
+from pipeline.datasets.languages import language
 from pipeline.datasets.table import read_sentences
 from pipeline.datasets.tokenize import tokenizer
 
 Candidates = dict[str, list[str]]  # word -> translations, the best first
 
-_LATIN = {"af", "cs", "de", "en", "fr"}  # languages written in Latin letters
-_UNSPACED = {"ja", "zh"}  # languages written without spaces
 _SHORT = 2  # letters
 
 
@@ -82,7 +81,7 @@ class DictionaryTranslator:
 
     def _parts(self, word: str) -> list[str]:
         """The words of the dictionaries that `word` consists of."""
-        if word in self._best or self.source not in _UNSPACED:
+        if word in self._best or language(self.source).spaced:
             return [word] if word in self._best else []
         parts = []
         start = 0
@@ -146,5 +145,5 @@ def _backwards(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(translation, word) for _, translation, word in ranked]
 
 
-def _in_script(word: str, language: str) -> bool:
-    return language in _LATIN or word.isdecimal() or not word.isascii()
+def _in_script(word: str, code: str) -> bool:
+    return language(code).latin or word.isdecimal() or not word.isascii()

@@ -4,19 +4,10 @@ import functools
 import re
 import unicodedata
 
+from pipeline.datasets.languages import UNSPACED_SCRIPTS, language
+
 OK, EMPTY, SAME, SCRIPT = "ok", "empty", "same", "script"
 STATUSES = (OK, EMPTY, SAME, SCRIPT)
-
-# The scripts of each language, as the names of Unicode's characters begin.
-_SCRIPTS = {
-    **dict.fromkeys(("af", "cs", "de", "en", "fr"), ("LATIN",)),
-    "ar": ("ARABIC",),
-    "ja": ("CJK", "HIRAGANA", "KATAKANA"),
-    "ko": ("HANGUL", "CJK"),
-    "ru": ("CYRILLIC",),
-    "zh": ("CJK",),
-}
-_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA")  # a character counts as much as a word of other scripts
 
 
 def judge(text: str, answer: str, target: str) -> str:
@@ -46,17 +37,18 @@ def _may_stay(text: str) -> bool:
 
 
 def _foreign(answer: str, target: str) -> bool:
-    if target not in _SCRIPTS:
+    expected = language(target).scripts
+    if not expected:
         return False
     words = re.findall(r"[^\W\d_]+", unicodedata.normalize("NFKC", answer))
     of_target = of_others = 0
     for word in words:
         scripts = [_script(letter) for letter in word]
-        spaced = [script for script in scripts if script not in _UNSPACED]
+        spaced = [script for script in scripts if script not in UNSPACED_SCRIPTS]
         # Letters of spaced scripts are one word together, however many they are.
-        for script in [script for script in scripts if script in _UNSPACED] + spaced[:1]:
-            of_target += script in _SCRIPTS[target]
-            of_others += script not in _SCRIPTS[target]
+        for script in [script for script in scripts if script in UNSPACED_SCRIPTS] + spaced[:1]:
+            of_target += script in expected
+            of_others += script not in expected
     return of_others > of_target
 
 

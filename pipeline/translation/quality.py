@@ -12,14 +12,13 @@ import pandas as pd
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write, require_file
+from pipeline.datasets.languages import language
 from pipeline.translation.translate import Translator
 
 COLUMNS = [
     "scale", "dataset", "split", "source", "target", "provider", "version", "sentences",
     "without_translation", "BLEU", "chrF", "BLEU_signature", "chrF_signature", "note",
 ]  # fmt: skip
-
-_WORDS = {"ja": "char", "zh": "zh"}  # sacrebleu's tokenisers
 
 NO_REFERENCE = "no translation of the same sentences by people"
 
@@ -71,7 +70,7 @@ def scores(answers: Sequence[str], references: Sequence[str], target: str) -> di
     """
     from sacrebleu.metrics import BLEU, CHRF
 
-    bleu, chrf = BLEU(tokenize=_WORDS.get(target, "13a")), CHRF()
+    bleu, chrf = BLEU(tokenize=language(target).bleu), CHRF()
     return {
         "sentences": len(references),
         "without_translation": sum(not answer.strip() for answer in answers),

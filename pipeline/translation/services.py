@@ -9,7 +9,6 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -19,6 +18,7 @@ from deep_translator.exceptions import LanguageNotSupportedException, NotValidLe
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.retry_after import retry_after_seconds
+from pipeline.datasets.languages import language
 from pipeline.translation.cached import Stopped
 
 
@@ -28,33 +28,24 @@ class Service(NamedTuple):
     `keys`: environment variables that deep-translator reads its keys from.
     `characters`: the longest text of a request. `url_bytes`: the longest text where it is part of the
     URL, percent-encoded.
-    `codes`: languages that it names otherwise than ISO 639-1.
     """
 
     translator: str
     keys: tuple[str, ...]
     characters: int
     url_bytes: int
-    codes: Mapping[str, str]
 
 
 # Google refuses URLs above 16 KiB (1,800 Chinese characters passed, 1,900 did not: deep-translator's
 # issue 224). The others' texts go into the URL too, but for Microsoft's; 8,000 is what common servers take.
 SERVICES = {
-    "google": Service("GoogleTranslator", (), 4_999, 16_000, {"zh": "zh-CN"}),
-    "deepl": Service("DeeplTranslator", ("DEEPL_API_KEY",), 50_000, 8_000, {}),
-    "libre": Service("LibreTranslator", ("LIBRE_API_KEY",), 5_000, 8_000, {}),
-    "microsoft": Service("MicrosoftTranslator", ("MICROSOFT_API_KEY",), 50_000, 150_000, {"zh": "zh-hans"}),
-    "baidu": Service(
-        "BaiduTranslator", ("BAIDU_APPID", "BAIDU_APPKEY"), 6_000, 8_000,
-        {"ja": "jp", "fr": "fra", "ko": "kor", "ar": "ara"},
-    ),
-    "mymemory": Service(
-        "MyMemoryTranslator", (), 499, 8_000,
-        {"af": "af-ZA", "ar": "ar-SA", "cs": "cs-CZ", "de": "de-DE", "en": "en-GB", "fr": "fr-FR",
-         "ja": "ja-JP", "ko": "ko-KR", "ru": "ru-RU", "zh": "zh-CN"},
-    ),
-}  # fmt: skip
+    "google": Service("GoogleTranslator", (), 4_999, 16_000),
+    "deepl": Service("DeeplTranslator", ("DEEPL_API_KEY",), 50_000, 8_000),
+    "libre": Service("LibreTranslator", ("LIBRE_API_KEY",), 5_000, 8_000),
+    "microsoft": Service("MicrosoftTranslator", ("MICROSOFT_API_KEY",), 50_000, 150_000),
+    "baidu": Service("BaiduTranslator", ("BAIDU_APPID", "BAIDU_APPKEY"), 6_000, 8_000),
+    "mymemory": Service("MyMemoryTranslator", (), 499, 8_000),
+}
 
 _HTTPS = {"mymemory": "https://api.mymemory.translated.net/get"}  # deep-translator asks it over http
 _LONGEST_ANSWER = 16 << 20  # bytes; a request has at most 50,000 characters
@@ -93,7 +84,7 @@ class Asker:
             f"{url.rstrip('/')}/" if url and service in ("deepl", "libre") else url or _HTTPS.get(service, "")
         )
         self._name = service
-        self._languages = [self.service.codes.get(language, language) for language in (source, target)]
+        self._languages = [language(code).services.get(service, code) for code in (source, target)]
         self._threads = threading.local()
         missing = [f"{key} is not set" for key in self.service.keys if not os.environ.get(key)]
         raise_together(missing, f"provider {service}: its keys are read from environment variables:")

@@ -12,8 +12,7 @@ from pathlib import Path
 from pipeline.common.errors import InputError, raise_together
 from pipeline.datasets.captions import COLUMNS, SPLITS, Caption
 from pipeline.datasets.csv_text import csv_text, not_csv, other_separator
-from pipeline.datasets.iso639 import unknown_code
-from pipeline.datasets.languages import UNSPACED
+from pipeline.datasets.languages import unknown_code, without_tokenizer
 from pipeline.datasets.published import known_language
 from pipeline.datasets.sampled import sampled_split
 from pipeline.datasets.source import Data, Inputs, Source, Terms
@@ -189,8 +188,8 @@ def _field_mistakes(row: Row) -> Iterator[str]:
         yield f"language is {row['language']!r}; expected a two-letter code (ISO 639-1) such as en"
     elif unknown := unknown_code(row["language"]):
         yield f"language {unknown}"
-    elif row["language"] in UNSPACED:
-        yield f"language {row['language']!r} is written without spaces and has no tokeniser here"
+    elif lacking := without_tokenizer(row["language"]):
+        yield f"language {lacking}"
     if row["source_language"] and not _CODE.fullmatch(row["source_language"]):
         yield f"source_language is {row['source_language']!r}; expected nothing or a two-letter code"
 
