@@ -8,12 +8,7 @@ import sys
 import pipeline.datasets.commands
 import pipeline.datasets.download_commands
 import pipeline.demo.commands
-import pipeline.evaluation.commands
-import pipeline.prefetch.commands
-import pipeline.report.commands
-import pipeline.tables.commands
 import pipeline.training.commands
-import pipeline.translation.commands
 import search.commands
 from pipeline import cli
 from pipeline.edited import VARIABLE, refuse_edited
@@ -24,13 +19,8 @@ PACKAGES = (
     pipeline.demo.commands,
     pipeline.datasets.download_commands,
     pipeline.datasets.commands,
-    pipeline.translation.commands,
     pipeline.training.commands,
-    pipeline.evaluation.commands,
-    pipeline.tables.commands,
-    pipeline.report.commands,
     search.commands,
-    pipeline.prefetch.commands,
 )
 
 

@@ -148,7 +148,7 @@ def _options(wanted: Parameter) -> dict[str, Any]:
     if wanted.kind is bool:
         return {**options, "help": text}
     if wanted.default is not REQUIRED:
-        options["default"] = wanted.default
+        options["default"] = list(wanted.default) if wanted.default == () else wanted.default
         if wanted.default not in (None, "", ()):
             text = f"{text} (default: {wanted.default})"
         if options.get("nargs") == "+":
@@ -176,7 +176,7 @@ def _reading(kind: Any) -> dict[str, Any]:
     if origin is Sequence and get_origin(arguments[0]) is Mapping:
         return {"type": json_list, "metavar": "JSON"}
     if origin is Sequence:
-        return {**_reading(arguments[0]), "nargs": "+"}
+        return {**_reading(arguments[0]), "nargs": "+", "action": "extend"}
     if hasattr(kind, "parse"):
         return {"type": kind.parse}
     if kind in (Path, str, int, float):

@@ -25,6 +25,14 @@ REDUCTIONS = {"dictionary": "pipeline.models.dictionary_embedding"}
 ENCODERS = {"liwe": "pipeline.models.liwe"}
 COURSES = {"liwe": "pipeline.training.liwe"}
 
+# By the provider of translations; all others are web services.
+TRANSLATORS = {
+    "dictionary": ("pipeline.translation.dictionary",),
+    "marian": ("pipeline.translation.machine", "pipeline.translation.marian"),
+}
+SERVICES = ("pipeline.translation.machine", "pipeline.translation.web")
+BORROWED = ("pipeline.translation.borrowed",)
+
 
 def losses(settings: Mapping[str, Any]) -> dict[str, ModuleType]:
     """The optional losses of an experiment, by name."""
@@ -74,3 +82,10 @@ def of_training(settings: Mapping[str, Any]) -> tuple[str, ...]:
     losses = [module for name, module in LOSSES.items() if settings.get(name)]
     other = COURSES.get(settings["model"]["encoder"])
     return (*of_model(settings), *losses, *([other] if other else []))
+
+
+def of_translation(provider: str, borrowed: bool = False) -> tuple[str, ...]:
+    """Modules of a provider of translations; of `files`, those that borrow the translations of other data."""
+    if provider == "files":
+        return BORROWED if borrowed else ()
+    return TRANSLATORS.get(provider, SERVICES)

@@ -7,6 +7,8 @@ command line (`pipeline.cli`), the modules that it imports are the stage's code 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from pipeline import registry
+
 # Training asks the recall code only which epoch to keep. Evaluation asks again and refuses a model whose
 # choice was made by other recall code, so an edit there reruns evaluation and no training.
 CHOICE_OF_EPOCH = frozenset(
@@ -17,6 +19,15 @@ CHOICE_OF_EPOCH = frozenset(
 def no_parts(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """The parts of a stage that imports all its code itself."""
     return ()
+
+
+def _translator(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    return registry.of_translation(arguments["provider"], arguments.get("images") is not None)
+
+
+def _every_loss(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """All losses: whoever counts parameters takes the layers of losses with weights of their own."""
+    return tuple(registry.LOSSES.values())
 
 
 class Stage(NamedTuple):
@@ -52,7 +63,12 @@ class Stage(NamedTuple):
 
 
 _IMAGES = "image features"
+_TRANSLATION = "translation"
 _WORDS = "words and their vectors"
+_EVALUATION = "evaluation"
+_TABLES = "tables and claims"
+_REPORT = "figures and report"
+_NODES = "nodes without a network"
 
 _TABLE = (
     Stage("find-images", "pipeline.images.find:find_images", "find the file of each image", _IMAGES),
@@ -76,6 +92,46 @@ _TABLE = (
         "pipeline.images.imported:import_features",
         "check precomputed image features and import them",
         _IMAGES,
+    ),
+    Stage(
+        "translate",
+        "pipeline.translation.captions:translate_captions",
+        "translate the captions of one language into another",
+        _TRANSLATION,
+        gpu=True,
+        parts=_translator,
+    ),
+    Stage(
+        "manage-translations find",
+        "pipeline.translation.exchange:find_translations",
+        "list cached translations, and optionally remove them",
+        _TRANSLATION,
+    ),
+    Stage(
+        "manage-translations export",
+        "pipeline.translation.exchange:export_translations",
+        "write all cached translations to one compressed file",
+        _TRANSLATION,
+    ),
+    Stage(
+        "manage-translations import",
+        "pipeline.translation.exchange:import_translations",
+        "import the translations of such a file",
+        _TRANSLATION,
+    ),
+    Stage(
+        "measure-translation-quality",
+        "pipeline.translation.quality:measure_translation_quality",
+        "BLEU and chrF of one language pair against human translations",
+        _TRANSLATION,
+        gpu=True,
+        parts=_translator,
+    ),
+    Stage(
+        "tabulate-translation-quality",
+        "pipeline.translation.quality:tabulate_translation_quality",
+        "combine the outputs of `measure-translation-quality` into one table",
+        _TRANSLATION,
     ),
     Stage(
         "train-word-vectors",
@@ -134,6 +190,116 @@ _TABLE = (
         "pipeline.words.selection:select_captions",
         "select the captions and words of an experiment of Lessons",
         _WORDS,
+    ),
+    Stage(
+        "evaluate",
+        "pipeline.evaluation.evaluate:evaluate",
+        "compute a trained model's recalls on the test split",
+        _EVALUATION,
+        torch=True,
+    ),
+    Stage(
+        "evaluate-consistency",
+        "pipeline.evaluation.consistency:evaluate_consistency",
+        "compute the recalls of queries combined with their translations (CLC)",
+        _EVALUATION,
+        torch=True,
+    ),
+    Stage(
+        "tabulate",
+        "pipeline.tables.tabulate:tabulate",
+        "make one table of a paper, and compare its numbers with the paper's",
+        _TABLES,
+    ),
+    Stage(
+        "tabulate-clip",
+        "pipeline.tables.context:tabulate_clip",
+        "combine the outputs of `evaluate-clip` into one table",
+        _TABLES,
+    ),
+    Stage(
+        "compare",
+        "pipeline.tables.compare:compare",
+        "compare two systems on the same images, over all seeds",
+        _TABLES,
+    ),
+    Stage(
+        "judge-claims",
+        "pipeline.tables.claims:judge_claims",
+        "judge the papers' claims by our numbers",
+        _TABLES,
+    ),
+    Stage(
+        "count-captions",
+        "pipeline.tables.data:count_captions",
+        "count images and descriptions (MULE, Table 1)",
+        _TABLES,
+    ),
+    Stage(
+        "measure-vocabulary-overlap",
+        "pipeline.tables.overlap:measure_vocabulary_overlap",
+        "compute the languages' vocabulary overlap (Lessons, Table 1)",
+        _TABLES,
+    ),
+    Stage(
+        "count-parameters",
+        "pipeline.tables.parameters:write_parameters",
+        "count the models' parameters at the papers' sizes",
+        _TABLES,
+        torch=True,
+    ),
+    Stage(
+        "count-smalr-parameters",
+        "pipeline.tables.smalr_parameters:count_smalr_parameters",
+        "count the parameters of models of ten languages (SMALR)",
+        _TABLES,
+        torch=True,
+        parts=_every_loss,
+    ),
+    Stage(
+        "measure-scaling",
+        "pipeline.tables.scaling:measure_scaling",
+        "compute recall against model size (SMALR, Figures 1b and 3)",
+        _TABLES,
+        torch=True,
+    ),
+    Stage(
+        "publish",
+        "pipeline.tables.publish:publish",
+        "replace earlier tables by newly made ones",
+        _TABLES,
+    ),
+    Stage(
+        "draw-retrieved",
+        "pipeline.report.figures:draw_retrieved",
+        "make a page of retrieved test examples (MULE, Figures 3 and 4)",
+        _REPORT,
+        torch=True,
+    ),
+    Stage(
+        "draw-scaling",
+        "pipeline.report.scatter:draw_scaling",
+        "plot recall against model size (SMALR, Figures 1b and 3)",
+        _REPORT,
+    ),
+    Stage(
+        "draw-languages",
+        "pipeline.report.languages_figure:draw_languages",
+        "plot one, two and four languages (Lessons, Figure 3)",
+        _REPORT,
+    ),
+    Stage(
+        "write-report",
+        "pipeline.report.report:write_report",
+        "write all results to one self-contained page",
+        _REPORT,
+    ),
+    Stage(
+        "prefetch-models",
+        "pipeline.prefetch.models:prefetch_models",
+        "download weights to the Hugging Face cache, for nodes without a network",
+        _NODES,
+        torch=True,
     ),
 )
 

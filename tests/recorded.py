@@ -223,7 +223,7 @@ def evaluate_model(files: Inputs, languages: list[str], folder: Path) -> Result:
     assert files.features
     words = [path for path in files.words if path.stem in languages]
     model, output, ranks = folder / "model.pt", folder / "test.json", folder / "ranks.csv.gz"
-    evaluate(model, files.features, words, files.sentences, [], {"threads": 1}, output, ranks)
+    evaluate(model, files.features, words, files.sentences, {"threads": 1}, output, ranks)
     return Result(
         pd.read_csv(folder / "curves.csv").to_dict("records"),
         torch.load(model, weights_only=True),

@@ -45,8 +45,8 @@ PRELOADED = {
     "torch": ["torch", "torchvision", "timm", "pandas", "h5py", "jsonschema", "yaml"],
 }
 NEED_TORCH = ["extract-features", "pretrain-bert", "embed-captions", "context", "pretrain", "assign", "train"]
-NEED_TORCH += ["train-multitask", "evaluate", "evaluate-consistency", "parameters", "smalr-parameters"]
-NEED_TORCH += ["scaling", "figure", "bundle", "index"]
+NEED_TORCH += ["train-multitask", "evaluate", "evaluate-consistency", "count-parameters"]
+NEED_TORCH += ["count-smalr-parameters", "measure-scaling", "draw-retrieved", "bundle", "index"]
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 # Clients run without site-packages, in a hundredth of a second.

@@ -40,44 +40,49 @@ Tables = dict[tuple[str, str], pd.DataFrame]  # by source and target language
 
 
 def evaluate_consistency(
-    model_file: Path,
+    model: Path,
     features: Path,
     words: Sequence[Path],
     sentences: Sequence[Path],
-    translations: Sequence[Path],
     settings: Mapping[str, Any],
     output: Path,
     ranks: Path,
+    translated_queries: Sequence[Path] = (),
 ) -> None:
     """Write recalls on the test split of each language with human captions, as `evaluate` does.
 
     Args:
-        translations: tables `SOURCE-TARGET.csv` of each such language into every other one of the model,
-            each with its report, `SOURCE-TARGET.json`. A table of captions that dictionaries translated via
-            English refers to the sentences of the table into English.
-        settings: threads; kind, `average` or `learned`; of `learned` also hidden, iterations, learning_rate,
-            begin, activation (`pipeline.models.consistency`); begun as of `evaluate`.
-        output, ranks: as of `evaluate`; `consistency` has the network's losses and weights.
+        model: the trained model.
+        features: image features.
+        words: one vocabulary per language of the model.
+        sentences: sentence tables with the data set's own captions of the model's languages.
+        settings: JSON: threads; kind, `average` or `learned`; of `learned` also hidden, iterations,
+            learning_rate, begin, activation (`pipeline.models.consistency`); begun as of `evaluate`.
+        output: JSON to write, as of `evaluate`; `consistency` has the network's losses and weights.
+        ranks: CSV to write, gzipped: rank of every query.
+        translated_queries: tables `SOURCE-TARGET.csv` of each such language into every other one of the
+            model, each with its report, `SOURCE-TARGET.json`. A table of captions that dictionaries
+            translated via English refers to the sentences of the table into English.
     """
     torch.set_num_threads(settings["threads"])
-    model, saved = load_model(model_file)
-    if model.similarity != "cosine":
-        raise InputError(f"{model_file}: scores by {model.similarity!r}; consistency takes cosines")
+    trained, saved = load_model(model)
+    if trained.similarity != "cosine":
+        raise InputError(f"{model}: scores by {trained.similarity!r}; consistency takes cosines")
     vocabularies = read_vocabularies(words, saved.settings["languages"])
-    check_vocabularies(saved, vocabularies, model_file)
+    check_vocabularies(saved, vocabularies, model)
     own = own_sentences(sentences, saved.settings)
-    check_choice_of_epoch(model, saved, own, vocabularies, features)
-    tables = _read(translations)
+    check_choice_of_epoch(trained, saved, own, vocabularies, features)
+    tables = _read(translated_queries)
     _check_pairs(tables, saved)
 
     def queries(split: str) -> "_Queries":
-        return _Queries(model, saved, own, tables, vocabularies, features, split)
+        return _Queries(trained, saved, own, tables, vocabularies, features, split)
 
     told: dict[str, Any] = {"kind": settings["kind"]}
     combiner = None
     if settings["kind"] == "learned":
         network = (settings[key] for key in ("hidden", "begin", "activation"))
-        combiner = Combiner(len(model.languages), *network)
+        combiner = Combiner(len(trained.languages), *network)
         told["losses"] = _learn(combiner, queries("val"), saved, settings)
         told["weights"] = [weight.tolist() for weight in combiner.parameters()]
     asked = queries("test")

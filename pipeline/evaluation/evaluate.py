@@ -39,50 +39,53 @@ RANK_COLUMNS = ["language", "direction", "image", "rank"]
 
 
 def evaluate(
-    model_file: Path,
+    model: Path,
     features: Path,
     words: Sequence[Path],
     sentences: Sequence[Path],
-    translated_queries: Sequence[Path],
     settings: Mapping[str, Any],
     output: Path,
     ranks: Path,
+    translated_queries: Sequence[Path] = (),
 ) -> None:
     """Write recalls on the test split for each language as JSON, and the ranks they are computed from.
 
     Args:
-        model_file: the trained model. features: image features. words: one vocabulary a language of it.
+        model: the trained model.
+        features: image features.
+        words: one vocabulary per language of the model.
         sentences: sentence tables with the data set's own captions of the model's languages, and of the
             queries' where these are translated.
-        translated_queries: tables of test captions translated into the model's only language; each gives
-            the recalls of its source language (MULE, Table 4(b), first row).
-        settings: `threads`, CPU threads to use; `begun`, if there are any, the settings of what the training
-            began from. All else is in the model file.
-        output: JSON with scale, dataset, experiment, seed, epoch, validation, and test by language;
+        settings: JSON: `threads`, CPU threads to use; `begun`, if there are any, the settings of what the
+            training began from. All else is in the model file.
+        output: JSON to write, with scale, dataset, experiment, seed, epoch, validation, and test by language;
             its `ranks` names the file of ranks, which lies beside it and has the digest `ranks_sha256`. A
             language's test has its recalls, the same by `chance`, and how many `images` and `sentences` they
             are among. `settings` (with `begun`), `vocabularies`, `training_captions` and
             `training_translations` are the model file's; `query_translations`, the translated queries of each
             pair of languages by origin.
-        ranks: gzipped CSV, one query a line: language, direction (`i2s` or `s2i`), image, rank from 1.
+        ranks: CSV to write, gzipped, one query a line: language, direction (`i2s` or `s2i`), image, rank
+            from 1.
+        translated_queries: tables of test captions translated into the model's only language, which are the
+            queries instead; each gives the recalls of its source language (MULE, Table 4(b), first row).
     """
     torch.set_num_threads(settings["threads"])
-    model, saved = load_model(model_file)
+    trained, saved = load_model(model)
     vocabularies = read_vocabularies(words, saved.settings["languages"])
-    check_vocabularies(saved, vocabularies, model_file)
+    check_vocabularies(saved, vocabularies, model)
     own = own_sentences(sentences, saved.settings)
-    check_choice_of_epoch(model, saved, own, vocabularies, features)
+    check_choice_of_epoch(trained, saved, own, vocabularies, features)
     queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated_queries)}
     if queries:
         corpus = _translated(saved, vocabularies, sentences, queries)
     else:
         corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
     add_features(corpus, features, saved.settings)
-    images = embed_images(model, corpus)
+    images = embed_images(trained, corpus)
     found = {}
     for query in corpus.languages:
         read_as = saved.settings["languages"][0] if queries else query
-        found[query] = _test(model, corpus, query, read_as, images)
+        found[query] = _test(trained, corpus, query, read_as, images)
     counts = _query_translations(queries, corpus)
     asked = "translated" if queries else "own"
     write_evaluation(saved, settings.get("begun", {}), asked, found, counts, output, ranks)

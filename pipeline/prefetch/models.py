@@ -18,9 +18,9 @@ def prefetch_models(models: Mapping[str, Any], output: Path) -> None:
     """Download models into the Hugging Face cache ($HF_HOME), from which jobs load them without a network.
 
     Args:
-        models: `backbones`, names of timm; `bert`, a name on the hub or None; `marian`, pairs of a name and a
-            revision or None; `context`, names on the hub.
-        output: list of what was fetched, one a line.
+        models: JSON: `backbones`, names of timm; `bert`, a name on the hub or None; `marian`, pairs of a
+            name and a revision or None; `context`, names on the hub.
+        output: list to write, of the downloaded models, one a line.
 
     Raises:
         InputError: some could not be fetched; every one is listed.

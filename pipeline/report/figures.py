@@ -32,34 +32,37 @@ QUALITY = 80  # of its JPEG
 Numbers = NDArray[np.int64]
 
 
-def draw_figure(
+def draw_retrieved(
     settings: Mapping[str, Any],
-    model_file: Path,
+    model: Path,
     features: Path,
     words: Sequence[Path],
     sentences: Sequence[Path],
-    images: Path | None,
     output: Path,
+    images: Path | None = None,
 ) -> None:
     """Write a page of examples from the test split, chosen by seed: some right, some wrong.
 
     Args:
-        settings: `number`, the figure's in the paper; `seed`, of the choice; `threads`.
-        model_file: a trained model of several languages.
-        features: image features. words: one vocabulary a language. sentences: own captions, tokenised.
-        images: list of the images' files; None where only features are at hand, then no picture is shown.
+        settings: JSON: `number`, the figure's in the paper; `seed`, of the choice; `threads`.
+        model: a trained model of several languages.
+        features: image features.
+        words: one vocabulary per language.
+        sentences: own captions, tokenised.
+        output: HTML to write.
+        images: output of `find-images`; without it, no pictures are shown.
     """
     torch.set_num_threads(settings["threads"])
-    model, saved = load_model(model_file)
+    trained, saved = load_model(model)
     vocabularies = read_vocabularies(words, saved.settings["languages"])
-    check_vocabularies(saved, vocabularies, model_file)
+    check_vocabularies(saved, vocabularies, model)
     own = own_sentences(sentences, saved.settings)
     corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
     add_features(corpus, features, saved.settings)
-    seen = embed_images(model, corpus)
+    seen = embed_images(trained, corpus)
     said = {}
     for language, part in corpus.languages.items():
-        compared = similarity(embed_sentences(model, language, part), seen, model.similarity)
+        compared = similarity(embed_sentences(trained, language, part), seen, trained.similarity)
         said[language] = Said(compared.T.numpy(), part.image, _texts(own[language], corpus.images))
     generator = np.random.default_rng(settings["seed"])
     examples = _images(said, corpus.images, generator)

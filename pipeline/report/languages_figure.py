@@ -16,15 +16,16 @@ PANEL, HEIGHT, LEFT, TOP, BOTTOM = 250, 240, 44, 34, 44  # in SVG units
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7")
 
 
-def write_figure(comparison: Path, output: Path) -> None:
+def draw_languages(comparison: Path, output: Path) -> None:
     """Write Figure 3 from what `tabulate` made of its rows: a panel a direction, a group of bars a language.
 
     A bar is the mean of the seeds, with the 95% interval of the comparison. Rows of a section, those as
     published code, are not drawn.
 
     Args:
-        comparison: CSV, one number a line: section, method, language, metric, measured, low, high, scale and
-            seeds.
+        comparison: output of `tabulate`, one number a line: section, method, language, metric, measured, low,
+            high, scale and seeds.
+        output: SVG to write.
     """
     numbers = pd.read_csv(require_file(comparison, "the comparison", "Run `tabulate`."))
     shown = numbers[numbers["metric"].isin(METRICS) & numbers["section"].isna()]

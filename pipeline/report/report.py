@@ -5,7 +5,6 @@ import os
 import platform
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -60,43 +59,44 @@ STAGES = re.compile(
 SHARD = re.compile(r"(?<=/features)((?:-[a-z0-9]+)?)-\d+-of-\d+$")
 
 
-@dataclass
-class Inputs:
-    """Files of a report.
-
-    comparisons: by table name. claims, claim_comparisons: None for a report without a paper's claims.
-    figures: pages and SVG drawings. captions: caption tables, by data set. context: recalls of frozen models
-    of others, or None. benchmarks: folder of Snakemake's benchmark files. sources: table of published files,
-    found: the folder they are fetched to.
-    """
-
-    comparisons: Mapping[str, Path]
-    claims: Path | None
-    claim_comparisons: Path | None
-    figures: Sequence[Path]
-    curves: Sequence[Path]
-    captions: Mapping[str, Path]
-    context: Path | None
-    benchmarks: Path
-    sources: Path
-    found: Path
-
-
-def write_report(settings: Mapping[str, Any], inputs: Inputs, output: Path) -> None:
-    """Write the report.
+def write_report(
+    settings: Mapping[str, Any],
+    comparisons: Mapping[str, Path],
+    benchmarks: Path,
+    sources: Path,
+    downloads: Path,
+    output: Path,
+    claims: Path | None = None,
+    claim_comparisons: Path | None = None,
+    figures: Sequence[Path] = (),
+    curves: Sequence[Path] = (),
+    captions: Mapping[str, Path] | None = None,
+    context: Path | None = None,
+) -> None:
+    """Write all results to one self-contained page.
 
     Args:
-        settings: `scale`, `seeds`, `datasets`, `caption_origins`; `tables`, as in config/tables; `left_out`,
-            by table the rows that are not made, and why; `missing`, names of tables not in the report;
-            `scales`, what each scale is; `files`, the published files of this one; `images`, `model` and
-            `training`; `jobs`, whose run times are shown, as their benchmark files are named; `searchable`,
-            folders of models that can be bundled, by data set.
+        settings: JSON: `scale`, `seeds`, `datasets`, `caption_origins`; `tables`, as in config/tables;
+            `left_out`, by table the rows that are not made, and why; `missing`, names of tables not in the
+            report; `scales`, what each scale is; `files`, the published files of this one; `images`, `model`
+            and `training`; `searchable`, folders of models that can be bundled, by data set.
+        comparisons: outputs of `tabulate`, by table.
+        benchmarks: folder of Snakemake's benchmark files, whose run times are shown.
+        sources: CSV of published files.
+        downloads: folder to which they are downloaded.
+        output: HTML to write.
+        claims: output of `judge-claims`, one claim per line; without it, the page has no claims.
+        claim_comparisons: output of `judge-claims`, one comparison per line.
+        figures: pages and drawings, outputs of `draw-retrieved` and the like.
+        curves: training curves.
+        captions: caption tables, by data set.
+        context: output of `tabulate-clip`; without it, the page has no such section.
     """
     made = [
         tables.of_comparison(name, path, settings)
-        for name, path in sorted(inputs.comparisons.items(), key=lambda item: natural(item[0]))
+        for name, path in sorted(comparisons.items(), key=lambda item: natural(item[0]))
     ]
-    of_paper = any("paper" in settings["tables"].get(name, {}) for name in inputs.comparisons)
+    of_paper = any("paper" in settings["tables"].get(name, {}) for name in comparisons)
     values = {
         "settings": settings,
         "of_paper": of_paper,
@@ -105,18 +105,18 @@ def write_report(settings: Mapping[str, Any], inputs: Inputs, output: Path) -> N
             for dataset, stands_for in settings["stands_for"].items()
             if stands_for in tables.PRINTED and dataset not in settings["papers_data"]
         ],
-        "title": _title(inputs.comparisons, settings),
+        "title": _title(comparisons, settings),
         "tables": made,
         "missing": sorted(settings["missing"], key=natural),
         "verdicts": [HOLDS, FAILS, NOT_HERE, NOT_TESTABLE],
         "point_heads": list(POINT_HEADS.values()),
-        "claims": list(_claims(inputs.claims, inputs.claim_comparisons)),
-        "figures": [_figure(path, settings) for path in inputs.figures],
-        "curves": _curves(inputs.curves, settings),
-        "context": _context(inputs.context, settings),
+        "claims": list(_claims(claims, claim_comparisons)),
+        "figures": [_figure(path, settings) for path in figures],
+        "curves": _curves(curves, settings),
+        "context": _context(context, settings),
         "scales": list(_scales(settings["scales"])),
-        "sources": list(_sources(settings["files"], inputs.sources, inputs.found)),
-        "captions": [[name, sha256(path)] for name, path in inputs.captions.items()],
+        "sources": list(_sources(settings["files"], sources, downloads)),
+        "captions": [[name, sha256(path)] for name, path in (captions or {}).items()],
         "versions": list(versions().items()),
         "told": {
             block: [(key, "null" if value is None else value) for key, value in settings[block].items()]
@@ -127,7 +127,7 @@ def write_report(settings: Mapping[str, Any], inputs: Inputs, output: Path) -> N
             "python": platform.python_version(),
             "cores": os.cpu_count(),
         },
-        **_run_times(inputs.benchmarks, settings["jobs"]),
+        **_run_times(benchmarks, settings["jobs"]),
     }
     write_page(output, "report.html.j2", values, printed=lambda dataset: tables.printed(dataset, settings))
 
@@ -150,7 +150,7 @@ def _figure(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
 def _points(path: Path, settings: Mapping[str, Any]) -> list[list[str]]:
     """Rows of a figure's points, in the columns of `POINT_HEADS`."""
     table = pd.read_csv(
-        require_file(path, "the points", "Run `python -m pipeline scaling`."), dtype={"label": str}
+        require_file(path, "the points", "Run `python -m pipeline measure-scaling`."), dtype={"label": str}
     )
     table["dataset"] = [tables.printed(dataset, settings) for dataset in table["dataset"]]
     for name in ("parameters", "parameters_at_test"):

@@ -23,15 +23,17 @@ STYLE = (
 ACROSS = {"parameters": "trainable parameters, millions", "languages": "languages that it was trained on"}
 
 
-def write_scatter(settings: Mapping[str, Any], points: Path, output: Path) -> None:
+def draw_scaling(settings: Mapping[str, Any], points: Path, output: Path) -> None:
     """Draw the points of a figure.
 
     Args:
-        settings: `figure`; `across`, parameters or languages; `area`, `parameters` where a point's area is
-            (parameters / 10^6)^1.5. points: CSV as `write_points` made it.
+        settings: JSON: `figure`; `across`, parameters or languages; `area`, `parameters` where a point's area
+            is (parameters / 10^6)^1.5.
+        points: output of `measure-scaling`.
+        output: SVG to write.
     """
     table = pd.read_csv(
-        require_file(points, "the points", "Run `python -m pipeline scaling`."), dtype={"label": str}
+        require_file(points, "the points", "Run `python -m pipeline measure-scaling`."), dtype={"label": str}
     )
     table["label"] = table["label"].fillna("")
     series = list(dict.fromkeys(table["series"]))

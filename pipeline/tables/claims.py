@@ -42,11 +42,11 @@ class Untestable(Exception):
 
 def judge_claims(
     settings: Mapping[str, Any],
-    evaluations: Sequence[Path],
-    counts: Path | None,
     claims: Sequence[Path],
     output: Path,
     comparison: Path,
+    evaluations: Sequence[Path] = (),
+    counts: Path | None = None,
 ) -> None:
     """Write a verdict on each claim, and every comparison that it is made of.
 
@@ -55,14 +55,17 @@ def judge_claims(
     of both.
 
     Args:
-        settings: `scale`; `papers_data`, the data sets that are the paper's own; `seeds`; `datasets`, for
-            each data set of the paper the one of this scale; `languages`, of each of these its own;
+        settings: JSON: `scale`; `papers_data`, the data sets that are the paper's own; `seeds`; `datasets`,
+            for each data set of the paper the one of this scale; `languages`, of each of these its own;
             `experiments`, all that the configuration has;
             `left_out`, why some are not trained, by name; `one_per_language`, those that are a model for each
             language; `human`, the languages of each data set with human captions.
-        evaluations: JSON files with the ranks beside them. A claim that needs another is not testable.
-        counts: what `count_captions` counted; None: claims about the size of the data are not testable.
         claims: YAML of each paper's, as config/claims/mule.yaml says of itself.
+        output: CSV to write, one claim per line.
+        comparison: CSV to write, one comparison per line.
+        evaluations: outputs of `evaluate`, with the ranks beside them. A claim that needs another is not
+            testable.
+        counts: output of `count-captions`; without it, claims about the size of the data are not testable.
     """
     judge = _Judge(settings, Evaluations(evaluations, settings["seeds"]), _read_counts(counts))
     rows, lines = [], []

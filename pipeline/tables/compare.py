@@ -28,17 +28,19 @@ COLUMNS = [
 ]
 
 
-def compare(first: Sequence[Path], second: Sequence[Path], metric: str, output: Path) -> None:
+def compare(first: Sequence[Path], second: Sequence[Path], output: Path, metric: str = "mR") -> None:
     """Write, for each language of both systems, the difference of a metric, its 95% interval and p.
 
     A system is one model, or a model for each language. Of a model that stops on one of its languages
     (*Lessons*, Tables 6 and 7), that language alone counts.
 
     Args:
-        first, second: what `evaluate` made of each system with every seed.
-        output: CSV, one language a line: `first_name` and `second_name` are the experiments with their
-            queries; `difference` is first less second, in percentage points; `p_holm` is p corrected for the
-            number of languages.
+        first: outputs of `evaluate` of one system, with every seed.
+        second: outputs of `evaluate` of the other system, with every seed.
+        output: CSV to write, one language a line: `first_name` and `second_name` are the experiments with
+            their queries; `difference` is first less second, in percentage points; `p_holm` is p
+            corrected for the number of languages.
+        metric: mR, i2s_R@1, ..., s2i_R@10.
 
     Raises:
         InputError: a system has two models of a language, or two evaluations of one seed; its seeds have

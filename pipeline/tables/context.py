@@ -8,10 +8,17 @@ import pandas as pd
 from pipeline.common.files import atomic_write, require_file
 
 
-def tabulate_context(parts: Sequence[Path], output: Path) -> None:
-    """Write the rows of every model and data set, in the order given, as `context` made them."""
+def tabulate_clip(parts: Sequence[Path], output: Path) -> None:
+    """Write the rows of every model and data set, in the order given.
+
+    Args:
+        parts: outputs of `evaluate-clip`.
+        output: CSV to write.
+    """
     rows = [
-        pd.read_csv(require_file(path, "the model's recalls", "Run `python -m pipeline context`."), dtype=str)
+        pd.read_csv(
+            require_file(path, "the model's recalls", "Run `python -m pipeline evaluate-clip`."), dtype=str
+        )
         for path in parts
     ]
     with atomic_write(output) as temporary:

@@ -24,7 +24,7 @@ def count_captions(
     papers: Path,
     table: Path,
     comparison: Path,
-    crossed: Path,
+    counts: Path,
 ) -> None:
     """Write Table 1, the same with one number per line beside the paper's, and counts by split and language.
 
@@ -32,11 +32,13 @@ def count_captions(
     train.
 
     Args:
-        settings: `scale`; `datasets`, for each data set of the paper `dataset`, the one of this scale that
-            stands for it, and `caption_origins`, by language the origin of its captions if not `human`.
+        settings: JSON: `scale`; `datasets`, for each data set of the paper `dataset`, the one of this scale
+            that stands for it, and `caption_origins`, by language the origin of its captions if not `human`.
         captions: for each data set of the paper its caption tables.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
-        crossed: CSV to write: of each data set of the paper, and split, the images that are captioned in
+        table: CSV to write, as the paper prints it.
+        comparison: CSV to write, one number per line.
+        counts: CSV to write: of each data set of the paper, and split, the images that are captioned in
             exactly some languages (`captioned_in`), and for each of these its descriptions of them.
 
     Raises:
@@ -50,26 +52,26 @@ def count_captions(
         for named, data in settings["datasets"].items()
     }
     raise_together(mistakes, f"{table}: the captions cannot be counted:")
-    counts = {
+    counted = {
         (named, str(language)): _counts(of_language[of_language["split"] == "train"])
         for named, of_dataset in own.items()
         for language, of_language in of_dataset.groupby("language")
     }
     paper = paper_rows(papers, PAPER, TABLE)
     order = dict.fromkeys((row["dataset"], row["language"]) for row in paper)
-    keys = [*(key for key in order if key in counts), *(key for key in counts if key not in order)]
+    keys = [*(key for key in order if key in counted), *(key for key in counted if key not in order)]
     printed = [
         {
             "dataset": settings["datasets"][named]["dataset"],
             "language": language,
-            **counts[named, language],
+            **counted[named, language],
             "scale": settings["scale"],
         }
         for named, language in keys
     ]
-    lines = [line for key in keys for line in _lines(settings, key, counts[key], paper)]
+    lines = [line for key in keys for line in _lines(settings, key, counted[key], paper)]
     write_tables(pd.DataFrame(printed), table, lines, comparison)
-    with atomic_write(crossed) as temporary:
+    with atomic_write(counts) as temporary:
         every = [_crossed(of_dataset).assign(dataset=named) for named, of_dataset in own.items()]
         pd.concat(every)[CROSSED_COLUMNS].to_csv(temporary, index=False, lineterminator="\n")
 

@@ -16,8 +16,14 @@ Files = Mapping[str, Sequence[Path]]  # language -> files
 Vocabularies = dict[str, set[str]]  # language -> words
 
 
-def vocabulary_overlap(
-    portions: Mapping[str, Files], minimum_count: int, scale: str, papers: Path, table: Path, comparison: Path
+def measure_vocabulary_overlap(
+    translation: Mapping[str, Sequence[Path]],
+    comparable: Mapping[str, Sequence[Path]],
+    papers: Path,
+    table: Path,
+    comparison: Path,
+    minimum_count: int = 4,
+    scale: str = "",
 ) -> None:
     """Write Table 1 with the vocabulary sizes of Section 4, and the same with one number per line.
 
@@ -27,15 +33,21 @@ def vocabulary_overlap(
     of the union.
 
     Args:
-        portions: `translation` and `comparable`, for each language the published tokens of the training text.
-            A file whose name ends with .csv is a sentence table instead, of which the split train counts;
-            its tokens have no punctuation, so that the numbers are not the paper's even on the same text.
-        scale: what the columns `scale` say.
+        translation: the published tokens of each language's training text, of the translation portion; a
+            language may have several files. A file whose name ends with .csv is a sentence table instead, of
+            which the split train counts; its tokens have no punctuation, so that the numbers are not the
+            paper's even on the same text.
+        comparable: the tokens of the comparable portion.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
+        table: CSV to write, as the paper prints it.
+        comparison: CSV to write, one number per line.
+        minimum_count: minimum number of occurrences of a word.
+        scale: value of the column `scale`.
 
     Raises:
         InputError: lists every file that is missing or unreadable, and languages without a frequent word.
     """
+    portions = {"translation": translation, "comparable": comparable}
     mistakes: list[str] = []
     if minimum_count < 1:
         mistakes.append(f"--minimum-count: found {minimum_count}; expected 1 or more")

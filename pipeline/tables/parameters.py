@@ -18,12 +18,14 @@ WORD_VECTOR = 300  # numbers of a FastText vector
 IMAGE_FEATURES = 2048
 
 
-def compare_parameters(settings: Mapping[str, Any], papers: Path, table: Path, comparison: Path) -> None:
+def write_parameters(settings: Mapping[str, Any], papers: Path, table: Path, comparison: Path) -> None:
     """Write the parameters of each model beside the paper's, and the same in the columns of a comparison.
 
     Args:
-        settings: `scale` and `model` settings. papers: the papers' own numbers, as for `tabulate`.
-        table: columns model, counted, parameters, millions, paper, note.
+        settings: JSON: `scale`, `model`.
+        papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
+        table: CSV to write: columns model, counted, parameters, millions, paper, note.
+        comparison: CSV to write, one number per line.
     """
     paper = {row["method"]: row["value"] for row in paper_rows(papers, "mule", "parameters")}
     rows = pd.DataFrame(counted(settings["model"]))

@@ -12,6 +12,10 @@ from pipeline.common.files import atomic_write, require_file
 def publish(files: Sequence[Path], outputs: Sequence[Path]) -> None:
     """Copy each file to its output; no output is replaced before every file has been copied.
 
+    Args:
+        files: finished tables.
+        outputs: where each is copied to.
+
     Raises:
         InputError: a file is missing, or there are not as many outputs as files.
     """

@@ -23,18 +23,19 @@ COLUMNS = [
 Sizes = Mapping[tuple[str, str], Sequence[tuple[int, int]]]
 
 
-def write_points(
+def measure_scaling(
     settings: Mapping[str, Any], evaluations: Sequence[Path], models: Sequence[Path], output: Path
 ) -> None:
     """Write one line per point: mR averaged over languages with its 95% interval, and parameters.
 
     Args:
-        settings: as `figure_settings` gives them. evaluations: JSON files with the ranks beside them.
+        settings: JSON: figure, points, seeds, ...
+        evaluations: outputs of `evaluate`, with the ranks beside them.
         models: the trained models of all seeds.
-        output: CSV. `parameters` are trainable ones, word tables included: the mean over seeds, which may
-            use different numbers of entries of a latent vocabulary, and where a model is one of several of
-            one language each, over these. `parameters_at_test`: those that remain if the word vectors
-            of the vocabulary are precomputed (SMALR, Section 5).
+        output: CSV to write, one point per line. `parameters` are trainable ones, word tables included: the
+            mean over seeds, which may use different numbers of entries of a latent vocabulary, and where a
+            model is one of several of one language each, over these. `parameters_at_test`: those that remain
+            if the word vectors of the vocabulary are precomputed (SMALR, Section 5).
     """
     evaluated = Evaluations(evaluations, settings["seeds"])
     sizes: dict[tuple[str, str], list[tuple[int, int]]] = {}

@@ -22,21 +22,23 @@ HYBRID = {"smalr-la": "LA", "smalr-hem": "HEM", "smalr": "SMALR"}
 MOST = 20_000_000  # SMALR has fewer, the text says
 
 
-def compare_ten_languages(
-    settings: Mapping[str, Any], words: Sequence[Path], spelled: Sequence[Path], papers: Path, table: Path,
+def count_smalr_parameters(
+    settings: Mapping[str, Any], words: Sequence[Path], characters: Sequence[Path], papers: Path, table: Path,
     comparison: Path,
 ) -> None:  # fmt: skip
     """Write the parameters of MULE, LIWE, LA, HEM and SMALR, and the same beside the paper's.
 
     Args:
-        settings: `scale` and `dataset` of the vocabularies; of scale paper `model`, `liwe`, `consistency` and
-            `hybrid`, the settings of the trainings of smalr-la, smalr-hem and smalr.
-        words, spelled: the vocabulary and the spelled words of each language.
-        papers: the papers' own numbers.
+        settings: JSON: `scale` and `dataset` of the vocabularies; of scale paper `model`, `liwe`,
+            `consistency` and `hybrid`, the settings of the trainings of smalr-la, smalr-hem and smalr.
+        words: one vocabulary per language.
+        characters: output of `encode-characters` for each language.
+        papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
         table: CSV to write: columns model, counted, metric, value, paper, vocabulary, note.
+        comparison: CSV to write, one number per line.
     """
     sizes = {part.language: len(part.words) for part in map(read_vocabulary, words)}
-    codes = {part.language: torch.from_numpy(part.vectors) for part in map(read_vocabulary, spelled)}
+    codes = {part.language: torch.from_numpy(part.vectors) for part in map(read_vocabulary, characters)}
     paper = {row["method"]: row["value"] for row in paper_rows(papers, "smalr", "parameters")}
     rows = pd.DataFrame(counted(settings, sizes, codes))
     if len(sizes) != 10:  # of which the paper has no numbers

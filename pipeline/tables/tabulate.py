@@ -49,12 +49,14 @@ def tabulate(
     Where a row uses translations, both name their provider (`translation_columns`).
 
     Args:
-        settings: `scale`; `papers_data`, the data sets that are the paper's own; `seeds`; `table`, as in
-            config/tables; `datasets`, for each data set of the paper the one of this scale that stands for
+        settings: JSON: `scale`; `papers_data`, the data sets that are the paper's own; `seeds`; `table`, as
+            in config/tables; `datasets`, for each data set of the paper the one of this scale that stands for
             it; `left_out`, its rows that are not made, and why;
             `human`, the languages of each data set with human captions, where the table has `averages`.
         evaluations: JSON files with the ranks beside them; every one that the table's rows need.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
+        table: CSV to write, as the paper prints it.
+        comparison: CSV to write, one number per line.
 
     Raises:
         InputError: evaluations are missing, or those of one column are not among the same candidates.

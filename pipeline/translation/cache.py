@@ -121,7 +121,8 @@ class Cache:
         if not cursor.execute("SELECT 1 FROM seals WHERE seal = ?", (_seal(row),)).fetchone():
             raise InputError(
                 f"{self.path}: damaged: the answer to {row[COLUMNS.index('text')][:60]!r} is not the one "
-                "that was kept. Remove it (`python -m pipeline translations find --remove`), to ask again."
+                "that was kept. Remove it (`python -m pipeline manage-translations find --remove`) to ask "
+                "again."
             )
 
     def _seal_older(self) -> None:

@@ -8,6 +8,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from pipeline.common.bounds import text_lines
 from pipeline.common.errors import InputError, raise_together
@@ -19,7 +20,6 @@ log = logging.getLogger("pipeline")
 
 Row = tuple[str, ...]
 
-ON_CONFLICT = ("stop", "keep", "replace")
 _LONGEST = 1 << 20  # characters of a line
 _PATTERNS = {
     "provider": r"[a-z]+",
@@ -30,8 +30,30 @@ _PATTERNS = {
 }
 
 
-def export(cache: Path, output: Path) -> None:
+def find_translations(cache: Path, text: str, remove: bool = False) -> None:
+    """Print cached translations, and optionally remove them.
+
+    Args:
+        cache: SQLite file of translations.
+        text: text that the caption or its translation contains.
+        remove: remove what is found, so that it is requested again.
+    """
+    require_file(cache, "the cache of translations", "Give another file (translation.cache).")
+    opened = Cache(cache)
+    rows = opened.find(text)
+    for provider, version, source, target, _, caption, answer, *_ in rows:
+        print(f"{' '.join([provider, version]).strip()} {source}-{target}: {caption!r} -> {answer!r}")
+    if remove:
+        opened.remove(rows)
+    print(f"{len(rows)} answers {'removed' if remove else 'found'}")
+
+
+def export_translations(cache: Path, output: Path) -> None:
     """Write all answers of a cache as gzipped CSV. Equal answers give equal bytes.
+
+    Args:
+        cache: SQLite file of translations.
+        output: file to write, such as translations.csv.gz.
 
     Raises:
         InputError: there is no such cache, or it is empty.
@@ -53,30 +75,34 @@ def export(cache: Path, output: Path) -> None:
     log.info("%s: %d translations", output, count)
 
 
-def import_(file: Path, cache: Path, on_conflict: str = "stop") -> None:
+def import_translations(
+    input: Path, cache: Path, on_conflict: Literal["stop", "keep", "replace"] = "stop"
+) -> None:
     """Import the answers of an exported file into a cache, all or none.
 
     Args:
-        on_conflict: where the cache has another answer to the same caption by the same model: `stop`,
+        input: file that `export` wrote.
+        cache: SQLite file of translations; created if missing.
+        on_conflict: if the cache has another answer to the same caption by the same model: `stop`,
             `keep` the cache's, or `replace` it.
 
     Raises:
         InputError: lists every row that is not sound and, with `stop`, every conflict.
     """
-    rows, mistakes = _read(file)
+    rows, mistakes = _read(input)
     opened = Cache(cache)
     conflicts = list(_conflicts(opened, rows))
     if on_conflict == "stop":
         mistakes += conflicts
     raise_together(
         mistakes,
-        f"{file}: nothing was imported into {cache} (conflicts: --on-conflict keep or replace goes on):",
+        f"{input}: nothing was imported into {cache} (conflicts: --on-conflict keep or replace goes on):",
     )
     before = opened.count()
     opened.insert(rows, replace=on_conflict == "replace")
     log.info(
         "%s: %d translations, %d of them new, %d conflicts (%s)",
-        file, len(rows), opened.count() - before, len(conflicts), on_conflict,
+        input, len(rows), opened.count() - before, len(conflicts), on_conflict,
     )  # fmt: skip
 
 

@@ -1,17 +1,18 @@
-"""Translators whose answers are cached: web services, and Marian models run locally."""
+"""Translators whose answers are cached: web services, and Marian models run locally.
+
+An engine is imported by name, so that each counts only where it is used (`pipeline.registry`).
+"""
 
 import dataclasses
 from collections.abc import Collection, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipeline.common.errors import raise_together
-
-if TYPE_CHECKING:
-    from pipeline.translation.cached import CachedTranslator, Engine
-
-SERVICES = ("google", "deepl", "libre", "microsoft", "baidu", "mymemory")
-MACHINES = ("marian", *SERVICES)
+from pipeline.translation.cache import Cache
+from pipeline.translation.cached import CachedTranslator
+from pipeline.translation.limits import Limits
 
 _MARIAN = ("model", "revision", "prefix", "beams", "batch_size", "device")
 _SERVICE = ("url", "version")
@@ -24,11 +25,11 @@ def machine_translator(
     settings: Mapping[str, Any],
     cache: Path,
     limits: Mapping[str, Any],
-) -> "CachedTranslator":
+) -> CachedTranslator:
     """The translator of one pair of languages.
 
     Args:
-        provider: one of `MACHINES`.
+        provider: one of `providers.MACHINES`.
         settings: for marian `model`, `revision`, `prefix`, `beams`, `batch_size`, `device` (marian.py); in
             `model`, {source} and {target} stand for the languages. For services `url`, another address,
             and `version`, which a user changes to have all asked for anew.
@@ -37,26 +38,17 @@ def machine_translator(
     Raises:
         InputError: lists unknown settings; or the provider cannot be used.
     """
-    from pipeline.translation.cache import Cache
-    from pipeline.translation.cached import CachedTranslator
-
     _check(provider, settings, limits)
     opened = Cache(cache)
-    engine: Engine
     if provider == "marian":
-        from pipeline.translation.marian import MarianEngine
-
-        engine = MarianEngine(source, target, **settings)
+        engine = import_module("pipeline.translation.marian").MarianEngine(source, target, **settings)
     else:
-        from pipeline.translation.web import web_engine
-
-        engine = web_engine(provider, source, target, settings, opened, limits)
+        web = import_module("pipeline.translation.web")
+        engine = web.web_engine(provider, source, target, settings, opened, limits)
     return CachedTranslator(engine, opened)
 
 
 def _check(provider: str, settings: Mapping[str, Any], limits: Mapping[str, Any]) -> None:
-    from pipeline.translation.web import Limits
-
     known = _MARIAN if provider == "marian" else _SERVICE
     mistakes = [*_unknown("settings", settings, known)]
     mistakes += _unknown("limits", limits, [field.name for field in dataclasses.fields(Limits)])

@@ -5,14 +5,18 @@ European languages, its Chinese tokeniser's in Chinese, and single characters in
 would need MeCab; chrF needs no words.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write, require_file
 from pipeline.datasets.languages import language
+from pipeline.datasets.table import read_captions
+from pipeline.translation.parallel import NOTHING, multi30k_translations, translations_in
+from pipeline.translation.providers import Provider, check_arguments, translator_of
 from pipeline.translation.translate import Translator
 
 COLUMNS = [
@@ -21,6 +25,62 @@ COLUMNS = [
 ]  # fmt: skip
 
 NO_REFERENCE = "no translation of the same sentences by people"
+
+
+def measure_translation_quality(
+    source: str,
+    target: str,
+    provider: Provider,
+    scale: str,
+    dataset: str,
+    output: Path,
+    multi30k: Path | None = None,
+    captions: Sequence[Path] | None = None,
+    dictionaries: Sequence[Path] | None = None,
+    target_sentences: Path | None = None,
+    cache: Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    limits: Mapping[str, Any] | None = None,
+) -> None:
+    """Measure BLEU and chrF of one language pair against human translations.
+
+    Args:
+        source: ISO 639-1 code.
+        target: ISO 639-1 code.
+        provider: whose translations are measured beside the published ones; files: only the published ones.
+        scale: value of the column `scale`.
+        dataset: name of the data set in the table.
+        output: CSV to write.
+        multi30k: folder with the files of Multi30K's task 1, laid out as HOST/PATH.
+        captions: caption tables of both languages.
+        dictionaries: dictionary: en-de.txt or de-en.txt, in MUSE's format.
+        target_sentences: dictionary: sentence table of the target language: prefer words frequent in its
+            training captions.
+        cache: marian and services: SQLite file of all translations; created if missing.
+        settings: marian and services: JSON: settings of the provider, such as model or url.
+        limits: services: JSON: limits on requests (docs/translation.md).
+    """
+    arguments = {
+        "dictionaries": dictionaries, "target_sentences": target_sentences, "cache": cache,
+        "settings": settings, "limits": limits,
+    }  # fmt: skip
+    check_arguments(provider, source, target, arguments)
+    parallel = _parallel(multi30k, captions)
+    translator, version = None, ""
+    if provider != "files" and not of_pair(parallel, source, target).empty:
+        translator, version = translator_of(provider, source, target, arguments)
+    rows = measured(parallel, source, target, translator, provider, version)
+    write(rows.assign(scale=scale, dataset=dataset, split="test"), output)
+
+
+def _parallel(multi30k: Path | None, captions: Sequence[Path] | None) -> pd.DataFrame:
+    if multi30k is not None and captions is not None:
+        raise InputError("Give --multi30k or --captions, not both: where the human translations are.")
+    if multi30k is not None:
+        return multi30k_translations(multi30k)
+    if captions is None:
+        return NOTHING
+    return translations_in(pd.concat(map(read_captions, captions), ignore_index=True))
 
 
 def measured(
@@ -81,10 +141,15 @@ def scores(answers: Sequence[str], references: Sequence[str], target: str) -> di
     }
 
 
-def gather(parts: Sequence[Path], output: Path) -> None:
-    """Write the rows of several files as one table, ordered by data set, languages and provider."""
+def tabulate_translation_quality(parts: Sequence[Path], output: Path) -> None:
+    """Write the rows of several files as one table, ordered by data set, languages and provider.
+
+    Args:
+        parts: outputs of `measure-translation-quality`.
+        output: CSV to write.
+    """
     tables = [
-        pd.read_csv(require_file(path, "a part of the table", "Run translation-quality."), dtype=str)
+        pd.read_csv(require_file(path, "a part of the table", "Run measure-translation-quality."), dtype=str)
         for path in parts
     ]
     write(pd.concat(tables, ignore_index=True), output)

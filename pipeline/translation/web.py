@@ -7,13 +7,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
 from pipeline.common.progress import duration
 from pipeline.translation.cache import Cache, Model
 from pipeline.translation.cached import Keep, Stopped
+from pipeline.translation.limits import Limits
 from pipeline.translation.services import SERVICES, Asker, Refused, Service, Unavailable
 
 log = logging.getLogger("pipeline")
@@ -22,27 +22,6 @@ _FIRST_PAUSE = 2.0  # seconds
 _REFUSALS = 20  # captions refused one after the other: it is not the captions
 _NEWLINE = len(quote_plus("\n"))
 _NUMBERED = re.compile(r"\W?\d+\s*[.)．）、:]")
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits on the use of a service; none affects the translations.
-
-    Attributes:
-        requests_per_second, requests_per_day: of all jobs together that share a cache.
-        max_connections: concurrent requests.
-        timeout: seconds without a byte until a request is given up.
-        max_pause: seconds; pauses after failures double up to it. A service's own Retry-After counts
-            where it is longer.
-        max_wait: seconds without any answer after which the job stops.
-    """
-
-    requests_per_second: float = 1.0
-    requests_per_day: int = 10_000
-    max_connections: int = 1
-    timeout: float = 60.0
-    max_pause: float = 900.0
-    max_wait: float = 7200.0
 
 
 def web_engine(

@@ -159,7 +159,9 @@ def test_own_captions_in_the_place_of_multi30k_are_those_whose_words_are_counted
         "-n", "-p", "results/lessons/table1.csv", "--config", f"datasets={{multi30k: {mine}}}"
     )
     assert done.returncode == 0, done.stdout
-    (command,) = re.findall(r"^Shell command: (python -m pipeline vocabulary-overlap .*)", done.stdout, re.M)
+    (command,) = re.findall(
+        r"^Shell command: (python -m pipeline measure-vocabulary-overlap .*)", done.stdout, re.M
+    )
     read = re.findall(r"\w\w=\S+", command)
     tokens = "work/demo/multi30k/tokens"
     assert read == [f"{code}={tokens}/{code}.csv" for code in ("en", "de", "cs", "en", "de")]

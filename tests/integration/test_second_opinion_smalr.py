@@ -406,8 +406,8 @@ def assert_consistency(
     """The project's evaluation has the reading's ranks; returns what it reports of the network."""
     output, ranks = one.folder / "consistent.json", one.folder / "consistent.csv.gz"
     assert files.features
-    paths = files.features, files.words, files.sentences, list(queries.values())
-    evaluate_consistency(one.folder / "model.pt", *paths, {"threads": 1, **how}, output, ranks)
+    paths = files.features, files.words, files.sentences, {"threads": 1, **how}, output, ranks
+    evaluate_consistency(one.folder / "model.pt", *paths, list(queries.values()))
     evaluation, by_language = json.loads(output.read_text()), read_ranks(ranks)
     assert evaluation["queries"] == how["kind"]
     assert evaluation["query_translations"] == {

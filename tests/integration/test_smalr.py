@@ -144,11 +144,11 @@ def test_smalr_learns_what_the_captions_say(
         output, ranks = tmp_path / f"test-{kind}.json", tmp_path / f"test-{kind}-ranks.csv.gz"
         given = model, inputs.features, inputs.words, inputs.sentences
         if kind == "own":
-            evaluate(*given, [], {"threads": 1}, output, ranks)  # type: ignore[arg-type]
+            evaluate(*given, {"threads": 1}, output, ranks)  # type: ignore[arg-type]
         else:
             how = {"hidden": 32, "iterations": 5, "learning_rate": 1e-3, "begin": 1.0, "activation": "none"}
             asked = {"threads": 1, "kind": kind, **(how if kind == "learned" else {})}
-            evaluate_consistency(*given, queries, asked, output, ranks)  # type: ignore[arg-type]
+            evaluate_consistency(*given, asked, output, ranks, queries)  # type: ignore[arg-type]
         found[kind] = json.loads(output.read_text())
     assert inputs.features
     bundle = tmp_path / "bundle"  # refuses other recalls than the evaluation's
@@ -237,7 +237,7 @@ def test_consistency_gives_the_same_bytes_each_time(
     found = []
     for name in ("first", "second"):
         output, ranks = tmp_path / f"{name}.json", tmp_path / "ranks.csv.gz"
-        given = model, inputs.features, inputs.words, inputs.sentences, queries
-        evaluate_consistency(*given, asked, output, ranks)  # type: ignore[arg-type]
+        given = model, inputs.features, inputs.words, inputs.sentences
+        evaluate_consistency(*given, asked, output, ranks, queries)  # type: ignore[arg-type]
         found.append((output.read_bytes(), ranks.read_bytes()))
     assert found[0] == found[1]

@@ -55,7 +55,7 @@ def trained(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
 def evaluated(inputs: Inputs, model: Path, folder: Path, queries: Sequence[Path] = ()) -> dict[str, Any]:
     assert inputs.features
     output, ranks = folder / "test.json", folder / "test-ranks.csv.gz"
-    evaluate(model, inputs.features, inputs.words, inputs.sentences, queries, {"threads": 1}, output, ranks)
+    evaluate(model, inputs.features, inputs.words, inputs.sentences, {"threads": 1}, output, ranks, queries)
     result: dict[str, Any] = json.loads(output.read_text())
     return result
 

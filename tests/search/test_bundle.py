@@ -38,7 +38,7 @@ def trained(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
     model, evaluation, ranks = folder / "model.pt", folder / "test.json", folder / "ranks.csv.gz"
     train(inputs, settings, "code", folder / "checkpoint.pt", folder / "curves.csv", model)
     assert inputs.features
-    evaluate(model, inputs.features, inputs.words, inputs.sentences, [], {"threads": 1}, evaluation, ranks)
+    evaluate(model, inputs.features, inputs.words, inputs.sentences, {"threads": 1}, evaluation, ranks)
     output = folder / "bundle"
     write_bundle(model, inputs.features, inputs.words, inputs.sentences, evaluation, [], output)
     return output

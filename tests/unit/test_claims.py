@@ -37,7 +37,7 @@ def settings(scale: str = "demo", *more: str) -> dict[str, Any]:
 def judged(
     folder: Path, of: dict[str, Any], paths: list[Path], claims: Path = CLAIMS, counts: Path | None = None
 ) -> pd.DataFrame:
-    judge_claims(of, paths, counts, [claims], folder / "claims.csv", folder / "comparison.csv")
+    judge_claims(of, [claims], folder / "claims.csv", folder / "comparison.csv", paths, counts)
     return pd.read_csv(folder / "claims.csv", index_col="id")
 
 

@@ -19,7 +19,7 @@ from pipeline.datasets.tokenize import with_tokens
 from pipeline.evaluation import clip as module
 from pipeline.evaluation.clip import EmbeddingCache, FrozenClip, check_models, evaluate_clip
 from pipeline.images.lists import COLUMNS, write_table
-from pipeline.tables.context import tabulate_context
+from pipeline.tables.context import tabulate_clip
 
 IMAGES = 12
 CPU = torch.device("cpu")
@@ -251,6 +251,6 @@ def test_the_table_has_the_rows_of_all_parts_as_they_were_written(clip: Path, da
     first = (data / "c.csv").read_text()
     second = first.replace("noise", "other")
     (data / "d.csv").write_text(second)
-    tabulate_context([data / "d.csv", data / "c.csv"], data / "context.csv")
+    tabulate_clip([data / "d.csv", data / "c.csv"], data / "context.csv")
     _, *rows = first.splitlines()
     assert (data / "context.csv").read_text().splitlines()[1:] == [*second.splitlines()[1:], *rows]

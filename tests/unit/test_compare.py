@@ -23,7 +23,7 @@ RECALLS: dict[Key, dict[str, float]] = {
 
 
 def compared(folder: Path, first: list[Path], second: list[Path], metric: str = "s2i_R@5") -> pd.DataFrame:
-    compare(first, second, metric, folder / "difference.csv")
+    compare(first, second, folder / "difference.csv", metric)
     return pd.read_csv(folder / "difference.csv").set_index("language")
 
 

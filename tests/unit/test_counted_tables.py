@@ -17,7 +17,7 @@ from pipeline.datasets.published import Published
 from pipeline.datasets.sources.multi30k import FOLDER, multi30k_captions, multi30k_split
 from pipeline.datasets.table import caption_table, write_captions, write_sentences
 from pipeline.tables.data import count_captions
-from pipeline.tables.overlap import jaccard, vocabulary_overlap
+from pipeline.tables.overlap import jaccard, measure_vocabulary_overlap
 from pipeline.tables.tabulate import COMPARISON_COLUMNS
 
 PAPERS = Path(__file__).parents[2] / "pipeline" / "tables" / "papers.csv"
@@ -125,7 +125,10 @@ def test_multi30k_has_the_papers_counts(tmp_path: Path) -> None:
 
 
 def overlapped(folder: Path, portions: dict[str, Any], minimum: int = 4) -> Tables:
-    vocabulary_overlap(portions, minimum, "demo", PAPERS, folder / "table1.csv", folder / "comparison.csv")
+    tables = folder / "table1.csv", folder / "comparison.csv"
+    measure_vocabulary_overlap(
+        portions["translation"], portions.get("comparable", {}), PAPERS, *tables, minimum, "demo"
+    )
     read = [
         pd.read_csv(folder / name, dtype=str, keep_default_na=False)
         for name in ("table1.csv", "comparison.csv")
@@ -239,7 +242,7 @@ def test_both_commands_say_what_is_wrong_with_their_arguments(tmp_path: Path) ->
             ["count-captions", "--captions", "multi30k", "--settings", "{}", "--counts", tmp_path / "n.csv"],
             "found 'multi30k'",
         ),
-        (["vocabulary-overlap", "--translation", "en=", "--comparable", "en=x"], "found 'en='"),
+        (["measure-vocabulary-overlap", "--translation", "en=", "--comparable", "en=x"], "found 'en='"),
     ]
     for arguments, message in commands:
         command = [sys.executable, "-m", "pipeline", *map(str, [*arguments, *made])]

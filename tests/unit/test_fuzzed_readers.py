@@ -37,7 +37,7 @@ from pipeline.settings import command_line
 from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
 from pipeline.translation.cache import Cache, Model
 from pipeline.translation.cached import Stopped
-from pipeline.translation.exchange import export, import_
+from pipeline.translation.exchange import export_translations, import_translations
 from pipeline.translation.services import Asker, Refused, Unavailable
 from pipeline.words.settings import WordSettings
 from pipeline.words.vectors import read_vectors
@@ -129,7 +129,7 @@ def translations() -> bytes:
         made = Cache(Path(folder, "c.sqlite"))
         made.add(MODEL, {f"a dog {n}": f"ein Hund {n}" for n in range(30)})
         made.close()
-        export(Path(folder, "c.sqlite"), Path(folder, "t.csv.gz"))
+        export_translations(Path(folder, "c.sqlite"), Path(folder, "t.csv.gz"))
         return Path(folder, "t.csv.gz").read_bytes()
 
 
@@ -179,7 +179,11 @@ READERS: dict[str, tuple[Callable[[], bytes], Callable[[Path], object], str]] = 
     "checkpoint": (checkpoint, read_checkpoint, "c.pt"),
     "cache": (cache, read_cache, "c.sqlite"),
     "vectors": (vectors, lambda path: read_vectors(path, ["w1", "w3"], WORDS), "v.vec.gz"),
-    "translations": (translations, lambda path: import_(path, path.with_name("c.sqlite")), "t.csv.gz"),
+    "translations": (
+        translations,
+        lambda path: import_translations(path, path.with_name("c.sqlite")),
+        "t.csv.gz",
+    ),
 }
 STEPS = ["set", "flip", "cut", "put", "end"]
 _WHOLE: dict[str, bytes] = {}

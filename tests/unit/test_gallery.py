@@ -131,7 +131,7 @@ class Project:
         read = [self.folder / f"{language}.csv" for language in asked or languages]
         words = [self.folder / f"{language}.h5" for language in languages]
         evaluation.evaluate(
-            Path("model.pt"), self.features, words, read, translated, {"threads": 1}, output, ranks
+            Path("model.pt"), self.features, words, read, {"threads": 1}, output, ranks, translated
         )
         return json.loads(output.read_text()), pd.read_csv(ranks), model
 
@@ -220,7 +220,7 @@ def test_a_figure_shows_the_nearest_of_the_languages_own_candidates(project: Pro
         words, read = (
             [project.folder / f"{code}.{ending}" for code in ("en", "de")] for ending in ("h5", "csv")
         )
-        figures.draw_figure(settings, Path("model.pt"), project.features, words, read, None, output)
+        figures.draw_retrieved(settings, Path("model.pt"), project.features, words, read, output)
         examples, queries = output.read_text().split("<h2>The nearest images to a sentence</h2>")
         for example in examples.split('<div class="example">')[1:]:
             (image,) = re.findall(r'class="without">(\w)<', example)

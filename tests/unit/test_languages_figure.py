@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from pipeline.common.errors import InputError
-from pipeline.report.languages_figure import write_figure
+from pipeline.report.languages_figure import draw_languages
 
 SVG = "{http://www.w3.org/2000/svg}"
 VALUES = {"Monolingual": 20.0, "Bilingual": 30.0, "Multilingual & more": 45.0}
@@ -41,7 +41,7 @@ def comparison(folder: Path) -> Path:
 
 
 def test_each_bar_is_as_high_as_its_number(tmp_path: Path) -> None:
-    write_figure(comparison(tmp_path), tmp_path / "figure3.svg")
+    draw_languages(comparison(tmp_path), tmp_path / "figure3.svg")
     root = ET.fromstring((tmp_path / "figure3.svg").read_text())
     bars = [bar for bar in root.iter(f"{SVG}rect") if bar.find(f"{SVG}title") is not None]
     found = []
@@ -65,4 +65,4 @@ def test_each_bar_is_as_high_as_its_number(tmp_path: Path) -> None:
 
 def test_a_missing_comparison_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the comparison is not there"):
-        write_figure(tmp_path / "none.csv", tmp_path / "figure3.svg")
+        draw_languages(tmp_path / "none.csv", tmp_path / "figure3.svg")

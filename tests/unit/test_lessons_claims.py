@@ -164,7 +164,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     for tables in (("2", "3", "4", "5"), ("6", "7")):
         folder = tmp_path_factory.mktemp("judged")
         paths = papers_evaluations(folder / "evaluations", tables)
-        judge_claims(of, paths, None, [CLAIMS], folder / "claims.csv", folder / "comparison.csv")
+        judge_claims(of, [CLAIMS], folder / "claims.csv", folder / "comparison.csv", paths)
         found = pd.read_csv(folder / "claims.csv", index_col="id", dtype={"tables": str})
         parts.append(found[[tables[-1] in name or name[-1] in tables for name in found["tables"]]])
     return pd.concat(parts)

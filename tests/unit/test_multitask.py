@@ -339,7 +339,6 @@ def test_a_training_learns_stops_and_is_evaluated(selected: Path, tmp_path: Path
         selected / "features.h5",
         inputs(selected).words,
         inputs(selected).sentences,
-        [],
         {"threads": 1},
         tmp_path / "test.json",
         tmp_path / "ranks.csv.gz",

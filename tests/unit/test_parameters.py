@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from pipeline import settings as configuration
-from pipeline.tables.parameters import bert_parameters, compare_parameters
+from pipeline.tables.parameters import bert_parameters, write_parameters
 from pipeline.tables.tabulate import COMPARISON_COLUMNS
 
 ROOT = Path(__file__).parents[2]
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 def tables(tmp_path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     settings = configuration.parameter_settings(ROOT / "config")
     papers = ROOT / "pipeline" / "tables" / "papers.csv"
-    compare_parameters(settings, papers, tmp_path / "table.csv", tmp_path / "comparison.csv")
+    write_parameters(settings, papers, tmp_path / "table.csv", tmp_path / "comparison.csv")
     return pd.read_csv(tmp_path / "table.csv"), pd.read_csv(tmp_path / "comparison.csv")
 
 

@@ -19,7 +19,7 @@ from pipeline.common.errors import InputError
 from pipeline.report import charts, tables
 from pipeline.report.figures import SIDE, Said, _images, _query, thumbnails
 from pipeline.report.pages import difference, main_of, write_page
-from pipeline.report.report import Inputs, _in_order, natural, write_report
+from pipeline.report.report import _in_order, natural, write_report
 from pipeline.report.tables import _label, of_comparison
 from pipeline.tables.claims import judge_claims
 from pipeline.tables.tabulate import tabulate
@@ -66,7 +66,7 @@ def report(
     )
     claims = folder / "claims.csv", folder / "claim-comparisons.csv"
     of_claims = configuration.claim_settings(loaded)
-    judge_claims(of_claims, paths, None, [ROOT / f"config/claims/{one}.yaml" for one in claims_of], *claims)
+    judge_claims(of_claims, [ROOT / f"config/claims/{one}.yaml" for one in claims_of], *claims, paths)
     counted = {
         "table": 1,
         "dataset": "multi30k",
@@ -93,22 +93,23 @@ def report(
     ]
     sources = pd.DataFrame(listed, columns=["dataset", "file", "sha256"]).assign(licence="free")
     sources.to_csv(folder / "sources.csv", index=False)
-    inputs = Inputs(
+    told = configuration.report_settings(loaded, ROOT / "config")
+    jobs = ["multi30k/mule-full-0-train", "multi30k/features-vgg"]
+    told |= {"files": ["a.txt", "b.txt"], "jobs": jobs, "searchable": searchable or {}}
+    write_report(
+        told,
         {"mine": folder / "c.csv", "table1": folder / "table1.csv"},
+        folder / "logs",
+        folder / "sources.csv",
+        folder / "found",
+        folder / "report.html",
         claims[0] if with_claims else None,
         claims[1] if with_claims else None,
         [folder / "figure3.html", *figures],
         [curves],
         {"multi30k": folder / "sources.csv"},
         context,
-        folder / "logs",
-        folder / "sources.csv",
-        folder / "found",
     )
-    told = configuration.report_settings(loaded, ROOT / "config")
-    jobs = ["multi30k/mule-full-0-train", "multi30k/features-vgg"]
-    told |= {"files": ["a.txt", "b.txt"], "jobs": jobs, "searchable": searchable or {}}
-    write_report(told, inputs, folder / "report.html")
     return (folder / "report.html").read_text(encoding="utf-8")
 
 

@@ -17,8 +17,8 @@ from pipeline.common.files import sha256
 from pipeline.models.liwe import LiweModel
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import Saved, save_model
-from pipeline.report.scatter import radius, write_scatter
-from pipeline.tables.scaling import write_points
+from pipeline.report.scatter import draw_scaling, radius
+from pipeline.tables.scaling import measure_scaling
 
 CONFIG = Path(__file__).parents[2] / "config"
 MODEL: dict[str, Any] = {
@@ -98,7 +98,7 @@ def made(
 ) -> pd.DataFrame:
     folders = [saved(folder, name, languages, classifier) for name, languages in names.items()]
     evaluations, models = ([one / file for one in folders] for file in ("test-own.json", "model.pt"))
-    write_points(chosen, evaluations, models, folder / "points.csv")
+    measure_scaling(chosen, evaluations, models, folder / "points.csv")
     return pd.read_csv(folder / "points.csv", keep_default_na=False)
 
 
@@ -133,7 +133,7 @@ def test_a_point_of_several_models_is_the_mean_of_them_and_of_their_seeds(tmp_pa
         for folder, count in zip(folders, words, strict=True)
     ]
     chosen = {**settings(point("MULE", ["embn-en", "embn-de"], 1)), "seeds": [0, 1]}
-    write_points(chosen, write_evaluations(tmp_path, test), models, tmp_path / "points.csv")
+    measure_scaling(chosen, write_evaluations(tmp_path, test), models, tmp_path / "points.csv")
     found = pd.read_csv(tmp_path / "points.csv").iloc[0]
     assert (found["mR"], found["seeds"], found["averaged"]) == (50.0, 2, "en de")
     printed = pd.read_csv(tmp_path / "points.csv", dtype=str).iloc[0]
@@ -184,7 +184,7 @@ def drawn(
         "mR": 50.0,
     }
     pd.DataFrame([{**whole, **row} for row in rows]).to_csv(folder / "points.csv", index=False)
-    write_scatter(settings(across=across, area=area), folder / "points.csv", folder / "figure.svg")
+    draw_scaling(settings(across=across, area=area), folder / "points.csv", folder / "figure.svg")
     return ElementTree.parse(folder / "figure.svg").getroot()
 
 

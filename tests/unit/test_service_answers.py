@@ -1,6 +1,5 @@
 """What services answer with status 200, or in headers, that is no translation: never kept, never followed."""
 
-import argparse
 import http.server
 import json
 import threading
@@ -14,7 +13,7 @@ import pytest
 from pipeline.common.errors import InputError
 from pipeline.common.retry_after import retry_after_seconds
 from pipeline.translation.cache import Cache, Model
-from pipeline.translation.commands import add_commands
+from pipeline.translation.exchange import find_translations
 from pipeline.translation.machine import machine_translator
 from pipeline.translation.services import Asker, Unavailable
 
@@ -144,12 +143,8 @@ def test_answers_are_found_and_removed_by_one_command(
     path = tmp_path / "c.sqlite"
     model = Model("mymemory", "", "en", "de")
     Cache(path).add(model, {"A dog.": NOTICE, "A cat.": "Eine Katze.", "A bird.": NOTICE})
-    parser = argparse.ArgumentParser()
-    add_commands(parser.add_subparsers())
-    find = ["translations", "find", "--cache", str(path), "--text", "MYMEMORY"]
-    for more, left in (([], 3), (["--remove"], 1)):
-        arguments = parser.parse_args([*find, *more])
-        arguments.run(arguments)
+    for remove, left in ((False, 3), (True, 1)):
+        find_translations(path, "MYMEMORY", remove)
         assert Cache(path).count() == left
     told = capsys.readouterr().out
     assert f"mymemory en-de: 'A dog.' -> {NOTICE!r}" in told and "'A cat.'" not in told

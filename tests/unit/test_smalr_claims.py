@@ -29,7 +29,7 @@ def settings(scale: str = "demo", **changed: Any) -> dict[str, Any]:
 
 
 def judged(folder: Path, paths: list[Path], of: dict[str, Any], claims: Path = CLAIMS) -> pd.DataFrame:
-    judge_claims(of, paths, None, [claims], folder / "claims.csv", folder / "comparison.csv")
+    judge_claims(of, [claims], folder / "claims.csv", folder / "comparison.csv", paths)
     return pd.read_csv(folder / "claims.csv", index_col="id")
 
 

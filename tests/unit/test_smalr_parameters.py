@@ -11,7 +11,7 @@ import pytest
 
 from pipeline import settings as configuration
 from pipeline.tables.claim_terms import comparisons, read_claims, terms
-from pipeline.tables.smalr_parameters import compare_ten_languages, hybrid
+from pipeline.tables.smalr_parameters import count_smalr_parameters, hybrid
 from pipeline.words.spelled import spellings
 from pipeline.words.vocabulary import vocabulary, write_vocabulary
 
@@ -42,7 +42,7 @@ def compared(settings: dict[str, Any], languages: list[str], tmp_path: Path) -> 
         write_vocabulary(vocabulary(code, names, spellings(names, set("".join(names)), 26)), {}, spelled[-1])
     papers = ROOT / "pipeline" / "tables" / "papers.csv"
     output = tmp_path / "table.csv", tmp_path / "lines.csv"
-    compare_ten_languages(settings, words, spelled, papers, *output)
+    count_smalr_parameters(settings, words, spelled, papers, *output)
     return pd.read_csv(tmp_path / "table.csv").set_index("model")
 
 

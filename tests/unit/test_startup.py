@@ -15,24 +15,16 @@ from pipeline.stages import STAGES
 
 HEAVY = {"torch", "torchvision", "timm", "transformers"}
 NEED_TORCH = {
-    "translate-marian",
     "train",
-    "evaluate",
-    "figure",
-    "parameters",
     "bundle",
     "index",
     "context",
-    "scaling",
     "assign",
-    "evaluate-consistency",
     "train-multitask",
-    "smalr-parameters",
 }
 WITHOUT_DIGEST = {
     "download": ["pipeline.datasets.download"],
     "unpack": ["pipeline.datasets.unpack"],
-    "translations": ["pipeline.translation.exchange"],
 }
 WITHOUT_TORCH = {
     stage: modules for stage, modules in (code.UNLISTED | WITHOUT_DIGEST).items() if stage not in NEED_TORCH
@@ -95,8 +87,7 @@ def test_nothing_that_a_stage_without_torch_reaches_imports_it_later(stage: str)
         seen.add(module)
         text = path.read_text(encoding="utf-8")
         assert not HEAVY & outside(ast.parse(text)), module
-        # The stage of a machine that translates is chosen at run time, and has a digest of its own.
-        left += [found for found in code.parsed(text).imports if found != "pipeline.translation.marian"]
+        left += code.parsed(text).imports
 
 
 def outside(tree: ast.Module) -> set[str]:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from pipeline import registry as parts
+from pipeline.cli import run
 from pipeline.common import gpus
 from pipeline.digest import digest
 from pipeline.evaluation import consistency, evaluate
-from pipeline.evaluation.commands import add_commands as add_retrieval
+from pipeline.stages import STAGES
 from pipeline.training import assign, multitask, train
 from pipeline.training.commands import add_commands as add_training
 from pipeline.training.train import Inputs
@@ -38,7 +39,6 @@ def given_by(monkeypatch: pytest.MonkeyPatch, module: Any, function: str, *argum
     parser = argparse.ArgumentParser()
     stages = parser.add_subparsers()
     add_training(stages)
-    add_retrieval(stages)
     parsed = parser.parse_args(arguments)
     parsed.run(parsed)
     (found,) = given
@@ -96,6 +96,18 @@ def test_an_evaluation_reads_translated_queries(
     asked = command, "--settings", '{"threads": 1}', "--model", "model.pt", "--features", "images.h5"
     queries = *CAPTIONS, "--translated-queries", *TRANSLATIONS
     written = "--output", "test.json", "--ranks", "ranks.csv.gz"
-    found = given_by(monkeypatch, module, function, *asked, *queries, *written)
-    read = Path("model.pt"), Path("images.h5"), *map(paths, (WORDS, SENTENCES, TRANSLATIONS))
-    assert found == (*read, {"threads": 1}, Path("test.json"), Path("ranks.csv.gz"))
+    given: list[dict[str, Any]] = []
+    monkeypatch.setattr(module, function, lambda **arguments: given.append(arguments))
+    run(STAGES[command], "pipeline", [*asked[1:], *queries, *written])
+    assert given == [
+        {
+            "model": Path("model.pt"),
+            "features": Path("images.h5"),
+            "words": paths(WORDS),
+            "sentences": paths(SENTENCES),
+            "translated_queries": paths(TRANSLATIONS),
+            "settings": {"threads": 1},
+            "output": Path("test.json"),
+            "ranks": Path("ranks.csv.gz"),
+        }
+    ]

@@ -1,6 +1,5 @@
 """Word-by-word translation on dictionaries worked out by hand, published translations, the command line."""
 
-import argparse
 import json
 import logging
 import os
@@ -12,10 +11,11 @@ import pandas as pd
 import pytest
 
 from benchmarks.stand_in_service import running
+from pipeline.cli import run
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import caption_table, read_sentences, write_captions, write_sentences
 from pipeline.datasets.tokenize import with_tokens
-from pipeline.translation.commands import add_commands
+from pipeline.stages import STAGES
 from pipeline.translation.dictionary import DictionaryTranslator, read_dictionaries
 from pipeline.translation.translate import published, translate, write_report
 
@@ -140,10 +140,7 @@ def test_published_translations_are_chosen_by_pair_and_origin() -> None:
 
 
 def _run(*arguments: object) -> None:
-    parser = argparse.ArgumentParser()
-    add_commands(parser.add_subparsers(required=True))
-    parsed = parser.parse_args([str(argument) for argument in ("translate", *arguments)])
-    parsed.run(parsed)
+    run(STAGES["translate"], "pipeline", list(map(str, arguments)))
 
 
 def test_the_command_counts_only_training_captions(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pipeline.common.errors import InputError
 from pipeline.translation.cache import COLUMNS, Cache, Model
 from pipeline.translation.cached import CachedTranslator, Keep
-from pipeline.translation.exchange import export, import_
+from pipeline.translation.exchange import export_translations, import_translations
 from pipeline.translation.judge import STATUSES, judge
 
 GOOGLE = Model("google", "", "en", "de")
@@ -155,12 +155,12 @@ def test_translations_do_not_depend_on_the_order_of_answers(tmp_path: Path) -> N
 
 
 def test_an_exported_file_gives_the_same_answers_elsewhere(cache: Cache, tmp_path: Path) -> None:
-    export(cache.path, tmp_path / "a.csv.gz")
-    import_(tmp_path / "a.csv.gz", tmp_path / "other.sqlite")
+    export_translations(cache.path, tmp_path / "a.csv.gz")
+    import_translations(tmp_path / "a.csv.gz", tmp_path / "other.sqlite")
     other = Cache(tmp_path / "other.sqlite")
     assert list(other.rows()) == list(cache.rows())
-    import_(tmp_path / "a.csv.gz", tmp_path / "other.sqlite")  # a second time changes nothing
-    export(tmp_path / "other.sqlite", tmp_path / "b.csv.gz")
+    import_translations(tmp_path / "a.csv.gz", tmp_path / "other.sqlite")  # a second time changes nothing
+    export_translations(tmp_path / "other.sqlite", tmp_path / "b.csv.gz")
     assert (tmp_path / "b.csv.gz").read_bytes() == (tmp_path / "a.csv.gz").read_bytes()
 
 
@@ -168,25 +168,25 @@ def test_the_bytes_do_not_depend_on_the_order_of_answers(cache: Cache, tmp_path:
     other = Cache(tmp_path / "other.sqlite")
     for row in reversed(list(cache.rows())):
         other.insert([row])
-    export(cache.path, tmp_path / "a.csv.gz")
-    export(other.path, tmp_path / "b.csv.gz")
+    export_translations(cache.path, tmp_path / "a.csv.gz")
+    export_translations(other.path, tmp_path / "b.csv.gz")
     assert (tmp_path / "b.csv.gz").read_bytes() == (tmp_path / "a.csv.gz").read_bytes()
 
 
 def test_conflicts_are_listed_and_decided(cache: Cache, tmp_path: Path) -> None:
     file, path = tmp_path / "a.csv.gz", tmp_path / "other.sqlite"
-    export(cache.path, file)
+    export_translations(cache.path, file)
     other = Cache(path)
     other.add(GOOGLE, {"A dog.": "Der Hund.", "23": "dreiundzwanzig"})
     before = list(other.rows())
     with pytest.raises(InputError) as caught:
-        import_(file, path)
+        import_translations(file, path)
     assert "'A dog.': the cache has 'Der Hund.', the file 'Ein Hund.'" in str(caught.value)
     assert "'23': the cache has 'dreiundzwanzig', the file '23'" in str(caught.value)
     assert list(other.rows()) == before
-    import_(file, path, "keep")
+    import_translations(file, path, "keep")
     assert other.answers(GOOGLE, ANSWERS) == {**ANSWERS, "A dog.": "Der Hund.", "23": "dreiundzwanzig"}
-    import_(file, path, "replace")
+    import_translations(file, path, "replace")
     assert other.answers(GOOGLE, ANSWERS) == ANSWERS
 
 
@@ -201,7 +201,7 @@ def test_all_mistakes_of_a_file_are_listed_and_nothing_is_taken(cache: Cache, tm
     with gzip.open(file, "wt", encoding="utf-8", newline="") as text:
         csv.writer(text).writerows([COLUMNS, *rows, first, ["x"]])
     with pytest.raises(InputError) as caught:
-        import_(file, tmp_path / "other.sqlite")
+        import_translations(file, tmp_path / "other.sqlite")
     parts = (
         "digest: not",
         "target: found 'german'",
@@ -217,7 +217,7 @@ def test_all_mistakes_of_a_file_are_listed_and_nothing_is_taken(cache: Cache, tm
 @pytest.mark.parametrize("damage", ["cut", "plain", "columns"])
 def test_a_damaged_file_is_refused(cache: Cache, tmp_path: Path, damage: str) -> None:
     file = tmp_path / "a.csv.gz"
-    export(cache.path, file)
+    export_translations(cache.path, file)
     content = file.read_bytes()
     file.unlink()  # and its seal, which would notice first
     if damage == "cut":
@@ -227,15 +227,15 @@ def test_a_damaged_file_is_refused(cache: Cache, tmp_path: Path, damage: str) ->
     else:
         file.write_bytes(gzip.compress(b"text,answer\n"))
     with pytest.raises(InputError, match=r"not a whole file of translations|expected provider, version"):
-        import_(file, tmp_path / "other.sqlite")
+        import_translations(file, tmp_path / "other.sqlite")
 
 
 def test_an_empty_cache_exports_nothing(tmp_path: Path) -> None:
     Cache(tmp_path / "cache.sqlite")
     with pytest.raises(InputError, match="holds no translations"):
-        export(tmp_path / "cache.sqlite", tmp_path / "a.csv.gz")
+        export_translations(tmp_path / "cache.sqlite", tmp_path / "a.csv.gz")
     with pytest.raises(InputError, match="is not there"):
-        export(tmp_path / "no.sqlite", tmp_path / "a.csv.gz")
+        export_translations(tmp_path / "no.sqlite", tmp_path / "a.csv.gz")
     assert not (tmp_path / "a.csv.gz").exists()
 
 
@@ -247,11 +247,11 @@ def test_a_file_that_unpacks_to_more_than_text_is_refused_before_it_takes_memory
     rows = ",".join(COLUMNS).encode() + b"\n" + b"google,1,en,de,0,a,b,ok,2026\n" * (1 << 15)
     file.write_bytes(gzip.compress(rows))
     with pytest.raises(InputError, match=r"a\.csv\.gz: not a whole file.* more than 100 times its size"):
-        import_(file, tmp_path / "other.sqlite")
+        import_translations(file, tmp_path / "other.sqlite")
     monkeypatch.setattr("pipeline.translation.exchange._LONGEST", 1 << 16)
     file.write_bytes(gzip.compress(b"a" * (1 << 17)))
     with pytest.raises(InputError, match=r"a\.csv\.gz: .*line 1 has more than 65,536 characters"):
-        import_(file, tmp_path / "other.sqlite")
+        import_translations(file, tmp_path / "other.sqlite")
 
 
 def test_jobs_that_begin_together_share_a_new_cache(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.settings.translations import PROVIDERS
-from pipeline.translation.machine import MACHINES
+from pipeline.translation.providers import MACHINES
 from pipeline.translation.services import SERVICES
 
 CONFIG = Path(__file__).parents[2] / "config"

@@ -1,6 +1,5 @@
 """Sentences with their translations by people, and scores against them."""
 
-import argparse
 import gzip
 import os
 from pathlib import Path
@@ -8,13 +7,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from pipeline.cli import run
 from pipeline.common.errors import InputError
 from pipeline.datasets.flickr8k import flickr8k_split
 from pipeline.datasets.published import Published
 from pipeline.datasets.sources.flickr8kcn import flickr8kcn_captions
 from pipeline.datasets.sources.multi30k import FOLDER
 from pipeline.datasets.table import caption_table, write_captions
-from pipeline.translation.commands import add_commands
+from pipeline.stages import STAGES
 from pipeline.translation.parallel import multi30k_translations, translations_in
 from pipeline.translation.quality import measured, scores
 
@@ -89,11 +89,8 @@ def test_peoples_translations_serve_the_other_way_round() -> None:
     assert table[["provider", "sentences"]].to_numpy().tolist() == [["upper", 2]]
 
 
-def _run(*arguments: object) -> None:
-    parser = argparse.ArgumentParser()
-    add_commands(parser.add_subparsers(required=True))
-    parsed = parser.parse_args([str(argument) for argument in arguments])
-    parsed.run(parsed)
+def _run(stage: str, *arguments: object) -> None:
+    run(STAGES[stage], "pipeline", list(map(str, arguments)))
 
 
 def test_the_table_gathers_all_and_says_where_there_is_no_reference(tmp_path: Path) -> None:
@@ -102,13 +99,13 @@ def test_the_table_gathers_all_and_says_where_there_is_no_reference(tmp_path: Pa
         write_captions(rows, tmp_path / f"{language}.csv")
     for pair in ("en-ja", "en-zh"):
         _run(
-            "translation-quality", "--source", "en", "--target", pair[3:], "--provider", "files",
+            "measure-translation-quality", "--source", "en", "--target", pair[3:], "--provider", "files",
             "--captions", tmp_path / "en.csv", "--captions", tmp_path / f"{pair[3:]}.csv",
             "--scale", "flickr8k", "--dataset", "flickr8kcn",
             "--output", tmp_path / f"{pair}.csv",
         )  # fmt: skip
     parts = [tmp_path / f"{pair}.csv" for pair in ("en-zh", "en-ja")]
-    _run("translation-quality-table", "--parts", *parts, "--output", tmp_path / "table.csv")
+    _run("tabulate-translation-quality", "--parts", *parts, "--output", tmp_path / "table.csv")
     table = pd.read_csv(tmp_path / "table.csv", keep_default_na=False)
     columns = ["scale", "dataset", "source", "target", "provider", "sentences", "note"]
     assert table[columns].astype(str).to_numpy().tolist() == [

@@ -168,11 +168,8 @@ def translation_options(wildcards):
 
 def translation_code(wildcards):
     """Digest of the code that translates a pair."""
-    kind = translated_by(wildcards)
-    if borrowed(wildcards):
-        return code.digest("translate-borrowed")
-    stages = {"marian": "translate-marian", "web": "translate-web"}
-    return code.digest(stages.get(kind, "translate"))
+    modules = parts.of_translation(translated_by(wildcards), bool(borrowed(wildcards)))
+    return code.digest("translate", modules)
 
 
 def translation_minutes(wildcards):

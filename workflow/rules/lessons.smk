@@ -195,8 +195,8 @@ rule languages_figure:
     conda:
         "../../envs/pipeline.yaml"
     params:
-        code=code.digest("languages-figure"),
+        code=code.digest("draw-languages"),
     message:
         "Drawing Figure 3 of Lessons"
     shell:
-        "python -m pipeline languages-figure --comparison {input:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline draw-languages --code {params.code} --comparison {input:q} --output {output:q} > {log:q} 2>&1"

@@ -30,7 +30,7 @@ rule judge_claims:
     message:
         "Judging the papers' claims"
     shell:
-        "python -m pipeline judge-claims --settings {params.settings:q} --evaluations {input.evaluations:q} "
+        "python -m pipeline judge-claims --code {params.code} --settings {params.settings:q} --evaluations {input.evaluations:q} "
         "{params.counts:q} --claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
@@ -60,11 +60,11 @@ rule figure:
             {"number": int(wildcards.number), "seed": 0, "threads": 1}
         ),
         images=lambda wildcards, input: [f"--images={path}" for path in input.images],
-        code=code.digest("figure"),
+        code=code.digest("draw-retrieved"),
     message:
         "Drawing Figure {wildcards.number}"
     shell:
-        "python -m pipeline figure --settings {params.settings:q} --model {input.model:q} "
+        "python -m pipeline draw-retrieved --code {params.code} --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
         "{params.images:q} --output {output:q} > {log:q} 2>&1"
 
@@ -103,11 +103,11 @@ rule report:
         ],
         captions=[f"{name}={path}" for name, path in reported_captions().items()],
         context=[f"--context={path}" for path in reported_context()],
-        code=code.digest("report"),
+        code=code.digest("write-report"),
     message:
         "Writing {output}"
     shell:
-        "python -m pipeline report --settings {params.settings:q} --comparisons {params.comparisons:q} "
+        "python -m pipeline write-report --code {params.code} --settings {params.settings:q} --comparisons {params.comparisons:q} "
         "{params.claims:q} --figures {input.figures:q} "
         "--curves {input.curves:q} --captions {params.captions:q} --benchmarks {params.benchmarks:q} "
-        "{params.context:q} --sources {input.sources:q} --found work/sources --output {output:q} > {log:q} 2>&1"
+        "{params.context:q} --sources {input.sources:q} --downloads work/sources --output {output:q} > {log:q} 2>&1"

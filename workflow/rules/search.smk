@@ -109,8 +109,8 @@ rule tabulate_context:
     conda:
         "../../envs/pipeline.yaml"
     params:
-        code=code.digest("tabulate-context"),
+        code=code.digest("tabulate-clip"),
     message:
         "Writing {output}"
     shell:
-        "python -m pipeline tabulate-context --parts {input:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline tabulate-clip --code {params.code} --parts {input:q} --output {output:q} > {log:q} 2>&1"

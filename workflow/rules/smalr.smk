@@ -15,11 +15,11 @@ rule scaling:
         "../../envs/pipeline.yaml"
     params:
         settings=lambda wildcards: as_json(scaling_settings(wildcards)),
-        code=code.digest("scaling"),
+        code=code.digest("measure-scaling"),
     message:
         "Counting the points of SMALR's Figure {wildcards.number}"
     shell:
-        "python -m pipeline scaling --settings {params.settings:q} --evaluations {input.evaluations:q} "
+        "python -m pipeline measure-scaling --code {params.code} --settings {params.settings:q} --evaluations {input.evaluations:q} "
         "--models {input.models:q} --output {output:q} > {log:q} 2>&1"
 
 
@@ -37,11 +37,11 @@ rule scatter:
         "../../envs/pipeline.yaml"
     params:
         settings=scaling_look,
-        code=code.digest("scatter"),
+        code=code.digest("draw-scaling"),
     message:
         "Drawing SMALR's Figure {wildcards.number}"
     shell:
-        "python -m pipeline scatter --settings {params.settings:q} --points {input:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline draw-scaling --code {params.code} --settings {params.settings:q} --points {input:q} --output {output:q} > {log:q} 2>&1"
 
 
 # At the paper's sizes, with the vocabularies of the captions at hand.
@@ -65,10 +65,10 @@ rule smalr_parameters:
             )
         ),
         # Counting takes the layers of losses with weights of their own, by name.
-        code=code.digest("smalr-parameters", tuple(parts.LOSSES.values())),
+        code=code.digest("count-smalr-parameters", tuple(parts.LOSSES.values())),
     message:
         "Counting the parameters of ten languages"
     shell:
-        "python -m pipeline smalr-parameters --settings {params.settings:q} --words {input.words:q} "
-        "--spelled {input.spelled:q} --papers {input.papers:q} --table {output.table:q} "
+        "python -m pipeline count-smalr-parameters --code {params.code} --settings {params.settings:q} --words {input.words:q} "
+        "--characters {input.spelled:q} --papers {input.papers:q} --table {output.table:q} "
         "--comparison {output.comparison:q} > {log:q} 2>&1"

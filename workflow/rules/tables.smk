@@ -22,7 +22,7 @@ rule tabulate:
     message:
         "Tabulating {wildcards.table}"
     shell:
-        "python -m pipeline tabulate --settings {params.settings:q} --evaluations {input.evaluations:q} "
+        "python -m pipeline tabulate --code {params.code} --settings {params.settings:q} --evaluations {input.evaluations:q} "
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
@@ -121,7 +121,7 @@ rule compare:
     message:
         "Comparing {wildcards.first} with {wildcards.second} on {wildcards.dataset}"
     shell:
-        "python -m pipeline compare --first {input.first:q} --second {input.second:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline compare --code {params.code} --first {input.first:q} --second {input.second:q} --output {output:q} > {log:q} 2>&1"
 
 
 rule count_captions:
@@ -148,7 +148,7 @@ rule count_captions:
     message:
         "Writing {output.table}"
     shell:
-        "python -m pipeline count-captions --captions {params.captions:q} --settings {params.settings:q} "
+        "python -m pipeline count-captions --code {params.code} --captions {params.captions:q} --settings {params.settings:q} "
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} "
         "--counts {output.counts:q} > {log:q} 2>&1"
 
@@ -169,11 +169,11 @@ rule vocabulary_overlap:
         translation=lambda wildcards, input: by_language(input.translation),
         comparable=lambda wildcards, input: by_language(input.comparable),
         scale=SCALE,
-        code=code.digest("vocabulary-overlap"),
+        code=code.digest("measure-vocabulary-overlap"),
     message:
         "Writing {output.table}"
     shell:
-        "python -m pipeline vocabulary-overlap --translation {params.translation:q} "
+        "python -m pipeline measure-vocabulary-overlap --code {params.code} --translation {params.translation:q} "
         "--comparable {params.comparable:q} --minimum-count 4 --scale {params.scale} --papers {input.papers:q} "
         "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
@@ -191,9 +191,9 @@ rule parameters:
         "../../envs/pipeline.yaml"
     params:
         settings=lambda wildcards: as_json(configuration.parameter_settings(CONFIG)),
-        code=code.digest("parameters"),
+        code=code.digest("count-parameters"),
     message:
         "Counting the parameters of the models"
     shell:
-        "python -m pipeline parameters --settings {params.settings:q} --papers {input.papers:q} "
+        "python -m pipeline count-parameters --code {params.code} --settings {params.settings:q} --papers {input.papers:q} "
         "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"

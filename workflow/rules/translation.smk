@@ -28,7 +28,7 @@ rule translate:
     message:
         "Translating the captions of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
     shell:
-        "python -m pipeline translate --source {wildcards.source} --target {wildcards.target} "
+        "python -m pipeline translate --code {params.code} --source {wildcards.source} --target {wildcards.target} "
         "--provider {params.provider} {params.options:q} {params.files:q} --cache {resources.cache:q} "
         "--limits {resources.limits:q} --gpus {resources.gpu} --report {output.report:q} --output {output.table:q} > {log:q} 2>&1"
 
@@ -63,7 +63,7 @@ rule translate_queries:
     message:
         "Translating the queries of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
     shell:
-        "python -m pipeline translate --source {params.source} --target {wildcards.target} "
+        "python -m pipeline translate --code {params.code} --source {params.source} --target {wildcards.target} "
         "--provider {params.provider} {params.options:q} {params.files:q} --cache {resources.cache:q} "
         "--limits {resources.limits:q} --gpus {resources.gpu} --report {output.report:q} --output {output.table:q} > {log:q} 2>&1"
 
@@ -121,14 +121,14 @@ rule translation_quality:
         provider=quality_provider,
         options=quality_options,
         files=input_options,
-        code=lambda wildcards: [
-            where_measured(translation_code, "")(wildcards),
-            code.digest("translation-quality"),
-        ],
+        code=lambda wildcards: code.digest(
+            "measure-translation-quality",
+            parts.of_translation(quality_provider(wildcards)),
+        ),
     message:
         "Measuring the quality of translations of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
     shell:
-        "python -m pipeline translation-quality --source {wildcards.source} --target {wildcards.target} "
+        "python -m pipeline measure-translation-quality --code {params.code} --source {wildcards.source} --target {wildcards.target} "
         "--scale {wildcards.scale} --dataset {wildcards.dataset} --provider {params.provider} "
         "{params.options:q} {params.files:q} --cache {resources.cache:q} --limits {resources.limits:q} --gpus {resources.gpu} "
         "--output {output:q} > {log:q} 2>&1"
@@ -145,8 +145,8 @@ rule translation_quality_table:
     conda:
         "../../envs/pipeline.yaml"
     params:
-        code=code.digest("translation-quality"),
+        code=code.digest("tabulate-translation-quality"),
     message:
         "Writing {output}"
     shell:
-        "python -m pipeline translation-quality-table --parts {input:q} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline tabulate-translation-quality --code {params.code} --parts {input:q} --output {output:q} > {log:q} 2>&1"

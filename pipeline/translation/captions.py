@@ -1,0 +1,76 @@
+"""Translation of the captions of one language into another: the stage `translate`."""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pipeline.datasets.captions import SPLITS
+from pipeline.datasets.split import read_split
+from pipeline.datasets.table import read_captions, read_sentences, write_sentences
+from pipeline.translation.providers import Provider, check_arguments, translator_of
+from pipeline.translation.translate import published, translate, write_report
+
+
+def translate_captions(
+    source: str,
+    target: str,
+    provider: Provider,
+    output: Path,
+    report: Path | None = None,
+    sentences: Path | None = None,
+    source_origin: str | None = None,
+    splits: Sequence[str] | None = None,
+    dictionaries: Sequence[Path] | None = None,
+    target_sentences: Path | None = None,
+    cache: Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    limits: Mapping[str, Any] | None = None,
+    captions: Path | None = None,
+    origin: str | None = None,
+    images: Path | None = None,
+) -> None:
+    """Translate the captions of one language into another.
+
+    Args:
+        source: ISO 639-1 code.
+        target: ISO 639-1 code.
+        provider: dictionary translates word by word; files takes translations published with the data;
+            marian is a model on this machine; the others are web services.
+        output: sentence table to write.
+        report: JSON to write: what was left out, and why.
+        sentences: sentence table of the source language (every provider but files).
+        source_origin: origin of the captions to translate; default: human.
+        splits: train, val, test; default: all.
+        dictionaries: dictionary: en-de.txt or de-en.txt, in MUSE's format.
+        target_sentences: dictionary: sentence table of the target language: prefer words frequent in its
+            training captions.
+        cache: marian and services: SQLite file of all translations; created if missing.
+        settings: marian and services: JSON: settings of the provider, such as model or url.
+        limits: services: JSON: limits on requests (docs/translation.md).
+        captions: files: caption table that contains the translations.
+        origin: files: who made the translations: google, baidu, human.
+        images: files: output of `split`: keep only its images, with its split.
+    """
+    arguments = {
+        "sentences": sentences, "source_origin": source_origin, "splits": splits,
+        "dictionaries": dictionaries, "target_sentences": target_sentences,
+        "cache": cache, "settings": settings, "limits": limits,
+        "captions": captions, "origin": origin, "images": images,
+    }  # fmt: skip
+    check_arguments(provider, source, target, arguments)
+    version = ""
+    if captions and origin:
+        found = published(read_captions(captions), source, target, origin)
+        if images is not None:
+            borrowed = import_module("pipeline.translation.borrowed").borrowed
+            found = borrowed(found, read_split(images))
+    else:
+        assert sentences
+        translator, version = translator_of(provider, source, target, arguments)
+        found = translate(
+            read_sentences(sentences), translator, provider, source_origin or "human", splits or SPLITS
+        )
+    if report is not None:
+        write_report(report, found, provider=provider, version=version, source=source, target=target)
+    write_sentences(found.table, output)

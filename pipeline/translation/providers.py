@@ -1,0 +1,58 @@
+"""Providers of translations: which arguments each needs, and the translators of those that translate.
+
+Translators are imported by name, so that each counts only where it is used (`pipeline.registry`).
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Literal, get_args
+
+from pipeline.common.errors import raise_together
+from pipeline.translation.translate import Translator
+
+Service = Literal["google", "deepl", "libre", "microsoft", "baidu", "mymemory"]
+Provider = Literal["dictionary", "files", "marian", Service]
+SERVICES: tuple[str, ...] = get_args(Service)
+MACHINES = ("marian", *SERVICES)
+
+# Where answers are cached and how services are asked may be given to all; only machines use it.
+_NEEDED = {
+    "dictionary": ("sentences", "dictionaries"),
+    "files": ("captions", "origin"),
+    **dict.fromkeys(MACHINES, ("sentences", "cache")),
+}
+_ALLOWED = {
+    "dictionary": ("source_origin", "splits", "target_sentences", "cache", "limits"),
+    "files": ("cache", "limits", "images"),
+    **dict.fromkeys(MACHINES, ("source_origin", "splits", "settings", "limits")),
+}
+
+
+def check_arguments(provider: str, source: str, target: str, arguments: Mapping[str, Any]) -> None:
+    """Raise for arguments that a provider lacks, or that belong to another; None stands for no argument."""
+    given = {name for name, value in arguments.items() if value is not None}
+    missing = (arguments.keys() & set(_NEEDED[provider])) - given
+    foreign = given - {*_NEEDED[provider], *_ALLOWED[provider]}
+    mistakes = [f"{_option(name)} is missing" for name in _NEEDED[provider] if name in missing]
+    mistakes += [f"{_option(name)} belongs to another provider" for name in sorted(foreign)]
+    if source == target:
+        mistakes.append(f"--source and --target are both {source!r}")
+    raise_together(mistakes, f"--provider {provider}: cannot start:")
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def translator_of(
+    provider: str, source: str, target: str, arguments: Mapping[str, Any]
+) -> tuple[Translator, str]:
+    """The translator of a pair of languages and the version of its model, from its provider's arguments."""
+    if provider == "dictionary":
+        module = import_module("pipeline.translation.dictionary")
+        counts = module.training_words(arguments["target_sentences"], target)
+        return module.DictionaryTranslator(source, target, arguments["dictionaries"], counts), ""
+    machine = import_module("pipeline.translation.machine")
+    settings, limits = (arguments[name] or {} for name in ("settings", "limits"))
+    translator = machine.machine_translator(provider, source, target, settings, arguments["cache"], limits)
+    return translator, translator.engine.model.version
