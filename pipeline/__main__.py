@@ -5,9 +5,6 @@ import logging
 import os
 import sys
 
-import pipeline.datasets.commands
-import pipeline.datasets.download_commands
-import pipeline.demo.commands
 import pipeline.training.commands
 import search.commands
 from pipeline import cli
@@ -16,9 +13,6 @@ from pipeline.stages import STAGES
 
 # Packages whose stages the table does not have yet.
 PACKAGES = (
-    pipeline.demo.commands,
-    pipeline.datasets.download_commands,
-    pipeline.datasets.commands,
     pipeline.training.commands,
     search.commands,
 )

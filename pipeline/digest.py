@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.stages import CHOICE_OF_EPOCH, STAGES, Stage
+from pipeline.datasets.languages import LANGUAGES, language
+from pipeline.stages import CHOICE_OF_EPOCH, EVERY_LANGUAGE, STAGES, Stage
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("pipeline", "search")
@@ -26,25 +27,12 @@ WITHOUT_EFFECT = {
     "pipeline.stages",
     # They name modules, which count where they are used (`Stage.parts`).
     "pipeline.datasets.sources",
+    "pipeline.datasets.languages",  # so do its rows
     "pipeline.registry",
 }
 
 # Stages that the table does not have yet.
 UNLISTED = {
-    "demo": ["pipeline.demo.pictures"],
-    "demo-captions": ["pipeline.demo.sentences"],
-    "demo-dictionary": ["pipeline.demo.dictionaries"],
-    "split": ["pipeline.datasets.split"],  # and the source, by name
-    "captions": ["pipeline.datasets.split", "pipeline.datasets.table"],  # and the source, by name
-    "tokenize": ["pipeline.datasets.tokenize"],
-    "augment": ["pipeline.datasets.augment"],
-    "text": ["pipeline.datasets.text"],
-    "caption-part": [
-        "pipeline.datasets.lessons_parts",
-        "pipeline.datasets.split",
-        "pipeline.datasets.tokenize",
-    ],
-    "draw": ["pipeline.datasets.draws", "pipeline.datasets.split"],
     "train": ["pipeline.training.train"],
     "assign": ["pipeline.training.assign"],
     "train-multitask": ["pipeline.training.multitask"],
@@ -92,7 +80,10 @@ class Code(NamedTuple):
 
 @cache
 def code_of(module: str) -> Code | None:
-    """The code of a module; None if this project has no such module."""
+    """The code of a module, or a row of the table of languages; None if this project has no such module."""
+    if ":" in module:
+        row = module.partition(":")[2]
+        return Code(repr(LANGUAGES if row == EVERY_LANGUAGE else language(row)), ())
     path = path_of(module)
     return None if path is None else parsed(path.read_text(encoding="utf-8"))
 

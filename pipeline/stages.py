@@ -16,13 +16,41 @@ CHOICE_OF_EPOCH = frozenset(
 )
 
 
+EVERY_LANGUAGE = "*"
+
+
+def language_row(code: str) -> str:
+    """The row of a language as a part of a stage: an edit of it reruns only the stages that read it."""
+    return f"pipeline.datasets.languages:{code}"
+
+
 def no_parts(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """The parts of a stage that imports all its code itself."""
     return ()
 
 
 def _translator(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    return registry.of_translation(arguments["provider"], arguments.get("images") is not None)
+    modules = registry.of_translation(arguments["provider"], arguments.get("images") is not None)
+    return (*modules, *map(language_row, (arguments["source"], arguments["target"])))
+
+
+def _source(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    from pipeline.datasets.sources import module_of
+
+    return (module_of(arguments["source"]),) if arguments["source"] else ()
+
+
+def _language(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    return (language_row(arguments["language"]),)
+
+
+def _every_language(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """All rows: pages name languages and colour their lines."""
+    return (language_row(EVERY_LANGUAGE),)
+
+
+def _source_and_language(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    return (*_source(arguments), *_language(arguments))
 
 
 def _every_loss(arguments: Mapping[str, Any]) -> tuple[str, ...]:
@@ -42,7 +70,8 @@ class Stage(NamedTuple):
         gpu: whether it can use a GPU; it then has the option `--gpus`.
         idle_threads_sleep: whether PyTorch's idle threads on a CPU sleep. Beside other busy threads, one that
             spins takes the time of the one that it waits for.
-        parts: the modules that it imports by name for some arguments only (`pipeline.registry`).
+        parts: the modules that it imports by name for some arguments only (`pipeline.registry`), and rows of
+            the table of languages.
         outside: modules that it imports, but that do not count for whether it is to run again.
     """
 
@@ -62,6 +91,8 @@ class Stage(NamedTuple):
         return self.function.partition(":")[0]
 
 
+_DEMO = "demo"
+_DATA = "data sets"
 _IMAGES = "image features"
 _TRANSLATION = "translation"
 _WORDS = "words and their vectors"
@@ -71,6 +102,76 @@ _REPORT = "figures and report"
 _NODES = "nodes without a network"
 
 _TABLE = (
+    Stage("draw-demo", "pipeline.demo.pictures:draw_demo", "draw the scenes of a demo data set", _DEMO),
+    Stage(
+        "write-demo-captions",
+        "pipeline.demo.sentences:write_demo_captions",
+        "write a demo data set's captions in one language",
+        _DEMO,
+    ),
+    Stage(
+        "write-demo-dictionary",
+        "pipeline.demo.dictionaries:write_demo_dictionary",
+        "write a bilingual dictionary, English and another language, of the demo's words",
+        _DEMO,
+    ),
+    Stage(
+        "download", "pipeline.datasets.download:download", "download a published file and verify it", _DATA
+    ),
+    Stage("unpack", "pipeline.datasets.unpack:unpack", "unpack archives of photographs into a folder", _DATA),
+    Stage(
+        "split",
+        "pipeline.datasets.read_source:split_images",
+        "assign the images of a data set to train, val and test",
+        _DATA,
+        parts=_source,
+    ),
+    Stage(
+        "read-captions",
+        "pipeline.datasets.read_source:read_source_captions",
+        "read a data set's captions in one language",
+        _DATA,
+        parts=_source,
+    ),
+    Stage(
+        "tokenize",
+        "pipeline.datasets.tokenize:tokenize_captions",
+        "tokenise the captions of one language",
+        _DATA,
+        parts=_language,
+    ),
+    Stage(
+        "collect-text",
+        "pipeline.datasets.text:collect_text",
+        "collect Multi30K's captions of images that are not held out",
+        _DATA,
+        parts=_language,
+    ),
+    Stage(
+        "augment",
+        "pipeline.datasets.augment:augment",
+        "select the translations that give each image five sentences",
+        _DATA,
+    ),
+    Stage(
+        "read-caption-part",
+        "pipeline.datasets.lessons_parts:read_caption_part",
+        "extract the translation or comparable part in one language",
+        _DATA,
+        parts=_source_and_language,
+    ),
+    Stage(
+        "sample-captions",
+        "pipeline.datasets.sampling:sample_captions",
+        "sample some captions of each image",
+        _DATA,
+    ),
+    Stage(
+        "sample-halves",
+        "pipeline.datasets.sampling:sample_halves",
+        "sample halves of the training images",
+        _DATA,
+    ),
     Stage("find-images", "pipeline.images.find:find_images", "find the file of each image", _IMAGES),
     Stage(
         "extract-features",
@@ -275,6 +376,7 @@ _TABLE = (
         "make a page of retrieved test examples (MULE, Figures 3 and 4)",
         _REPORT,
         torch=True,
+        parts=_every_language,
     ),
     Stage(
         "draw-scaling",
@@ -293,6 +395,7 @@ _TABLE = (
         "pipeline.report.report:write_report",
         "write all results to one self-contained page",
         _REPORT,
+        parts=_every_language,
     ),
     Stage(
         "prefetch-models",

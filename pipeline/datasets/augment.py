@@ -13,46 +13,49 @@ from pipeline.datasets.table import read_sentences
 
 log = logging.getLogger("pipeline")
 
-WANTED = 5  # sentences of an image in each language: "at least five"
+ENOUGH = 5  # sentences of an image in each language: "at least five"
 
 
-def added_translations(own: pd.DataFrame, translations: pd.DataFrame, wanted: int = WANTED) -> pd.DataFrame:
+def added_translations(own: pd.DataFrame, translations: pd.DataFrame, enough: int = ENOUGH) -> pd.DataFrame:
     """The translations that are added to a language's own captions of training images.
 
-    An image with n captions of its own gets the translations of its first `wanted` - n English captions, in
-    the order of the English caption table; one with `wanted` or more gets none. An English caption whose
+    An image with n captions of its own gets the translations of its first `enough` - n English captions, in
+    the order of the English caption table; one with `enough` or more gets none. An English caption whose
     translation was left out is passed over.
 
     Args:
         own: sentence table of the language's own captions. translations: of its translations from English.
     """
     training = translations[translations["split"] == "train"]
-    lacking = wanted - own.groupby("image").size().reindex(training["image"], fill_value=0).to_numpy()
+    lacking = enough - own.groupby("image").size().reindex(training["image"], fill_value=0).to_numpy()
     return training[training.groupby("image").cumcount().to_numpy() < lacking]
 
 
-def write_added(own: Path, caption_origin: str, translations: Path, output: Path) -> None:
-    """Write the sentence table of `added_translations`; it has no rows where every image has enough.
+def augment(sentences: Path, translations: Path, output: Path, caption_origin: str = "human") -> None:
+    """Select the translations that give each image five sentences.
 
     Args:
-        own: sentence table of the language. caption_origin: origin of its own captions.
+        sentences: sentence table of the language.
+        translations: translations from English into the language.
+        output: sentence table to write, of the added translations; without rows if every image has enough.
+        caption_origin: origin of the data set's own captions.
     """
     translated = read_sentences(translations)
     (language,) = translated["language"].unique()
-    table = read_sentences(own)
-    mine = own_captions(table[table["language"] == language], caption_origin)
-    added = added_translations(mine, translated)
-    counts = pd.concat([mine[mine["split"] == "train"], added]).groupby("image").size()
+    table = read_sentences(sentences)
+    own = own_captions(table[table["language"] == language], caption_origin)
+    added = added_translations(own, translated)
+    counts = pd.concat([own[own["split"] == "train"], added]).groupby("image").size()
     log.info(
         "%s: %d translations added; of %d training images %d have fewer than %d sentences",
-        language, len(added), len(counts), (counts < WANTED).sum(), WANTED,
+        language, len(added), len(counts), (counts < ENOUGH).sum(), ENOUGH,
     )  # fmt: skip
     with atomic_write(output) as temporary:
         added[SENTENCE_COLUMNS].to_csv(temporary, index=False, encoding="utf-8", lineterminator="\n")
 
 
 def read_added(path: Path) -> pd.DataFrame:
-    """The sentence table that `write_added` wrote, which may have no rows.
+    """The sentence table that `augment` wrote, which may have no rows.
 
     Raises:
         InputError: it is missing or no sentence table.

@@ -20,6 +20,29 @@ NETRC = "write them into ~/.netrc (machine HOST login NAME password PASSWORD) an
 
 
 def download(
+    url: Sequence[str],
+    file: str,
+    sha256: str,
+    output: Path,
+    size: int | None = None,
+    mirror: str = "",
+    lock: Path | None = None,
+) -> None:
+    """Download one published file and verify it.
+
+    Args:
+        url: http, https or file URLs, tried in this order.
+        file: HOST/PATH, its name in a mirror and in the lock file.
+        sha256: 64 hexadecimal digits, or "first use".
+        output: the file.
+        size: its expected bytes; without it, what the server reports.
+        mirror: folder or http URL laid out as HOST/PATH to copy from.
+        lock: file that records digests on first use.
+    """
+    download_file(url, output, file, sha256, size, mirror, lock)
+
+
+def download_file(
     urls: Sequence[str],
     output: Path,
     file: str,

@@ -1,13 +1,57 @@
 """The translation part and the comparable part of a data set, as *Lessons* uses them (Section 4)."""
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
 import pandas as pd
 
-from pipeline.common.errors import InputError
+from pipeline.common.errors import InputError, raise_together
 from pipeline.datasets.published import TRANSLATION, no_part
 from pipeline.datasets.source import Data, Inputs, Source
-from pipeline.datasets.split import Split
-from pipeline.datasets.table import caption_table
+from pipeline.datasets.sources import source_named
+from pipeline.datasets.split import Split, read_split
+from pipeline.datasets.table import caption_table, read_sentences, write_sentences
 from pipeline.datasets.tokenize import with_tokens
+
+
+def read_caption_part(
+    part: Literal["translation", "comparable"],
+    language: str,
+    output: Path,
+    source: str = "",
+    settings: Mapping[str, Any] = {},
+    sources: Path = Path("work/sources"),
+    split: Path | None = None,
+    sentences: Path | None = None,
+    origin: str = "human",
+) -> None:
+    """Extract the translation or the comparable part of a data set in one language.
+
+    Args:
+        part: the part.
+        language: ISO 639-1 code.
+        output: sentence table to write.
+        source: the source, if it has the part apart from its captions.
+        settings: what a source needs that is not published, such as {"dataset": "multi30k", "seed": 0}.
+        sources: folder of published files, laid out as HOST/PATH.
+        split: output of `split`, for a source that is published.
+        sentences: sentence table of the data set, if the part is among its captions.
+        origin: with `sentences`: origin of the language's own captions.
+
+    Raises:
+        InputError: both or neither of `source` and `sentences`; the part has no captions in the language; a
+            file is missing or wrong.
+    """
+    if bool(source) == (sentences is not None):
+        raise InputError("read-caption-part: give --source or --sentences; one of them.")
+    if sentences is not None:
+        write_sentences(caption_part(read_sentences(sentences), part, language, origin), output)
+        return
+    found = source_named(source)
+    raise_together(found.part_mistakes(part, settings, split), f"read-caption-part, source {source}:")
+    image_split = read_split(split) if split else {}
+    write_sentences(source_part(found, settings, Inputs(sources), part, language, image_split), output)
 
 
 def source_part(

@@ -45,6 +45,21 @@ class Requested(NamedTuple):
     languages: tuple[str, ...]
 
 
+class Keys(NamedTuple):
+    """Keys of a block of `datasets` that belong together."""
+
+    needed: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+    def of(self, data: Data) -> dict[str, Any] | None:
+        """Their values in a block, without those that are null; None if a needed one is."""
+        values = {key: data[key] for key in (*self.needed, *self.optional) if data.get(key) is not None}
+        return values if set(self.needed) <= set(values) else None
+
+
+_NONE = Keys()
+
+
 class Terms(NamedTuple):
     """What a data set is, and its licence, for the model card."""
 
@@ -61,6 +76,8 @@ class Source:
     Attributes:
         needs: keys of `datasets.*` that this source needs, besides those of every data set.
         accepts: keys that it has by choice.
+        split_keys: those of its keys that the split depends on: the first of these whose needed keys are set.
+        caption_keys: those that its captions depend on, besides the split.
         splits: values of its key `split`, each with the published data sets that only this split reads; empty
             if the key is a path or there is none.
         published: data sets of workflow/sources.csv (column `dataset`) that split and captions are read from.
@@ -69,6 +86,7 @@ class Source:
         caption_files: by language, pattern of the files of its captions.
         parts: parts of *Lessons* that `read_part` reads; other parts are taken from its captions.
         part_files: by part, pattern of its published files, with `{language}`.
+        part_keys: settings of the stage that reads them.
         parts_are_tokenised: whether these are published as tokens.
         project_files: files of this project that it is made of, perhaps with `{language}`.
         parallel_files: pattern of the files with human translations to measure translators with, where they
@@ -82,6 +100,8 @@ class Source:
 
     needs: tuple[str, ...] = ()
     accepts: tuple[str, ...] = ()
+    split_keys: tuple[Keys, ...] = (_NONE,)
+    caption_keys: Keys = _NONE
     splits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     published: tuple[str, ...] = ()
     further: tuple[str, ...] = ()
@@ -89,6 +109,7 @@ class Source:
     caption_files: Mapping[str, str] = field(default_factory=dict)
     parts: tuple[str, ...] = ()
     part_files: Mapping[str, str] = field(default_factory=dict)
+    part_keys: Keys = _NONE
     parts_are_tokenised: bool = False
     project_files: tuple[str, ...] = ()
     parallel_files: str = ""
@@ -108,3 +129,38 @@ class Source:
     def licensed(self) -> tuple[str, ...]:
         """Data sets of workflow/sources.csv whose licences the model card lists."""
         return (*self.published, *([self.requested.name.rpartition("/")[2]] if self.requested else []))
+
+    def split_settings(self, data: Data) -> dict[str, Any]:
+        """The settings of the stage that reads the split, of a block of `datasets`."""
+        return next((values for keys in self.split_keys if (values := keys.of(data)) is not None), {})
+
+    def caption_settings(self, data: Data) -> dict[str, Any]:
+        """The settings of the stage that reads captions, of a block of `datasets`."""
+        return self.caption_keys.of(data) or {}
+
+    def split_mistakes(self, settings: Data) -> list[str]:
+        """What is wrong with settings that the stage was given."""
+        if self.read_split is None:
+            return ["it has a stage of its own for the split"]
+        return _mistakes(settings, self.split_settings(settings), self.split_keys)
+
+    def caption_mistakes(self, settings: Data) -> list[str]:
+        """What is wrong with settings that the stage was given."""
+        if self.read_captions is None:
+            return ["it has a stage of its own for the captions"]
+        return _mistakes(settings, self.caption_settings(settings), (self.caption_keys,))
+
+    def part_mistakes(self, part: str, settings: Data, split: Path | None) -> list[str]:
+        """What is wrong with what the stage that reads a part was given."""
+        if part not in self.parts:
+            return [f"it has no {part} part apart from its captions; give --sentences"]
+        mistakes = _mistakes(settings, self.part_keys.of(settings) or {}, (self.part_keys,))
+        return [*mistakes, *(["--split is missing"] if self.part_files and split is None else [])]
+
+
+def _mistakes(settings: Data, used: Data, alternatives: Sequence[Keys]) -> list[str]:
+    mistakes = []
+    if all(keys.of(settings) is None for keys in alternatives):
+        mistakes.append(f"settings: need {' or '.join(', '.join(keys.needed) for keys in alternatives)}")
+        used = {key: None for keys in alternatives for key in (*keys.needed, *keys.optional)}
+    return [*mistakes, *(f"settings: {key} is not used; leave it out" for key in settings if key not in used)]

@@ -8,8 +8,20 @@ import pandas as pd
 from pipeline.datasets.published import Published
 from pipeline.datasets.sources.multi30k import multi30k_captions, multi30k_split
 from pipeline.datasets.split import read_split
-from pipeline.datasets.table import caption_table
+from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.datasets.tokenize import with_tokens
+
+
+def collect_text(language: str, sources: Path, splits: Sequence[Path], output: Path) -> None:
+    """Collect Multi30K's captions of images that are not held out.
+
+    Args:
+        language: ISO 639-1 code.
+        sources: published files, laid out as HOST/PATH.
+        splits: outputs of `split`.
+        output: sentence table to write.
+    """
+    write_sentences(published_text(sources, language, splits), output)
 
 
 def published_text(folder: Path, language: str, splits: Sequence[Path]) -> pd.DataFrame:

@@ -18,6 +18,7 @@ import logging
 import tempfile
 import unicodedata
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
@@ -26,6 +27,7 @@ from pipeline.common.errors import InputError
 from pipeline.common.progress import with_progress
 from pipeline.datasets.languages import LANGUAGES, without_tokenizer
 from pipeline.datasets.languages import language as row_of
+from pipeline.datasets.table import read_captions, write_sentences
 
 log = logging.getLogger("pipeline")
 
@@ -33,6 +35,24 @@ Tokenizer = Callable[[str], list[str]]
 
 _TURKISH = str.maketrans("Iİ", "ıi")  # lower() would give I a dot, and İ a second one
 _INVISIBLE = str.maketrans(dict.fromkeys("\u00ad\u200b\ufeff"))  # stand inside words of the published text
+
+
+def tokenize_captions(captions: Path, language: str, output: Path) -> None:
+    """Tokenise the captions of one language.
+
+    Args:
+        captions: caption table.
+        language: ISO 639-1 code.
+        output: sentence table to write.
+
+    Raises:
+        InputError: as `tokenize`; the message names the table.
+    """
+    try:
+        sentences = tokenize(read_captions(captions), language)
+    except InputError as error:
+        raise InputError(f"{captions}: {error}") from None
+    write_sentences(sentences, output)
 
 
 def tokenize(captions: pd.DataFrame, language: str) -> pd.DataFrame:

@@ -61,29 +61,33 @@ class Member(NamedTuple):
     open: Callable[[], IO[bytes]]
 
 
-def unpack(archives: Sequence[Path], output: Path) -> int:
+def unpack(archive: Sequence[Path], output: Path) -> int:
     """Unpack the photographs of ZIP and tar archives as `output/{published file name}`; return how many.
 
     Folders of the archives are ignored, so no member can leave `output`. The folder appears whole or not
     at all. A call that was killed is gone on with, unless an archive has changed since.
+
+    Args:
+        archive: .zip, .tar, .tar.gz, .tar.bz2, .tar.xz.
+        output: folder to create.
 
     Raises:
         InputError: an archive is damaged, unpacks to more than photographs would or than the disk holds,
             has no photographs, links in place of them, or two of one name; `output` is something else than
             a folder of photographs.
     """
-    for archive in archives:
-        require_file(archive, "the archive of photographs", "Download it, or give another path.")
+    for path in archive:
+        require_file(path, "the archive of photographs", "Download it, or give another path.")
     _check_replaceable(output)
-    with _begun(archives, output) as folder:
-        _check_room(archives, folder)
+    with _unpacked_so_far(archive, output) as folder:
+        _check_room(archive, folder)
         names: dict[str, str] = {}
         mistakes: list[str] = []
-        for archive in archives:
-            _unpack_one(archive, folder, names, mistakes)
+        for path in archive:
+            _unpack_one(path, folder, names, mistakes)
         raise_together(mistakes, "Photographs that cannot be unpacked:")
         if not names:
-            listed = ", ".join(map(str, archives))
+            listed = ", ".join(map(str, archive))
             raise InputError(
                 f"{listed}: no {', '.join(_SUFFIXES)} file. Is it the archive of the photographs?"
             )
@@ -109,7 +113,7 @@ def _check_replaceable(output: Path) -> None:
 
 
 @contextmanager
-def _begun(archives: Sequence[Path], output: Path) -> Iterator[Path]:
+def _unpacked_so_far(archives: Sequence[Path], output: Path) -> Iterator[Path]:
     """Folder beside `output` with what an earlier call unpacked of the same archives."""
     folder = output.with_name(f".{output.name}.part")
     note = output.with_name(f".{output.name}.part.json")

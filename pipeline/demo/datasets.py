@@ -8,13 +8,15 @@ import yaml
 from pipeline.demo.concepts import DATA
 from pipeline.demo.scenes import Scene, draw_scene
 
+DEFAULT_SCENES = 900
+
 _FILE: dict[str, Any] = yaml.safe_load((DATA / "datasets.yaml").read_text(encoding="utf-8"))
 _SHARES: dict[str, int] = _FILE.pop("splits")
 OTHERS: dict[str, Any] = _FILE.pop("others")
 SETTINGS: dict[str, dict[str, Any]] = _FILE
 
 
-def checked(dataset: str, scenes: int) -> list[str]:
+def request_mistakes(dataset: str, scenes: int) -> list[str]:
     """What is wrong with a request for a data set."""
     mistakes = []
     if dataset not in SETTINGS:

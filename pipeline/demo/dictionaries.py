@@ -5,15 +5,21 @@ from pathlib import Path
 
 from pipeline.common.files import atomic_write
 from pipeline.demo.concepts import concepts
-from pipeline.demo.grammar import Features, Language, language
+from pipeline.demo.grammar import Features, Language
+from pipeline.demo.grammar import language as grammar
 
 Pairs = list[tuple[str, str]]
 
 
-def write_dictionary(path: Path, target: str, source: str = "en") -> None:
-    """Write the dictionary of a pair of languages: one lower-cased pair of single words a line."""
-    lines = [f"{first} {second}\n" for first, second in pairs(language(source), language(target))]
-    with atomic_write(path) as temporary:
+def write_demo_dictionary(language: str, output: Path) -> None:
+    """Write the dictionary of English and another language: one lower-cased pair of single words a line.
+
+    Args:
+        language: ISO 639-1 code of a language that has a grammar.
+        output: en-XX.txt, in MUSE's format.
+    """
+    lines = [f"{first} {second}\n" for first, second in pairs(grammar("en"), grammar(language))]
+    with atomic_write(output) as temporary:
         temporary.write_text("".join(lines), encoding="utf-8")
 
 

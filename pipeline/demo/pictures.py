@@ -8,26 +8,37 @@ from pipeline.common.errors import raise_together
 from pipeline.common.folders import atomic_folder
 from pipeline.common.progress import with_progress
 from pipeline.datasets.split import write_split
-from pipeline.demo.datasets import checked, scenes_of, splits_of, stream
+from pipeline.demo.datasets import DEFAULT_SCENES, request_mistakes, scenes_of, splits_of, stream
 from pipeline.demo.drawing import draw_scene_image
 
 log = logging.getLogger("pipeline")
 
 
-def draw_pictures(dataset: str, seed: int, scenes: int, images: Path, split: Path) -> None:
-    """Draw `scenes` pictures into the folder `images` and write their split (CSV).
+def draw_demo(
+    dataset: str, images_out: Path, split: Path, seed: int = 0, scenes: int = DEFAULT_SCENES
+) -> None:
+    """Draw the pictures of a demo data set and write their split.
 
-    The same arguments give the same bytes. Both outputs appear whole, the pictures first; a folder of an
-    earlier run is replaced, another one is refused with `InputError`.
+    The same arguments give the same bytes. Both outputs appear whole, the pictures first.
+
+    Args:
+        dataset: the demo data set, multi30k or mscoco.
+        images_out: folder for the JPEG images. A folder of an earlier run is replaced, another one refused.
+        split: CSV to write: columns image and split.
+        seed: equal seeds give equal bytes.
+        scenes: number of images, over all three splits.
+
+    Raises:
+        InputError: the data set is not known, the scenes are too few, or the folder holds other files.
     """
-    mistakes = [*checked(dataset, scenes), *_folder_mistakes(dataset, images)]
+    mistakes = [*request_mistakes(dataset, scenes), *_folder_mistakes(dataset, images_out)]
     raise_together(mistakes, "The demo data cannot be made:")
-    drawn = scenes_of(dataset, seed, scenes)
-    with atomic_folder(images) as temporary:
-        for index, (image, scene) in enumerate(with_progress(drawn.items(), f"{dataset} scenes", scenes)):
+    scene_of = scenes_of(dataset, seed, scenes)
+    with atomic_folder(images_out) as temporary:
+        for index, (image, scene) in enumerate(with_progress(scene_of.items(), f"{dataset} scenes", scenes)):
             picture = draw_scene_image(scene, stream(dataset, seed, index, "picture"))
             picture.save(temporary / f"{image}.jpg", quality=90)
-    write_split(dict(zip(drawn, splits_of(scenes), strict=True)), split)
+    write_split(dict(zip(scene_of, splits_of(scenes), strict=True)), split)
     log.info("%s: %d images", dataset, scenes)
 
 

@@ -8,7 +8,15 @@ from typing import Any
 from pipeline.common.errors import raise_together
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.table import caption_table, write_captions
-from pipeline.demo.datasets import OTHERS, SETTINGS, checked, scenes_of, splits_of, stream
+from pipeline.demo.datasets import (
+    DEFAULT_SCENES,
+    OTHERS,
+    SETTINGS,
+    request_mistakes,
+    scenes_of,
+    splits_of,
+    stream,
+)
 from pipeline.demo.grammar import language as grammar
 from pipeline.demo.plans import draw_plan
 from pipeline.demo.scenes import Scene
@@ -16,15 +24,24 @@ from pipeline.demo.scenes import Scene
 log = logging.getLogger("pipeline")
 
 
-def write_demo_captions(dataset: str, language: str, seed: int, scenes: int, output: Path) -> None:
+def write_demo_captions(
+    dataset: str, language: str, output: Path, seed: int = 0, scenes: int = DEFAULT_SCENES
+) -> None:
     """Write the caption table of one language; the same arguments give the same bytes.
 
     A language of which `datasets.yaml` says nothing has a caption of every image.
 
+    Args:
+        dataset: the demo data set, multi30k or mscoco.
+        language: ISO 639-1 code of a language that has a grammar.
+        output: caption table to write.
+        seed: equal seeds give equal bytes.
+        scenes: number of images, over all three splits.
+
     Raises:
         InputError: the data set is not known, the scenes are too few, or there is no grammar of the language.
     """
-    raise_together(checked(dataset, scenes), "The demo's captions cannot be written:")
+    raise_together(request_mistakes(dataset, scenes), "The demo's captions cannot be written:")
     wanted = SETTINGS[dataset]["languages"].get(language, OTHERS)
     splits = splits_of(scenes)
     captioned = _captioned(dataset, language, splits, seed)

@@ -2,7 +2,7 @@
 
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.published import TRANSLATION
-from pipeline.datasets.source import Data, Inputs, Source, Terms
+from pipeline.datasets.source import Data, Inputs, Keys, Source, Terms
 from pipeline.datasets.split import Split
 from pipeline.demo.translated import translated_captions
 
@@ -13,6 +13,7 @@ def _read_part(data: Data, inputs: Inputs, part: str, language: str, split: Spli
 
 SOURCE = Source(
     parts=(TRANSLATION,),
+    part_keys=Keys(("dataset", "seed", "scenes")),
     project_files=(
         "pipeline/demo/data/concepts.yaml",
         "pipeline/demo/data/datasets.yaml",

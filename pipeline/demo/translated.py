@@ -5,7 +5,7 @@ As Multi30K's translation part, which has one of the five English captions in fo
 
 from pipeline.common.errors import raise_together
 from pipeline.datasets.captions import Caption
-from pipeline.demo.datasets import checked, scenes_of, splits_of, stream
+from pipeline.demo.datasets import request_mistakes, scenes_of, splits_of, stream
 from pipeline.demo.grammar import language as grammar
 from pipeline.demo.plans import draw_plan
 
@@ -18,7 +18,7 @@ def translated_captions(dataset: str, language: str, seed: int, scenes: int) -> 
     Raises:
         InputError: the data set is not known, the scenes are too few, or there is no grammar of the language.
     """
-    raise_together(checked(dataset, scenes), "The demo's captions cannot be written:")
+    raise_together(request_mistakes(dataset, scenes), "The demo's captions cannot be written:")
     splits = splits_of(scenes)
     captions = []
     for index, (image, scene) in enumerate(scenes_of(dataset, seed, scenes).items()):

@@ -130,7 +130,7 @@ def _selected(language: str, chosen: Chosen) -> pd.DataFrame:
     texts = pd.concat([read_sentences(path) for path in chosen.texts], ignore_index=True)
     texts = texts[texts["split"] != "test"]
     if chosen.halves is not None:
-        path = require_file(chosen.halves, "the list of halves", "Run `python -m pipeline draw-halves`.")
+        path = require_file(chosen.halves, "the list of halves", "Run `python -m pipeline sample-halves`.")
         half = pd.read_csv(path, dtype=str, keep_default_na=False)
         inside = set(half["image"][half["half"] == chosen.half])
         texts = texts[(texts["split"] != "train") | texts["image"].isin(inside)]

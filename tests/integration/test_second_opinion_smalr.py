@@ -45,7 +45,7 @@ from reference.training import train as train_by_reading
 from torch import Tensor
 from twelve_things import table_of
 
-from pipeline.datasets.augment import write_added
+from pipeline.datasets.augment import augment
 from pipeline.evaluation.consistency import evaluate_consistency
 from pipeline.models import assignment
 from pipeline.models.losses import masking
@@ -300,7 +300,7 @@ def with_translations(
     for code in ("de", "fr"):
         raw, path = queries["en", code], folder / f"augmented-en-{code}.csv"
         (table,) = (one for one in files.sentences if one.stem == f"own-{code}")
-        write_added(table, settings["caption_origins"].get(code, "human"), raw, path)
+        augment(table, raw, path, settings["caption_origins"].get(code, "human"))
         paths.append(path)
         added += added_translations(captions[code], read_rows([raw]))
     return replace(files, translations=paths), added

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.augment import added_translations, read_added, write_added
+from pipeline.datasets.augment import added_translations, augment, read_added
 from pipeline.datasets.captions import SENTENCE_COLUMNS
 from pipeline.datasets.select import training_captions
 from pipeline.datasets.table import write_sentences
@@ -74,7 +74,7 @@ def test_a_language_that_lacks_nothing_has_a_table_without_rows(tmp_path: Path) 
     own = sentences([("a", "train", str(number)) for number in range(5)], "de", "human")
     write_sentences(own, tmp_path / "de.csv")
     write_sentences(english("de", images="a"), tmp_path / "en-de.csv")
-    write_added(tmp_path / "de.csv", "human", tmp_path / "en-de.csv", tmp_path / "added.csv")
+    augment(tmp_path / "de.csv", tmp_path / "en-de.csv", tmp_path / "added.csv")
     added = read_added(tmp_path / "added.csv")
     assert added.empty and list(added.columns) == SENTENCE_COLUMNS
 
@@ -82,7 +82,7 @@ def test_a_language_that_lacks_nothing_has_a_table_without_rows(tmp_path: Path) 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     write_sentences(sentences([("a", "train", "un")], "fr", "human", "en"), tmp_path / "fr.csv")
     write_sentences(english(images="a"), tmp_path / "en-fr.csv")
-    write_added(tmp_path / "fr.csv", "human", tmp_path / "en-fr.csv", tmp_path / "added.csv")
+    augment(tmp_path / "fr.csv", tmp_path / "en-fr.csv", tmp_path / "added.csv")
     added = read_added(tmp_path / "added.csv")
     assert list(added["caption"]) == ["a1", "a2", "a3", "a4"]
     assert set(added["origin"]) == {"google"} and set(added["source_language"]) == {"en"}
@@ -95,7 +95,7 @@ def test_captions_of_another_origin_are_not_own_ones(tmp_path: Path) -> None:
     write_sentences(pd.concat([by_people, by_machine]), tmp_path / "zh.csv")
     write_sentences(english("zh", images="a"), tmp_path / "en-zh.csv")
     for origin, expected in (("human", ["a1", "a2", "a3"]), ("baidu", [])):
-        write_added(tmp_path / "zh.csv", origin, tmp_path / "en-zh.csv", tmp_path / "added.csv")
+        augment(tmp_path / "zh.csv", tmp_path / "en-zh.csv", tmp_path / "added.csv", origin)
         assert list(read_added(tmp_path / "added.csv")["caption"]) == expected
 
 

@@ -1,6 +1,5 @@
 """The demo: grammars that are data, scenes, pictures, the two data sets and the dictionaries."""
 
-import argparse
 import hashlib
 from pathlib import Path
 from random import Random
@@ -12,20 +11,21 @@ import pytest
 import yaml
 from PIL import Image
 
+from pipeline import cli
 from pipeline.common.errors import InputError
 from pipeline.datasets.split import read_split
 from pipeline.datasets.table import read_captions, write_captions
 from pipeline.demo.backgrounds import HEIGHT, WIDTH, draw_background
-from pipeline.demo.commands import add_commands
 from pipeline.demo.concepts import DATA, concepts
 from pipeline.demo.datasets import SETTINGS
 from pipeline.demo.dictionaries import pairs
 from pipeline.demo.drawing import draw_scene_image
 from pipeline.demo.grammar import Language, language, read_language
-from pipeline.demo.pictures import draw_pictures
+from pipeline.demo.pictures import draw_demo
 from pipeline.demo.plans import FRAMES, Mention, Plan, draw_plan
 from pipeline.demo.scenes import Group, Scene, draw_scene
 from pipeline.demo.sentences import write_demo_captions
+from pipeline.stages import STAGES
 
 LANGUAGES = ("en", "de", "fr", "cs", "zh", "ja")
 
@@ -249,10 +249,10 @@ def digest(folder: Path, captions: Path) -> str:
 def make(folder: Path, dataset: str, seed: int = 0, scenes: int = 36) -> tuple[Path, Path]:
     """Draw a data set; its captions in all languages come as one table."""
     images, captions = folder / "images", folder / "captions.csv"
-    draw_pictures(dataset, seed, scenes, images, folder / "split.csv")
+    draw_demo(dataset, images, folder / "split.csv", seed, scenes)
     tables = []
     for code in SETTINGS[dataset]["languages"]:
-        write_demo_captions(dataset, code, seed, scenes, folder / f"{code}.csv")
+        write_demo_captions(dataset, code, folder / f"{code}.csv", seed, scenes)
         tables.append(read_captions(folder / f"{code}.csv"))
     write_captions(pd.concat(tables), captions)
     return images, captions
@@ -305,11 +305,11 @@ def test_wrong_requests_touch_nothing(tmp_path: Path) -> None:
         (tmp_path / "new", "multi30k", 8, "9 or more"),
     ):
         with pytest.raises(InputError, match=message):
-            draw_pictures(dataset, 0, scenes, folder / "images", folder / "split.csv")
+            draw_demo(dataset, folder / "images", folder / "split.csv", 0, scenes)
         with pytest.raises(InputError, match=message):
-            write_demo_captions(dataset, "en", 0, scenes, folder / "en.csv")
+            write_demo_captions(dataset, "en", folder / "en.csv", 0, scenes)
     with pytest.raises(InputError, match=r"xx\.yaml"):
-        write_demo_captions("multi30k", "xx", 0, 36, tmp_path / "new" / "xx.csv")
+        write_demo_captions("multi30k", "xx", tmp_path / "new" / "xx.csv", 0, 36)
     assert [path.name for path in tmp_path.rglob("*.*")] == ["mine.jpg"]
 
 
@@ -328,26 +328,23 @@ def test_a_dictionary_keeps_singular_and_plural_apart() -> None:
     assert ("dog", "hunde") not in found and ("dogs", "hund") not in found
 
 
+def run(stage: str, options: str) -> None:
+    """Run a stage as its command line does."""
+    cli.run(STAGES[stage], "pipeline", options.split())
+
+
 def test_the_commands_write_their_files(tmp_path: Path) -> None:
-    parser = argparse.ArgumentParser()
-    add_commands(parser.add_subparsers())
-    words = ["demo-dictionary", "--language", "de", "--output", str(tmp_path / "en-de.txt")]
-    arguments = parser.parse_args(words)
-    arguments.run(arguments)
+    run("write-demo-dictionary", f"--language de --output {tmp_path / 'en-de.txt'}")
     assert (tmp_path / "en-de.txt").read_text(encoding="utf-8").startswith("dog hund\n")
     images, split, captions = tmp_path / "images", tmp_path / "split.csv", tmp_path / "en.csv"
-    words = f"demo --dataset mscoco --scenes 9 --images-out {images} --split {split}".split()
-    arguments = parser.parse_args(words)
-    arguments.run(arguments)
+    run("draw-demo", f"--dataset mscoco --scenes 9 --images-out {images} --split {split}")
     assert len(list(images.iterdir())) == len(read_split(split)) == 9
-    words = f"demo-captions --dataset mscoco --scenes 9 --language en --output {captions}".split()
-    arguments = parser.parse_args(words)
-    arguments.run(arguments)
+    run("write-demo-captions", f"--dataset mscoco --scenes 9 --language en --output {captions}")
     assert len(read_captions(captions)) == 45
 
 
 def test_a_language_that_the_data_set_does_not_name_describes_every_image(tmp_path: Path) -> None:
-    write_demo_captions("multi30k", "ja", 0, 36, tmp_path / "ja.csv")
+    write_demo_captions("multi30k", "ja", tmp_path / "ja.csv", 0, 36)
     table = read_captions(tmp_path / "ja.csv")
     assert len(table) == table["image"].nunique() == 36
     assert set(table["source_language"]) == {"en"}

@@ -9,7 +9,8 @@ import pytest
 
 from pipeline import digest as code
 from pipeline import registry as parts
-from pipeline.stages import STAGES
+from pipeline.datasets import languages
+from pipeline.stages import STAGES, language_row
 
 Edit = Callable[[str, str, str], None]
 
@@ -216,3 +217,19 @@ def test_layers_of_losses_concern_the_count_of_parameters() -> None:
     counting = STAGES["count-smalr-parameters"]
     assert counting.parts({}) == tuple(parts.LOSSES.values())
     assert code.digest(counting, counting.parts({})) != code.digest(counting)
+
+
+def test_an_edit_of_a_languages_row_concerns_what_reads_that_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    def tokenized() -> dict[str, str]:
+        forget()
+        languages.language.cache_clear()
+        return {each: code.digest("tokenize", (language_row(each),)) for each in ("de", "sw", "th")}
+
+    before, every, report = tokenized(), digests(), code.digest("write-report", (language_row("*"),))
+    monkeypatch.setitem(languages.LANGUAGES, "sw", languages.Language("sw", "Swahili"))
+    after = tokenized()
+    assert {each for each in before if before[each] != after[each]} == {"sw"}
+    assert digests() == every
+    assert code.digest("write-report", (language_row("*"),)) != report
+    monkeypatch.undo()
+    assert tokenized() == before

@@ -23,7 +23,7 @@ from serving import Request, Trouble, serving
 
 from pipeline.common.errors import InputError
 from pipeline.datasets import first_use
-from pipeline.datasets.download import download
+from pipeline.datasets.download import download_file
 from pipeline.datasets.flickr8k import image_id
 from pipeline.datasets.sources import flickr8kcn, multi30k
 from pipeline.datasets.transfer import Patience
@@ -50,7 +50,7 @@ class Web:
         return f"{self.url}/{file}"
 
     def download(self, *urls: str, digest: str = DIGEST, file: str = FILE, **options: Any) -> bytes:
-        download(urls or [f"{self.url}/{FILE}"], self.output, file, digest, patience=HASTE, **options)
+        download_file(urls or [f"{self.url}/{FILE}"], self.output, file, digest, patience=HASTE, **options)
         return self.output.read_bytes()
 
     def ranges(self) -> list[str]:
@@ -76,7 +76,7 @@ def _after_the_first_drop(web: Web, at: int = 300_000) -> None:
     web.troubles[FILE].times = None
     patience = Patience(attempts=1, first=0, timeout=5)
     with pytest.raises(InputError, match=rf"{at:,} bytes are kept"):
-        download([f"{web.url}/{FILE}"], web.output, FILE, DIGEST, patience=patience)
+        download_file([f"{web.url}/{FILE}"], web.output, FILE, DIGEST, patience=patience)
     assert web.part.read_bytes() == CONTENT[:at]
     web.troubles.clear()
     web.asked.clear()
@@ -234,11 +234,11 @@ def test_any_drops_end_in_the_file(
         for cut in cuts:
             troubles["h/f"] = Trouble(drop_after=cut, ranges=ranges)
             try:
-                download([f"{url}/h/f"], folder / "f", "h/f", digest, patience=Patience(1, 0, timeout=5))
+                download_file([f"{url}/h/f"], folder / "f", "h/f", digest, patience=Patience(1, 0, timeout=5))
             except InputError as error:
                 assert "broke off" in str(error)
         troubles.clear()
-        download([f"{url}/h/f"], folder / "f", "h/f", digest, patience=HASTE)
+        download_file([f"{url}/h/f"], folder / "f", "h/f", digest, patience=HASTE)
     assert (folder / "f").read_bytes() == content
     assert sorted(path.name for path in folder.iterdir()) == ["f", "web"]
 
@@ -280,7 +280,7 @@ def test_a_server_that_stays_silent_is_given_up(web: Web) -> None:
     web.troubles[FILE] = Trouble(hold_after=0)
     patience = Patience(attempts=2, first=0.01, timeout=0.3)
     with pytest.raises(InputError, match="timed out"):
-        download([f"{web.url}/{FILE}"], web.output, FILE, DIGEST, patience=patience)
+        download_file([f"{web.url}/{FILE}"], web.output, FILE, DIGEST, patience=patience)
     web.troubles[FILE].go_on.set()
 
 
@@ -536,7 +536,7 @@ def test_a_killed_download_is_gone_on_with(web: Web) -> None:
     assert not web.output.exists()
     web.troubles.clear()
     web.asked.clear()
-    with _process(web, f"--bytes={len(CONTENT)}") as process:
+    with _process(web, f"--size={len(CONTENT)}") as process:
         assert process.wait(60) == 0
     assert web.output.read_bytes() == CONTENT
     assert web.asked == [Request(FILE, f"bytes={kept}-", 206)]
@@ -579,7 +579,10 @@ def test_progress_is_logged(web: Web) -> None:
 
 
 def test_help_needs_no_requests() -> None:
-    code = "import sys, pipeline.datasets.download_commands; sys.exit('requests' in sys.modules)"
+    code = (
+        "import sys\nfrom pipeline import cli\nfrom pipeline.stages import STAGES\n"
+        "cli.parameters(STAGES['download'].function)\nsys.exit('requests' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
@@ -640,4 +643,4 @@ def test_every_file_of_the_mirror_is_as_the_table_says(tmp_path: Path) -> None:
     assert len(rows) > 60
     for row in rows:
         size = int(row["bytes"])
-        download([], tmp_path / "file", row["file"], row["sha256"], size, mirror)
+        download_file([], tmp_path / "file", row["file"], row["sha256"], size, mirror)

@@ -8,8 +8,8 @@ from published import MULTI30K_IMAGES, caption, write_multi30k
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.captions import SENTENCE_COLUMNS
-from pipeline.datasets.draws import drawn_captions, halves
 from pipeline.datasets.lessons_parts import caption_part, source_part
+from pipeline.datasets.sampling import caption_sample, halves
 from pipeline.datasets.source import Inputs
 from pipeline.datasets.sources.multi30k import SOURCE
 from pipeline.datasets.table import read_sentences, write_sentences
@@ -94,7 +94,7 @@ def test_a_text_with_a_missing_line_is_refused(tmp_path: Path) -> None:
 def test_the_demo_translates_the_first_english_caption(tmp_path: Path) -> None:
     """Its translations are what the demo's own captions have in French, and one of the English ones."""
     for language, each in (("en", 5), ("fr", 1)):
-        write_demo_captions("multi30k", language, 3, 27, tmp_path / f"{language}.csv")
+        write_demo_captions("multi30k", language, tmp_path / f"{language}.csv", 3, 27)
         own = pd.read_csv(tmp_path / f"{language}.csv", keep_default_na=False)
         translated = translated_captions("multi30k", language, 3, 27)
         assert [caption.caption for caption in translated] == list(own["caption"][::each])
@@ -102,7 +102,7 @@ def test_the_demo_translates_the_first_english_caption(tmp_path: Path) -> None:
 
 def test_the_demo_translates_into_german_too(tmp_path: Path) -> None:
     translated = translated_captions("multi30k", "de", 3, 27)
-    write_demo_captions("multi30k", "de", 3, 27, tmp_path / "de.csv")
+    write_demo_captions("multi30k", "de", tmp_path / "de.csv", 3, 27)
     own = pd.read_csv(tmp_path / "de.csv", keep_default_na=False)
     assert len(translated) == 27 and {caption.source_language for caption in translated} == {"en"}
     assert [caption.caption for caption in translated] != list(own["caption"][::5])
@@ -121,7 +121,7 @@ def five_each() -> pd.DataFrame:
 
 
 def test_one_caption_of_each_image_is_drawn_and_all_test_captions_stay() -> None:
-    drawn = drawn_captions(five_each(), 1, 0)
+    drawn = caption_sample(five_each(), 1, 0)
     counts = drawn.groupby(["split", "image"]).size().groupby("split").agg(["min", "max", "size"])
     assert counts.loc["train"].tolist() == [1, 1, 30]
     assert counts.loc["val"].tolist() == [1, 1, 20]
@@ -130,26 +130,26 @@ def test_one_caption_of_each_image_is_drawn_and_all_test_captions_stay() -> None
 
 
 def test_as_many_captions_of_each_image_are_drawn_as_asked_for() -> None:
-    drawn = drawn_captions(five_each(), 3, 0)
+    drawn = caption_sample(five_each(), 3, 0)
     assert drawn.groupby("split").size().to_dict() == {"train": 3 * 30, "val": 3 * 20, "test": 5 * 10}
     assert not drawn.duplicated("tokens").any()
 
 
 def test_every_caption_can_be_drawn_and_each_language_draws_for_itself() -> None:
     of_language = {
-        language: drawn_captions(five_each().assign(language=language), 1, 0) for language in ("en", "de")
+        language: caption_sample(five_each().assign(language=language), 1, 0) for language in ("en", "de")
     }
     numbers = [said.split()[1] for said in of_language["en"]["tokens"][of_language["en"]["split"] != "test"]]
     assert set(numbers) == set("01234")
     assert list(of_language["en"]["tokens"]) != list(of_language["de"]["tokens"])
-    assert list(drawn_captions(five_each(), 1, 1)["tokens"]) != list(of_language["en"]["tokens"])
-    assert list(drawn_captions(five_each(), 1, 0)["tokens"]) == list(of_language["en"]["tokens"])
+    assert list(caption_sample(five_each(), 1, 1)["tokens"]) != list(of_language["en"]["tokens"])
+    assert list(caption_sample(five_each(), 1, 0)["tokens"]) == list(of_language["en"]["tokens"])
 
 
 def test_fewer_captions_than_asked_for_are_refused() -> None:
     table = five_each().drop(index=[0, 7])
-    with pytest.raises(InputError, match="are to be drawn, but 2 images have fewer, first '00' with 4"):
-        drawn_captions(table, 5, 0)
+    with pytest.raises(InputError, match="are to be sampled, but 2 images have fewer, first '00' with 4"):
+        caption_sample(table, 5, 0)
 
 
 SCENES = {f"{image:03d}": "train" for image in range(101)} | {"val": "val", "test": "test"}

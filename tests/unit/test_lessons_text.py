@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 import torch
 
-from pipeline.datasets.draws import drawn_captions, halves
 from pipeline.datasets.lessons_parts import source_part
 from pipeline.datasets.published import Published
+from pipeline.datasets.sampling import caption_sample, halves
 from pipeline.datasets.source import Inputs
 from pipeline.datasets.sources.multi30k import SOURCE, multi30k_split
 from pipeline.training.multitask import with_reversed_lengths
@@ -73,7 +73,7 @@ def test_independent_captions() -> None:
 
 
 def test_one_independent_caption_of_each_image() -> None:
-    drawn = {code: drawn_captions(part("comparable", code), 1, 0) for code in ("en", "de")}
+    drawn = {code: caption_sample(part("comparable", code), 1, 0) for code in ("en", "de")}
     assert all(len(table) == table["image"].nunique() == 29_000 for table in drawn.values())
     assert pairs(list(drawn.values())) == 29_000
     assert pairs([*drawn.values(), part("translation", "fr"), part("translation", "cs")]) == 6 * 29_000

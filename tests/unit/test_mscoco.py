@@ -348,16 +348,17 @@ def run(stage: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 def test_the_stages_write_a_split_that_can_be_given_again_and_the_captions(tmp_path: Path) -> None:
     described = published.write_everything(tmp_path, dimension=4)
     split, again = tmp_path / "made" / "split.csv", tmp_path / "again" / "split.csv"
-    asked = ["--dataset", "mscoco", "--sources", tmp_path, "--coco-cn", described["coco_cn"]]
-    made = run("split", *asked, "--sample-size", 8, "--output", split)
+    asked = ["--source", "mscoco", "--sources", tmp_path, "--requested", described["coco_cn"]]
+    made = run("split", *asked, "--settings", '{"sample_size": 8}', "--output", split)
     assert made.returncode == 0, made.stderr
     names = read_split(split)
     assert pd.Series(names).value_counts().to_dict() == {"train": 44, "test": 8, "val": 8}
-    made = run("split", *asked, "--test-images", split, "--val-images", split, "--output", again)
+    lists = json.dumps({"test_images": str(split), "val_images": str(split)})
+    made = run("split", *asked, "--settings", lists, "--output", again)
     assert made.returncode == 0, made.stderr
     assert again.read_bytes() == split.read_bytes()
     output = tmp_path / "made" / "ja.csv"
-    made = run("captions", *asked, "--language", "ja", "--split", split, "--output", output)
+    made = run("read-captions", *asked, "--language", "ja", "--split", split, "--output", output)
     assert made.returncode == 0, made.stderr
     table = read_captions(output)
     assert set(table["language"]) == {"ja"} and table["image"].nunique() == 42
@@ -368,35 +369,31 @@ def test_a_list_of_images_restricts_before_the_draw(tmp_path: Path) -> None:
     published.write_mscoco(tmp_path)
     listed = list(published.mscoco_images())[:10]
     (tmp_path / "images.csv").write_text("\n".join(["image", *listed]) + "\n")
-    asked = ["--dataset", "mscoco", "--sources", tmp_path, "--coco-cn", tmp_path / published.COCO_CN]
+    asked = ["--source", "mscoco", "--sources", tmp_path, "--requested", tmp_path / published.COCO_CN]
     asked += ["--image-list", tmp_path / "images.csv", "--output", tmp_path / "split.csv"]
-    made = run("split", *asked, "--sample-size", 3)
+    made = run("split", *asked, "--settings", '{"sample_size": 3}')
     assert made.returncode == 0, made.stderr
     split = read_split(tmp_path / "split.csv")
     assert list(split) == listed
     assert pd.Series(split).value_counts().to_dict() == {"train": 4, "test": 3, "val": 3}
-    failed = run("split", *asked)
+    failed = run("split", *asked, "--settings", '{"sample_size": 1000}')
     assert failed.returncode == 1 and "there are only 10 to sample from" in failed.stderr
 
 
-def test_options_that_do_not_fit_are_told_together(tmp_path: Path) -> None:
-    made = run("split", "--dataset", "mscoco", "--lists", "multi30k", "--test-images", "x", "--output", "c")
+def test_settings_that_do_not_fit_are_told_together(tmp_path: Path) -> None:
+    settings = '{"split": "multi30k", "test_images": "x"}'
+    made = run("split", "--source", "mscoco", "--settings", settings, "--output", "c")
     assert made.returncode == 1
     for part in (
-        "--sources is needed",
-        "--coco-cn is needed",
-        "--lists is not for this data set",
-        "--test-images and --val-images go together",
+        "--requested is missing: its split need on-request/coco-cn",
+        "settings: need test_images, val_images or sample_size",
+        "settings: split is not used",
     ):
         assert part in made.stderr
-    asked = ["--dataset", "mscoco", "--language", "zh", "--table", "x", "--split", "y", "--output", "c"]
-    made = run("captions", *asked)
+    asked = ["--source", "mscoco", "--language", "zh", "--split", "y", "--output", "c"]
+    made = run("read-captions", *asked, "--settings", '{"captions": "x"}')
     assert made.returncode == 1
-    for part in (
-        "--sources is needed",
-        "--table is not for this data set",
-        "--coco-cn is needed for Chinese",
-    ):
+    for part in ("settings: captions is not used", "--requested is missing: its captions in 'zh' need"):
         assert part in made.stderr
 
 

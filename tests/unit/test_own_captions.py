@@ -1,10 +1,12 @@
 """Captions of one's own: a CSV file becomes a caption table, or every mistake is told with its lines."""
 
 import csv
+import json
 import subprocess
 import sys
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -183,33 +185,42 @@ def test_the_stage_draws_a_split_and_says_so(tmp_path: Path) -> None:
         tmp_path / "s.csv",
         tmp_path / "tr.csv",
     )
-    made = run("split", "--table", path, "--seed", 1, "--output", split)
+    made = run("split", {"captions": str(path), "split_seed": 1}, "--output", split)
     assert made.returncode == 0, made.stderr
     assert "2 test and 2 validation images of 20 are sampled with seed 1" in made.stderr
     assert pd.Series(read_split(split)).value_counts().to_dict() == {"train": 16, "test": 2, "val": 2}
-    made = run("captions", "--table", path, "--language", "tr", "--split", split, "--output", output)
+    made = run(
+        "read-captions", {"captions": str(path)}, "--language", "tr", "--split", split, "--output", output
+    )
     assert made.returncode == 0, made.stderr
     table = read_captions(output)
     assert dict(zip(table["image"], table["split"], strict=True)) == read_split(split)
-    made = run("captions", "--table", path, "--language", "fr", "--split", split, "--output", output)
+    made = run(
+        "read-captions", {"captions": str(path)}, "--language", "fr", "--split", split, "--output", output
+    )
     assert made.returncode == 1
     assert "own.csv has no captions in 'fr'; it has en, tr" in made.stderr
 
 
-def run(stage: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pipeline", stage, "--dataset", "own", *map(str, arguments)]
+def run(stage: str, settings: dict[str, Any], *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pipeline", stage, "--source", "own", *map(str, arguments)]
+    command += ["--settings", json.dumps(settings)]
     return subprocess.run(command, capture_output=True, text=True)
 
 
 def test_a_split_that_is_given_needs_no_table(tmp_path: Path) -> None:
     given = write(tmp_path / "given.csv", "image,split\na,test\nb,train\nc,val\n")
     listed = write(tmp_path / "images.csv", "image\na\nc\n")
-    made = run("split", "--predefined", given, "--image-list", listed, "--output", tmp_path / "split.csv")
+    asked = ["--image-list", listed, "--output", tmp_path / "split.csv"]
+    made = run("split", {"split": str(given)}, *asked)
     assert made.returncode == 0, made.stderr
     assert read_split(tmp_path / "split.csv") == {"a": "test", "c": "val"}
-    made = run("split", "--predefined", given, "--table", given, "--output", tmp_path / "split.csv")
+    made = run("split", {"split": str(given), "captions": str(given)}, *asked)
     assert made.returncode == 1
-    assert "exactly one of --table and --predefined is needed" in made.stderr
+    assert "settings: captions is not used; leave it out" in made.stderr
+    made = run("split", {}, *asked)
+    assert made.returncode == 1
+    assert "settings: need split or captions" in made.stderr
 
 
 def test_a_split_of_the_table_is_kept_and_a_list_restricts_it(tmp_path: Path) -> None:

@@ -104,15 +104,16 @@ def test_stages_without_torch_run_without_it(tmp_path: Path) -> None:
     for image in range(10):
         (tmp_path / "images" / f"{image}.jpg").touch()
     (tmp_path / "en-de.txt").write_text("dog hund\nred roter\n")
+    own = '--source own --settings {"captions":"own.csv"}'
     imported = {"backbone": "own", "dimension": 4}
     write_features(tmp_path / "imported.h5", [str(image) for image in range(10)], np.ones((10, 4)), imported)
     made = json.dumps(imported, separators=(",", ":"))
     small = '{"dimension":4,"tokens":2000,"subword_buckets":10}'
     pair = "--source en --target de --provider dictionary --sentences en.csv --dictionaries en-de.txt"
     for line in (
-        "split --dataset own --table own.csv --output split.csv",
-        "captions --dataset own --table own.csv --split split.csv --language en --output en-captions.csv",
-        "captions --dataset own --table own.csv --split split.csv --language de --output de-captions.csv",
+        f"split {own} --output split.csv",
+        f"read-captions {own} --split split.csv --language en --output en-captions.csv",
+        f"read-captions {own} --split split.csv --language de --output de-captions.csv",
         "tokenize --captions en-captions.csv --language en --output en.csv",
         "tokenize --captions de-captions.csv --language de --output de.csv",
         f"build-vocabulary --language en --sentences en.csv --settings {small} --output en.h5",

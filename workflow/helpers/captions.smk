@@ -98,33 +98,20 @@ def split_lists(wildcards):
 
 def split_options(wildcards):
     """Arguments of `split` that belong to a data set's source."""
-    data = DATASETS[wildcards.dataset]
-    listed = data.get("test_images") is not None  # then nothing is sampled
-    options = {
-        "multi30k": {"sources": "work/sources", "lists": data.get("split")},
-        "flickr8kcn": {"sources": "work/sources"},
-        "mscoco": {
-            "sources": "work/sources",
-            "sample-size": None if listed else data.get("sample_size"),
-            "seed": None if listed else data.get("split_seed"),
-            "test-images": data.get("test_images"),
-            "val-images": data.get("val_images"),
-        },
-        "own": (
-            {"predefined": data["split"]}
-            if "split" in data
-            else {"table": data.get("captions"), "seed": data.get("split_seed", 0)}
-        ),
-    }[data["source"]]
-    options["image-list"] = SETTINGS["images"]["list"]
-    return [f"--{name}={value}" for name, value in options.items() if value is not None]
+    settings = source_of(wildcards.dataset).split_settings(DATASETS[wildcards.dataset])
+    listed = SETTINGS["images"]["list"]
+    return [
+        f"--settings={as_json(settings)}",
+        *(f"--image-list={path}" for path in given(listed)),
+    ]
 
 
 def caption_options(wildcards):
-    """Arguments of `captions` that belong to a data set's source."""
-    data = DATASETS[wildcards.dataset]
-    own = data["source"] == "own"
-    return f"--table={own_table(wildcards)}" if own else "--sources=work/sources"
+    """Arguments of `read-captions` that belong to a data set's source."""
+    settings = source_of(wildcards.dataset).caption_settings(
+        DATASETS[wildcards.dataset]
+    )
+    return [f"--settings={as_json(settings)}"] if settings else []
 
 
 def coco_cn_of_split(wildcards):
@@ -158,7 +145,7 @@ def coco_cn_option(wildcards, input):
 
     Apart from all others: Snakemake does not rerun for a param that is made of the input.
     """
-    return [f"--coco-cn={path}" for path in input.coco_cn[:1]]
+    return [f"--requested={path}" for path in input.coco_cn[:1]]
 
 
 def reading_code(stage, wildcards):

@@ -20,9 +20,10 @@ def part_source(wildcards):
 
 
 def part_modules(wildcards):
-    """The module of the source that has the part itself, for the digest."""
+    """What the digest of the code counts besides the stage: the source that has the part itself, and the language."""
     source = part_source(wildcards)
-    return () if source == "sentences" else (module_of(source),)
+    row = language_row(wildcards.language)
+    return (row,) if source == "sentences" else (module_of(source), row)
 
 
 def part_inputs(wildcards):
@@ -49,21 +50,20 @@ def part_inputs(wildcards):
 
 
 def part_options(wildcards):
-    """Arguments of `caption-part` that say where it reads from."""
+    """Arguments of `read-caption-part` that say where it reads from."""
     source = part_source(wildcards)
-    if source == "demo":
-        made = SETTINGS["sources"]
-        return [f"--demo={wildcards.dataset}/{made['seed']}/{made['scenes']}"]
     if source == "sentences":
         own = DATASETS[wildcards.dataset]["caption_origins"]
         return [
             *(f"--sentences={path}" for path in part_inputs(wildcards)["sentences"]),
             f"--origin={own.get(wildcards.language, 'human')}",
         ]
-    return [
-        "--sources=work/sources",
-        f"--split=work/{wildcards.scale}/{wildcards.dataset}/split.csv",
-    ]
+    if source_of(wildcards.dataset).part_files:
+        split = f"work/{wildcards.scale}/{wildcards.dataset}/split.csv"
+        return [f"--source={source}", f"--split={split}"]
+    made = {key: SETTINGS["sources"][key] for key in ("seed", "scenes")}
+    settings = as_json({"dataset": wildcards.dataset, **made})
+    return [f"--source={source}", f"--settings={settings}"]
 
 
 def selection(wildcards):

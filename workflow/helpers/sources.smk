@@ -2,6 +2,7 @@
 
 from pipeline.datasets.sources import module_of, source_named
 from pipeline.images.find import ENDINGS
+from pipeline.stages import language_row
 
 
 def source_of(dataset):

@@ -169,7 +169,12 @@ def translation_options(wildcards):
 def translation_code(wildcards):
     """Digest of the code that translates a pair."""
     modules = parts.of_translation(translated_by(wildcards), bool(borrowed(wildcards)))
-    return code.digest("translate", modules)
+    return code.digest("translate", (*modules, *language_rows(wildcards)))
+
+
+def language_rows(wildcards):
+    """The rows of a pair's languages, for digests."""
+    return [language_row(wildcards.source), language_row(wildcards.target)]
 
 
 def translation_minutes(wildcards):

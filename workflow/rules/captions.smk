@@ -27,7 +27,7 @@ rule split:
     message:
         "Splitting the images of {wildcards.dataset}"
     shell:
-        "python -m pipeline split --dataset {params.source} {params.options:q} {params.coco_cn:q} "
+        "python -m pipeline split --code {params.code} --source {params.source} {params.options:q} {params.coco_cn:q} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -55,11 +55,11 @@ rule captions:
         source=lambda wildcards: DATASETS[wildcards.dataset]["source"],
         options=caption_options,
         coco_cn=coco_cn_option,
-        code=lambda wildcards: reading_code("captions", wildcards),
+        code=lambda wildcards: reading_code("read-captions", wildcards),
     message:
         "Reading the captions of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline captions --dataset {params.source} --language {wildcards.language} "
+        "python -m pipeline read-captions --code {params.code} --source {params.source} --language {wildcards.language} "
         "--split {input.split:q} {params.options:q} {params.coco_cn:q} --output {output:q} > {log:q} 2>&1"
 
 
@@ -80,11 +80,13 @@ rule tokenize:
         disk_mb=1000,
         gpu=0,
     params:
-        code=code.digest("tokenize"),
+        code=lambda wildcards: code.digest(
+            "tokenize", (language_row(wildcards.language),)
+        ),
     message:
         "Tokenising the captions of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline tokenize --captions {input:q} --language {wildcards.language} --output {output:q} "
+        "python -m pipeline tokenize --code {params.code} --captions {input:q} --language {wildcards.language} --output {output:q} "
         "> {log:q} 2>&1"
 
 
@@ -113,9 +115,11 @@ rule text:
         disk_mb=1000,
         gpu=0,
     params:
-        code=code.digest("text"),
+        code=lambda wildcards: code.digest(
+            "collect-text", (language_row(wildcards.language),)
+        ),
     message:
         "Published captions for word vectors in {wildcards.language}"
     shell:
-        "python -m pipeline text --language {wildcards.language} --sources work/sources "
+        "python -m pipeline collect-text --code {params.code} --language {wildcards.language} --sources work/sources "
         "--splits {input.splits:q} --output {output:q} > {log:q} 2>&1"

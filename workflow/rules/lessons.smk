@@ -21,11 +21,11 @@ rule caption_part:
         gpu=0,
     params:
         options=part_options,
-        code=lambda wildcards: code.digest("caption-part", part_modules(wildcards)),
+        code=lambda wildcards: code.digest("read-caption-part", part_modules(wildcards)),
     message:
         "Reading the {wildcards.part} part of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline caption-part --part {wildcards.part} --language {wildcards.language} {params.options:q} "
+        "python -m pipeline read-caption-part --code {params.code} --part {wildcards.part} --language {wildcards.language} {params.options:q} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -48,11 +48,11 @@ rule draw_captions:
         disk_mb=1000,
         gpu=0,
     params:
-        code=code.digest("draw"),
+        code=code.digest("sample-captions"),
     message:
         "Sampling {wildcards.each} captions of each image of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline draw-captions --part {input:q} --captions-per-image {wildcards.each} "
+        "python -m pipeline sample-captions --code {params.code} --part {input:q} --captions-per-image {wildcards.each} "
         "--seed {wildcards.seed} --output {output:q} > {log:q} 2>&1"
 
 
@@ -76,11 +76,11 @@ rule draw_halves:
         language=lambda wildcards: [
             f"--language={code}" for code in given(wildcards.own[1:])
         ],
-        code=code.digest("draw"),
+        code=code.digest("sample-halves"),
     message:
         "Sampling halves of the training images of {wildcards.dataset}"
     shell:
-        "python -m pipeline draw-halves --split {input:q} --seed {wildcards.seed} {params.language:q} "
+        "python -m pipeline sample-halves --code {params.code} --split {input:q} --seed {wildcards.seed} {params.language:q} "
         "--output {output:q} > {log:q} 2>&1"
 
 

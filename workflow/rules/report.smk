@@ -60,7 +60,7 @@ rule figure:
             {"number": int(wildcards.number), "seed": 0, "threads": 1}
         ),
         images=lambda wildcards, input: [f"--images={path}" for path in input.images],
-        code=code.digest("draw-retrieved"),
+        code=code.digest("draw-retrieved", (language_row("*"),)),
     message:
         "Drawing Figure {wildcards.number}"
     shell:
@@ -103,7 +103,7 @@ rule report:
         ],
         captions=[f"{name}={path}" for name, path in reported_captions().items()],
         context=[f"--context={path}" for path in reported_context()],
-        code=code.digest("write-report"),
+        code=code.digest("write-report", (language_row("*"),)),
     message:
         "Writing {output}"
     shell:

@@ -20,7 +20,7 @@ rule download:
         "Downloading {wildcards.file}"
     shell:
         "python -m pipeline download --url {params.urls:q} --file {wildcards.file:q} --sha256 {params.sha256:q} "
-        "--bytes={params.bytes} --mirror={resources.mirror:q} --lock workflow/sources.lock --output {output:q} > {log:q} 2>&1"
+        "--size={params.bytes} --mirror={resources.mirror:q} --lock workflow/sources.lock --output {output:q} > {log:q} 2>&1"
 
 
 # Everything public that the configured data sets need; what must be asked for, the rules that read it tell.
@@ -97,11 +97,11 @@ rule demo:
     params:
         scenes=SETTINGS["sources"]["scenes"],
         seed=SETTINGS["sources"]["seed"],
-        code=code.digest("demo"),
+        code=code.digest("draw-demo"),
     message:
         "Drawing the demo's {wildcards.dataset}"
     shell:
-        "python -m pipeline demo --dataset {wildcards.dataset} --seed {params.seed} --scenes {params.scenes} "
+        "python -m pipeline draw-demo --code {params.code} --dataset {wildcards.dataset} --seed {params.seed} --scenes {params.scenes} "
         "--images-out {output.images:q} --split {output.split:q} > {log:q} 2>&1"
 
 
@@ -128,11 +128,11 @@ rule demo_captions:
     params:
         scenes=SETTINGS["sources"]["scenes"],
         seed=SETTINGS["sources"]["seed"],
-        code=code.digest("demo-captions"),
+        code=code.digest("write-demo-captions"),
     message:
         "Writing the demo's captions of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline demo-captions --dataset {wildcards.dataset} --language {wildcards.language} "
+        "python -m pipeline write-demo-captions --code {params.code} --dataset {wildcards.dataset} --language {wildcards.language} "
         "--seed {params.seed} --scenes {params.scenes} --output {output:q} > {log:q} 2>&1"
 
 
@@ -153,8 +153,8 @@ rule demo_dictionary:
         disk_mb=100,
         gpu=0,
     params:
-        code=code.digest("demo-dictionary"),
+        code=code.digest("write-demo-dictionary"),
     message:
         "Writing the demo's bilingual dictionary of English and {wildcards.language}"
     shell:
-        "python -m pipeline demo-dictionary --language {wildcards.language} --output {output:q} > {log:q} 2>&1"
+        "python -m pipeline write-demo-dictionary --code {params.code} --language {wildcards.language} --output {output:q} > {log:q} 2>&1"

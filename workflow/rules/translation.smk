@@ -94,7 +94,7 @@ rule augment:
     message:
         "Selecting translations that augment the captions of {wildcards.dataset} in {wildcards.target}"
     shell:
-        "python -m pipeline augment --sentences {input.sentences:q} --caption-origin {params.origin:q} "
+        "python -m pipeline augment --code {params.code} --sentences {input.sentences:q} --caption-origin {params.origin:q} "
         "--translations {input.translations:q} --output {output:q} > {log:q} 2>&1"
 
 
@@ -123,7 +123,10 @@ rule translation_quality:
         files=input_options,
         code=lambda wildcards: code.digest(
             "measure-translation-quality",
-            parts.of_translation(quality_provider(wildcards)),
+            (
+                *parts.of_translation(quality_provider(wildcards)),
+                *language_rows(wildcards),
+            ),
         ),
     message:
         "Measuring the quality of translations of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"

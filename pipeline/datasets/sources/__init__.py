@@ -7,6 +7,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+from pipeline.common.errors import InputError
 from pipeline.datasets.source import Source
 
 _ELSEWHERE = {"demo": "pipeline.demo.source"}
@@ -24,6 +25,12 @@ def module_of(name: str) -> str:
 
 @cache
 def source_named(name: str) -> Source:
-    """A source by its name in the configuration."""
+    """A source by its name in the configuration.
+
+    Raises:
+        InputError: there is none of this name.
+    """
+    if name not in names():
+        raise InputError(f"source: found {name!r}, expected {', '.join(names())}.")
     source: Source = import_module(module_of(name)).SOURCE
     return source

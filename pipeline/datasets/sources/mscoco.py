@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.published import Published, known_language, split_lines
 from pipeline.datasets.sampled import predefined_split, sampled_split
-from pipeline.datasets.source import Data, Inputs, Requested, Source
+from pipeline.datasets.source import Data, Inputs, Keys, Requested, Source
 from pipeline.datasets.split import Split, restricted, whole_split
 
 log = logging.getLogger("pipeline")
@@ -223,7 +223,7 @@ def _read_split(data: Data, inputs: Inputs) -> Split:
         lists = {"test": Path(data["test_images"]), "val": Path(data["val_images"])}
         return whole_split(images, predefined_split(lists, candidates))
     size = data["sample_size"]
-    return whole_split(images, sampled_split(candidates, size, size, data["split_seed"]))
+    return whole_split(images, sampled_split(candidates, size, size, data.get("split_seed", 0)))
 
 
 def _read_captions(data: Data, inputs: Inputs, language: str, split: Split) -> list[Caption]:
@@ -232,6 +232,7 @@ def _read_captions(data: Data, inputs: Inputs, language: str, split: Split) -> l
 
 SOURCE = Source(
     needs=("images", "sample_size", "split_seed", "test_images", "val_images"),
+    split_keys=(Keys(("test_images", "val_images")), Keys(("sample_size",), ("split_seed",))),
     published=("mscoco", "yjcaptions"),
     caption_files={"en": "annotations", "ja": "yjcaptions"},
     requested=Requested("coco_cn", "on-request/coco-cn", "**/imageid.*-caption.txt", ("zh",)),

@@ -12,7 +12,7 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.flickr8k import SPLIT_FILES, flickr8k_split, image_id
 from pipeline.datasets.published import COMPARABLE, TRANSLATION, Published, known_language, no_part
-from pipeline.datasets.source import Data, Inputs, Source
+from pipeline.datasets.source import Data, Inputs, Keys, Source
 from pipeline.datasets.split import Split, restricted
 
 FOLDER = "raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data"
@@ -146,6 +146,7 @@ def _read_part(data: Data, inputs: Inputs, part: str, language: str, split: Spli
 
 SOURCE = Source(
     needs=("images", "split"),
+    split_keys=(Keys(("split",)),),
     splits={"multi30k": (), "flickr8k": ("flickr8k",)},
     published=("multi30k",),
     further=("multi30k-text",),

@@ -15,7 +15,7 @@ from pipeline.datasets.csv_text import csv_text, not_csv, other_separator
 from pipeline.datasets.languages import unknown_code, without_tokenizer
 from pipeline.datasets.published import known_language
 from pipeline.datasets.sampled import sampled_split
-from pipeline.datasets.source import Data, Inputs, Source, Terms
+from pipeline.datasets.source import Data, Inputs, Keys, Source, Terms
 from pipeline.datasets.split import (
     Split,
     read_split,
@@ -232,6 +232,8 @@ def _read_captions(data: Data, inputs: Inputs, language: str, split: Split) -> l
 SOURCE = Source(
     needs=("captions", "images"),
     accepts=("split", "split_seed"),
+    split_keys=(Keys(("split",)), Keys(("captions",), ("split_seed",))),
+    caption_keys=Keys(("captions",)),
     terms=Terms("photographs and captions of one's own", "not stated here; ask who trained it"),
     read_split=_read_split,
     read_captions=_read_captions,

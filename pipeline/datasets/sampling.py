@@ -1,47 +1,76 @@
 """Samples of *Lessons*: some captions of each image, and halves of the training images.
 
-Each draw is written to a file, so that experiments that should share captions or images do.
+Each sample is written to a file, so that experiments that should share captions or images do.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import atomic_write
+from pipeline.datasets.split import read_split
+from pipeline.datasets.table import read_sentences, write_sentences
 
 
-def drawn_captions(part: pd.DataFrame, each: int, seed: int) -> pd.DataFrame:
+def sample_captions(part: Path, captions_per_image: int, seed: int, output: Path) -> None:
+    """Sample some captions of each image.
+
+    Args:
+        part: sentence table of one language.
+        captions_per_image: how many.
+        seed: of the sample.
+        output: sentence table to write.
+    """
+    write_sentences(caption_sample(read_sentences(part), captions_per_image, seed), output)
+
+
+def sample_halves(split: Path, seed: int, output: Path, language: str | None = None) -> None:
+    """Sample halves of the training images.
+
+    Args:
+        split: output of `split`.
+        seed: of the sample.
+        output: CSV to write: columns image and half.
+        language: halves for this language only, as in the public code.
+    """
+    table = pd.DataFrame(sorted(halves(read_split(split), seed, language).items()), columns=["image", "half"])
+    with atomic_write(output) as temporary:
+        table.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def caption_sample(part: pd.DataFrame, each: int, seed: int) -> pd.DataFrame:
     """A number of captions of every image, sampled with a seed ("downsampled", Section 5.2).
 
-    The draw of a language does not move with another's: its seed is (seed, language, split). Test images keep
-    all their captions, which are what is asked for.
+    The sample of a language does not depend on other languages: its seed is (seed, language, split). Test
+    images keep all their captions, which are the queries.
 
     Args:
         part: sentence table of one language.
 
     Raises:
-        InputError: images have fewer captions than asked for, or none is.
+        InputError: an image has fewer captions than asked for, or none is asked for.
     """
     if each < 1:
         raise InputError(f"captions-per-image: found {each}, expected a whole number, 1 or more.")
     language = str(part["language"].iloc[0])
-    drawn = []
+    samples = []
     for split, of_split in part.groupby("split", sort=False):
         if split == "test":
-            drawn.append(of_split)
+            samples.append(of_split)
             continue
         order = of_split.sample(frac=1, random_state=_generator(seed, language, str(split)))
-        chosen = order.groupby("image", sort=False).head(each)
-        drawn.append(chosen.sort_index())
+        samples.append(order.groupby("image", sort=False).head(each).sort_index())
     few = part[part["split"] != "test"].groupby("image").size()
     few = few[few < each]
     if len(few):
         raise InputError(
-            f"{language}: {each} captions of each image are to be drawn, but {len(few)} images have fewer, "
+            f"{language}: {each} captions of each image are to be sampled, but {len(few)} images have fewer, "
             f"first {few.index[0]!r} with {few.iloc[0]}. Ask for fewer in its `captions_per_image`."
         )
-    return pd.concat(drawn).sort_index()
+    return pd.concat(samples).sort_index()
 
 
 def _generator(seed: int, *names: str) -> np.random.Generator:
