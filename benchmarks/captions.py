@@ -53,7 +53,7 @@ def main() -> None:
 def measure_reading(folder: Path, reference: float, stage: str, *asked: str, output: str) -> None:
     """Print what `split` or `captions` takes; `reference` is in seconds."""
     given = ["--dataset", "mscoco", "--sources", f"{folder}", "--coco-cn", f"{folder}/coco-cn"]
-    seconds, peak = measured(stage, *given, *asked, "--output", f"{folder}/{output}")
+    seconds, peak = measure(stage, *given, *asked, "--output", f"{folder}/{output}")
     times = f"{seconds / reference:.1f} times the parsing of the English JSON ({reference:.1f} s)"
     print(f"{output}: {seconds:.1f} s, {times}; peak {peak / 2**20:.0f} MiB")
 
@@ -69,13 +69,13 @@ def measure_tokenize(folder: Path, language: str) -> None:
         "--output",
         f"{output}",
     ]
-    seconds, peak = measured("tokenize", *made)
+    seconds, peak = measure("tokenize", *made)
     count = len(read_sentences(output))
     rate = f"{count / seconds:,.0f} captions/s with the start"
     print(f"tokenize {language}: {count:,} captions in {seconds:.1f} s, {rate}; peak {peak / 2**20:.0f} MiB")
 
 
-def measured(*arguments: str) -> tuple[float, int]:
+def measure(*arguments: str) -> tuple[float, int]:
     """Seconds and peak resident bytes of one stage, in a process of its own."""
     begun = time.perf_counter()
     process = os.spawnv(os.P_NOWAIT, sys.executable, [sys.executable, "-m", "pipeline", *arguments])

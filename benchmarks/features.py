@@ -61,13 +61,13 @@ def main() -> None:
     beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(arguments.busy)]
     try:
         with tempfile.TemporaryDirectory() as name:
-            run(arguments, Path(name))
+            compare(arguments, Path(name))
     finally:
         for process in beside:
             process.kill()
 
 
-def run(arguments: argparse.Namespace, folder: Path) -> None:
+def compare(arguments: argparse.Namespace, folder: Path) -> None:
     """Time everything in turn, `repeat` times, and print medians and ratios."""
     settings = ExtractionSettings(
         arguments.backbone,

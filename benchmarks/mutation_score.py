@@ -32,14 +32,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=Path("mutants"))
     asked = parser.parse_args()
-    packages = by_package(read(asked.folder))
+    packages = by_package(exit_codes(asked.folder))
     if asked.what == "names":
-        print(" ".join(sampled(packages, asked.each, asked.seed)))
+        print(" ".join(sample(packages, asked.each, asked.seed)))
     else:
-        print("\n".join(table(packages, sampled(packages, asked.each, asked.seed))))
+        print("\n".join(table(packages, sample(packages, asked.each, asked.seed))))
 
 
-def read(folder: Path) -> Results:
+def exit_codes(folder: Path) -> Results:
     """The exit code of each mutant."""
     found: Results = {}
     for path in sorted(folder.glob("pipeline/**/*.meta")):
@@ -55,7 +55,7 @@ def by_package(results: Results) -> dict[str, Results]:
     return found
 
 
-def sampled(packages: Mapping[str, Results], each: int, seed: int) -> list[str]:
+def sample(packages: Mapping[str, Results], each: int, seed: int) -> list[str]:
     """So many mutants of each package, all of a smaller one; the same ones for the same code and seed."""
     return [
         name

@@ -72,7 +72,7 @@ def compare(arguments: argparse.Namespace) -> None:
 def measure(arguments: argparse.Namespace) -> None:
     """Time one method and write its ranks and numbers."""
     torch.set_num_threads(arguments.threads)
-    images, sentences, image_of = generated(arguments.images, arguments.captions, arguments.width)
+    images, sentences, image_of = random_data(arguments.images, arguments.captions, arguments.width)
     asked = round(arguments.captions * arguments.share)
     before = peak()
     begun, spent = time.perf_counter(), time.process_time()
@@ -91,7 +91,7 @@ def measure(arguments: argparse.Namespace) -> None:
     arguments.output.with_suffix(".json").write_text(json.dumps(numbers))
 
 
-def generated(images: int, captions: int, width: int) -> tuple[Tensor, Tensor, Tensor]:
+def random_data(images: int, captions: int, width: int) -> tuple[Tensor, Tensor, Tensor]:
     """Unit vectors of images and, near their own, of captions, (count, width); (captions,) images' rows."""
     generator = torch.Generator().manual_seed(0)
     left, right = torch.empty(images, width), torch.empty(captions, width)

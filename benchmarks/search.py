@@ -49,19 +49,19 @@ def around(base: np.ndarray, count: int, noise: float, draw: np.random.Generator
     return made
 
 
-def generated(arguments: argparse.Namespace) -> np.ndarray:
+def random_vectors(arguments: argparse.Namespace) -> np.ndarray:
     """Vectors (count, e)."""
     images = np.load(next(arguments.index.glob("images-*.npy"))).astype(np.float32)
     return around(images, arguments.count, arguments.noise, np.random.default_rng(0))
 
 
-def asked(arguments: argparse.Namespace) -> np.ndarray:
+def random_queries(arguments: argparse.Namespace) -> np.ndarray:
     """Queries (Q, e)."""
     sentences = np.load(next(arguments.index.glob("sentences-*.npy"))).astype(np.float32)
     return around(sentences, arguments.queries, 0.3, np.random.default_rng(1))
 
 
-def timed(
+def measure(
     search: Callable[[np.ndarray], np.ndarray], queries: np.ndarray
 ) -> tuple[np.ndarray, dict[str, float]]:
     """Rows that were found, and milliseconds a query."""
@@ -90,21 +90,21 @@ def numpy_plain(folder: Path, queries: np.ndarray) -> Any:
         best = np.argpartition(-scores, K, axis=1)[:, :K]
         return np.take_along_axis(best, np.argsort(-np.take_along_axis(scores, best, 1), axis=1), 1)
 
-    return timed(search, queries), resident()
+    return measure(search, queries), resident()
 
 
 def exact_mapped(folder: Path, queries: np.ndarray) -> Any:
     from search.nearest import exact
 
     vectors = np.load(folder / "vectors.npy", mmap_mode="c")
-    return timed(lambda query: exact(vectors, query, K, lambda a, b: a @ b.T).rows, queries), resident()
+    return measure(lambda query: exact(vectors, query, K, lambda a, b: a @ b.T).rows, queries), resident()
 
 
 def approximate_mapped(folder: Path, queries: np.ndarray) -> Any:
     from search.nearest import approximate, opened
 
     index = opened(folder / "nearest.faiss")
-    return timed(lambda query: approximate(index, query, K).rows, queries), resident()
+    return measure(lambda query: approximate(index, query, K).rows, queries), resident()
 
 
 def build_approximate(folder: Path, queries: np.ndarray) -> Any:
@@ -120,8 +120,8 @@ def vectors(arguments: argparse.Namespace) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     made = folder / "vectors.npy"
     if not made.exists() or len(np.load(made, mmap_mode="r")) != arguments.count:
-        np.save(made, generated(arguments).astype(np.float16))
-    queries = asked(arguments)
+        np.save(made, random_vectors(arguments).astype(np.float16))
+    queries = random_queries(arguments)
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
         (truth, speed), memory = pool.apply(numpy_plain, (folder, queries))
         report("plain NumPy, float32 in memory", truth, truth, speed, memory)
@@ -141,7 +141,7 @@ def report(name: str, found: np.ndarray, truth: np.ndarray, *values: dict[str, f
 
 
 def libraries(arguments: argparse.Namespace) -> None:
-    made, queries = generated(arguments), asked(arguments)
+    made, queries = random_vectors(arguments), random_queries(arguments)
     truth = np.argsort(-(queries @ made.T), axis=1)[:, :K]
     for library in (with_faiss_lists, with_faiss_graph, with_usearch, with_hnswlib):
         try:
@@ -152,7 +152,7 @@ def libraries(arguments: argparse.Namespace) -> None:
             print(f"{library.__name__}: {error}")
             continue
         for setting, search in settings:
-            found, speed = timed(search, queries)
+            found, speed = measure(search, queries)
             report(f"{library.__name__} {setting}, built in {built:.0f} s", found, truth, speed)
 
 
@@ -293,7 +293,7 @@ def kills(arguments: argparse.Namespace) -> None:
     while done < arguments.kills:
         started = time.time()
         running = subprocess.Popen([*command, str(killed)], stderr=subprocess.DEVNULL)
-        while running.poll() is None and not written_since(killed / "features.partial.h5", started):
+        while running.poll() is None and not is_newer(killed / "features.partial.h5", started):
             time.sleep(0.01)
         try:
             running.wait(timeout=draw.uniform(0, 1.5) * seconds / arguments.kills)
@@ -323,7 +323,7 @@ def with_small_crops(bundle: Path, copy: Path) -> Path:
     return copy
 
 
-def written_since(path: Path, moment: float) -> bool:
+def is_newer(path: Path, moment: float) -> bool:
     return path.exists() and path.stat().st_mtime > moment
 
 

@@ -35,7 +35,7 @@ PAGE = """<!DOCTYPE html><html lang="{target}"><head><title>Google Translate</ti
 </div></body></html>"""
 
 
-def translated(line: str) -> str:
+def translation(line: str) -> str:
     """The stand-in's translation of a line."""
     return " ".join(f"{word}en" for word in line.split())
 
@@ -56,7 +56,7 @@ class Service:
         self.lock = threading.Lock()
 
     @property
-    def asked(self) -> list[str]:
+    def lines(self) -> list[str]:
         """Every line that was asked for, as often as it was."""
         return [line for lines in self.requests for line in lines]
 
@@ -70,11 +70,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         """Google's page."""
         query = {key: values[0] for key, values in parse_qs(urlsplit(self.path).query).items()}
         lines = query["q"].split("\n")
-        fault = "400" if len(self.path) > LONGEST_URL else self._met(lines)
+        fault = "400" if len(self.path) > LONGEST_URL else self._note(lines)
         if fault.isdecimal():
             self._answer(int(fault), "<html><body>Sorry...</body></html>", "text/html")
             return
-        answers = FAULTS.get(fault, list)([translated(line) for line in lines])
+        answers = FAULTS.get(fault, list)([translation(line) for line in lines])
         if fault == "echo":
             answers = lines
         elif fault == "foreign":
@@ -87,11 +87,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         """LibreTranslate's API."""
         query = {key: values[0] for key, values in parse_qs(urlsplit(self.path).query).items()}
         lines = query["q"].split("\n")
-        self._met(lines)
-        answer = "\n".join(map(translated, lines))
+        self._note(lines)
+        answer = "\n".join(map(translation, lines))
         self._answer(200, json.dumps({"translatedText": answer}), "application/json")
 
-    def _met(self, lines: list[str]) -> str:
+    def _note(self, lines: list[str]) -> str:
         with self.service.lock:
             number = len(self.service.requests)
             self.service.requests.append(lines)
@@ -122,7 +122,7 @@ class _Server(http.server.ThreadingHTTPServer):
 
 
 @contextmanager
-def running(latency: float = 0.0) -> Iterator[Service]:
+def stand_in(latency: float = 0.0) -> Iterator[Service]:
     """A running stand-in; its address is `service.url`.
 
     Args:

@@ -43,7 +43,7 @@ def main() -> None:
     show("python alone", [sys.executable, "-c", "pass"], repeat)
     show("--help", [*stage, "--help"], repeat)
     helps = {
-        name: timed([*stage, name, "--help"], 1)[:2] for name in ("demo", "translate", "train", "evaluate")
+        name: measure([*stage, name, "--help"], 1)[:2] for name in ("demo", "translate", "train", "evaluate")
     }
     slowest = max(helps, key=lambda name: helps[name])
     show(f"{slowest} --help", [*stage, slowest, "--help"], repeat)
@@ -57,11 +57,11 @@ def main() -> None:
 
 def show(what: str, command: list[str], repeat: int, said: bool = False) -> None:
     """Print the least wall and processor seconds of a command, and what it said."""
-    wall, processor, output = timed(command, repeat)
+    wall, processor, output = measure(command, repeat)
     print(f"{what:24} {wall:5.2f} {processor:5.2f}  {output if said else ''}", flush=True)
 
 
-def timed(command: list[str], repeat: int) -> tuple[float, float, str]:
+def measure(command: list[str], repeat: int) -> tuple[float, float, str]:
     """Least wall and least processor seconds of a command, and its output."""
     walls, processors = [], []
     for _ in range(repeat):

@@ -17,7 +17,7 @@ from typing import Any
 
 from deep_translator import GoogleTranslator
 
-from benchmarks.stand_in_service import Service, running, translated
+from benchmarks.stand_in_service import Service, stand_in, translation
 from pipeline.datasets.table import read_captions
 from pipeline.demo.grammar import language
 from pipeline.demo.plans import draw_plan
@@ -51,11 +51,11 @@ def main() -> None:
 
 
 def _measure(translate: Any, captions: list[str], arguments: argparse.Namespace) -> dict[str, float]:
-    with running(arguments.latency) as service:
+    with stand_in(arguments.latency) as service:
         begun = time.perf_counter()
         answers = translate(captions, arguments.language, service)
         seconds = time.perf_counter() - begun
-        if answers != list(map(translated, captions)):
+        if answers != list(map(translation, captions)):
             raise SystemExit("an answer is not its caption's")
         return {"requests": len(service.requests), "seconds": round(seconds, 2)}
 

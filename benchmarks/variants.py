@@ -67,12 +67,12 @@ def main() -> None:
         parser.error("--seeds: a spread needs two")
     variants = {BASE: {}, **{name: yaml.safe_load(text) for name, text in arguments.variant}}
     try:
-        print(table(run(configured(arguments.configfile), variants, arguments)))
+        print(table(train_all(load_configuration(arguments.configfile), variants, arguments)))
     except InputError as error:
         sys.exit(f"error: {error}")
 
 
-def configured(paths: Sequence[Path]) -> Settings:
+def load_configuration(paths: Sequence[Path]) -> Settings:
     """The configuration with these files laid over it, the last one uppermost."""
     user: Settings = {}
     for path in (ROOT / "config" / "config.yaml", *paths):
@@ -80,13 +80,13 @@ def configured(paths: Sequence[Path]) -> Settings:
     return load(user, ROOT / "config")
 
 
-def run(
+def train_all(
     settings: Settings, variants: Mapping[str, Settings], arguments: argparse.Namespace
 ) -> dict[str, list[Recalls]]:
     """Train every variant with every seed; validation recalls by variant, one a seed."""
     with ProcessPoolExecutor(arguments.jobs) as pool:
         asked = {
-            (name, seed): pool.submit(trained, settings, name, variant, seed, arguments)
+            (name, seed): pool.submit(train_variant, settings, name, variant, seed, arguments)
             for seed in arguments.seeds
             for name, variant in variants.items()
         }
@@ -94,7 +94,7 @@ def run(
     return {name: [done[name, seed] for seed in arguments.seeds] for name in variants}
 
 
-def trained(
+def train_variant(
     settings: Settings, name: str, variant: Settings, seed: int, arguments: argparse.Namespace
 ) -> Recalls:
     """Validation mR of each language after training one variant with one seed."""
@@ -113,7 +113,7 @@ def trained(
     folder = arguments.folder / asked["scale"] / f"{dataset}-{experiment}" / name / f"seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
     code = digest("train", parts.of_training(chosen)) + digest("evaluate", parts.of_model(chosen))
-    with patch.object(training, "set_precision", tried_anywhere):
+    with patch.object(training, "set_precision", set_precision_anywhere):
         if expanded(asked, dataset)[experiment].get("pretraining"):
             before = pretraining_settings(asked, dataset, experiment, seed)
             pretrain(inputs, before, code, folder / "pretraining.pt", folder / "pretrained.pt")
@@ -154,7 +154,7 @@ def _check_effect(base: Settings, asked: Settings, name: str, arguments: argpars
         )
 
 
-def tried_anywhere(precision: str, device: torch.device) -> None:
+def set_precision_anywhere(precision: str, device: torch.device) -> None:
     """Set the precision, without the refusal of bfloat16 on a CPU."""
     set_precision("float32" if device.type == "cpu" else precision, device)
 

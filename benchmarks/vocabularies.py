@@ -37,15 +37,15 @@ def main() -> None:
     parser.add_argument("--mirror", type=Path, required=True)
     parser.add_argument("--dictionaries", type=Path, required=True)
     arguments = parser.parse_args()
-    words = {**published(arguments.mirror), **of_flickr8k(arguments.mirror)}
+    words = {**multi30k_words(arguments.mirror), **flickr8k_words(arguments.mirror)}
     words = with_translations(words, arguments.dictionaries)
     counts = {language: len(words[language]) for language in TEN}
     print(f"{sum(counts.values()):,} words:", ", ".join(f"{key} {count:,}" for key, count in counts.items()))
-    for line in counted(counts):
+    for line in report(counts):
         print(line)
 
 
-def published(mirror: Path) -> Words:
+def multi30k_words(mirror: Path) -> Words:
     """Words of Multi30K's training captions in its four languages, from its published tokens."""
     every = [f"task2/tok/train.lc.norm.tok.{number}.{{}}" for number in range(1, 6)]
     files = {"en": every, "de": every, "fr": ["task1/tok/train.lc.norm.tok.{}"]}
@@ -60,7 +60,7 @@ def published(mirror: Path) -> Words:
     }
 
 
-def of_flickr8k(mirror: Path) -> Words:
+def flickr8k_words(mirror: Path) -> Words:
     """Words of Flickr8k's training captions in Chinese, by people, and in Japanese, translated."""
     sources = Published(mirror)
     split = {image: name for image, name in flickr8k_split(sources).items() if name == "train"}
@@ -89,7 +89,7 @@ def with_translations(words: Words, dictionaries: Path) -> Words:
     return found
 
 
-def counted(counts: dict[str, int]) -> list[str]:
+def report(counts: dict[str, int]) -> list[str]:
     """What follows for MULE and SMALR with ten languages, a line each."""
     paper = configuration.load({"scale": "paper"}, CONFIG)
 

@@ -42,10 +42,10 @@ def main() -> None:
     arguments = parser.parse_args()
     (ROOT / "work").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="benchmark-", dir=ROOT / "work") as name:
-        run(arguments, Path(name))
+        train(arguments, Path(name))
 
 
-def run(arguments: argparse.Namespace, folder: Path) -> None:
+def train(arguments: argparse.Namespace, folder: Path) -> None:
     """Write the data, run both commands, print what each took."""
     paper = load({"scale": "paper"}, ROOT / "config")
     chosen = experiment_settings(paper, "multi30k", arguments.experiment, 0)
@@ -66,15 +66,15 @@ def run(arguments: argparse.Namespace, folder: Path) -> None:
     trained = 0.0
     pretrained = str(folder / "pretrained.pt")
     if paper["experiments"][arguments.experiment].get("pretraining"):
-        trained += timed("pretrain", before, [*files, "--output", pretrained], folder)
+        trained += measure("pretrain", before, [*files, "--output", pretrained], folder)
         files += ["--pretrained", pretrained]
     files += ["--features", str(folder / "features.h5"), "--curves", str(folder / "curves.csv")]
-    trained += timed("train", chosen, [*files, "--output", str(folder / "model.pt")], folder)
+    trained += measure("train", chosen, [*files, "--output", str(folder / "model.pt")], folder)
     curves = pd.read_csv(folder / "curves.csv")
     print(f"{arguments.epochs} epochs, {duration(trained)} in all; loss {curves['loss'].iloc[-1]:.4f}")
 
 
-def timed(stage: str, settings: dict[str, object], options: list[str], folder: Path) -> float:
+def measure(stage: str, settings: dict[str, object], options: list[str], folder: Path) -> float:
     """Wall seconds of one command; what it logs passes through."""
     command = [sys.executable, "-m", "pipeline", stage, "--settings", json.dumps(settings), *options]
     begun = time.perf_counter()

@@ -16,7 +16,7 @@ from project import Project, copied
 from published import write_everything
 from serving import serving
 
-from benchmarks.stand_in_service import running
+from benchmarks.stand_in_service import stand_in
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
@@ -37,7 +37,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any
     torch.manual_seed(0)
     weights = published / "resnet152.pth"
     torch.save(timm.create_model("resnet152.tv_in1k", pretrained=False).state_dict(), weights)
-    with serving(published) as url, running() as service:
+    with serving(published) as url, stand_in() as service:
         yield {
             "scale": "paper",
             "gpu": 0,

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from project import DEMO, Project, ready
 
-from benchmarks.stand_in_service import Service, running
+from benchmarks.stand_in_service import Service, stand_in
 
 TABLE = "work/demo/multi30k/translations/en-de.csv"
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
-    with running() as service:
+    with stand_in() as service:
         yield service
 
 
@@ -39,7 +39,7 @@ def test_every_caption_is_translated_and_asked_for_once(made: Project, service: 
     table = pd.read_csv(made.folder / TABLE)
     english = pd.read_csv(made.folder / "work/demo/multi30k/captions/en.csv")
     assert len(table) == len(english)
-    assert sorted(service.asked) == sorted(english["caption"].unique())
+    assert sorted(service.lines) == sorted(english["caption"].unique())
     assert set(table["origin"]) == {"google"}
     assert (made.folder / "work/translations.sqlite").exists()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.vocabularies import counted, published, with_translations
+from benchmarks.vocabularies import multi30k_words, report, with_translations
 
 MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
 
@@ -13,7 +13,7 @@ MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
 def test_multi30ks_words_and_the_parameters_that_they_make() -> None:
     """Words as `tr ' ' '\\n' | LC_ALL=C sort -u` counts them."""
-    counts = {language: len(words) for language, words in published(Path(str(MIRROR))).items()}
+    counts = {language: len(words) for language, words in multi30k_words(Path(str(MIRROR))).items()}
     assert counts == {"en": 19_585, "de": 41_713, "fr": 11_219, "cs": 22_396}
     images, classifier = 2048 * 2048 + 2048 + 2 * 2048 + 2048 * 512 + 512, 512 * 4 + 4
     branch = 4 * (512 * 1024 + 1024 * 1024 + 2 * 1024) + 1024 * 512 + 512
@@ -21,7 +21,7 @@ def test_multi30ks_words_and_the_parameters_that_they_make() -> None:
     gru, masking = 3 * (2 * 512 * 512 + 2 * 512) + 512 * 512 + 512, 2 * (1024 * 1024 + 1024)
     own = 4 * 5000 * 50 + 4 * (50 * 512 + 512)
     without = own + gru + images + classifier + masking + 512  # MASK
-    first, second, third, last = counted(counts)
+    first, second, third, last = report(counts)
     assert first.startswith(f"MULE {mule:,}, ")
     assert (
         f"SMALR {without + 40_000 * 512:,} with 40,000 entries for 74,913 words, {without:,} with" in second

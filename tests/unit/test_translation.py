@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from benchmarks.stand_in_service import running
+from benchmarks.stand_in_service import stand_in
 from pipeline.cli import run
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import caption_table, read_sentences, write_captions, write_sentences
@@ -221,7 +221,7 @@ def test_the_command_asks_a_service_and_reports(tmp_path: Path) -> None:
     write_sentences(_sentences(*SOURCE), tmp_path / "en.csv")
     pair = ("--source", "en", "--target", "de", "--output", tmp_path / "en-de.csv")
     files = ("--sentences", tmp_path / "en.csv", "--cache", tmp_path / "cache.sqlite")
-    with running() as service:
+    with stand_in() as service:
         _run(
             *pair, *files, "--provider", "google", "--settings", json.dumps({"url": service.url}),
             "--limits", '{"requests_per_second": 1000}',

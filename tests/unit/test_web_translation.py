@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.stand_in_service import Service, running, translated
+from benchmarks.stand_in_service import Service, stand_in, translation
 from pipeline.common.errors import InputError
 from pipeline.translation.cache import Cache, Model
 from pipeline.translation.cached import CachedTranslator
@@ -32,7 +32,7 @@ Translate = Callable[..., list[str]]
 
 @pytest.fixture
 def service() -> Iterator[Service]:
-    with running() as service:
+    with stand_in() as service:
         yield service
 
 
@@ -49,22 +49,22 @@ def translate(service: Service, tmp_path: Path) -> Translate:
 
 
 def test_many_captions_go_in_one_request(service: Service, translate: Translate) -> None:
-    assert translate(CAPTIONS) == list(map(translated, CAPTIONS))
+    assert translate(CAPTIONS) == list(map(translation, CAPTIONS))
     assert len(service.requests) == 3
-    assert service.asked == CAPTIONS
+    assert service.lines == CAPTIONS
 
 
 def test_equal_captions_are_asked_for_once_and_blank_ones_never(
     service: Service, translate: Translate
 ) -> None:
     assert translate(["A dog.", " ", "A cat.", "A dog."]) == ["Aen dog.en", "", "Aen cat.en", "Aen dog.en"]
-    assert service.asked == ["A dog.", "A cat."]
+    assert service.lines == ["A dog.", "A cat."]
 
 
 def test_no_caption_is_asked_for_twice_over_runs(service: Service, translate: Translate) -> None:
     translate(CAPTIONS[:200])
-    assert translate(CAPTIONS) == list(map(translated, CAPTIONS))
-    assert sorted(service.asked) == sorted(CAPTIONS)
+    assert translate(CAPTIONS) == list(map(translation, CAPTIONS))
+    assert sorted(service.lines) == sorted(CAPTIONS)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\u2028", "\x0b", "\n\n"])
@@ -80,14 +80,14 @@ def test_no_caption_gets_its_neighbours_translation(
 ) -> None:
     """The service answers batches of more than two captions wrongly."""
     service.behaviour = lambda number, lines: fault if len(lines) > 2 else ""
-    assert translate(CAPTIONS[:20]) == list(map(translated, CAPTIONS[:20]))
+    assert translate(CAPTIONS[:20]) == list(map(translation, CAPTIONS[:20]))
 
 
 def test_only_the_half_that_is_answered_wrongly_is_asked_again(
     service: Service, translate: Translate
 ) -> None:
     service.behaviour = lambda number, lines: "merged" if CAPTIONS[5] in lines and len(lines) > 1 else ""
-    assert translate(CAPTIONS[:16]) == list(map(translated, CAPTIONS[:16]))
+    assert translate(CAPTIONS[:16]) == list(map(translation, CAPTIONS[:16]))
     assert [len(lines) for lines in service.requests] == [16, 8, 4, 4, 2, 1, 1, 2, 8]
 
 
@@ -101,12 +101,12 @@ def test_a_refused_caption_stays_without_a_translation_and_holds_up_no_other(
     service: Service, translate: Translate, caplog: pytest.LogCaptureFixture
 ) -> None:
     service.behaviour = lambda number, lines: "page" if CAPTIONS[7] in lines else ""
-    expected = [("" if caption == CAPTIONS[7] else translated(caption)) for caption in CAPTIONS[:10]]
+    expected = [("" if caption == CAPTIONS[7] else translation(caption)) for caption in CAPTIONS[:10]]
     with caplog.at_level(logging.WARNING, "pipeline"):
         assert translate(CAPTIONS[:10]) == expected
     assert f"left without a translation (an answer without a translation): {CAPTIONS[7]!r}" in caplog.text
     service.behaviour = lambda number, lines: ""
-    assert translate(CAPTIONS[:10])[7] == translated(CAPTIONS[7])
+    assert translate(CAPTIONS[:10])[7] == translation(CAPTIONS[7])
 
 
 def test_a_page_without_any_translation_stops_the_job_soon(service: Service, translate: Translate) -> None:
@@ -121,15 +121,15 @@ def test_urls_stay_within_the_services_limit(service: Service, translate: Transl
     """A Chinese character takes nine bytes of a URL: 4,999 of them would be refused."""
     captions = [f"一只狗在追{number}个红色的球" * 3 for number in range(200)]
     answers = translate(captions)
-    assert answers == list(map(translated, captions))
+    assert answers == list(map(translation, captions))
     assert all(len(lines) > 1 for lines in service.requests[:-1])
-    assert len(service.asked) == len(captions)
+    assert len(service.lines) == len(captions)
 
 
 @pytest.mark.parametrize("fault", ["429", "500", "503"])
 def test_a_request_is_sent_again_after_a_failure(service: Service, translate: Translate, fault: str) -> None:
     service.behaviour = lambda number, lines: fault if number in (0, 1, 3) else ""
-    assert translate(CAPTIONS) == list(map(translated, CAPTIONS))
+    assert translate(CAPTIONS) == list(map(translation, CAPTIONS))
     assert len(service.requests) == 6
 
 
@@ -179,7 +179,7 @@ def test_a_slow_answer_is_given_up_and_asked_for_again(service: Service, transla
         return ""
 
     service.behaviour = slow_at_first
-    assert translate(CAPTIONS[:3], timeout=0.2) == list(map(translated, CAPTIONS[:3]))
+    assert translate(CAPTIONS[:3], timeout=0.2) == list(map(translation, CAPTIONS[:3]))
     assert len(service.requests) == 2
 
 
@@ -198,8 +198,8 @@ def test_the_days_requests_are_counted_over_runs(service: Service, translate: Tr
     with pytest.raises(InputError, match=r"used up"):
         translate(CAPTIONS, requests_per_day=2)
     assert len(service.requests) == 2
-    assert translate(CAPTIONS, requests_per_day=3) == list(map(translated, CAPTIONS))
-    assert sorted(service.asked) == sorted(CAPTIONS)
+    assert translate(CAPTIONS, requests_per_day=3) == list(map(translation, CAPTIONS))
+    assert sorted(service.lines) == sorted(CAPTIONS)
 
 
 def test_requests_keep_their_distance_over_connections(service: Service, translate: Translate) -> None:
@@ -215,7 +215,7 @@ def test_answers_out_of_order_give_the_same_translations(service: Service, trans
 
     service.behaviour = slow_at_times
     captions = [f"{caption} {'Very red balls. ' * 10}" for caption in CAPTIONS]
-    assert translate(captions, max_connections=8) == list(map(translated, captions))
+    assert translate(captions, max_connections=8) == list(map(translation, captions))
     assert len(service.requests) > len(captions) / 20
 
 
@@ -241,7 +241,7 @@ def test_a_key_is_read_from_the_environment_and_written_nowhere(
 ) -> None:
     """deep-translator reads keys when it is imported, so a process of its own is asked."""
     secret = "s3cret/key"
-    with running() as service:
+    with stand_in() as service:
         url = service.url.removesuffix("/m")
         done = _run(tmp_path, "libre", url, ["A dog."], LIBRE_API_KEY=secret)
         assert done.returncode == 0, done.stderr
@@ -316,10 +316,10 @@ def test_a_killed_job_goes_on_and_asks_for_nothing_twice_but_the_request_under_w
     service.latency = 0
     first = len(service.requests)
     done = _run(tmp_path, "google", service.url, captions)
-    assert done.stdout.splitlines() == list(map(translated, captions))
+    assert done.stdout.splitlines() == list(map(translation, captions))
     assert f"{sum(map(len, service.requests[: first - 1]))} cached" in done.stderr
     under_way = service.requests[first - 1]
-    assert sorted(service.asked) == sorted([" ".join(caption.split()) for caption in captions] + under_way)
+    assert sorted(service.lines) == sorted([" ".join(caption.split()) for caption in captions] + under_way)
 
 
 def test_two_jobs_share_a_cache(service: Service, tmp_path: Path) -> None:
@@ -338,8 +338,8 @@ def test_two_jobs_share_a_cache(service: Service, tmp_path: Path) -> None:
         for half in halves
     ]
     for job, half in zip(jobs, halves, strict=True):
-        assert job.communicate()[0].splitlines() == list(map(translated, half))
-    assert len(service.asked) == 2 * len(CAPTIONS)
+        assert job.communicate()[0].splitlines() == list(map(translation, half))
+    assert len(service.lines) == 2 * len(CAPTIONS)
     cache = Cache(tmp_path / "cache.sqlite")
     assert cache.reserve(service.url, 1e6, len(service.requests)) is None
     assert cache.reserve(service.url, 1e6, len(service.requests) + 1) is not None
