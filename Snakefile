@@ -47,6 +47,7 @@ if workflow.is_main_process:
 
 
 onstart:
+    code.save_code(CODE_OF_RUN)
     check_context(workflow.persistence)
     keep_earlier(workflow.persistence)
 

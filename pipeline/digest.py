@@ -6,12 +6,14 @@ file that moves reruns nothing.
 
 import ast
 import hashlib
+import json
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from pipeline.common.files import atomic_write
 from pipeline.datasets.languages import LANGUAGES, language
-from pipeline.stages import CHOICE_OF_EPOCH, EVERY_LANGUAGE, STAGES, Stage
+from pipeline.stages import CHOICE_OF_EPOCH, EVERY_LANGUAGE, STAGES, Stage, language_row
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("pipeline", "search")
@@ -78,9 +80,31 @@ class Code(NamedTuple):
     imports: tuple[str, ...]
 
 
+# The code that a run began with, for jobs of a queue, each of which reads the workflow again.
+_planned: dict[str, Code] = {}
+
+
+def save_code(file: Path) -> None:
+    """Write down the code of all modules and languages, for `plan_with`."""
+    paths = [path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in paths]
+    names += map(language_row, (*LANGUAGES, EVERY_LANGUAGE))
+    with atomic_write(file) as temporary:
+        temporary.write_text(json.dumps({name: code_of(name) for name in names}), encoding="utf-8")
+
+
+def plan_with(file: Path) -> None:
+    """Compute further digests from the code that `save_code` wrote down; if it wrote none, from the files."""
+    if file.exists():
+        saved = json.loads(file.read_text(encoding="utf-8"))
+        _planned.update({module: Code(text, tuple(imports)) for module, (text, imports) in saved.items()})
+
+
 @cache
 def code_of(module: str) -> Code | None:
     """The code of a module, or a row of the table of languages; None if this project has no such module."""
+    if module in _planned:
+        return _planned[module]
     if ":" in module:
         row = module.partition(":")[2]
         return Code(repr(LANGUAGES if row == EVERY_LANGUAGE else language(row)), ())

@@ -86,6 +86,18 @@ def test_jobs_are_cancelled_with_snakemake(project: Project) -> None:
     _wait(lambda: subprocess.run(["qstat", str(group)]).returncode != 0)
 
 
+def test_a_queued_job_refuses_code_that_was_edited_after_the_run_began(project: Project) -> None:
+    """Each job of a queue reads the workflow anew, and so would plan with the edited code itself."""
+    project.configure(**DEMO)
+    module = project.folder / "pipeline/words/vocabulary.py"
+    edit = f"    with open('{module}', 'a') as edited:\n        edited.write('EDITED = True\\n')\n"
+    project.edit("Snakefile", "    keep_earlier(", f"{edit}    keep_earlier(")
+    done = project.snakemake(*HERE, "--retries", "0", "work/demo/multi30k/words/human/en.h5")
+    assert done.returncode == 1
+    log = project.folder / "work/logs/demo/multi30k/word-vectors-en.log"
+    assert "train-caption-vectors was edited after this run of Snakemake began" in log.read_text()
+
+
 def _job(running: "subprocess.Popen[str]", checkpoint: Path, rule: str) -> int:
     """Process group of the rule's job, once it has saved a checkpoint."""
     assert running.stdout is not None

@@ -34,8 +34,13 @@ from pipeline import registry as parts
 from pipeline.common.errors import InputError, raise_together
 from pipeline.tables.cells import cells
 
+# The code that this run began with; a job of a queue reads these files anew, and must not plan with edited code.
+CODE_OF_RUN = Path(".snakemake", "code.json")
+
 if workflow.is_main_process:
     os.environ[edited.VARIABLE] = edited.snapshot()
+else:
+    code.plan_with(CODE_OF_RUN)
 
 CONFIG = Path(workflow.basedir, "config")
 
