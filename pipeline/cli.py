@@ -18,7 +18,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
-from pipeline.common.errors import InputError, disk_trouble
+from pipeline.common.errors import InputError, system_trouble
 from pipeline.common.files import named_file_lists, named_files
 from pipeline.common.gpus import gpu_trouble, take_gpu
 from pipeline.common.signals import Interrupted, raise_on_signal
@@ -49,8 +49,8 @@ def main(stages: Mapping[str, Stage], program: str, about: str) -> int:
 def exit_status(work: Callable[[], None]) -> int:
     """What a program exits with after some work.
 
-    1 and one message for input, a disk or a GPU's memory that a user can mend; 128 and its number for a
-    signal.
+    1 and one message for input, a disk, memory or a limit of the system that a user can mend; 128 and its
+    number for a signal.
     """
     try:
         with raise_on_signal():
@@ -58,8 +58,11 @@ def exit_status(work: Callable[[], None]) -> int:
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    except (OSError, RuntimeError) as error:
-        message = disk_trouble(error) or gpu_trouble(error)
+    except BrokenPipeError:  # of a command such as `search ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (OSError, RuntimeError, MemoryError, ValueError) as error:
+        message = gpu_trouble(error) or system_trouble(error)
         if not message:
             raise
         print(f"error: {message}", file=sys.stderr)

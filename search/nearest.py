@@ -93,7 +93,8 @@ def build(vectors: NDArray[np.float16], path: Path, seed: int = 0) -> None:
     made.train(vectors[np.sort(drawn)].astype(np.float32))
     for begin in range(0, count, BLOCK):
         made.add(vectors[begin : begin + BLOCK].astype(np.float32))
-    faiss.write_index(made, str(path))
+    with open(path, "wb") as file:  # given a path, faiss would say of a full disk what no message can name
+        faiss.write_index(made, faiss.PyCallbackIOWriter(file.write))
 
 
 def opened(path: Path) -> "faiss.Index":

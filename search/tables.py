@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write
+from pipeline.common.hdf5 import create_hdf5
 
 ENDINGS = (".csv", ".json", ".h5")
 
@@ -29,10 +30,11 @@ def write_embeddings(path: Path, columns: Mapping[str, Sequence[str]], vectors: 
     and `vectors`.
     """
     check_ending(path)
+    if path.suffix == ".h5":
+        _write_hdf5(path, {**columns, "vectors": vectors})
+        return
     with atomic_write(path) as temporary:
-        if path.suffix == ".h5":
-            _write_hdf5(temporary, {**columns, "vectors": vectors})
-        elif path.suffix == ".json":
+        if path.suffix == ".json":
             rows = [
                 {**dict(zip(columns, row, strict=True)), "vector": vector.tolist()}
                 for *row, vector in zip(*columns.values(), vectors, strict=True)
@@ -50,10 +52,11 @@ def write_found(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write what was found: one row a query and rank, the same keys in all."""
     check_ending(path)
     keys = list(rows[0]) if rows else []
+    if path.suffix == ".h5":
+        _write_hdf5(path, {key: [row[key] for row in rows] for key in keys})
+        return
     with atomic_write(path) as temporary:
-        if path.suffix == ".h5":
-            _write_hdf5(temporary, {key: [row[key] for row in rows] for key in keys})
-        elif path.suffix == ".json":
+        if path.suffix == ".json":
             temporary.write_text(json.dumps(rows, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         else:
             _write_csv(temporary, keys, (row.values() for row in rows))
@@ -67,7 +70,7 @@ def _write_csv(path: Path, head: Sequence[str], rows: Any) -> None:
 
 
 def _write_hdf5(path: Path, columns: Mapping[str, Any]) -> None:
-    with h5py.File(path, "w") as file:
+    with create_hdf5(path) as file:
         for name, values in columns.items():
             text = len(values) and isinstance(values[0], str)
             file.create_dataset(name, data=values, dtype=h5py.string_dtype() if text else None)

@@ -1,9 +1,10 @@
 """Errors that a user can fix: one message that says what, where, and what to do."""
 
 import errno
+import re
 from collections.abc import Iterable
 
-# What a disk says, and what can be done. Everything else that the system says may be a mistake of the code.
+# Errors of a disk, and what can be done. A reader passes them on: the file may be sound.
 _DISK = {
     errno.ENOSPC: "no space is left on its disk. Make room",
     errno.EDQUOT: "your quota of its disk is used up. Make room, or ask for more",
@@ -17,8 +18,29 @@ _DISK = {
     errno.ENOTDIR: "a file stands where a folder is expected. Give another path, or move it",
     errno.ELOOP: "its links lead in a circle. Give another path",
     errno.ENAMETOOLONG: "its name is longer than the disk allows. Give another path",
+    errno.EFBIG: "larger than its disk or a limit allows. Raise the limit (ulimit -f), or use another disk",
+    errno.EMFILE: "too many open files. Raise the limit (ulimit -n)",
+    errno.ENFILE: "too many files are open on this machine. End other programs",
+    errno.ENOLCK: "its disk has no locks. Work in a folder on another disk",
+    errno.ENXIO: "a device that is not there, or a pipe. Give a file",
+    errno.ENODEV: "a device that cannot be read like a file. Give a file",
+    errno.ETXTBSY: "a program that is running. Give another path, or end it",
+    errno.EBUSY: "in use by the system. Give another path, or end what uses it",
     errno.ESTALE: "its network disk has lost it (stale file handle). Mount the disk again",
 }
+
+_AGAIN = "then run the same command again: what was finished is kept."
+# What PyTorch, NumPy and C++ say when no memory is left, some of them by a RuntimeError or ValueError.
+_NO_MEMORY = (
+    "can't allocate memory",
+    "not enough memory",
+    "Cannot allocate memory",
+    "Unable to allocate",
+    "bad_alloc",
+    "Storage size calculation overflowed",
+    "larger than the maximum possible size",
+    "Maximum allowed dimension exceeded",
+)
 
 MAX_LINES = 9  # lines after the heading of a message
 
@@ -43,5 +65,27 @@ def disk_trouble(error: BaseException) -> str:
     """The message for an error caused by the disk, not by the file or the code; empty for others."""
     if not isinstance(error, OSError) or error.errno not in _DISK:
         return ""
-    file = error.filename or "a file"
-    return f"{file}: {_DISK[error.errno]}, then run the same command again: what was finished is kept."
+    return f"{error.filename or 'a file'}: {_DISK[error.errno]}, {_AGAIN}"
+
+
+def system_trouble(error: BaseException) -> str:
+    """The message for any error of the system: its disk, its memory, its limits; empty for others."""
+    if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):
+        return (
+            f"not enough memory: {_first_line(error) or 'no more is to be had'}. Make the sizes in the "
+            "configuration smaller (model, batches, workers), end other programs, or raise the limit "
+            f"(ulimit -v), {_AGAIN}"
+        )
+    if "can't start new thread" in str(error):
+        return f"no more threads are allowed. Use fewer workers, or raise the limit (ulimit -u), {_AGAIN}"
+    if not isinstance(error, OSError) or error.errno is None:
+        return ""
+    file = f"{error.filename}: " if error.filename else ""
+    name = errno.errorcode.get(error.errno, error.errno)
+    return disk_trouble(error) or f"{file}{error.strerror or error} ({name}). Mend this, {_AGAIN}"
+
+
+def _first_line(error: BaseException) -> str:
+    """What an error says, without the places in libraries that PyTorch puts around it."""
+    text = re.sub(r"^\[enforce fail at [^]]*\][ .]*", "", str(error)).partition("\n")[0]
+    return text.strip().rstrip(".")

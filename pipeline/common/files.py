@@ -87,6 +87,14 @@ def check_disk_space(path: Path, needed: int) -> None:
         )
 
 
+def reserve_space(path: Path, size: int | None = None) -> None:
+    """Take the space of a file's first `size` bytes (default: of the whole file), or raise an `OSError`."""
+    with open(path, "r+b") as file:
+        needed = os.fstat(file.fileno()).st_size if size is None else size
+        if needed and hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, needed)
+
+
 def link_or_copy(source: Path, target: Path) -> None:
     """Make `target` a hard link to `source`, or a copy if the disk has no hard links."""
     with atomic_write(target) as temporary:

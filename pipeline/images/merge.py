@@ -12,6 +12,7 @@ import numpy as np
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write
+from pipeline.common.hdf5 import update_hdf5
 from pipeline.images.lists import (
     FAILED_COLUMNS,
     allowed_failures,
@@ -94,7 +95,7 @@ def _put_together(shards: Sequence[Path], images: Sequence[str], path: Path, fai
     with h5py.File(shards[0]) as first:
         attributes, dimension = dict(first.attrs), first["features"].shape[1]
     create(path, images, np.zeros((len(images), 2), np.int64), attributes, dimension)
-    with h5py.File(path, "r+") as file:
+    with update_hdf5(path) as file:
         whole = PartialStore(file)
         for shard in shards:
             with h5py.File(shard) as part:

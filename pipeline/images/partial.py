@@ -20,6 +20,7 @@ import numpy as np
 
 from pipeline.common.errors import InputError, disk_trouble
 from pipeline.common.files import atomic_write, check_disk_space, name_in_errors, write_digest
+from pipeline.common.hdf5 import WritableFile, create_hdf5, update_hdf5
 from pipeline.common.locks import open_locked
 from pipeline.images.store import DONE, FAILED, PENDING
 
@@ -111,7 +112,7 @@ def open_partial(
             if found:
                 found.close()
             found = _locked(path)
-        with found, name_in_errors(path):
+        with name_in_errors(path), found:
             store = PartialStore(found)
             _forget_damaged(store, files)
             if count := int((store.done == DONE).sum()):
@@ -119,7 +120,7 @@ def open_partial(
             yield store
 
 
-def _fitting(path: Path, attributes: Mapping[str, Any]) -> h5py.File | None:
+def _fitting(path: Path, attributes: Mapping[str, Any]) -> WritableFile | None:
     """The unfinished store of these attributes, at `path` or aside; another at `path` goes aside."""
     found = _opened(path)
     if found and (differences := attribute_differences(dict(found.attrs), attributes)):
@@ -150,11 +151,12 @@ def create(
     earlier: Sequence[h5py.File] = (),
 ) -> None:
     """Create a store with all its space, and the rows of `earlier` stores that they have of these images."""
-    check_disk_space(path, len(images) * (4 * dimension + BESIDE))
+    needed = len(images) * (4 * dimension + BESIDE)
+    check_disk_space(path, needed)
     allocated = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     allocated.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     # The earliest format: later ones mark a file as open for writing, which a kill would leave so.
-    with atomic_write(path) as temporary, h5py.File(temporary, "w", libver="earliest") as file:
+    with create_hdf5(path, needed, libver="earliest") as file:
         file.create_dataset("image", data=images, dtype=h5py.string_dtype("utf-8"))
         file.create_dataset("file", data=files, dtype="<i8")
         file.create_dataset("done", (len(images),), "u1", fillvalue=PENDING, dcpl=allocated.copy())
@@ -221,7 +223,7 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-def _opened(path: Path) -> h5py.File | None:
+def _opened(path: Path) -> WritableFile | None:
     """The store, locked for writing; `None` where there is none."""
     if not path.exists():
         return None
@@ -264,10 +266,10 @@ def _finished(path: Path | None, attributes: Mapping[str, Any]) -> Iterator[h5py
         yield None if differences else file
 
 
-def _locked(path: Path) -> h5py.File:
+def _locked(path: Path) -> WritableFile:
     try:
         with name_in_errors(path):
-            return h5py.File(path, "r+", libver="earliest")
+            return update_hdf5(path, libver="earliest")
     except BlockingIOError:
         raise InputError(f"{path}: another extraction is writing this file. Wait or stop it.") from None
 

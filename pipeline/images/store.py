@@ -16,7 +16,8 @@ import numpy as np
 
 from pipeline.common.bounds import RATIO, max_unpacked
 from pipeline.common.errors import InputError, disk_trouble, raise_together
-from pipeline.common.files import atomic_write, name_in_errors, require_file
+from pipeline.common.files import name_in_errors, require_file
+from pipeline.common.hdf5 import create_hdf5
 
 PENDING, DONE, FAILED = 0, 1, 2  # values of the mask `done`; no finished store has a row that is pending
 
@@ -25,7 +26,7 @@ def write_features(
     path: Path, images: list[str], features: np.ndarray, attributes: Mapping[str, Any]
 ) -> None:
     """Write features (len(images), D) with their attributes, whole or not at all."""
-    with atomic_write(path) as temporary, h5py.File(temporary, "w") as file:
+    with create_hdf5(path, features.size * 4) as file:
         rows = features.astype(np.float32, copy=False)
         file.create_dataset("features", data=rows, chunks=(1, max(1, rows.shape[1])), fletcher32=True)
         file.create_dataset("image", data=images, dtype=h5py.string_dtype("utf-8"))

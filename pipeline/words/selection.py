@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import atomic_write, require_file
+from pipeline.common.files import require_file
+from pipeline.common.hdf5 import create_hdf5
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.words.vocabulary import PADDING
 
@@ -115,7 +116,7 @@ def union_of_words(tokens: Mapping[str, Iterable[str]], minimum_count: int) -> l
 def write_words(language: str, words: Sequence[str], dimension: int, path: Path) -> None:
     """Write the joint vocabulary as that of one language (`words/vocabulary.py`), with zero vectors."""
     every = [PADDING, UNKNOWN, START, END, *words]
-    with atomic_write(path) as temporary, h5py.File(temporary, "w") as file:
+    with create_hdf5(path) as file:
         file.create_dataset("words", data=every, dtype=h5py.string_dtype())
         # Never written to, so that zeros take no space on the disk.
         file.create_dataset("vectors", shape=(len(every), dimension), dtype=np.float32)

@@ -1,7 +1,9 @@
 """FastText word vectors (Bojanowski et al. 2017): trained on the captions, or published."""
 
+import errno
 import logging
 import mmap
+import os
 import struct
 import tempfile
 import time
@@ -116,6 +118,10 @@ def write_model(model: Any, path: Path) -> None:
     """Write a FastText model completely or not at all."""
     with atomic_write(path) as temporary:
         model.save_model(str(temporary))
+        try:
+            _check_whole(temporary)
+        except (ValueError, struct.error):  # FastText does not tell that the disk is full
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from None
 
 
 def word_vectors(model: Any, words: list[str]) -> Vectors:

@@ -12,7 +12,8 @@ import h5py
 import numpy as np
 
 from pipeline.common.errors import InputError, disk_trouble, raise_together
-from pipeline.common.files import atomic_write, name_in_errors, require_file
+from pipeline.common.files import name_in_errors, require_file
+from pipeline.common.hdf5 import create_hdf5
 
 PADDING = ""  # the word of index 0
 
@@ -75,7 +76,7 @@ def vocabulary(language: str, words: list[str], vectors: dict[str, np.ndarray]) 
 
 def write_vocabulary(vocabulary: Vocabulary, attributes: dict[str, Attribute], path: Path) -> None:
     """Write HDF5 datasets `words` and `vectors`; attributes give language, unit and provenance."""
-    with atomic_write(path) as temporary, h5py.File(temporary, "w") as file:
+    with create_hdf5(path, vocabulary.vectors.size * 4) as file:
         file.create_dataset("words", data=vocabulary.words, dtype=h5py.string_dtype())
         file.create_dataset("vectors", data=vocabulary.vectors, dtype=np.float32)
         if vocabulary.english is not None:

@@ -1,0 +1,182 @@
+"""HDF5 files that are written whole or not at all, also on a full disk.
+
+When a write fails, HDF5 ends the process by a segmentation fault, at the latest when Python ends. So HDF5
+writes into a file object that never fails: what the disk does not take stays in memory, and the failure is
+raised after HDF5 has closed the file.
+"""
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import h5py
+
+from pipeline.common.files import atomic_write, name_in_errors, reserve_space
+
+_PAGE = 4096  # bytes of a piece that the disk did not take
+
+
+class _Disk:
+    """The file object that HDF5 writes into.
+
+    Attributes:
+        failure: the first error of the disk; from then on everything written stays in memory.
+    """
+
+    def __init__(self, file: BinaryIO, size: int):
+        self.failure: OSError | None = None
+        self._file, self._descriptor = file, file.fileno()
+        self._size = size  # without what is only reserved
+        self._place = 0
+        self._pages: dict[int, bytearray] = {}
+
+    def check(self) -> None:
+        """Raise the failure, if there was one."""
+        if self.failure:
+            raise self.failure
+
+    def close(self) -> None:
+        """Close the file, of which no more is kept than HDF5 uses; raise the failure, if there was one."""
+        with self._file:
+            self.check()
+            os.ftruncate(self._descriptor, self._size)
+
+    # What h5py calls.
+
+    def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
+        self._place = place + (self._size if whence == os.SEEK_END else 0)
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
+
+    def flush(self) -> None:
+        pass
+
+    def truncate(self, size: int) -> int:
+        self._size = size
+        return size
+
+    def read(self, size: int) -> bytes:
+        content = bytearray(size)
+        return bytes(content[: self.readinto(content)])
+
+    def readinto(self, buffer: Any) -> int:
+        target = memoryview(buffer).cast("B")
+        for begin, end, content in self._pieces(len(target)):
+            target[begin:end] = content
+        self._place += len(target)
+        return len(target)
+
+    def write(self, buffer: Any) -> int:
+        content = memoryview(buffer).cast("B")
+        if not self.failure:
+            self._try(content)
+        if self.failure:
+            self._keep(content)
+        self._place += len(content)
+        self._size = max(self._size, self._place)
+        return len(content)
+
+    def _try(self, content: memoryview) -> None:
+        place = self._place
+        try:
+            while content:
+                written = os.pwrite(self._descriptor, content, place)
+                content, place = content[written:], place + written
+        except OSError as error:
+            self.failure = error
+
+    def _keep(self, content: memoryview) -> None:
+        for begin, end, _ in self._pieces(len(content)):
+            number, inner = divmod(self._place + begin, _PAGE)
+            page = self._pages.setdefault(number, bytearray(self._on_disk(number * _PAGE, _PAGE)))
+            page[inner : inner + end - begin] = content[begin:end]
+
+    def _pieces(self, size: int) -> Iterator[tuple[int, int, bytes]]:
+        """Where each piece of the next `size` bytes begins and ends among them, and what it holds now."""
+        if not self._pages and not self.failure:
+            yield 0, size, self._on_disk(self._place, size)
+            return
+        begin = 0
+        while begin < size:
+            number, inner = divmod(self._place + begin, _PAGE)
+            end = min(size, begin + _PAGE - inner)
+            page = self._pages.get(number)
+            held = page or self._on_disk(number * _PAGE, _PAGE)
+            yield begin, end, bytes(held[inner : inner + end - begin])
+            begin = end
+
+    def _on_disk(self, place: int, size: int) -> bytes:
+        """Bytes of the file; zeros behind its end."""
+        content = bytearray()
+        while len(content) < size:
+            if not (piece := os.pread(self._descriptor, size - len(content), place + len(content))):
+                break
+            content += piece
+        return bytes(content.ljust(size, b"\0"))
+
+
+class WritableFile(h5py.File):
+    """An HDF5 file open for writing, whose disk may fail."""
+
+    def __init__(self, disk: _Disk, mode: str, **options: Any):
+        self._disk = disk
+        super().__init__(disk, mode, **options)
+
+    def flush(self) -> None:
+        """Hand over to the disk what was written until now; raise an `OSError` if it did not take it."""
+        super().flush()
+        self._disk.check()
+
+    def close(self) -> None:
+        """Close the file; raise an `OSError` if the disk did not take everything."""
+        if self.id:
+            super().close()
+            self._disk.close()
+
+
+@contextmanager
+def create_hdf5(path: Path, size: int = 0, **options: Any) -> Iterator[WritableFile]:
+    """Create an HDF5 file, which takes the place of `path` if the block succeeds.
+
+    Args:
+        size: bytes that it takes at least; a disk without them fails at once.
+        options: of `h5py.File`.
+    """
+    with atomic_write(path) as temporary:
+        temporary.touch()
+        reserve_space(temporary, size)
+        raw = open(temporary, "r+b", buffering=0)  # noqa: SIM115 - closed with the HDF5 file
+        with WritableFile(_Disk(raw, 0), "w", **options) as file:
+            yield file
+
+
+def update_hdf5(path: Path, **options: Any) -> WritableFile:
+    """Open an HDF5 file to change it, under a lock that ends when it is closed.
+
+    Raises:
+        BlockingIOError: another process has it open for writing.
+    """
+    with name_in_errors(path):
+        raw = open(path, "r+b", buffering=0)  # noqa: SIM115 - closed with the HDF5 file
+        try:
+            _lock(raw)
+            return WritableFile(_Disk(raw, os.fstat(raw.fileno()).st_size), "r+", **options)
+        except BaseException:
+            raw.close()
+            raise
+
+
+def _lock(file: BinaryIO) -> None:
+    """Lock a file as HDF5 itself does: on disks that have locks."""
+    without_locks = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in without_locks:
+            raise

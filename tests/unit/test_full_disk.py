@@ -1,0 +1,162 @@
+"""Files that libraries write, on a disk that fills up anywhere in them: an error, never a crash.
+
+Each write runs in a fork with a limit of its file's size. HDF5 is closed at its end as C's `exit` does, which
+is where it used to crash.
+"""
+
+import ctypes
+import faulthandler
+import os
+import resource
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from pipeline.common.files import atomic_write
+from pipeline.common.hdf5 import create_hdf5, update_hdf5
+from pipeline.images.partial import PartialStore, create
+from pipeline.images.store import write_features
+from pipeline.words.selection import write_words
+from pipeline.words.settings import WordSettings
+from pipeline.words.vectors import train_model, write_model
+from pipeline.words.vocabulary import Vocabulary, write_vocabulary
+from search.nearest import build
+from search.tables import write_embeddings, write_found
+
+LEAST, SIZES = 4096, 60
+WRITTEN, REFUSED, PASSED_BY = 0, 3, 4  # how a fork ends
+IMAGES = [f"image {number}" for number in range(150)]
+DRAWN = np.random.default_rng(0).normal(size=(150, 16)).astype(np.float32)
+
+Write = Callable[[Path], None]
+MAPS = Path("/proc/self/maps").read_text().splitlines()
+LIBRARY = next(line.split()[-1] for line in MAPS if "/libhdf5-" in line)
+HDF5 = ctypes.CDLL(LIBRARY)
+
+
+def ended(work: Callable[[], None], limit: int | None) -> int:
+    """Exit status of a fork that may write files of so many bytes; negative for a signal."""
+    if not (child := os.fork()):
+        status = PASSED_BY
+        faulthandler.disable()  # pytest's
+        try:
+            if limit is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            work()
+            status = WRITTEN
+        except OSError as error:
+            status = REFUSED if error.filename else PASSED_BY
+        finally:
+            HDF5.H5close()
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def unreserved(path: Path) -> None:
+    with create_hdf5(path) as file:
+        for number in range(40):
+            file.create_dataset(f"d{number}", data=DRAWN[:10], chunks=(1, 16), fletcher32=True)
+            file.attrs[f"a{number}"] = "b" * 50
+        file["d3"][2] = 0.0
+        assert file["d3"][3, 4] == DRAWN[3, 4]
+
+
+def found(path: Path) -> None:
+    write_found(path, [{"query": f"a {image}", "rank": 1, "similarity": 0.5} for image in IMAGES])
+
+
+def approximate(path: Path) -> None:
+    with atomic_write(path) as temporary:
+        build(DRAWN.astype(np.float16), temporary)
+
+
+def partial(path: Path) -> None:
+    files = np.zeros((len(IMAGES), 2), np.int64)
+    create(path, IMAGES, files, {"backbone": "ours"}, 16)
+    with update_hdf5(path, libver="earliest") as file:
+        PartialStore(file).write(range(150), DRAWN)
+
+
+WRITERS: dict[str, Write] = {
+    "f.h5": lambda path: write_features(path, IMAGES, DRAWN, {"backbone": "ours"}),
+    "w.h5": lambda path: write_vocabulary(
+        Vocabulary("en", ["", *IMAGES], np.vstack([DRAWN[:1] * 0, DRAWN])), {"vectors": "ours"}, path
+    ),
+    "s.h5": lambda path: write_words("en", IMAGES, 16, path),
+    "e.h5": lambda path: write_embeddings(path, {"sentence": IMAGES}, DRAWN),
+    "found.h5": found,
+    "partial.h5": partial,
+    "u.h5": unreserved,
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_hdf5_on_a_disk_that_fills_up_anywhere(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    assert ended(lambda: WRITERS[name](path), None) == WRITTEN
+    size = path.stat().st_size
+    path.write_bytes(b"earlier")
+    limits = np.linspace(LEAST, size - 1, SIZES).astype(int).tolist()
+    statuses = {limit: ended(lambda: WRITERS[name](path), limit) for limit in limits}
+    assert {limit: status for limit, status in statuses.items() if status != REFUSED} == {}
+    assert path.read_bytes() == b"earlier"
+    assert [file.name for file in tmp_path.iterdir() if file.name.endswith(".part")] == []
+
+
+def test_without_the_file_object_hdf5_does_crash(tmp_path: Path) -> None:
+    """What the tests above are worth: the harness notices a crash."""
+
+    def write() -> None:
+        with h5py.File(tmp_path / "f.h5", "w") as file:
+            file.create_dataset("features", data=DRAWN, chunks=(1, 16), fletcher32=True)
+
+    assert min(ended(write, limit) for limit in (5000, 9000, 12000)) < 0
+
+
+def test_a_file_that_is_changed_keeps_what_was_handed_over(tmp_path: Path) -> None:
+    path = tmp_path / "f.h5"
+    WRITERS["f.h5"](path)
+    before = path.stat().st_size
+
+    def grow() -> None:
+        with update_hdf5(path) as file:
+            file["features"][0] = 7.0
+            file.flush()
+            file.create_dataset("more", data=DRAWN)
+            file.flush()
+
+    assert ended(grow, before) in (REFUSED, PASSED_BY)
+    with h5py.File(path) as file:
+        assert (file["features"][0] == 7.0).all() and (file["features"][1:] == DRAWN[1:]).all()
+
+
+def test_hdf5_reads_back_what_the_disk_did_not_take(tmp_path: Path) -> None:
+    """Between the failure and its message HDF5 goes on as if nothing had happened."""
+
+    def write() -> None:
+        with create_hdf5(tmp_path / "f.h5") as file:
+            file.create_dataset("a", data=DRAWN, chunks=(1, 16))
+            with pytest.raises(OSError, match="too large"):
+                file.flush()
+            assert (file["a"][...] == DRAWN).all()
+
+    assert ended(write, 6000) == REFUSED
+
+
+def test_fasttext_and_faiss_on_a_full_disk(tmp_path: Path) -> None:
+    settings = WordSettings(vectors="train", dimension=4, tokens=100, subword_buckets=100)
+    model = train_model(["a red dog", "a blue cat"], settings)
+    writers: dict[str, Write] = {
+        "m.bin": lambda path: write_model(model, path),
+        "n.faiss": approximate,
+    }
+    for name, write in writers.items():
+        path = tmp_path / name
+        write(path)
+        size = path.stat().st_size
+        for limit in np.linspace(0, size - 1, 12).astype(int).tolist():
+            status = ended(lambda write=write, path=path: write(path), limit)  # type: ignore[misc]
+            assert status == REFUSED, (name, limit)
