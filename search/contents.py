@@ -12,7 +12,7 @@ import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.datasets.select import own_captions
-from pipeline.datasets.split import without_ending
+from pipeline.datasets.split import image_name
 from pipeline.datasets.table import read_captions
 
 log = logging.getLogger("pipeline")
@@ -166,7 +166,7 @@ def _own(table: pd.DataFrame, origins: Mapping[str, str], tables: str) -> pd.Dat
 
 
 def _plain(image: str) -> str:
-    return unicodedata.normalize("NFC", without_ending(image))
+    return unicodedata.normalize("NFC", image_name(image))
 
 
 def _may_be(name: str, image: str) -> bool:

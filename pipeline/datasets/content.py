@@ -20,7 +20,7 @@ _MAGIC = {
 HEAD = 1 << 16  # bytes that are looked at
 
 
-def wrong_kind(name: str, head: bytes, content_type: str = "") -> str:
+def kind_mistake(name: str, head: bytes, content_type: str = "") -> str:
     """The problem with a file that begins with `head`; empty if none is found.
 
     Servers send a page with status 200 where a login is asked for or a file has moved.
@@ -38,7 +38,7 @@ def wrong_kind(name: str, head: bytes, content_type: str = "") -> str:
     return ""
 
 
-def broken_off(name: str, path: Path) -> str:
+def truncation_message(name: str, path: Path) -> str:
     """The message for a truncated compressed file or ZIP archive; empty for complete and other files."""
     kinds: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".xz": lzma.open}
     opened = kinds | {".gz": gzip.open, ".tgz": gzip.open}

@@ -68,10 +68,10 @@ def csv_rows(path: Path, what: str, mend: str) -> Iterator[Line]:
                 yield begin, row
             begin = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(not_csv(path, begin, error)) from None
+        raise InputError(quotation_mistake(path, begin, error)) from None
 
 
-def not_csv(path: Path, line: int, error: csv.Error) -> str:
+def quotation_mistake(path: Path, line: int, error: csv.Error) -> str:
     """The message for a row with malformed quotation marks."""
     return (
         f"{path}: line {line}: not CSV ({error}): a quotation mark is stray or not closed. Double those "
@@ -79,7 +79,7 @@ def not_csv(path: Path, line: int, error: csv.Error) -> str:
     )
 
 
-def other_separator(columns: Sequence[str]) -> str:
+def separator_mistake(columns: Sequence[str]) -> str:
     """The message for a header whose columns are not separated by commas; empty otherwise."""
     if columns and columns[0].startswith("sep="):
         return f"its first line is {columns[0]}, which only Excel reads; take the line out, save with commas"

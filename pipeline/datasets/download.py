@@ -9,9 +9,9 @@ from urllib.parse import quote, urlsplit
 from pipeline.common.errors import InputError, disk_trouble, raise_together
 from pipeline.common.files import sha256
 from pipeline.datasets import first_use
-from pipeline.datasets.content import HEAD, broken_off, wrong_kind
-from pipeline.datasets.part import Part, part_of
-from pipeline.datasets.transfer import USUAL, Final, Patience, fetch
+from pipeline.datasets.content import HEAD, kind_mistake, truncation_message
+from pipeline.datasets.partial_download import PartialDownload, open_partial
+from pipeline.datasets.transfer import USUAL, Patience, PermanentError, fetch
 
 log = logging.getLogger("pipeline")
 
@@ -68,17 +68,17 @@ def download_file(
         InputError: the file is missing, cut short, or not the one expected; `output` is untouched.
     """
     _check_arguments(urls, file, digest, mirror)
-    expected = digest.lower() if digest != FIRST_USE else first_use.recorded(lock, file) if lock else ""
+    first_lock = lock if digest == FIRST_USE else None
+    expected = digest.lower() if digest != FIRST_USE else ""
+    if first_lock:
+        expected = first_use.recorded_digest(first_lock, file)
     try:
-        with part_of(output) as part:
-            tried = (
-                [_in_mirror(mirror, file)] if mirror else sorted(urls, key=lambda url: url != part.origin.url)
-            )
-            found = _from_first(
-                tried, part, file, expected, size, lock if digest == FIRST_USE else None, patience
-            )
-            if digest == FIRST_USE and lock:
-                first_use.record(lock, file, found)
+        with open_partial(output) as part:
+            started = part.origin.url
+            tried = [_mirror_url(mirror, file)] if mirror else sorted(urls, key=lambda url: url != started)
+            found = _complete_from_first(tried, part, file, expected, size, first_lock, patience)
+            if first_lock:
+                first_use.record(first_lock, file, found)
             part.finish(output)
     except OSError as error:
         error.filename = error.filename or str(output)
@@ -113,15 +113,15 @@ def _is_web(mirror: str) -> bool:
     return mirror.startswith(("http://", "https://"))
 
 
-def _in_mirror(mirror: str, file: str) -> str:
+def _mirror_url(mirror: str, file: str) -> str:
     if _is_web(mirror):
         return f"{mirror.rstrip('/')}/{quote(file)}"
     return (Path(mirror).resolve() / file).as_uri()
 
 
-def _from_first(
+def _complete_from_first(
     urls: Sequence[str],
-    part: Part,
+    part: PartialDownload,
     file: str,
     expected: str,
     size: int | None,
@@ -133,8 +133,8 @@ def _from_first(
     for url in urls:
         try:
             fetch(url, part, PurePosixPath(file).name, size, patience)
-            return _checked(part, file, expected, size, lock)
-        except Final as failure:
+            return _verified_digest(part, file, expected, size, lock)
+        except PermanentError as failure:
             answers.append(f"{url}: {failure}")
             log.warning("%s: %s", url, failure)
     kept = f"{part.size:,} bytes are kept in {part.path} for the next call. " if part.size else ""
@@ -149,25 +149,27 @@ def _from_first(
     )
 
 
-def _checked(part: Part, file: str, expected: str, size: int | None, lock: Path | None) -> str:
+def _verified_digest(
+    part: PartialDownload, file: str, expected: str, size: int | None, lock: Path | None
+) -> str:
     """Digest of a complete part. One that is not the file is emptied: no beginning of it is worth keeping."""
     found_size, found = part.size, sha256(part.path)
     mistakes = []
     with open(part.path, "rb") as content:
-        if wrong := wrong_kind(PurePosixPath(file).name, content.read(HEAD)):
+        if wrong := kind_mistake(PurePosixPath(file).name, content.read(HEAD)):
             mistakes.append(wrong)
     if size is not None and found_size != size:
         mistakes.append(f"size: found {found_size} bytes; expected {size}")
     # A digest of first use is expected from then on: it must not be that of half a file.
-    if not expected and not mistakes and (broken := broken_off(PurePosixPath(file).name, part.path)):
+    if not expected and not mistakes and (broken := truncation_message(PurePosixPath(file).name, part.path)):
         mistakes.append(broken)
     if expected and found != expected:
         mistakes.append(
-            first_use.changed(lock, expected, found)
+            first_use.changed_message(lock, expected, found)
             if lock
             else f"sha256: found {found}; expected {expected}"
         )
     if mistakes:
         part.clear()
-        raise Final("; ".join(mistakes) + "; nothing of it was kept")
+        raise PermanentError("; ".join(mistakes) + "; nothing of it was kept")
     return found

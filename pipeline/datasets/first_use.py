@@ -11,7 +11,7 @@ from pipeline.common.files import atomic_write
 from pipeline.common.locks import open_locked
 
 
-def recorded(lock: Path, file: str) -> str:
+def recorded_digest(lock: Path, file: str) -> str:
     """Digest of HOST/PATH `file` at its first use; empty if it is not in the lock file."""
     return _read(lock).get(file, "") if lock.exists() else ""
 
@@ -25,13 +25,13 @@ def record(lock: Path, file: str, digest: str) -> None:
     with open_locked(lock, wait=True):
         digests = _read(lock)
         if digests.setdefault(file, digest) != digest:
-            raise InputError(f"{file}: {changed(lock, digests[file], digest)}")
+            raise InputError(f"{file}: {changed_message(lock, digests[file], digest)}")
         with atomic_write(lock) as temporary:
             lines = [f"{digests[name]}  {name}\n" for name in sorted(digests)]
             temporary.write_text("".join(lines), encoding="utf-8")
 
 
-def changed(lock: Path, expected: str, found: str) -> str:
+def changed_message(lock: Path, expected: str, found: str) -> str:
     """The message for a file that differs from its first use."""
     return (
         f"sha256: found {found}; expected {expected}. The file has changed since first use; "

@@ -36,7 +36,7 @@ class Published:
         try:
             verify_digest(path)
             with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
-                return split_lines(bounded(file))
+                return split_lines(read_bounded(file))
         except InputError as error:
             self.mistakes.append(str(error))
         except FileNotFoundError:
@@ -73,7 +73,7 @@ class Published:
         raise_together(self.mistakes, f"{self.folder}: the sources cannot be used:")
 
 
-def bounded(file: "SupportsRead[bytes]") -> bytes:
+def read_bounded(file: "SupportsRead[bytes]") -> bytes:
     """The content of a file, unless too large for captions; a small archive may unpack to any size."""
     content = file.read(_MOST + 1)
     if len(content) > _MOST:
@@ -99,16 +99,16 @@ def _members(container: Path, names: Collection[str]) -> Iterator[tuple[str, byt
             for name in file.namelist():
                 if PurePosixPath(name).name in names:
                     with file.open(name) as content:
-                        yield name, bounded(content)
+                        yield name, read_bounded(content)
     else:
         with tarfile.open(container) as archive:
             for member in archive:
                 if member.isfile() and PurePosixPath(member.name).name in names:
                     extracted = archive.extractfile(member)
-                    yield member.name, bounded(extracted) if extracted else b""
+                    yield member.name, read_bounded(extracted) if extracted else b""
 
 
-def known_language(language: str, known: Collection[str], data: str) -> str:
+def require_language(language: str, known: Collection[str], data: str) -> str:
     """The language, if a data set has captions in it.
 
     Raises:

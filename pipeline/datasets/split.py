@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write
 from pipeline.datasets.captions import SPLITS
-from pipeline.datasets.csv_text import csv_rows, other_separator
+from pipeline.datasets.csv_text import csv_rows, separator_mistake
 
 Split = dict[str, str]  # image -> train, val or test, in the order of the data set
 
@@ -27,7 +27,7 @@ def whole_split(images: Iterable[str], chosen: Mapping[str, str]) -> Split:
     return {image: chosen.get(image, "train") for image in images}
 
 
-def restricted(images: Iterable[str], image_list: Path | None) -> list[str]:
+def limit_to_list(images: Iterable[str], image_list: Path | None) -> list[str]:
     """The images listed in the column `image` of a CSV file; all images without a file.
 
     Raises:
@@ -38,7 +38,7 @@ def restricted(images: Iterable[str], image_list: Path | None) -> list[str]:
         return found
     listed = listed_images(image_list)
     known = set(found)
-    wanted = {image if image in known else without_ending(image) for image in listed}
+    wanted = {image if image in known else image_name(image) for image in listed}
     missing = sorted(wanted - known)
     raise_together(missing, f"{image_list}: {len(missing)} of its {len(wanted)} images have no captions:")
     return [image for image in found if image in wanted]
@@ -53,7 +53,7 @@ def listed_images(path: Path) -> list[str]:
     rows = list(csv_rows(path, "the list of images", "Give a CSV file with a column `image`."))
     _, header = rows[0] if rows else (1, [])
     if "image" not in header:
-        found = other_separator(header) or f"found columns {', '.join(header) or 'none'}"
+        found = separator_mistake(header) or f"found columns {', '.join(header) or 'none'}"
         raise InputError(f"{path}: {found}; expected one named 'image'.")
     place = header.index("image")
     names = {line: row[place].strip() if len(row) > place else "" for line, row in rows[1:]}
@@ -64,7 +64,7 @@ def listed_images(path: Path) -> list[str]:
     return list(names.values())
 
 
-def without_ending(image: str) -> str:
+def image_name(image: str) -> str:
     """An image's name without folder and without the ending of an image file: photos/a.jpg is the image a."""
     return _ENDING.sub("", PurePosixPath(image.replace("\\", "/")).name)
 
@@ -91,7 +91,7 @@ def read_split(path: Path) -> Split:
 
 def _split_mistakes(header: list[str], rows: list[list[str]], lines: list[int]) -> list[str]:
     if header != COLUMNS:
-        other = other_separator(header)
+        other = separator_mistake(header)
         return [other or f"found columns {', '.join(header) or 'none'}; expected {', '.join(COLUMNS)}"]
     if not rows:
         return ["it names no image"]
@@ -109,10 +109,13 @@ def _split_mistakes(header: list[str], rows: list[list[str]], lines: list[int]) 
     ]
     images = Counter(row[0] for row in rows if row)
     again = [image for image, count in images.items() if count > 1]
-    return [*mistakes, *([f"{len(again)} images stand in it more than once: {some(again)}"] if again else [])]
+    return [
+        *mistakes,
+        *([f"{len(again)} images stand in it more than once: {first_few(again)}"] if again else []),
+    ]
 
 
-def some(names: list[str]) -> str:
+def first_few(names: list[str]) -> str:
     """The first few of some names, and how many more there are."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

@@ -46,17 +46,17 @@ def _read(path: Path, columns: list[str]) -> pd.DataFrame:
         raise InputError(f"{path}: the file is empty; expected columns {', '.join(columns)}.") from None
     except (pd.errors.ParserError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a CSV file in UTF-8: {error}.") from None
-    check(table, columns, str(path))
+    check_table(table, columns, str(path))
     return table[columns]
 
 
 def _write(table: pd.DataFrame, path: Path, columns: list[str]) -> None:
-    check(table, columns, str(path))
+    check_table(table, columns, str(path))
     with atomic_write(path) as temporary:
         table[columns].to_csv(temporary, index=False, encoding="utf-8", lineterminator="\n")
 
 
-def check(table: pd.DataFrame, columns: list[str], name: str) -> None:
+def check_table(table: pd.DataFrame, columns: list[str], name: str) -> None:
     """Raise an `InputError` that lists all that is wrong with a caption table."""
     raise_together(_mistakes(table, columns), f"{name}: not a valid caption table:")
 

@@ -132,28 +132,28 @@ def _jieba(language: str) -> Tokenizer:
     with tempfile.TemporaryDirectory() as folder:
         words.tmp_dir = folder
         words.initialize()
-    return lambda caption: words.lcut(_folded(caption), HMM=True)
+    return lambda caption: words.lcut(_nfkc(caption), HMM=True)
 
 
 def _sudachi(language: str) -> Tokenizer:
     import sudachipy
 
     words = sudachipy.Dictionary(dict="small").tokenizer(mode=sudachipy.SplitMode.A)
-    return lambda caption: [word.surface() for word in words.tokenize(_folded(caption))]
+    return lambda caption: [word.surface() for word in words.tokenize(_nfkc(caption))]
 
 
 def _icu(language: str) -> Tokenizer:
     from icu4py.breakers import WordBreaker
 
-    return lambda caption: list(WordBreaker(_composed(caption), language))
+    return lambda caption: list(WordBreaker(_nfc(caption), language))
 
 
-def _composed(caption: str) -> str:
+def _nfc(caption: str) -> str:
     """Lower-cased, accents joined with their letters."""
     return unicodedata.normalize("NFC", caption.translate(_INVISIBLE)).lower()
 
 
-def _folded(caption: str) -> str:
+def _nfkc(caption: str) -> str:
     """Full-width digits and letters as ASCII, lower-cased."""
     return unicodedata.normalize("NFKC", caption.translate(_INVISIBLE)).lower()
 

@@ -19,13 +19,13 @@ import urllib3
 from pipeline.common.errors import InputError
 from pipeline.common.progress import Progress
 from pipeline.common.retry_after import retry_after_seconds
-from pipeline.datasets.content import wrong_kind
-from pipeline.datasets.part import Origin, Part
+from pipeline.datasets.content import kind_mistake
+from pipeline.datasets.partial_download import Origin, PartialDownload
 
 log = logging.getLogger("pipeline")
 
 _CHUNK = 1 << 16  # bytes; what a connection that is reset can lose
-_PASSING = {408, 429, 500, 502, 503, 504}  # and every other 5xx
+_TEMPORARY = {408, 429, 500, 502, 503, 504}  # and every other 5xx
 
 
 class Patience(NamedTuple):
@@ -48,11 +48,11 @@ class Patience(NamedTuple):
 USUAL = Patience()
 
 
-class Final(Exception):
+class PermanentError(Exception):
     """A permanent failure of this URL."""
 
 
-class Passing(Exception):
+class TemporaryError(Exception):
     """A temporary failure; the server may have given a delay, in seconds."""
 
     def __init__(self, message: str, after: float = 0.0):
@@ -70,7 +70,7 @@ class Answer(NamedTuple):
     pieces: Iterator[bytes]
 
 
-class _Uncounted(Progress):
+class _UnknownTotal(Progress):
     """Progress towards a total that the server has not said."""
 
     def _line(self, now: float) -> str:
@@ -78,7 +78,7 @@ class _Uncounted(Progress):
         return f"{self.what} {self.done:,}, {rate:,.1f}/s"
 
 
-def fetch(url: str, part: Part, name: str, size: int | None, patience: Patience) -> None:
+def fetch(url: str, part: PartialDownload, name: str, size: int | None, patience: Patience) -> None:
     """Download the rest of `part` from an HTTP, HTTPS or file URL.
 
     Args:
@@ -86,7 +86,7 @@ def fetch(url: str, part: Part, name: str, size: int | None, patience: Patience)
         size: bytes it must have; None: what the server says.
 
     Raises:
-        Final: not from this URL; the part is kept where it may still be the beginning of the file.
+        PermanentError: not from this URL; the part is kept where it may still be the beginning of the file.
         InputError: the disk has no room for it.
     """
     reached, failures = part.size if part.origin.url == url else 0, 0
@@ -94,19 +94,19 @@ def fetch(url: str, part: Part, name: str, size: int | None, patience: Patience)
         try:
             _attempt(url, part, name, size, patience)
             return
-        except Passing as trouble:
+        except TemporaryError as trouble:
             # A server that begins anew each time brings nothing new until it comes further than before.
             failures = 1 if part.size > reached else failures + 1
             reached = max(reached, part.size)
             if failures >= patience.attempts:
-                raise Final(f"{trouble}, the last of {failures} attempts without progress") from None
+                raise PermanentError(f"{trouble}, the last of {failures} attempts without progress") from None
             wait = min(patience.longest, patience.first * 2 ** (failures - 1)) * random.uniform(0.5, 1)
             wait = max(wait, min(trouble.after, patience.retry_after))
             log.warning("%s: %s; again in %.1f s", url, trouble, wait)
             time.sleep(wait)
 
 
-def _attempt(url: str, part: Part, name: str, size: int | None, patience: Patience) -> None:
+def _attempt(url: str, part: PartialDownload, name: str, size: int | None, patience: Patience) -> None:
     offset = part.size if part.origin.url == url and part.origin.validator else 0
     if offset and offset == part.origin.total:
         return  # all had come when an earlier process ended
@@ -118,11 +118,11 @@ def _attempt(url: str, part: Part, name: str, size: int | None, patience: Patien
         if size not in (None, total):
             if answer.start:
                 part.clear()  # it is of this version
-            raise Final(f"size: found {total} bytes; expected {size}")
+            raise PermanentError(f"size: found {total} bytes; expected {size}")
         head = next(answer.pieces, b"")
         if not answer.start:
-            if wrong := wrong_kind(name, head, answer.content_type):
-                raise Final(wrong)
+            if wrong := kind_mistake(name, head, answer.content_type):
+                raise PermanentError(wrong)
             _check_room(part, total)
             part.begin(Origin(url, answer.validator, answer.total))
         else:
@@ -130,21 +130,21 @@ def _attempt(url: str, part: Part, name: str, size: int | None, patience: Patien
         _append(part, chain([head], answer.pieces), total)
 
 
-def _append(part: Part, pieces: Iterator[bytes], total: int | None) -> None:
+def _append(part: PartialDownload, pieces: Iterator[bytes], total: int | None) -> None:
     done = part.size
-    progress = Progress("bytes", total, done) if total else _Uncounted("bytes", 1 << 63, done)
+    progress = Progress("bytes", total, done) if total else _UnknownTotal("bytes", 1 << 63, done)
     for piece in pieces:
         part.append(piece)
         progress.advance(len(piece))
     done = part.size
     if total is not None and done > total:
         part.clear()
-        raise Final(f"more came than the {total} bytes expected")
+        raise PermanentError(f"more came than the {total} bytes expected")
     if total is not None and done < total:
-        raise Passing(f"the transfer broke off: {done} of {total} bytes came")
+        raise TemporaryError(f"the transfer broke off: {done} of {total} bytes came")
 
 
-def _check_room(part: Part, total: int | None) -> None:
+def _check_room(part: PartialDownload, total: int | None) -> None:
     if total is None:
         return
     needed, free = total - part.size, shutil.disk_usage(part.path.parent).free
@@ -156,13 +156,13 @@ def _check_room(part: Part, total: int | None) -> None:
 
 
 @contextmanager
-def _file(url: str, offset: int, part: Part) -> Iterator[Answer]:
+def _file(url: str, offset: int, part: PartialDownload) -> Iterator[Answer]:
     path = Path(url2pathname(urlsplit(url).path))
     try:
         found = path.stat()
         file = open(path, "rb")  # noqa: SIM115 - closed below; reading is outside this try
     except OSError as error:
-        raise Final(f"{path}: {error.strerror}") from None
+        raise PermanentError(f"{path}: {error.strerror}") from None
     with file:
         validator = f"{found.st_mtime_ns} {found.st_size}"
         start = offset if validator == part.origin.validator else 0
@@ -171,16 +171,16 @@ def _file(url: str, offset: int, part: Part) -> Iterator[Answer]:
 
 
 @contextmanager
-def _http(url: str, offset: int, part: Part, patience: Patience) -> Iterator[Answer]:
+def _http(url: str, offset: int, part: PartialDownload, patience: Patience) -> Iterator[Answer]:
     headers = {"User-Agent": "multilingual-retrieval", "Accept-Encoding": "identity"}
     if offset:
         headers |= {"Range": f"bytes={offset}-", "If-Range": part.origin.validator}
     try:
         response = requests.get(url, headers=headers, stream=True, timeout=patience.timeout)
     except (requests.ConnectionError, requests.Timeout) as error:
-        raise Passing(f"no answer: {error}") from None
+        raise TemporaryError(f"no answer: {error}") from None
     except requests.RequestException as error:
-        raise Final(f"no answer: {error}") from None
+        raise PermanentError(f"no answer: {error}") from None
     with response:
         _check_status(response)
         yield _rest(response, offset, part) if response.status_code in (206, 416) else _whole(response)
@@ -191,14 +191,14 @@ def _check_status(response: requests.Response) -> None:
     if status in (200, 206, 416):
         return
     message = f"the server answered {status} {response.reason}"
-    if status in _PASSING or status >= 500:
-        raise Passing(message, retry_after_seconds(response.headers.get("Retry-After", "")))
-    raise Final(message)
+    if status in _TEMPORARY or status >= 500:
+        raise TemporaryError(message, retry_after_seconds(response.headers.get("Retry-After", "")))
+    raise PermanentError(message)
 
 
 def _whole(response: requests.Response) -> Answer:
     kind = response.headers.get("Content-Type", "").lower()
-    if _encoded(response):
+    if _is_encoded(response):
         # Its Content-Length is not the file's, and no position in what comes is one in the file.
         return Answer(0, None, "", kind, _pieces(response, decode=True))
     length = response.headers.get("Content-Length", "")
@@ -206,13 +206,13 @@ def _whole(response: requests.Response) -> Answer:
     return Answer(0, total, _validator(response), kind, _pieces(response))
 
 
-def _rest(response: requests.Response, offset: int, part: Part) -> Answer:
+def _rest(response: requests.Response, offset: int, part: PartialDownload) -> Answer:
     """The answer to a request for what is missing, if it is of the version of which the part is."""
     match = re.fullmatch(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)", response.headers.get("Content-Range", ""))
     start, total = (match[1], match[2]) if match else (None, "*")
     known = part.origin.total
     same = (
-        not _encoded(response)
+        not _is_encoded(response)
         and _validator(response) in ("", part.origin.validator)
         and (known is None or total in ("*", str(known)))
     )
@@ -222,12 +222,12 @@ def _rest(response: requests.Response, offset: int, part: Part) -> Answer:
         whole = int(total) if total != "*" else known
         return Answer(offset, whole, part.origin.validator, "", _pieces(response))
     part.origin = Origin()
-    raise Passing(
+    raise TemporaryError(
         f"the server answered {response.status_code} with another part or version; the file is started over"
     )
 
 
-def _encoded(response: requests.Response) -> bool:
+def _is_encoded(response: requests.Response) -> bool:
     """Whether the server compresses although asked not to."""
     if response.headers.get("Content-Encoding", "identity").lower() == "identity":
         return False
@@ -246,4 +246,4 @@ def _pieces(response: requests.Response, decode: bool = False) -> Iterator[bytes
     try:
         yield from response.raw.stream(_CHUNK, decode_content=decode)
     except urllib3.exceptions.HTTPError as error:
-        raise Passing(f"the transfer broke off: {error.args[0] if error.args else error}") from None
+        raise TemporaryError(f"the transfer broke off: {error.args[0] if error.args else error}") from None

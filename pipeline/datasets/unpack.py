@@ -79,7 +79,7 @@ def unpack(archive: Sequence[Path], output: Path) -> int:
     for path in archive:
         require_file(path, "the archive of photographs", "Download it, or give another path.")
     _check_replaceable(output)
-    with _unpacked_so_far(archive, output) as folder:
+    with _partial_folder(archive, output) as folder:
         _check_room(archive, folder)
         names: dict[str, str] = {}
         mistakes: list[str] = []
@@ -113,7 +113,7 @@ def _check_replaceable(output: Path) -> None:
 
 
 @contextmanager
-def _unpacked_so_far(archives: Sequence[Path], output: Path) -> Iterator[Path]:
+def _partial_folder(archives: Sequence[Path], output: Path) -> Iterator[Path]:
     """Folder beside `output` with what an earlier call unpacked of the same archives."""
     folder = output.with_name(f".{output.name}.part")
     note = output.with_name(f".{output.name}.part.json")
@@ -146,7 +146,7 @@ def _check_room(archives: Sequence[Path], folder: Path) -> None:
     needed = 0
     for archive in archives:
         if _is_zip(archive):
-            with _opened(archive), zipfile.ZipFile(archive) as file:
+            with _blame_archive(archive), zipfile.ZipFile(archive) as file:
                 declared = sum(member.file_size for member in file.infolist())
             _check_ratio(archive, declared)
             needed += declared
@@ -172,15 +172,15 @@ def _check_free(folder: Path, needed: int) -> None:
 
 def _unpack_one(archive: Path, folder: Path, names: dict[str, str], mistakes: list[str]) -> None:
     progress: Progress | None = None
-    with _opened(archive) as _:
-        for total, done, member in _zip(archive) if _is_zip(archive) else _tar(archive):
+    with _blame_archive(archive) as _:
+        for total, done, member in _zip_members(archive) if _is_zip(archive) else _tar_members(archive):
             progress = progress or Progress(f"{archive.name}: bytes", total)
             name = PurePosixPath(member.path).name
             if wrong := member.refused or _wrong_name(name, names):
                 mistakes.append(f"{archive}, {member.path}: {wrong}")
             else:
                 names[name] = member.path
-                _keep(member, folder / name)
+                _write_photograph(member, folder / name)
             progress.advance(done - progress.done)
 
 
@@ -190,9 +190,9 @@ def _wrong_name(name: str, names: dict[str, str]) -> str:
     return f"the same name as {names[name]}" if name in names else ""
 
 
-def _keep(member: Member, path: Path) -> None:
+def _write_photograph(member: Member, path: Path) -> None:
     """Write one photograph, unless an earlier call did."""
-    if path.exists() and path.stat().st_size == member.size and _same(member, path):
+    if path.exists() and path.stat().st_size == member.size and _is_same(member, path):
         return
     _check_free(path.parent, member.size)
     temporary = path.with_name(_UNPACKING)
@@ -211,7 +211,7 @@ def _keep(member: Member, path: Path) -> None:
     os.replace(temporary, path)
 
 
-def _same(member: Member, path: Path) -> bool:
+def _is_same(member: Member, path: Path) -> bool:
     """Whether a file has the bytes of the archive: a power cut can leave zeros in their place."""
     with member.open() as source, open(path, "rb") as found:
         while piece := source.read(_CHUNK):
@@ -222,7 +222,7 @@ def _same(member: Member, path: Path) -> bool:
 
 
 @contextmanager
-def _opened(archive: Path) -> Iterator[None]:
+def _blame_archive(archive: Path) -> Iterator[None]:
     """Say of what goes wrong in reading an archive that it is the archive's fault."""
     try:
         yield
@@ -247,7 +247,7 @@ def _is_photograph(path: str) -> bool:
     )
 
 
-def _zip(archive: Path) -> Iterator[tuple[int, int, Member]]:
+def _zip_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
     """Give the photographs, each with the bytes there are in all and up to it."""
     with zipfile.ZipFile(archive) as file:
         members = [
@@ -276,7 +276,7 @@ class _Forward:
     """A decompressed tar, read once from its beginning to its end.
 
     The module `tarfile` takes an archive that breaks off between two members, or a spoilt header after the
-    first, for the end of the archive; `ended` tells.
+    first, for the end of the archive; `is_complete` tells.
     """
 
     def __init__(self, file: IO[bytes], archive: Path):
@@ -297,7 +297,7 @@ class _Forward:
         _check_ratio(self.archive, self.position)
         return self.last
 
-    def ended(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the last block read is the end marker; reads to the end, where the checksums are."""
         marked = self.last == bytes(tarfile.BLOCKSIZE)
         while self.read(_CHUNK):
@@ -305,13 +305,13 @@ class _Forward:
         return marked
 
 
-def _tar(archive: Path) -> Iterator[tuple[int, int, Member]]:
+def _tar_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
     """Give the photographs, each with the bytes of the archive and those read of it up to here.
 
     Those read are always fewer: the last are read ahead, and many photographs may still be in them.
     """
     total = archive.stat().st_size
-    with open(archive, "rb") as raw, _decompressed(raw) as file:
+    with open(archive, "rb") as raw, _decompressor(raw) as file:
         forward = _Forward(file, archive)
         with tarfile.open(fileobj=forward, mode="r:") as tar:  # type: ignore[call-overload]
             while found := tar.next():
@@ -323,7 +323,7 @@ def _tar(archive: Path) -> Iterator[tuple[int, int, Member]]:
                     changed = min(max(int(found.mtime), 0), _LATEST)
                     member = Member(found.name, found.size, changed, refused, opened)
                     yield total, min(raw.tell(), total - 1), member
-        if not forward.ended():
+        if not forward.is_complete():
             raise EOFError("it breaks off")
 
 
@@ -333,7 +333,7 @@ def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
     return content
 
 
-def _decompressed(file: IO[bytes]) -> IO[bytes]:
+def _decompressor(file: IO[bytes]) -> IO[bytes]:
     head = file.read(6)
     file.seek(0)
     if head.startswith(b"\x1f\x8b"):

@@ -25,7 +25,7 @@ def write_demo_dictionary(language: str, output: Path) -> None:
 
 def pairs(source: Language, target: Language) -> Pairs:
     """Pairs of single words with a common meaning, without repeats, in the order of the concepts."""
-    found = dict.fromkeys([*_inflected(source, target), *_glossary(source, target)])
+    found = dict.fromkeys([*_inflected_pairs(source, target), *_glossary_pairs(source, target)])
     return [pair for pair in found if all(_is_word(word) for word in pair)]
 
 
@@ -33,7 +33,7 @@ def _is_word(word: str) -> bool:
     return " " not in word and any(map(str.isalnum, word))
 
 
-def _inflected(source: Language, target: Language) -> Iterator[tuple[str, str]]:
+def _inflected_pairs(source: Language, target: Language) -> Iterator[tuple[str, str]]:
     for kind in target.dictionary:
         for key in concepts().kinds[kind]:
             theirs = _forms(target, kind, key)
@@ -50,7 +50,7 @@ def _forms(language: Language, kind: str, key: str) -> list[tuple[Features, str]
     ]
 
 
-def _glossary(source: Language, target: Language) -> Iterator[tuple[str, str]]:
+def _glossary_pairs(source: Language, target: Language) -> Iterator[tuple[str, str]]:
     for key, words in source.glossary.items():
         translations = target.glossary.get(key, [])
         yield from ((word.lower(), said.lower()) for word in words for said in translations)

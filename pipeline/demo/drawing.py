@@ -108,10 +108,10 @@ def _sprite(group: Group) -> Image.Image:
     paint = concepts().colours.get(group.colour)
     if group.activity:
         activity = concepts().activities[group.activity]
-        figure = _repainted(_glyph(activity.glyph), paint, _FIGURE_HUE)
+        figure = _recolour(_glyph(activity.glyph), paint, _FIGURE_HUE)
         return _with_head(figure, activity.head, kind.hair, kind.long_hair)
     sprite = _glyph(kind.glyph)
-    return sprite if group.colour == kind.native else _repainted(sprite, paint)
+    return sprite if group.colour == kind.native else _recolour(sprite, paint)
 
 
 def _glyph(code: str) -> Image.Image:
@@ -121,7 +121,7 @@ def _glyph(code: str) -> Image.Image:
     return canvas.crop(canvas.getbbox())
 
 
-def _repainted(sprite: Image.Image, paint: Colour | None, main: int | None = None) -> Image.Image:
+def _recolour(sprite: Image.Image, paint: Colour | None, main: int | None = None) -> Image.Image:
     """Turn the `main` hue, or that which covers most of the sprite, to another colour; shades are kept."""
     if paint is None:
         return sprite

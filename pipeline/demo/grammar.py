@@ -66,7 +66,7 @@ class Phrase:
         return _render(self.pattern, self.words, asked | self.features)
 
 
-Said = TypeVar("Said", bound=Word | Phrase)
+Sayable = TypeVar("Sayable", bound=Word | Phrase)
 Named = tuple[str, Word | Phrase]  # with its name in messages
 
 
@@ -90,7 +90,7 @@ class Language:
         said: dict[str, Word | Phrase] = {**self.words}
         said |= {slot: self._phrase(mention, random) for slot, mention in plan.mentions.items()}
         said |= {slot: random.choice(self.lexicon[slot][key]) for slot, key in plan.words.items()}
-        template = random.choice(_fitting(self.frames[plan.frame], plan.slots, self.words))
+        template = random.choice(_fitting_templates(self.frames[plan.frame], plan.slots, self.words))
         return self.finish(_render(template, said, frozenset()))
 
     def _phrase(self, mention: Mention, random: Random) -> Phrase:
@@ -110,7 +110,7 @@ def _slots(template: str) -> set[str]:
     return {match[1] for match in _SLOT.finditer(template)}
 
 
-def _fitting(templates: list[str], slots: frozenset[str], words: dict[str, Word]) -> list[str]:
+def _fitting_templates(templates: list[str], slots: frozenset[str], words: dict[str, Word]) -> list[str]:
     """The templates that say exactly these slots."""
 
     def fits(template: str) -> bool:
@@ -121,11 +121,15 @@ def _fitting(templates: list[str], slots: frozenset[str], words: dict[str, Word]
 
 
 def _render(template: str, said: Mapping[str, Word | Phrase], asked: Features) -> str:
-    kept = _OPTIONAL.sub(lambda part: part[1] if _slots(part[1]) <= set(said) else "", template)
-    return _SLOT.sub(lambda slot: said[slot[1]].say(asked | _asked(slot[3], said), slot[2] or ""), kept)
+    template = _OPTIONAL.sub(lambda part: part[1] if _slots(part[1]) <= set(said) else "", template)
+
+    def words_of(slot: re.Match[str]) -> str:
+        return said[slot[1]].say(asked | _requested_features(slot[3], said), slot[2] or "")
+
+    return _SLOT.sub(words_of, template)
 
 
-def _asked(features: str | None, said: Mapping[str, Word | Phrase]) -> Features:
+def _requested_features(features: str | None, said: Mapping[str, Word | Phrase]) -> Features:
     result: Features = frozenset()
     for feature in features.split(",") if features else ():
         if not feature.startswith("@"):
@@ -252,7 +256,7 @@ def _mistakes(language: Language) -> Iterator[str]:
     yield from missing or dict.fromkeys(_inflection_mistakes(language))
     for frame, combinations in FRAMES.items():
         for slots in combinations:
-            if not _fitting(language.frames.get(frame, []), slots, language.words):
+            if not _fitting_templates(language.frames.get(frame, []), slots, language.words):
                 yield f"frame {frame!r} has no template for {', '.join(sorted(slots))}"
 
 
@@ -261,7 +265,8 @@ def _inflection_mistakes(language: Language) -> Iterator[str]:
     lexicon, mentions = language.lexicon, list(_named_mentions(language))
     said: dict[str, Sequence[Named]] = {
         **{name: [(f"word {name!r}", word)] for name, word in language.words.items()},
-        **{kind: _named(kind, lexicon[kind]) for kind in ("relation", "pose", "activity", "background")},
+        **{kind: _named_words(kind, lexicon[kind]) for kind in ("relation", "pose")},
+        **{kind: _named_words(kind, lexicon[kind]) for kind in ("activity", "background")},
         **{slot: mentions for slot in ("subject", "object", "third")},
     }
     templates = dict.fromkeys(template for frame in language.frames.values() for template in frame)
@@ -271,24 +276,24 @@ def _inflection_mistakes(language: Language) -> Iterator[str]:
         unknown = [name for name in (slot[1], *agreeing) if name not in said]
         yield from (f"a template asks for slot {name!r}, which no plan fills" for name in unknown)
         if not unknown:
-            for named, *others in product(said[slot[1]], *(_distinct(said[name]) for name in agreeing)):
+            for named, *others in product(said[slot[1]], *(_distinct_words(said[name]) for name in agreeing)):
                 beside = {name: word for name, (_, word) in zip(agreeing, others, strict=True)}
-                yield from _unsaid(named, slot, beside)
+                yield from _missing_forms(named, slot, beside)
 
 
-def _unsaid(named: Named, slot: re.Match[str], beside: Mapping[str, Word | Phrase]) -> Iterator[str]:
+def _missing_forms(named: Named, slot: re.Match[str], beside: Mapping[str, Word | Phrase]) -> Iterator[str]:
     name, word = named
     try:
-        word.say(_asked(slot[3], beside), slot[2] or "")
+        word.say(_requested_features(slot[3], beside), slot[2] or "")
     except KeyError as error:
         yield f"{name} has no form or field for {error.args[0]!r}"
 
 
-def _named(kind: str, entries: dict[str, list[Word]]) -> list[tuple[str, Word]]:
+def _named_words(kind: str, entries: dict[str, list[Word]]) -> list[tuple[str, Word]]:
     return [(f"{kind} {key!r}", word) for key, synonyms in entries.items() for word in synonyms]
 
 
-def _distinct(named: Sequence[tuple[str, Said]]) -> list[tuple[str, Said]]:
+def _distinct_words(named: Sequence[tuple[str, Sayable]]) -> list[tuple[str, Sayable]]:
     """One word of each set of features: the others would ask the same of their neighbours."""
     return list({word.features: (name, word) for name, word in named}.values())
 
@@ -296,15 +301,15 @@ def _distinct(named: Sequence[tuple[str, Said]]) -> list[tuple[str, Said]]:
 def _named_mentions(language: Language) -> Iterator[Named]:
     """Every noun in every number, and every attribute beside every kind of noun, in all their patterns."""
     lexicon, things = language.lexicon, concepts().objects
-    numbers = _named("number", lexicon["number"])
+    numbers = _named_words("number", lexicon["number"])
     for kind, synonyms in lexicon["noun"].items():
         patterns = language.phrases[things[kind].phrase] if kind in things else []
         for noun, (_, number), pattern in product(synonyms, numbers, patterns):
             yield f"noun {kind!r}", Phrase({**language.words, "noun": noun, "number": number}, pattern)
     patterns = [pattern for patterns in language.phrases.values() for pattern in patterns]
-    pairs = product(_distinct(_named("noun", lexicon["noun"])), _distinct(numbers))
+    pairs = product(_distinct_words(_named_words("noun", lexicon["noun"])), _distinct_words(numbers))
     for ((_, noun), (_, number)), attribute, pattern in product(pairs, ("colour", "size"), patterns):
         if attribute in _slots(pattern):
-            for name, word in _named(attribute, lexicon[attribute]):
+            for name, word in _named_words(attribute, lexicon[attribute]):
                 words = {**language.words, "noun": noun, "number": number, attribute: word}
                 yield name, Phrase(words, pattern)

@@ -44,18 +44,18 @@ def write_demo_captions(
     raise_together(request_mistakes(dataset, scenes), "The demo's captions cannot be written:")
     wanted = SETTINGS[dataset]["languages"].get(language, OTHERS)
     splits = splits_of(scenes)
-    captioned = _captioned(dataset, language, splits, seed)
+    captioned = _captioned_images(dataset, language, splits, seed)
     rows = [
         Caption(image, splits[index], language, caption, "human", wanted.get("translated_from", ""))
         for index, (image, scene) in enumerate(scenes_of(dataset, seed, scenes).items())
         if index in captioned
-        for caption in _said(dataset, wanted, scene, language, seed, index)
+        for caption in _scene_captions(dataset, wanted, scene, language, seed, index)
     ]
     write_captions(caption_table(rows), output)
     log.info("%s: %d captions in %s", dataset, len(rows), language)
 
 
-def _captioned(dataset: str, language: str, splits: list[str], seed: int) -> set[int]:
+def _captioned_images(dataset: str, language: str, splits: list[str], seed: int) -> set[int]:
     """Images with captions in a language: of training those of its groups, if not all; all of the others."""
     settings = SETTINGS[dataset]
     everywhere = set(range(len(splits)))
@@ -70,7 +70,7 @@ def _captioned(dataset: str, language: str, splits: list[str], seed: int) -> set
     return found
 
 
-def _said(
+def _scene_captions(
     dataset: str, wanted: dict[str, Any], scene: Scene, language: str, seed: int, index: int
 ) -> Iterator[str]:
     """Captions of a scene; a translation says one caption's plan anew."""

@@ -4,7 +4,7 @@ from pipeline.datasets.captions import Caption
 from pipeline.datasets.published import TRANSLATION
 from pipeline.datasets.source import Data, Inputs, Keys, Source, Terms
 from pipeline.datasets.split import Split
-from pipeline.demo.translated import translated_captions
+from pipeline.demo.caption_part import translated_captions
 
 
 def _read_part(data: Data, inputs: Inputs, part: str, language: str, split: Split) -> list[Caption]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.select import select
-from pipeline.datasets.split import restricted
+from pipeline.datasets.split import limit_to_list
 from pipeline.datasets.table import caption_table, read_captions, read_sentences, write_captions
 
 ROW = ("1", "train", "en", "A dog runs.", "human", "")
@@ -92,11 +92,11 @@ def test_select_names_the_origins_there_are() -> None:
 def test_a_list_of_images_restricts_those_of_a_data_set(tmp_path: Path) -> None:
     images = tmp_path / "images.csv"
     images.write_text("split,image\ntest,2\n")
-    assert restricted(["1", "2", "3"], images) == ["2"]
-    assert restricted(["1", "2", "3"], None) == ["1", "2", "3"]
+    assert limit_to_list(["1", "2", "3"], images) == ["2"]
+    assert limit_to_list(["1", "2", "3"], None) == ["1", "2", "3"]
     images.write_text("image\n2\n8\n9\n")
     with pytest.raises(InputError, match=r"(?s)2 of its 3 images have no captions.*8.*9"):
-        restricted(["1", "2", "3"], images)
+        limit_to_list(["1", "2", "3"], images)
     images.write_text("id\n2\n")
     with pytest.raises(InputError, match=r"found columns id; expected one named 'image'"):
-        restricted(["1", "2", "3"], images)
+        limit_to_list(["1", "2", "3"], images)

@@ -13,8 +13,8 @@ from pipeline.datasets.sampling import caption_sample, halves
 from pipeline.datasets.source import Inputs
 from pipeline.datasets.sources.multi30k import SOURCE
 from pipeline.datasets.table import read_sentences, write_sentences
+from pipeline.demo.caption_part import translated_captions
 from pipeline.demo.sentences import write_demo_captions
-from pipeline.demo.translated import translated_captions
 from pipeline.evaluation.inputs import own_sentences, read_vocabularies
 from pipeline.words.selection import Chosen, union_of_words, write_selection
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.sampled import predefined_split, sampled_split
+from pipeline.datasets.sample_split import predefined_split, sampled_split
 from pipeline.datasets.select import own_captions
 from pipeline.datasets.sources.mscoco import (
     ENGLISH,

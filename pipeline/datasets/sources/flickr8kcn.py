@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.flickr8k import FLICKR8K, SPLIT_FILES, flickr8k_split, image_id
-from pipeline.datasets.published import Published, known_language
+from pipeline.datasets.published import Published, require_language
 from pipeline.datasets.source import Data, Inputs, Source
-from pipeline.datasets.split import Split, restricted
+from pipeline.datasets.split import Split, limit_to_list
 
 JAPANESE = (
     "raw.githubusercontent.com/JSALT-Rosetta/flickr/a916b2c9db9c784e62651e236db8066c0f0429d5/"
@@ -57,7 +57,7 @@ def flickr8kcn_captions(folder: Path, language: str, split: Mapping[str, str]) -
         InputError: lists every missing file, line that cannot be read, and image without its captions.
     """
     published = Published(folder)
-    known_language(language, dict.fromkeys(text.language for text in _TEXTS), "Flickr8K-CN")
+    require_language(language, dict.fromkeys(text.language for text in _TEXTS), "Flickr8K-CN")
     texts = [text for text in _TEXTS if text.language == language]
     captions = [(text, _captions(published, text, split)) for text in texts]
     published.check()
@@ -95,7 +95,7 @@ def _read_split(data: Data, inputs: Inputs) -> Split:
     published = Published(inputs.published)
     split = flickr8k_split(published)
     published.check()
-    return {image: split[image] for image in restricted(split, inputs.image_list)}
+    return {image: split[image] for image in limit_to_list(split, inputs.image_list)}
 
 
 def _read_captions(data: Data, inputs: Inputs, language: str, split: Split) -> list[Caption]:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline.datasets.captions import Caption
-from pipeline.datasets.published import Published, known_language, split_lines
-from pipeline.datasets.sampled import predefined_split, sampled_split
+from pipeline.datasets.published import Published, require_language, split_lines
+from pipeline.datasets.sample_split import predefined_split, sampled_split
 from pipeline.datasets.source import Data, Inputs, Keys, Requested, Source
-from pipeline.datasets.split import Split, restricted, whole_split
+from pipeline.datasets.split import Split, limit_to_list, whole_split
 
 log = logging.getLogger("pipeline")
 
@@ -62,7 +62,7 @@ def read_images(folder: Path, coco_cn: Path) -> Images:
     english: list[Row] = []
     for name, content in _contents(published, "en"):
         image_of |= _images(published, name, content)
-        english += _annotated(published, name, content, image_of, whole=True)
+        english += _annotation_rows(published, name, content, image_of, whole=True)
     others = (list(_rows(published, coco_cn, language, image_of, whole=True)) for language in ("ja", "zh"))
     captioned: set[str] = set()
     anew = []
@@ -92,7 +92,7 @@ def mscoco_captions(
     """
     published = Published(folder)
     image_of = {number: image for image in split if (number := _number(image)) is not None}
-    rows = list(_rows(published, coco_cn, known_language(language, LANGUAGES, "MSCOCO"), image_of))
+    rows = list(_rows(published, coco_cn, require_language(language, LANGUAGES, "MSCOCO"), image_of))
     published.check()
     rows.sort()
     written = [
@@ -119,11 +119,11 @@ def _rows(
     """
     if language != "zh":
         for name, content in _contents(published, language):
-            yield from _annotated(published, name, content, image_of, whole)
+            yield from _annotation_rows(published, name, content, image_of, whole)
     elif coco_cn is not None:
         known = set(image_of.values())
         for name, text in published.members(coco_cn, _CHINESE_FILES).items():
-            yield from _chinese(published, name, text, known, whole)
+            yield from _chinese_rows(published, name, text, known, whole)
 
 
 def _contents(published: Published, language: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -131,10 +131,10 @@ def _contents(published: Published, language: str) -> Iterator[tuple[str, dict[s
     archive, names = _ANNOTATED[language]
     found = published.members(published.folder / archive, names)
     for name in names:
-        yield name, _parsed(published, name, found.pop(name, None))
+        yield name, _json_content(published, name, found.pop(name, None))
 
 
-def _parsed(published: Published, name: str, content: bytes | None) -> dict[str, Any]:
+def _json_content(published: Published, name: str, content: bytes | None) -> dict[str, Any]:
     """A JSON file in MSCOCO's format; empty where it is missing or wrong."""
     if content is None:
         return {}
@@ -169,7 +169,7 @@ def _number(image: str) -> int | None:
     return int(number) if number.isdecimal() else None
 
 
-def _annotated(
+def _annotation_rows(
     published: Published, name: str, content: dict[str, Any], image_of: Mapping[int, str], whole: bool
 ) -> Iterator[Row]:
     wrong = []
@@ -191,7 +191,9 @@ def _annotated(
         )
 
 
-def _chinese(published: Published, name: str, content: bytes, images: set[str], whole: bool) -> Iterator[Row]:
+def _chinese_rows(
+    published: Published, name: str, content: bytes, images: set[str], whole: bool
+) -> Iterator[Row]:
     try:
         lines = split_lines(content)
     except UnicodeDecodeError as error:
@@ -217,7 +219,7 @@ def _read_split(data: Data, inputs: Inputs) -> Split:
     """Test and validation images are sampled from the images with captions in all three languages."""
     assert inputs.requested is not None, "its rule names COCO-CN"
     found = read_images(inputs.published, inputs.requested)
-    images = restricted(found.captioned, inputs.image_list)
+    images = limit_to_list(found.captioned, inputs.image_list)
     candidates = found.in_all & set(images)
     if data.get("test_images"):
         lists = {"test": Path(data["test_images"]), "val": Path(data["val_images"])}

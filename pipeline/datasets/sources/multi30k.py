@@ -11,9 +11,9 @@ from pathlib import Path
 from pipeline.common.errors import InputError
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.flickr8k import SPLIT_FILES, flickr8k_split, image_id
-from pipeline.datasets.published import COMPARABLE, TRANSLATION, Published, known_language, no_part
+from pipeline.datasets.published import COMPARABLE, TRANSLATION, Published, no_part, require_language
 from pipeline.datasets.source import Data, Inputs, Keys, Source
-from pipeline.datasets.split import Split, restricted
+from pipeline.datasets.split import Split, limit_to_list
 
 FOLDER = "raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data"
 
@@ -69,7 +69,7 @@ def multi30k_captions(folder: Path, language: str, split: Mapping[str, str]) -> 
     Raises:
         InputError: lists every file that is missing, unreadable, or does not fit its list of images.
     """
-    task = _TASKS[known_language(language, _TASKS, "Multi30K")]
+    task = _TASKS[require_language(language, _TASKS, "Multi30K")]
     return _captions(folder, task, "raw", language, split)
 
 
@@ -133,7 +133,7 @@ def _read_split(data: Data, inputs: Inputs) -> Split:
     published = Published(inputs.published)
     split = multi30k_split(published, data["split"])
     published.check()
-    return {image: split[image] for image in restricted(split, inputs.image_list)}
+    return {image: split[image] for image in limit_to_list(split, inputs.image_list)}
 
 
 def _read_captions(data: Data, inputs: Inputs, language: str, split: Split) -> list[Caption]:

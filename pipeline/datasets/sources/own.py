@@ -11,17 +11,17 @@ from pathlib import Path
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.datasets.captions import COLUMNS, SPLITS, Caption
-from pipeline.datasets.csv_text import csv_text, not_csv, other_separator
+from pipeline.datasets.csv_text import csv_text, quotation_mistake, separator_mistake
 from pipeline.datasets.languages import unknown_code, without_tokenizer
-from pipeline.datasets.published import known_language
-from pipeline.datasets.sampled import sampled_split
+from pipeline.datasets.published import require_language
+from pipeline.datasets.sample_split import sampled_split
 from pipeline.datasets.source import Data, Inputs, Keys, Source, Terms
 from pipeline.datasets.split import (
     Split,
+    image_name,
+    limit_to_list,
     read_split,
-    restricted,
     whole_split,
-    without_ending,
 )
 
 log = logging.getLogger("pipeline")
@@ -62,10 +62,10 @@ def read_own(path: Path) -> tuple[list[Caption], bool]:
             rows.append(row)
             read = reader.line_num
     except csv.Error as error:
-        raise InputError(not_csv(path, read + 1, error)) from None
+        raise InputError(quotation_mistake(path, read + 1, error)) from None
     if not rows and not any(mistakes.values()):
         mistakes["it has a header but no captions; expected at least one row"] = []
-    raise_together(map(_said, mistakes.items()), f"{path}: not a table of captions:")
+    raise_together(map(_message, mistakes.items()), f"{path}: not a table of captions:")
     if several := sum(row["lines"] != "1" for row in rows):
         log.warning("%s: %d captions go over several lines; each is read as one line", path, several)
     return [Caption(*(row[column] for column in COLUMNS)) for row in rows], "split" in columns
@@ -75,11 +75,11 @@ def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
     """The split of a table's images: from its column `split`, or with a tenth each sampled for val and test.
 
     Raises:
-        InputError: as `read_own`, `restricted` and `tenths`.
+        InputError: as `read_own`, `limit_to_list` and `tenths`.
     """
     captions, has_split = read_own(path)
     given = {caption.image: caption.split for caption in captions}
-    images = restricted(given, image_list)
+    images = limit_to_list(given, image_list)
     return whole_split(images, given if has_split else tenths(set(images), seed))
 
 
@@ -87,15 +87,15 @@ def own_predefined(path: Path, image_list: Path | None = None) -> Split:
     """The split of a user's file, whose images are named as in a table of captions: `a.jpg` is the image a.
 
     Raises:
-        InputError: as `read_split` and `restricted`; two names are one image's; a split has no image.
+        InputError: as `read_split` and `limit_to_list`; two names are one image's; a split has no image.
     """
     given = read_split(path)
-    split = {without_ending(image): name for image, name in given.items()}
+    split = {image_name(image): name for image, name in given.items()}
     mistakes = [f"no image is in the split {name}" for name in SPLITS if name not in split.values()]
     if len(split) < len(given):
         mistakes.append(f"{len(given) - len(split)} images stand in it under more than one name")
     raise_together(mistakes, f"{path}: not a split of images:")
-    return {image: split[image] for image in restricted(split, image_list)}
+    return {image: split[image] for image in limit_to_list(split, image_list)}
 
 
 def own_captions_in(path: Path, language: str, split: Mapping[str, str]) -> list[Caption]:
@@ -105,7 +105,7 @@ def own_captions_in(path: Path, language: str, split: Mapping[str, str]) -> list
         InputError: as `read_own`, or there are none in the language, or of the split's images.
     """
     captions, _ = read_own(path)
-    known_language(language, sorted({caption.language for caption in captions}), str(path))
+    require_language(language, sorted({caption.language for caption in captions}), str(path))
     of_language = [caption for caption in captions if caption.language == language]
     found = [
         caption._replace(split=split[caption.image]) for caption in of_language if caption.image in split
@@ -135,7 +135,7 @@ def tenths(images: set[str], seed: int) -> Split:
 
 def _column_mistakes(columns: list[str]) -> list[str]:
     known = (*NEEDED, *OPTIONAL)
-    if other := other_separator(columns):
+    if other := separator_mistake(columns):
         return [other]
     return [
         *(
@@ -164,7 +164,7 @@ def _rows(reader: "csv.DictReader[str]", mistakes: dict[str, list[int]]) -> Iter
             continue
         given = {column: " ".join(value.split()) for column, value in read.items()}
         row = {"split": "train", "origin": "human", "source_language": "", **given}
-        row["image"] = without_ending(given["image"])
+        row["image"] = image_name(given["image"])
         row["lines"] = str(len(_LINE_BREAK.split(read["caption"].strip())))
         found = [*_field_mistakes(row), *_raw_mistakes(read)]
         if file_of.setdefault(row["image"], given["image"]) != given["image"]:
@@ -181,7 +181,9 @@ def _rows(reader: "csv.DictReader[str]", mistakes: dict[str, list[int]]) -> Iter
 
 
 def _field_mistakes(row: Row) -> Iterator[str]:
-    yield from (f"{column} is empty" for column in ("image", "caption", "origin") if not _seen(row[column]))
+    yield from (
+        f"{column} is empty" for column in ("image", "caption", "origin") if not _is_visible(row[column])
+    )
     if row["split"] not in SPLITS:
         yield f"split is {row['split']!r}; expected train, val or test"
     if not _CODE.fullmatch(row["language"]):
@@ -194,7 +196,7 @@ def _field_mistakes(row: Row) -> Iterator[str]:
         yield f"source_language is {row['source_language']!r}; expected nothing or a two-letter code"
 
 
-def _seen(text: str) -> bool:
+def _is_visible(text: str) -> bool:
     """Whether a text has something to see: blanks without width and marks of byte order have not."""
     return any(unicodedata.category(letter) not in _UNSEEN for letter in text)
 
@@ -211,7 +213,7 @@ def _raw_mistakes(read: Row) -> Iterator[str]:
             return
 
 
-def _said(mistake: tuple[str, list[int]]) -> str:
+def _message(mistake: tuple[str, list[int]]) -> str:
     what, lines = mistake
     if not lines:
         return what

@@ -24,13 +24,13 @@ class Origin(NamedTuple):
     total: int | None = None
 
 
-class Part:
+class PartialDownload:
     """A partial download. It outlives the process, so that the next one can resume it."""
 
     def __init__(self, path: Path, file: BinaryIO):
         self.path, self.file, self.moved = path, file, False
         self.note = path.with_name(f"{path.name}.json")
-        self.origin = _noted(self.note) if self.size else Origin()
+        self.origin = _read_origin(self.note) if self.size else Origin()
 
     @property
     def size(self) -> int:
@@ -67,7 +67,7 @@ class Part:
 
 
 @contextmanager
-def part_of(output: Path) -> Iterator[Part]:
+def open_partial(output: Path) -> Iterator[PartialDownload]:
     """Open the partial download of `output` exclusively; an empty one is removed afterwards.
 
     Raises:
@@ -75,7 +75,7 @@ def part_of(output: Path) -> Iterator[Part]:
     """
     path = output.with_name(f".{output.name}.part")
     with open_locked(path) as file:
-        part = Part(path, file)
+        part = PartialDownload(path, file)
         try:
             yield part
         finally:
@@ -84,7 +84,7 @@ def part_of(output: Path) -> Iterator[Part]:
                 path.unlink()
 
 
-def _noted(path: Path) -> Origin:
+def _read_origin(path: Path) -> Origin:
     try:
         return Origin(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):

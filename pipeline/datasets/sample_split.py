@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.datasets.csv_text import csv_text
-from pipeline.datasets.split import Split, some
+from pipeline.datasets.split import Split, first_few
 
 
 def sampled_split(images: Collection[str], test: int, val: int, seed: int) -> Split:
@@ -52,12 +52,12 @@ def predefined_split(lists: Mapping[str, Path], images: Collection[str]) -> Spli
     split: Split = {}
     mistakes: list[str] = []
     for name, path in lists.items():
-        listed = _listed(path, name, mistakes)
+        listed = _listed_names(path, name, mistakes)
         unknown = [image for image in listed if image not in known]
         if unknown:
             mistakes.append(
                 f"{path}: {len(unknown)} of its {len(listed)} {name} images are not among the {len(images)} "
-                f"that can be sampled (captioned in every language): {some(unknown)}"
+                f"that can be sampled (captioned in every language): {first_few(unknown)}"
             )
         again = []
         for image in [known[image] for image in listed if image in known]:
@@ -65,12 +65,12 @@ def predefined_split(lists: Mapping[str, Path], images: Collection[str]) -> Spli
                 again.append(image)
             split[image] = name
         if again:
-            mistakes.append(f"{path}: {len(again)} images stand in the lists already: {some(again)}")
+            mistakes.append(f"{path}: {len(again)} images stand in the lists already: {first_few(again)}")
     raise_together(mistakes, "The lists of test and validation images cannot be used:")
     return split
 
 
-def _listed(path: Path, split: str, mistakes: list[str]) -> list[str]:
+def _listed_names(path: Path, split: str, mistakes: list[str]) -> list[str]:
     try:
         lines = csv_text(path, "the list of images", "Give one image a line, or a CSV file.").splitlines()
     except InputError as error:
