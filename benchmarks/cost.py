@@ -11,14 +11,17 @@ import argparse
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import timm
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from pipeline import settings as configuration
+from pipeline.images.settings import Images
+from pipeline.settings import Configuration, DatasetExperiment
+from pipeline.settings.experiment import LearningBlocks
 from pipeline.tables.cells import cells
+from pipeline.training.settings import Training
 
 # Human training captions of 29,000 and 121,287 images; in Japanese and Chinese approximate.
 CAPTIONS = {
@@ -40,18 +43,18 @@ def main() -> None:
     settings = configuration.load({"scale": "paper"}, Path(__file__).parents[1] / "config")
     print("| feature set | GFLOP per image | images | PFLOP | GPU hours in bfloat16 |")
     print("|---|---:|---:|---:|---:|")
-    for name, images in configuration.feature_sets(settings).items():
+    for name, images in settings.images.feature_sets().items():
         used = IMAGES if name is None else {"multi30k": IMAGES["multi30k"]}
         each, count = image_flops(images), sum(used.values())
         total = each * count
         hours = total / (PEAK["bfloat16"] * REACHED) / 3600
         print(
-            f"| {images['backbone']}, {images['crops']} crop(s) of {images['crop']} | {each / 1e9:,.0f} | "
+            f"| {images.backbone}, {images.crops} crop(s) of {images.crop} | {each / 1e9:,.0f} | "
             f"{count:,} | {total / 1e15:,.1f} | {hours:.2f} |"
         )
     print("\n| table | trainings | PFLOP | GPU hours |\n|---|---:|---:|---:|")
     every: dict[tuple[str, str], float] = {}
-    tables = {made["table"]: name for name, made in settings["tables"].items() if made.get("paper") == "mule"}
+    tables = {made.table: name for name, made in settings.tables.items() if made.paper == "mule"}
     for _, table in sorted(tables.items()):
         trained = trainings(settings, table)
         every |= trained
@@ -64,77 +67,71 @@ def _print_row(name: str, trained: Mapping[tuple[str, str], float], rate: float)
     print(f"| {name} | {len(trained)} | {total / 1e15:,.0f} | {total / rate / 3600:,.1f} |")
 
 
-def image_flops(images: Mapping[str, Any]) -> float:
+def image_flops(images: Images) -> float:
     """Floating-point operations of one image with all its crops."""
     with torch.device("meta"):
-        network = timm.create_model(images["backbone"], pretrained=False).eval()
-        pixels = torch.empty(1, 3, images["crop"], images["crop"])
+        network = timm.create_model(images.backbone, pretrained=False).eval()
+        pixels = torch.empty(1, 3, images.crop, images.crop)
         with torch.no_grad(), FlopCounterMode(display=False) as counted:
             network(pixels)
-    return float(counted.get_total_flops() * images["crops"])
+    return float(counted.get_total_flops() * images.crops)
 
 
-def trainings(settings: Mapping[str, Any], table: str) -> dict[tuple[str, str], float]:
+def trainings(settings: Configuration, table: str) -> dict[tuple[str, str], float]:
     """Operations of each training that a table needs, by data set and experiment; one seed."""
-    named = {
-        (cell.dataset, cell.experiment) for cell in cells(configuration.table_settings(dict(settings), table))
-    }
-    return {
-        (dataset, name): training_flops(
-            dict(settings), dataset, configuration.expanded(dict(settings), dataset)[name]
-        )
-        for dataset, name in sorted(named)
-    }
+    named = {(cell.dataset, cell.experiment) for cell in cells(configuration.table_settings(settings, table))}
+    return {(dataset, name): training_flops(settings, dataset, name) for dataset, name in sorted(named)}
 
 
-def training_flops(settings: dict[str, Any], dataset: str, experiment: Mapping[str, Any]) -> float:
+def training_flops(settings: Configuration, dataset: str, name: str) -> float:
     """Operations of one training: steps x those of a step, forward and twice as many backward."""
-    own = configuration.overlaid(settings, experiment.get("settings", {}))
-    training, captions = own["training"], sentences(dataset, experiment)
-    steps = max(captions.values()) // training["batch_images"] * training["epochs"]
+    experiment = settings.expanded(dataset)[name]
+    own = settings.blocks_of(name, experiment)
+    training, captions = own.training, sentences(dataset, experiment)
+    steps = max(captions.values()) // training.batch_images * training.epochs
     return steps * step_flops(own, batch(dataset, experiment, training), experiment)
 
 
-def sentences(dataset: str, experiment: Mapping[str, Any]) -> dict[str, int]:
+def sentences(dataset: str, experiment: DatasetExperiment) -> dict[str, int]:
     """Training sentences of each language, translations included."""
     human = CAPTIONS[dataset]
     of = {
         "human": dict(human),
         "mt": {code: human["en"] for code in human},
         "human+mt": {code: human[code] + human["en"] for code in human} | {"en": sum(human.values())},
-    }[experiment["captions"]]
-    return {code: of[code] for code in experiment["languages"]}
+    }[experiment.captions]
+    return {code: of[code] for code in experiment.languages}
 
 
-def batch(dataset: str, experiment: Mapping[str, Any], training: Mapping[str, Any]) -> dict[str, float]:
+def batch(dataset: str, experiment: DatasetExperiment, training: Training) -> dict[str, float]:
     """Sentences of each language in a batch."""
-    images, most = training["batch_images"], training["sentences_per_image"]
-    if experiment["captions"] != "human":
-        return dict.fromkeys(experiment["languages"], float(images * most))
-    several = len(experiment["languages"]) > 1
+    images, most = training.batch_images, training.sentences_per_image
+    if experiment.captions != "human":
+        return dict.fromkeys(experiment.languages, float(images * most))
+    several = len(experiment.languages) > 1
     return {
         code: images
         * min(most, 1 if code in ("fr", "cs", "zh") else 5)
         * (GROUPED.get(code, 1) if several else 1)
-        for code in experiment["languages"]
+        for code in experiment.languages
     }
 
 
-def step_flops(own: Mapping[str, Any], counts: Mapping[str, float], experiment: Mapping[str, Any]) -> float:
+def step_flops(own: LearningBlocks, counts: Mapping[str, float], experiment: DatasetExperiment) -> float:
     """Operations of a step: words, sentences, images, and a matrix of cosines for each loss term."""
-    model, total = own["model"], sum(counts.values())
-    size, hidden, out = model["universal"], model["hidden"], model["multimodal"]
-    images = own["training"]["batch_images"]
-    if model["encoder"] == "vse":
+    model, total = own.model, sum(counts.values())
+    size, hidden, out = model.universal_dim, model.hidden_size, model.multimodal_dim
+    images = own.training.batch_images
+    if model.encoder == "vse":
         words, each = 3 * hidden * (300 + hidden), 0
         picture, out = 4096 * hidden * 2, hidden
     else:
-        cell = {"lstm": 4, "gru": 3, "gru_reset_before": 3}.get(model["recurrent"], 0)
-        words = (300 * size if experiment.get("vectors") != "bert" else 0) + cell * hidden * (size + hidden)
-        each = (hidden if cell else size) * out + (768 * size if experiment.get("vectors") == "bert" else 0)
-        picture = model["image_hidden"] * (2 * 2048 + 3 * out)
+        cell = {"lstm": 4, "gru": 3, "gru_reset_before": 3}.get(model.recurrent, 0)
+        words = (300 * size if experiment.vectors != "bert" else 0) + cell * hidden * (size + hidden)
+        each = (hidden if cell else size) * out + (768 * size if experiment.vectors == "bert" else 0)
+        picture = model.image_hidden_size * (2 * 2048 + 3 * out)
     cosines = sum(count * (images + count) for count in counts.values()) * out
-    if experiment.get("neighborhood"):
+    if experiment.neighborhood:
         cosines += (out + size) * sum(first * second for first, second in combinations(counts.values(), 2))
     return 2 * (3 * (total * (WORDS * words + each) + cosines) + images * picture)
 

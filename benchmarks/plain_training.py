@@ -113,7 +113,9 @@ def plain_objective(
     with batch.features.device:  # the reading makes its index tensors on the default device
         if "masking" not in settings:
             return embedded_objective(weights, initial, embedded, images, batch.slots, settings, done)
-        masked = embed(model, masked_ids(model, batch.ids, settings["masking"]["share"]), batch.lengths)
+        masked = embed(
+            model, masked_ids(model, batch.ids, settings["masking"]["mask_probability"]), batch.lengths
+        )
         return masking_objective(weights, initial, embedded, masked, images, batch.slots, settings, done)
 
 

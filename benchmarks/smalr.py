@@ -58,9 +58,9 @@ def settings_of(images: int) -> Settings:
         "branches": "shared",
         "embedding": "hybrid",
         "model": {
-            "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "universal": 512,
-            "multimodal": 512, "recurrent": "gru", "recurrent_init": "pytorch", "hidden": 512,
-            "image_hidden": 2048, "dropout": 0.5, "batch_norm_momentum": 0.1, "universal_mean": "words",
+            "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "universal_dim": 512,
+            "multimodal_dim": 512, "recurrent": "gru", "recurrent_init": "pytorch", "hidden_size": 512,
+            "image_hidden_size": 2048, "dropout": 0.5, "batch_norm_momentum": 0.1, "universal_mean": "words",
             "universal_layers": "separate",
         },
         "triplets": {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"},
@@ -68,9 +68,9 @@ def settings_of(images: int) -> Settings:
         "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.0},
         "neighborhood": {"weight": 5e-2},
         "classifier": {"weight": 1e-6, "weight_applied": "once"},
-        "masking": {"share": 0.2, "weight": 1e-4, "matching": 1.0},
-        "words": {"regularization": 5e-7, "regularize_toward": "initial"},
-        "assignment": {"exploration": 0.2, "best": 20, "gradient": "softmax", "pairs": "all"},
+        "masking": {"mask_probability": 0.2, "weight": 1e-4, "matching": 1.0},
+        "word_regularizer": {"weight": 5e-7, "regularize_toward": "initial"},
+        "assignment": {"exploration": 0.2, "top_m": 20, "gradient": "softmax", "pairs": "all"},
         "training": {
             "epoch_unit": "images", "batch_images": images, "sentences_per_image": 2,
             "repeat_captions": False, "images_in_batch": "distinct", "precision": "float32",
@@ -103,7 +103,7 @@ def smalr(settings: Settings) -> RetrievalModel:
     embedding = HybridEmbedding(
         {language: torch.randn(OWN, 50) for language in TEN},
         dict.fromkeys(TEN, places),
-        torch.randn(TAKEN, settings["model"]["universal"]) * 0.1,
+        torch.randn(TAKEN, settings["model"]["universal_dim"]) * 0.1,
         masks=True,
     )
     vectors = {language: torch.zeros(1, 300) for language in TEN}

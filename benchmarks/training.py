@@ -160,15 +160,15 @@ def settings_of(name: str, arguments: argparse.Namespace) -> Settings:
         **MODELS[name],
         "model": {
             "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine",
-            "universal": arguments.universal, "multimodal": 512, "recurrent": "lstm",
+            "universal_dim": arguments.universal, "multimodal_dim": 512, "recurrent": "lstm",
             "recurrent_init": "pytorch",
-            "hidden": arguments.hidden, "image_hidden": 2048, "dropout": 0.5, "batch_norm_momentum": 0.1,
-            "universal_mean": "words", "universal_layers": "separate",
+            "hidden_size": arguments.hidden, "image_hidden_size": 2048, "dropout": 0.5,
+            "batch_norm_momentum": 0.1, "universal_mean": "words", "universal_layers": "separate",
         },
         "triplets": {"margin": 0.05, "num_hard_negatives": 10, "distance": "euclidean"},
         "ranking": None,
         "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.05},
-        "words": {"regularization": 5e-7, "regularize_toward": "initial"},
+        "word_regularizer": {"weight": 5e-7, "regularize_toward": "initial"},
         "training": {
             "epoch_unit": "images", "batch_images": arguments.images, "sentences_per_image": 2,
             "repeat_captions": False, "images_in_batch": "distinct", "precision": arguments.precision,
@@ -271,7 +271,7 @@ def product_rate(arguments: argparse.Namespace) -> float:
 def multiply_adds(steps: Steps) -> dict[str, float]:
     """Multiply-adds of a step, mean of a few batches: forward, and twice as many backward."""
     model = steps.settings["model"]
-    size, hidden, out = model["universal"], model["hidden"], model["multimodal"]
+    size, hidden, out = model["universal_dim"], model["hidden_size"], model["multimodal_dim"]
     every, computed = [], []
     for drawn in (next(steps.drawn) for _ in range(5)):
         sentences = {key: steps.corpus.languages[key].take(rows) for key, rows in drawn.rows.items()}
@@ -293,17 +293,17 @@ def multiply_adds(steps: Steps) -> dict[str, float]:
 
 def _images(count: int, model: Mapping[str, int]) -> int:
     """Of the image branch; its features get no gradient."""
-    return count * model["image_hidden"] * (2 * 2048 + 3 * model["multimodal"])
+    return count * model["image_hidden_size"] * (2 * 2048 + 3 * model["multimodal_dim"])
 
 
 def _losses(steps: Steps, drawn: Batch) -> int:
     """Of one matrix of cosines for each loss term, forward."""
     counts = [len(rows) for rows in drawn.rows.values()]
     model = steps.settings["model"]
-    matching = sum(count * (len(drawn.images) + count) for count in counts) * model["multimodal"]
+    matching = sum(count * (len(drawn.images) + count) for count in counts) * model["multimodal_dim"]
     if not steps.settings["neighborhood"]:
         return matching
-    both = model["multimodal"] + model["universal"]
+    both = model["multimodal_dim"] + model["universal_dim"]
     return matching + both * sum(first * second for first, second in combinations(counts, 2))
 
 

@@ -29,13 +29,14 @@ from pipeline.common.errors import InputError
 from pipeline.digest import digest
 from pipeline.models.saved import load_model
 from pipeline.settings import (
+    Configuration,
+    DatasetExperiment,
     assignment_settings,
-    expanded,
     experiment_named,
-    experiment_settings,
     load,
-    overlaid,
+    merged,
     pretraining_settings,
+    train_settings,
     training_pairs,
 )
 from pipeline.training import train as training
@@ -45,6 +46,7 @@ from pipeline.training.train import Inputs, pretrain, train
 
 ROOT = Path(__file__).parents[1]
 BASE = "as configured"
+CONFIG = ROOT / "config"
 
 Settings = dict[str, Any]
 Recalls = dict[str, float]  # validation mR by language, and their mean
@@ -67,17 +69,17 @@ def main() -> None:
         parser.error("--seeds: a spread needs two")
     variants = {BASE: {}, **{name: yaml.safe_load(text) for name, text in arguments.variant}}
     try:
-        print(table(train_all(load_configuration(arguments.configfile), variants, arguments)))
+        print(table(train_all(user_configuration(arguments.configfile), variants, arguments)))
     except InputError as error:
         sys.exit(f"error: {error}")
 
 
-def load_configuration(paths: Sequence[Path]) -> Settings:
-    """The configuration with these files laid over it, the last one uppermost."""
+def user_configuration(paths: Sequence[Path]) -> Settings:
+    """What these files set over the usual configuration, the last one uppermost."""
     user: Settings = {}
     for path in (ROOT / "config" / "config.yaml", *paths):
-        user = overlaid(user, yaml.safe_load(path.read_text()) or {})
-    return load(user, ROOT / "config")
+        user = merged(user, yaml.safe_load(path.read_text()) or {})
+    return user
 
 
 def train_all(
@@ -99,43 +101,44 @@ def train_variant(
 ) -> Recalls:
     """Validation mR of each language after training one variant with one seed."""
     dataset, experiment = arguments.dataset, arguments.experiment
-    asked = overlaid(settings, overlaid(arguments.settings, variant))
-    chosen = experiment_settings(asked, dataset, experiment, seed)
+    asked = load(merged(settings, merged(arguments.settings, variant)), CONFIG)
+    chosen = train_settings(asked, dataset, experiment, seed)
     _check_files(experiment_named(asked, dataset, experiment), experiment)
-    _check_effect(overlaid(settings, arguments.settings), asked, name, arguments)
-    data = ROOT / "work" / asked["scale"] / dataset
+    _check_effect(load(merged(settings, arguments.settings), CONFIG), asked, name, arguments)
+    data = ROOT / "work" / asked.scale / dataset
     inputs = Inputs(
-        [data / "tokens" / f"{language}.csv" for language in chosen["languages"]],
+        [data / "tokens" / f"{language}.csv" for language in chosen.languages],
         [data / "translations" / f"{pair}.csv" for pair in training_pairs(asked, dataset, experiment)],
-        [data / "words" / chosen["captions"] / f"{language}.h5" for language in chosen["languages"]],
+        [data / "words" / chosen.captions / f"{language}.h5" for language in chosen.languages],
         data / "features.h5",
     )
-    folder = arguments.folder / asked["scale"] / f"{dataset}-{experiment}" / name / f"seed{seed}"
+    folder = arguments.folder / asked.scale / f"{dataset}-{experiment}" / name / f"seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
-    code = digest("train", parts.of_training(chosen)) + digest("evaluate", parts.of_model(chosen))
+    values = chosen.model_dump()
+    code = digest("train", parts.of_training(values)) + digest("evaluate", parts.of_model(values))
     with patch.object(training, "set_precision", set_precision_anywhere):
-        if expanded(asked, dataset)[experiment].get("pretraining"):
+        if asked.expanded(dataset)[experiment].pretraining:
             before = pretraining_settings(asked, dataset, experiment, seed)
-            pretrain(inputs, before, code, folder / "pretraining.pt", folder / "pretrained.pt")
+            pretrain(inputs, before.model_dump(), code, folder / "pretraining.pt", folder / "pretrained.pt")
             inputs.pretrained = folder / "pretrained.pt"
-        if chosen.get("embedding") == "hybrid":
-            before = assignment_settings(asked, dataset, experiment, seed)
+        if chosen.embedding == "hybrid":
+            assigning = assignment_settings(asked, dataset, experiment, seed).model_dump()
             files = folder / "assignment.pt", folder / "entries.pt", folder / "assignment.csv"
-            assign(inputs, before, digest("assign"), *files)
+            assign(inputs, assigning, digest("assign"), *files)
             inputs.pretrained = folder / "entries.pt"
-        train(inputs, chosen, code, folder / "training.pt", folder / "curves.csv", folder / "model.pt")
+        train(inputs, values, code, folder / "training.pt", folder / "curves.csv", folder / "model.pt")
     saved = load_model(folder / "model.pt")[1]
     found = {**saved.validation, "mean": statistics.mean(saved.validation.values())}
-    values = "  ".join(f"{language} {value:.2f}" for language, value in found.items())
-    print(f"seed {seed}  {name:20}  {values}  epoch {saved.epoch}", flush=True)
+    told = "  ".join(f"{language} {value:.2f}" for language, value in found.items())
+    print(f"seed {seed}  {name:20}  {told}  epoch {saved.epoch}", flush=True)
     return found
 
 
-def _check_files(experiment: Settings, name: str) -> None:
+def _check_files(experiment: DatasetExperiment, name: str) -> None:
     """Refuse experiments that read other vectors, captions or features than the files named here."""
     usual = {"vectors": "fasttext", "reduction": None, "features": None}
-    others = [key for key, value in usual.items() if experiment.get(key, value) != value]
-    others += ["captions: augmented"] if experiment["captions"] == "augmented" else []
+    others = [key for key, value in usual.items() if getattr(experiment, key) != value]
+    others += ["captions: augmented"] if experiment.captions == "augmented" else []
     if others:
         raise InputError(
             f"--experiment {name}: has {', '.join(others)}; variants read FastText's vectors, all "
@@ -143,10 +146,12 @@ def _check_files(experiment: Settings, name: str) -> None:
         )
 
 
-def _check_effect(base: Settings, asked: Settings, name: str, arguments: argparse.Namespace) -> None:
+def _check_effect(
+    base: Configuration, asked: Configuration, name: str, arguments: argparse.Namespace
+) -> None:
     """Refuse a variant that changes nothing: the experiment may have its own value of the same key."""
     of = arguments.dataset, arguments.experiment, 0
-    cuts = (experiment_settings, pretraining_settings, assignment_settings)
+    cuts = (train_settings, pretraining_settings, assignment_settings)
     if name != BASE and all(cut(base, *of) == cut(asked, *of) for cut in cuts):
         raise InputError(
             f"--variant {name!r}: changes nothing that {arguments.experiment} is trained with. The "

@@ -94,22 +94,22 @@ def report(counts: dict[str, int]) -> list[str]:
     paper = configuration.load({"scale": "paper"}, CONFIG)
 
     def settings(name: str) -> dict[str, Any]:
-        return configuration.experiment_settings(paper, "multi30k", name, 0)
+        return configuration.train_settings(paper, "multi30k", name, 0).model_dump()
 
     of = settings("smalr")
     mule = trainable(settings("mule-ten"), counts)
     whole = sum(mule.values())
-    latent = sum(max(0, count - of["hybrid"]["own_words"]) for count in counts.values())
-    entries = min(latent, of["hybrid"]["entries"])
+    latent = sum(max(0, count - of["hybrid"]["frequent_words"]) for count in counts.values())
+    entries = min(latent, of["hybrid"]["latent_entries"])
     most = trainable(of, counts, entries)
-    without = sum(most.values()) - entries * of["model"]["universal"]
-    test, given = at_test_time(of, counts, paper["consistency"]["hidden"]), sum(most.values())
+    without = sum(most.values()) - entries * of["model"]["universal_dim"]
+    test, given = at_test_time(of, counts, paper.consistency.hidden), sum(most.values())
     return [
         f"MULE {whole:,}, of which word tables and their layers "
         f"{100 * (mule['words'] + mule['layers']) / whole:.1f}%",
         f"SMALR {given:,} with {entries:,} entries for {latent:,} words, {without:,} without any; "
         f"MULE to SMALR {whole / given:.2f}, without entries {whole / without:.2f}",
-        f"SMALR has 20 million with {(MOST - without) // of['model']['universal']:,} entries",
+        f"SMALR has 20 million with {(MOST - without) // of['model']['universal_dim']:,} entries",
         f"at test time {sum(test.values()):,}, of which CLC-C {test['consistency']}",
     ]
 

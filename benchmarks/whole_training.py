@@ -53,7 +53,7 @@ def train(arguments: argparse.Namespace, folder: Path) -> None:
     asked = {"batch_images": arguments.batch, "threads": arguments.threads}
     before["training"] |= asked
     chosen["training"] |= asked | {"epochs": arguments.epochs, "precision": arguments.precision}
-    chosen["model"] |= {"hidden": arguments.hidden}
+    chosen["model"] |= {"hidden_size": arguments.hidden}
     languages = chosen["languages"]
     # Test images are not used; training rejects a data set that could not be evaluated.
     images = {"train": arguments.images, "val": arguments.validation, "test": arguments.validation}

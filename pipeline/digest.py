@@ -20,6 +20,7 @@ PACKAGES = ("pipeline", "search")
 
 # What says, saves or checks a result, but never makes it another.
 WITHOUT_EFFECT = {
+    "pipeline.common.block",
     "pipeline.common.errors",
     "pipeline.common.files",
     "pipeline.common.signals",
@@ -62,7 +63,9 @@ def digest(stage: Stage | str, parts: tuple[str, ...] = (), whole: bool = False)
     found: dict[str, Code] = {}
     while left:
         module = left.pop()
-        if module not in found and module not in skipped and (code := code_of(module)):
+        if module in found or module in skipped or module.endswith(".settings"):
+            continue  # classes of settings have no effect: what they say stands in a job's parameters
+        if code := code_of(module):
             found[module] = code
             left.extend(code.imports)
     # An import counts by what the imported module holds: the same name from another module is other code.

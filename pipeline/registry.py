@@ -52,7 +52,7 @@ def reduction(settings: Mapping[str, Any]) -> ModuleType | None:
 
 
 def _kind(settings: Mapping[str, Any]) -> str:
-    return str(settings.get("reduction", "")).partition("-")[0]
+    return str(settings.get("reduction") or "").partition("-")[0]
 
 
 def encoder(settings: Mapping[str, Any]) -> ModuleType | None:

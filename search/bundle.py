@@ -193,7 +193,7 @@ def recalls_on_test(bundle: Bundle, sentences: Sequence[Path], features: Path) -
 def _evaluation(path: Path, saved: Saved) -> dict[str, Any]:
     evaluated = read_evaluation(path)
     expected = {key: saved.settings[key] for key in ("scale", "dataset", "experiment", "seed")}
-    expected |= {"queries": "own", "epoch": saved.epoch}
+    expected |= {"queries": "original", "epoch": saved.epoch}
     wrong = [
         f"{key}: found {evaluated.get(key)!r}, expected {value!r}"
         for key, value in expected.items()

@@ -205,9 +205,6 @@ class SearchModel:
                 f"{self.bundle.folder}: trained on imported features: it embeds features, not photographs. "
                 "Make features of the photographs as its training data's were made, and give --features."
             )
-        windows = described.pop("windows", None)  # its name in earlier bundles
-        if windows:
-            described.setdefault("crop_evaluation", "dense" if windows == "convolutional" else "exact")
         if "crop_evaluation" not in described:
             log.warning(
                 "%s: does not say how crops are evaluated; taken as exact. Bundle the model again.",

@@ -14,7 +14,7 @@ import warm
 import yaml
 from copies import duplicate
 
-from pipeline.settings import overlaid
+from pipeline.settings import merged
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "workflow", "profiles", "config", "pipeline", "search", "envs")
@@ -23,7 +23,7 @@ PARTS = ("Snakefile", "workflow", "profiles", "config", "pipeline", "search", "e
 SMALL: dict[str, Any] = {
     "images": {"resize": 72, "crop": 64, "crops": 2, "workers": 1},
     "words": {"dimension": 16, "tokens": 2000},
-    "model": {"universal": 16, "multimodal": 16, "hidden": 16, "image_hidden": 16},
+    "model": {"universal_dim": 16, "multimodal_dim": 16, "hidden_size": 16, "image_hidden_size": 16},
     "training": {"epochs": 1, "batch_images": 20},
     "pretraining": {"epochs": 1},
     "bert": {
@@ -104,7 +104,7 @@ class Project:
         path.write_text(text.replace(old, new), encoding="utf-8")
 
     def configure(self, **settings: object) -> None:
-        (self.folder / "small.yaml").write_text(yaml.safe_dump(overlaid(SMALL, settings)))
+        (self.folder / "small.yaml").write_text(yaml.safe_dump(merged(SMALL, settings)))
 
 
 def copied(folder: Path) -> Project:

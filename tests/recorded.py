@@ -34,6 +34,7 @@ from twelve_things import LONGEST, write_files
 
 from pipeline.evaluation import inputs as retrieval_inputs
 from pipeline.evaluation.evaluate import evaluate
+from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.training import batches
 from pipeline.training.loop import Run
 from pipeline.training.train import Inputs
@@ -58,13 +59,13 @@ SETTINGS: dict[str, Any] = {
         "encoder": "embn",
         "word_vectors": "pretrained",
         "similarity": "cosine",
-        "universal": 7,
+        "universal_dim": 7,
         "universal_layers": "separate",
-        "multimodal": 6,
+        "multimodal_dim": 6,
         "recurrent": "lstm",
         "recurrent_init": "pytorch",
-        "hidden": 5,
-        "image_hidden": 24,
+        "hidden_size": 5,
+        "image_hidden_size": 24,
         "dropout": 0.3,
         "batch_norm_momentum": 0.1,
         "universal_mean": "words",
@@ -74,7 +75,7 @@ SETTINGS: dict[str, Any] = {
     "ranking": None,
     "neighborhood": None,
     "classifier": None,
-    "words": {"regularization": 0.01, "regularize_toward": "initial"},
+    "word_regularizer": {"weight": 0.01, "regularize_toward": "initial"},
     "training": {
         "epochs": 3,
         "epoch_unit": "sentences",
@@ -223,7 +224,7 @@ def evaluate_model(files: Inputs, languages: list[str], folder: Path) -> Result:
     assert files.features
     words = [path for path in files.words if path.stem in languages]
     model, output, ranks = folder / "model.pt", folder / "test.json", folder / "ranks.csv.gz"
-    evaluate(model, files.features, words, files.sentences, {"threads": 1}, output, ranks)
+    evaluate(model, files.features, words, files.sentences, EvaluateSettings(), output, ranks)
     return Result(
         pd.read_csv(folder / "curves.csv").to_dict("records"),
         torch.load(model, weights_only=True),

@@ -49,7 +49,7 @@ def smalr_model(settings: dict[str, Any]) -> RetrievalModel:
     embedding = HybridEmbedding(
         {language: torch.randn(half, 4) for language in EACH},
         dict.fromkeys(EACH, places),
-        torch.randn(3, settings["model"]["universal"]),
+        torch.randn(3, settings["model"]["universal_dim"]),
         masks=True,
     )
     vectors = {language: torch.zeros(1, 5) for language in EACH}

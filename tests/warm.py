@@ -36,13 +36,13 @@ PRELOADED = {
         "snakemake.cli",
         "smart_open",
         "yte",
-        "jsonschema",
+        "pydantic",
         "pandas",
         "h5py",
         "PIL.Image",
         "sacremoses",
     ],
-    "torch": ["torch", "torchvision", "timm", "pandas", "h5py", "jsonschema", "yaml"],
+    "torch": ["torch", "torchvision", "timm", "pandas", "h5py", "pydantic", "yaml"],
 }
 NEED_TORCH = ["extract-features", "pretrain-bert", "embed-captions", "context", "pretrain", "assign", "train"]
 NEED_TORCH += ["train-multitask", "evaluate", "evaluate-consistency", "count-parameters"]

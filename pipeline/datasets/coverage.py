@@ -10,7 +10,7 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.captions import SPLITS
 from pipeline.datasets.select import own_captions
 from pipeline.datasets.source import Inputs
-from pipeline.datasets.sources.own import SOURCE, read_own
+from pipeline.datasets.sources.custom import SOURCE, read_own
 from pipeline.datasets.table import caption_table
 
 FEW = 50  # test images below which a recall moves by two points or more with each image

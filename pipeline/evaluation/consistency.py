@@ -24,13 +24,15 @@ from pipeline.common.files import require_file
 from pipeline.datasets.table import read_sentences
 from pipeline.evaluation.checks import check_vocabularies
 from pipeline.evaluation.embed import embed_images, embed_sentences
-from pipeline.evaluation.evaluate import check_choice_of_epoch, described, write_evaluation
+from pipeline.evaluation.evaluate import check_choice_of_epoch, described, preparation_of, write_evaluation
 from pipeline.evaluation.gallery import Gallery, gallery_of
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.evaluation.ranks import both_ranks, dot_products
+from pipeline.evaluation.settings import ConsistencySettings
 from pipeline.models.consistency import Combiner, Scored, fit
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import Saved, load_model
+from pipeline.models.settings import Consistency
 from pipeline.words.corpus import Corpus, encode
 from pipeline.words.vocabulary import Vocabulary
 
@@ -44,7 +46,7 @@ def evaluate_consistency(
     features: Path,
     words: Sequence[Path],
     sentences: Sequence[Path],
-    settings: Mapping[str, Any],
+    settings: ConsistencySettings,
     output: Path,
     ranks: Path,
     translated_queries: Sequence[Path] = (),
@@ -56,15 +58,15 @@ def evaluate_consistency(
         features: image features.
         words: one vocabulary per language of the model.
         sentences: sentence tables with the data set's own captions of the model's languages.
-        settings: JSON: threads; kind, `average` or `learned`; of `learned` also hidden, iterations,
-            learning_rate, begin, activation (`pipeline.models.consistency`); begun as of `evaluate`.
+        settings: JSON: as of `evaluate`; the kind, and of `learned` the network
+            (`pipeline.models.consistency`).
         output: JSON to write, as of `evaluate`; `consistency` has the network's losses and weights.
         ranks: CSV to write, gzipped: rank of every query.
         translated_queries: tables `SOURCE-TARGET.csv` of each such language into every other one of the
             model, each with its report, `SOURCE-TARGET.json`. A table of captions that dictionaries
             translated via English refers to the sentences of the table into English.
     """
-    torch.set_num_threads(settings["threads"])
+    torch.set_num_threads(settings.threads)
     trained, saved = load_model(model)
     if trained.similarity != "cosine":
         raise InputError(f"{model}: scores by {trained.similarity!r}; consistency takes cosines")
@@ -78,19 +80,19 @@ def evaluate_consistency(
     def queries(split: str) -> "_Queries":
         return _Queries(trained, saved, own, tables, vocabularies, features, split)
 
-    told: dict[str, Any] = {"kind": settings["kind"]}
+    told: dict[str, Any] = {"kind": settings.kind}
     combiner = None
-    if settings["kind"] == "learned":
-        network = (settings[key] for key in ("hidden", "begin", "activation"))
-        combiner = Combiner(len(trained.languages), *network)
-        told["losses"] = _learn(combiner, queries("val"), saved, settings)
+    if network := settings.network:
+        shape = network.hidden, network.initial_weight, network.activation
+        combiner = Combiner(len(trained.languages), *shape)
+        told["losses"] = _learn(combiner, queries("val"), saved, network)
         told["weights"] = [weight.tolist() for weight in combiner.parameters()]
     asked = queries("test")
     found = {language: asked.tested(language, combiner) for language in asked.languages}
     counts = {f"{source}-{target}": asked.origins(source, target) for source, target in tables}
-    combined = {key: value for key, value in settings.items() if key not in ("threads", "begun")}
-    begun = {**settings.get("begun", {}), "consistency": combined}
-    write_evaluation(saved, begun, settings["kind"], found, counts, output, ranks, consistency=told)
+    consistency = {"kind": settings.kind, **(settings.network.as_values() if settings.network else {})}
+    recorded = {**preparation_of(settings), "consistency": consistency}
+    write_evaluation(saved, recorded, settings.kind, found, counts, output, ranks, consistency=told)
 
 
 class _Queries:
@@ -175,7 +177,7 @@ def with_human_captions(saved: Saved) -> list[str]:
     return [key for key in saved.settings["languages"] if origins.get(key, "human") == "human"]
 
 
-def _learn(combiner: Combiner, queries: _Queries, saved: Saved, settings: Mapping[str, Any]) -> list[float]:
+def _learn(combiner: Combiner, queries: _Queries, saved: Saved, network: Consistency) -> list[float]:
     """Train the network; its losses."""
     how = {
         "margin": saved.settings["triplets"]["margin"],
@@ -184,7 +186,7 @@ def _learn(combiner: Combiner, queries: _Queries, saved: Saved, settings: Mappin
         "sentence": saved.settings["matching"]["sentence"],
     }
     scored = [queries.scored(language) for language in queries.languages]
-    return fit(combiner, scored, how, settings["iterations"], settings["learning_rate"])
+    return fit(combiner, scored, how, network.iterations, network.learning_rate)
 
 
 def _combining(combiner: Combiner, shape: torch.Size) -> Any:

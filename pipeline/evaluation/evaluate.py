@@ -24,6 +24,7 @@ from pipeline.evaluation.gallery import Gallery, gallery_of
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.evaluation.ranks import both_ranks
 from pipeline.evaluation.recall import chance_recalls, recalls
+from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.evaluation.similarity import similarity
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import Saved, load_model
@@ -43,7 +44,7 @@ def evaluate(
     features: Path,
     words: Sequence[Path],
     sentences: Sequence[Path],
-    settings: Mapping[str, Any],
+    settings: EvaluateSettings,
     output: Path,
     ranks: Path,
     translated_queries: Sequence[Path] = (),
@@ -56,12 +57,12 @@ def evaluate(
         words: one vocabulary per language of the model.
         sentences: sentence tables with the data set's own captions of the model's languages, and of the
             queries' where these are translated.
-        settings: JSON: `threads`, CPU threads to use; `begun`, if there are any, the settings of what the
-            training began from. All else is in the model file.
+        settings: JSON: `threads`, and the settings of what came before the training. All else is in the model
+            file.
         output: JSON to write, with scale, dataset, experiment, seed, epoch, validation, and test by language;
             its `ranks` names the file of ranks, which lies beside it and has the digest `ranks_sha256`. A
             language's test has its recalls, the same by `chance`, and how many `images` and `sentences` they
-            are among. `settings` (with `begun`), `vocabularies`, `training_captions` and
+            are among. `settings` (with those of what came before), `vocabularies`, `training_captions` and
             `training_translations` are the model file's; `query_translations`, the translated queries of each
             pair of languages by origin.
         ranks: CSV to write, gzipped, one query a line: language, direction (`i2s` or `s2i`), image, rank
@@ -69,7 +70,7 @@ def evaluate(
         translated_queries: tables of test captions translated into the model's only language, which are the
             queries instead; each gives the recalls of its source language (MULE, Table 4(b), first row).
     """
-    torch.set_num_threads(settings["threads"])
+    torch.set_num_threads(settings.threads)
     trained, saved = load_model(model)
     vocabularies = read_vocabularies(words, saved.settings["languages"])
     check_vocabularies(saved, vocabularies, model)
@@ -87,13 +88,18 @@ def evaluate(
         read_as = saved.settings["languages"][0] if queries else query
         found[query] = _test(trained, corpus, query, read_as, images)
     counts = _query_translations(queries, corpus)
-    asked = "translated" if queries else "own"
-    write_evaluation(saved, settings.get("begun", {}), asked, found, counts, output, ranks)
+    asked = "translated" if queries else "original"
+    write_evaluation(saved, preparation_of(settings), asked, found, counts, output, ranks)
+
+
+def preparation_of(settings: EvaluateSettings) -> dict[str, Any]:
+    """Settings of what came before the training, as an evaluation records them."""
+    return settings.preparation.as_values() if settings.preparation else {}
 
 
 def write_evaluation(
     saved: Saved,
-    begun: Mapping[str, Any],
+    preparation: Mapping[str, Any],
     queries: str,
     found: Mapping[str, tuple[dict[str, Any], pd.DataFrame]],
     query_translations: Mapping[str, Origins],
@@ -110,7 +116,7 @@ def write_evaluation(
         **more,
         "epoch": saved.epoch,
         "validation": saved.validation,
-        "settings": {**saved.settings, **begun},
+        "settings": {**saved.settings, **preparation},
         "vocabularies": saved.vocabularies,
         "training_captions": saved.training_captions,
         "training_translations": saved.training_translations,

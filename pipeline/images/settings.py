@@ -1,92 +1,196 @@
-"""Settings of the image-feature stages, as a JSON object."""
+"""Settings of image features: how they are extracted, and what imported ones must be."""
 
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
-from pipeline.common.errors import InputError, raise_together
+from pydantic import Field
 
-CROPS = (1, 2, 5, 10)
-INTERPOLATIONS = ("bilinear", "bicubic")
-PRECISIONS = ("float32", "bfloat16", "auto")
-CROP_EVALUATIONS = ("exact", "dense")
+from pipeline.common.block import Block, Count, Expected, Fraction, PathText, Sparse, Text
 
+CropCount = Annotated[Literal[1, 2, 5, 10], Expected("1 (centre), 2 (centre and its mirror), 5 or 10")]
+Channels = Annotated[
+    list[float],
+    Field(min_length=3, max_length=3),
+    Expected("three numbers (red, green, blue, of pixels in 0..1) or null"),
+]
+Deviations = Annotated[
+    list[Annotated[float, Field(gt=0)]],
+    Field(min_length=3, max_length=3),
+    Expected("three numbers above 0 (red, green, blue, of pixels in 0..1) or null"),
+]
+Precision = Literal["float32", "bfloat16", "auto"]
+CropEvaluation = Literal["exact", "dense"]
 
-@dataclass(frozen=True)
-class ExtractionSettings:
-    """How features are made; `None` for interpolation, mean and std means what timm says of the backbone.
-
-    Attributes:
-        backbone: name of a timm model, with its pretrained tag where it has one ("resnet152.tv_in1k").
-        weights: "timm" (downloaded by tag), "package:NAME" (the weights file of an installed package),
-            or the path of a .pth, .pt, .bin or .safetensors file.
-        resize: length of the shorter side in pixels, before cropping.
-        crop: side of each square crop in pixels.
-        crops: 1 (centre), 2 (centre and its mirror), 5 (corners and centre), 10 (those and their mirrors).
-        precision: "float32", "bfloat16", or "auto": bfloat16 where the hardware has instructions for it.
-        crop_evaluation: "exact" (each crop through the network), or "dense" (one pass over the whole image
-            and one over its mirror, the feature map pooled over the crops: faster, approximate, not in the
-            papers).
-        dimension: length the feature vectors must have; `None` takes what the backbone gives.
-    """
-
-    backbone: str
-    weights: str
-    resize: int
-    crop: int
-    crops: int
-    interpolation: str | None = None
-    mean: list[float] | None = None
-    std: list[float] | None = None
-    precision: str = "float32"
-    crop_evaluation: str = "exact"
-    dimension: int | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> "ExtractionSettings":
-        """Settings from the command line."""
-        return extraction_settings(text)
+_BACKBONE = "name of a timm model, with its pretrained tag if it has one (resnet152.tv_in1k)"
+_WEIGHTS = (
+    "timm (downloaded by tag), package:NAME (the weights file of an installed package), or the path of a "
+    "local file"
+)
+_DIMENSION = "length of a feature vector"
+_RESIZE = "shorter side of an image before it is cropped, pixels"
+_CROP = "side of a crop, pixels"
+_CROPS = (
+    "crops whose features are averaged: 1 (centre), 2 (centre and its mirror), 5 (corners and centre) or 10 "
+    "(the five and their mirrors)"
+)
+_PRECISION = "float32, bfloat16, or auto (bfloat16 where the hardware has instructions for it)"
+_CROP_EVALUATION = (
+    "exact (each crop through the network), or dense (fully convolutional, the feature map of the whole "
+    "image pooled over the crops: faster, approximate, not in the papers)"
+)
+_FEATURES = "file of precomputed features, or null: they are extracted"
 
 
-@dataclass(frozen=True)
-class ImportSettings:
-    """What imported features must be; `None` accepts what the file says."""
+class FeatureSet(Sparse):
+    """What a further set of features has otherwise than `images`, over which it is merged."""
 
-    backbone: str | None = None
-    dimension: int | None = None
+    nulls: ClassVar[frozenset[str]] = frozenset(("features",))
 
-    @classmethod
-    def parse(cls, text: str) -> "ImportSettings":
-        """Settings from the command line."""
-        return import_settings(text)
-
-
-def extraction_settings(text: str) -> ExtractionSettings:
-    """Parse the JSON settings of `extract-features`; raises `InputError` that lists every mistake."""
-    values = _values(text, required=("backbone", "weights", "resize", "crop", "crops"), checks=_CHECKS)
-    settings = ExtractionSettings(**values)
-    if settings.crop > settings.resize:
-        raise InputError(
-            f"features settings: crop {settings.crop} is larger than resize {settings.resize}, the shorter "
-            "side of the image it is cut from. Make resize at least crop."
-        )
-    return settings
+    features: PathText | None = Field(default=None, description=_FEATURES)
+    backbone: Text | None = Field(default=None, description=_BACKBONE)
+    weights: Text | None = Field(default=None, description=_WEIGHTS)
+    dimension: Count | None = Field(default=None, description=_DIMENSION)
+    resize: Count | None = Field(default=None, description=_RESIZE)
+    crop: Count | None = Field(default=None, description=_CROP)
+    crops: CropCount | None = Field(default=None, description=_CROPS)
+    precision: Precision | None = Field(default=None, description=_PRECISION)
+    crop_evaluation: CropEvaluation | None = Field(default=None, description=_CROP_EVALUATION)
 
 
-def import_settings(text: str) -> ImportSettings:
-    """Parse the JSON settings of `import-features`; raises `InputError` that lists every mistake."""
-    checks = {key: _CHECKS[key] for key in ("backbone", "dimension")}
-    return ImportSettings(**_values(text, required=(), checks=checks))
+class Images(Block):
+    """Image features: precomputed or extracted, by which network, of which crops."""
+
+    features: PathText | None = Field(default=None, description=_FEATURES)
+    backbone: Text = Field(default="resnet152.tv_in1k", description=_BACKBONE)
+    weights: Text = Field(default="timm", description=_WEIGHTS)
+    dimension: Count = Field(default=2048, description=_DIMENSION)
+    resize: Count = Field(default=512, description=_RESIZE)
+    crop: Count = Field(default=448, description=_CROP)
+    crops: CropCount = Field(default=10, description=_CROPS)
+    precision: Precision = Field(default="auto", description=_PRECISION)
+    crop_evaluation: CropEvaluation = Field(default="exact", description=_CROP_EVALUATION)
+    batch_size: Count = Field(default=8, description="images that the network reads at once")
+    workers: Count = Field(default=8, description="threads that decode images, and CPU cores of the job")
+    compile: bool = Field(default=True, description="whether torch.compile is used, on a GPU")
+    shards: Count = Field(default=1, description="jobs that share the images of a data set")
+    max_failed_fraction: Fraction = Field(
+        default=0.0, description="fraction of the images that may fail to decode"
+    )
+    sets: dict[
+        Annotated[
+            str, Field(pattern="^[a-z][a-z0-9]*$"), Expected("a name of lower-case letters and digits")
+        ],
+        Annotated[
+            FeatureSet | None,
+            Expected(
+                "settings that differ from those of images, or null: unavailable, experiments that use it "
+                "are left out"
+            ),
+        ],
+    ] = Field(
+        default={},
+        description=(
+            "further sets of features, each merged over this block; experiments select one (`features`)"
+        ),
+    )
+    list: PathText | None = Field(
+        default=None, description="CSV file of the images to use, with a column `image`, or null: all"
+    )
+
+    def feature_sets(self) -> "dict[str | None, Images]":
+        """Settings of every feature set: `None` is the main one, others are by name, merged over it.
+
+        Precomputed features belong only to the set that names them.
+        """
+        named: dict[str | None, Images] = {
+            name: self.model_copy(update={"features": None, **own.model_dump(exclude_unset=True)})
+            for name, own in self.sets.items()
+            if own is not None
+        }
+        return {None: self} | named
+
+    def contradictions(self) -> Iterator[str]:
+        for name, images in self.feature_sets().items():
+            where = f".sets.{name}.crop" if name else ".crop"
+            if images.crop > images.resize:
+                yield (
+                    f"{where}: {images.crop} is larger than resize, {images.resize}, so crops do not fit the "
+                    f"image"
+                )
+
+    def feature_settings(self, name: str | None = None) -> "FeatureSettings":
+        """What the features of a feature set depend on; of precomputed ones little is known."""
+        images = self.feature_sets()[name]
+        keys = ("backbone", "dimension") if images.features else tuple(FeatureSettings.model_fields)
+        return FeatureSettings(**{key: getattr(images, key) for key in keys})
+
+    def extraction_options(self) -> str:
+        """Arguments of `extract-features` that do not affect its result, except for rounding.
+
+        The network's threads on a CPU are as many as are configured, not as many as Snakemake has to give:
+        with another number features differ in their last digits, and so do the weights trained on them.
+        """
+        numbers = {key: getattr(self, key) for key in ("batch_size", "workers", "max_failed_fraction")}
+        options = [f"--{key.replace('_', '-')} {value}" for key, value in numbers.items()]
+        return " ".join([*options, f"--threads {self.workers}", *(["--compile"] if self.compile else [])])
 
 
-def expected_attributes(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What a store made with these settings must say of itself, for `store.read_features`.
+class FeatureSettings(Block):
+    """What features depend on; of imported ones only backbone and dimension are known."""
+
+    backbone: Text | None = Field(default=None, description=_BACKBONE)
+    weights: Text | None = Field(default=None, description=_WEIGHTS)
+    dimension: Count | None = Field(default=None, description=_DIMENSION)
+    resize: Count | None = Field(default=None, description=_RESIZE)
+    crop: Count | None = Field(default=None, description=_CROP)
+    crops: CropCount | None = Field(default=None, description=_CROPS)
+    precision: Precision | None = Field(default=None, description=_PRECISION)
+    crop_evaluation: CropEvaluation | None = Field(default=None, description=_CROP_EVALUATION)
+
+
+class ExtractionSettings(Block):
+    """How features are made; None for interpolation, mean and std means what timm says of the backbone."""
+
+    backbone: Text = Field(description=_BACKBONE)
+    weights: Text = Field(description=_WEIGHTS)
+    resize: Count = Field(description=_RESIZE)
+    crop: Count = Field(description=_CROP)
+    crops: CropCount = Field(description=_CROPS)
+    interpolation: Literal["bilinear", "bicubic"] | None = Field(
+        default=None, description="bilinear, bicubic or null"
+    )
+    mean: Channels | None = Field(default=None, description="subtracted from each channel")
+    std: Deviations | None = Field(default=None, description="by which each channel is divided")
+    precision: Precision = Field(default="float32", description=_PRECISION)
+    crop_evaluation: CropEvaluation = Field(default="exact", description=_CROP_EVALUATION)
+    dimension: Count | None = Field(
+        default=None, description=f"{_DIMENSION}; null: whatever the backbone gives"
+    )
+
+    def contradictions(self) -> Iterator[str]:
+        if self.crop > self.resize:
+            yield (
+                f".crop: {self.crop} is larger than resize {self.resize}, the shorter side of the image it "
+                f"is "
+                "cut from; make resize at least crop"
+            )
+
+
+class ImportSettings(Block):
+    """What imported features must be; None accepts what the file says."""
+
+    backbone: Text | None = Field(default=None, description=_BACKBONE)
+    dimension: Count | None = Field(default=None, description=_DIMENSION)
+
+
+def expected_attributes(settings: FeatureSettings | Mapping[str, Any]) -> dict[str, Any]:
+    """What a store of such features must say of itself, for `store.read_features`.
 
     What the settings leave open cannot be expected.
     """
-    expected = {key: value for key, value in settings.items() if value is not None}
+    values = settings.as_values() if isinstance(settings, FeatureSettings) else settings
+    expected = {key: value for key, value in values.items() if value is not None}
     if expected.get("precision") == "auto":
         del expected["precision"]
     if "weights" in expected:
@@ -97,60 +201,3 @@ def expected_attributes(settings: Mapping[str, Any]) -> dict[str, Any]:
 def weights_name(weights: str) -> str:
     """Weights as an attribute names them: a file goes by its name, wherever it lies."""
     return weights if weights.startswith("package:") else Path(weights).name
-
-
-def _values(text: str, required: tuple[str, ...], checks: "Mapping[str, _Check]") -> dict[str, Any]:
-    try:
-        values = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"features settings: not JSON: {error}. Expected an object of settings.") from None
-    if not isinstance(values, dict):
-        raise InputError(f"features settings: found {text}, expected a JSON object of settings.")
-    given = {key: value for key, value in values.items() if value is not None}
-    mistakes = [f"{key}: unknown; known are {', '.join(checks)}" for key in given if key not in checks]
-    mistakes += [f"{key}: missing; expected {checks[key].expected}" for key in required if key not in given]
-    mistakes += [
-        f"{key}: found {value!r}, expected {checks[key].expected}"
-        for key, value in given.items()
-        if key in checks and not checks[key].holds(value)
-    ]
-    raise_together(mistakes, "features settings:")
-    return given
-
-
-@dataclass(frozen=True)
-class _Check:
-    holds: Callable[[Any], bool]
-    expected: str
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and value != ""
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value > 0
-
-
-def _are_three(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 3 and all(type(x) in (int, float) for x in value)
-
-
-_TEXT = _Check(_is_text, "the name of a timm model")
-_COUNT = _Check(_is_count, "a whole number above 0")
-_CHECKS = {
-    "backbone": _TEXT,
-    "weights": _Check(_is_text, '"timm", "package:NAME" or the path of a weights file'),
-    "resize": _COUNT,
-    "crop": _COUNT,
-    "crops": _Check(lambda value: type(value) is int and value in CROPS, "1, 2, 5 or 10"),
-    "interpolation": _Check(lambda value: value in INTERPOLATIONS, '"bilinear", "bicubic" or null'),
-    "mean": _Check(_are_three, "three numbers (red, green, blue, of pixels in 0..1) or null"),
-    "std": _Check(
-        lambda value: _are_three(value) and min(value) > 0,
-        "three numbers above 0 (red, green, blue, of pixels in 0..1) or null",
-    ),
-    "precision": _Check(lambda value: value in PRECISIONS, '"float32", "bfloat16" or "auto"'),
-    "crop_evaluation": _Check(lambda value: value in CROP_EVALUATIONS, '"exact" or "dense"'),
-    "dimension": _COUNT,
-}

@@ -165,8 +165,8 @@ class LinearImageBranch(nn.Module):
 def image_branch(size: int, model: Mapping[str, Any]) -> nn.Module:
     """The image branch selected by `encoder` in the `model` settings: embn or vse."""
     if model["encoder"] == "vse":
-        return LinearImageBranch(size, model["hidden"])
-    sizes = size, model["image_hidden"], model["multimodal"]
+        return LinearImageBranch(size, model["hidden_size"])
+    sizes = size, model["image_hidden_size"], model["multimodal_dim"]
     return ImageBranch(*sizes, model["dropout"], model["batch_norm_momentum"])
 
 
@@ -178,7 +178,7 @@ def sentence_branch(words: int, model: Mapping[str, Any]) -> nn.Module:
     """
     if model["encoder"] == "vse":
         return RecurrentBranch(recurrent_layer(words, model), None)
-    size, multimodal, momentum = model["universal"], model["multimodal"], model["batch_norm_momentum"]
+    size, multimodal, momentum = model["universal_dim"], model["multimodal_dim"], model["batch_norm_momentum"]
     if model["recurrent"] == "mean":
         return MeanBranch(size, multimodal, momentum)
     if model["recurrent"] == "mlp":

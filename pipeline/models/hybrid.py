@@ -157,7 +157,7 @@ def begun(
         f"{pretrained}: not of these vocabularies. Run `assign` again:",
     )
     own = {
-        language: _own_vectors(table, places[language], settings["hybrid"]["own_size"])
+        language: _own_vectors(table, places[language], settings["hybrid"]["frequent_dim"])
         for language, table in vectors.items()
     }
     return HybridEmbedding(own, places, entries, bool(settings.get("masking")))

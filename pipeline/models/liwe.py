@@ -38,8 +38,8 @@ class SpelledWords(nn.Module):
         self.register_buffer("alphabet", torch.cat([points.new_zeros(1), points[points != 0]]))
         for language, table in codes.items():
             self.register_buffer(f"spelling_{language}", torch.searchsorted(self.alphabet, table.long()))
-        self.characters = nn.Embedding(len(self.alphabet), sizes["characters"], padding_idx=0)
-        size = sizes["characters"] * next(iter(codes.values())).shape[1]
+        self.characters = nn.Embedding(len(self.alphabet), sizes["character_dim"], padding_idx=0)
+        size = sizes["character_dim"] * next(iter(codes.values())).shape[1]
         layers: list[nn.Module] = []
         for out in sizes["layers"]:
             layers += [weight_norm(nn.Linear(size, out)), nn.BatchNorm1d(out), nn.LeakyReLU(0.1)]
@@ -115,8 +115,8 @@ class LiweModel(RetrievalModel):
         nn.Module.__init__(self)
         self.spelled = SpelledWords(codes, sizes)
         self.similarity = "cosine"
-        self.branches = nn.ModuleDict({"shared": BothWays(sizes["layers"][-1], model["hidden"])})
-        self.image_branch = LinearImages(feature_size, model["hidden"])
+        self.branches = nn.ModuleDict({"shared": BothWays(sizes["layers"][-1], model["hidden_size"])})
+        self.image_branch = LinearImages(feature_size, model["hidden_size"])
 
     @property
     def languages(self) -> list[str]:

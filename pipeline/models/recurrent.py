@@ -59,10 +59,10 @@ def recurrent_layer(size: int, model: Mapping[str, Any]) -> Recurrent:
     """
     layer: Recurrent
     if model["recurrent"] == "gru_reset_before":
-        layer = ResetBeforeGRU(size, model["hidden"])
+        layer = ResetBeforeGRU(size, model["hidden_size"])
     else:
         cell = {"lstm": nn.LSTM, "gru": nn.GRU}[model["recurrent"]]
-        layer = cell(size, model["hidden"], batch_first=True)
+        layer = cell(size, model["hidden_size"], batch_first=True)
     if model["recurrent_init"] == "tensorflow":
         _begin_as_tensorflow(layer)
     return layer

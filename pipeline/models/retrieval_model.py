@@ -62,7 +62,7 @@ class RetrievalModel(nn.Module):
         word = next(iter(vectors.values())).shape[1]
         self.branches = nn.ModuleDict({key: sentence_branch(word, model) for key in keys})
         self.image_branch = image_branch(feature_size, model)
-        self.classifier = linear(model["universal"], len(self.languages))
+        self.classifier = linear(model["universal_dim"], len(self.languages))
         self.losses = nn.ModuleDict()  # weights of losses that have any; for training alone
 
     @property

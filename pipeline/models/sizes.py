@@ -31,12 +31,12 @@ def trainable(settings: Mapping[str, Any], words: Mapping[str, int], entries: in
     """
     model = _built(settings, words, entries)
     tables = {name: len(part) for name, part in model.universal.named_parameters() if "table" in name}
-    width = settings["hybrid"]["own_size"] if settings.get("embedding") == "hybrid" else WORD_VECTOR
+    width = settings["hybrid"]["frequent_dim"] if settings.get("embedding") == "hybrid" else WORD_VECTOR
     padded = 0 if settings.get("embedding") == "hybrid" else len(tables)
     shared = model.universal.get_submodule("entries") if settings.get("embedding") == "hybrid" else None
     return {
         "words": width * (sum(tables.values()) - padded),
-        "entries": count_parameters(shared) - settings["model"]["universal"] if shared else 0,
+        "entries": count_parameters(shared) - settings["model"]["universal_dim"] if shared else 0,
         "layers": sum(weight.numel() for weight in model.universal.projections()),
         "sentences": count_parameters(model.branches),
         "images": count_parameters(model.image_branch),
@@ -80,11 +80,11 @@ def _built(settings: Mapping[str, Any], words: Mapping[str, int], entries: int) 
 
 
 def _hybrid(settings: Mapping[str, Any], words: Mapping[str, int], entries: int) -> HybridEmbedding:
-    most, size = settings["hybrid"]["own_words"], settings["hybrid"]["own_size"]
+    most, size = settings["hybrid"]["frequent_words"], settings["hybrid"]["frequent_dim"]
     nowhere = {key: torch.zeros(count + 1, dtype=torch.long) for key, count in words.items()}
     return HybridEmbedding(
         {key: torch.zeros(min(most, count), size) for key, count in words.items()},
         {key: Places(rows, rows) for key, rows in nowhere.items()},
-        torch.zeros(entries, settings["model"]["universal"]),
+        torch.zeros(entries, settings["model"]["universal_dim"]),
         bool(settings.get("masking")),
     )

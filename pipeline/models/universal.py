@@ -64,7 +64,7 @@ class UniversalEmbedding(nn.Module):
         self.padded = model["universal_mean"] == "padded"
         if self.padded:
             self.register_buffer("padded_to", torch.tensor(1))
-        size = None if model["encoder"] == "vse" else model["universal"]
+        size = None if model["encoder"] == "vse" else model["universal_dim"]
         for language, table in vectors.items():
             begun = table if model["word_vectors"] == "pretrained" else _from_scratch(table)
             self.add_module(language, WordEmbedding(begun, size, None if self.padded else 0))

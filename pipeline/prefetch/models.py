@@ -1,20 +1,20 @@
 """Weights of CNNs, BERT, Marian and frozen CLIPs, downloaded as the jobs that use them would."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write
+from pipeline.prefetch.settings import HubModels
 
 log = logging.getLogger("pipeline")
 
 Fetch = tuple[str, Callable[[], object]]
 
 
-def prefetch_models(models: Mapping[str, Any], output: Path) -> None:
+def prefetch_models(models: HubModels, output: Path) -> None:
     """Download models into the Hugging Face cache ($HF_HOME), from which jobs load them without a network.
 
     Args:
@@ -38,21 +38,21 @@ def prefetch_models(models: Mapping[str, Any], output: Path) -> None:
         temporary.write_text("".join(f"{name}\n" for name in fetched), encoding="utf-8")
 
 
-def _fetches(models: Mapping[str, Any]) -> Iterator[Fetch]:
+def _fetches(models: HubModels) -> Iterator[Fetch]:
     """What is fetched, and by which function: that of the stage that uses it."""
-    for name in models["backbones"]:
+    for name in models.backbones:
         from pipeline.images.backbone import downloaded
 
         yield f"timm {name}", partial(downloaded, name)
-    if models["bert"]:
+    if models.bert:
         from pipeline.words.sentence_vectors import load_bert
 
-        yield f"bert {models['bert']}", partial(load_bert, models["bert"], -1)
-    for name, revision in models["marian"]:
+        yield f"bert {models.bert}", partial(load_bert, models.bert, -1)
+    for marian in models.marian:
         from pipeline.translation.marian import model_folder
 
-        yield f"marian {name}", partial(model_folder, name, revision)
-    for name in models["context"]:
+        yield f"marian {marian.name}", partial(model_folder, marian.name, marian.revision)
+    for name in models.context:
         from pipeline.evaluation.clip import check_models
 
         yield f"context {name}", partial(check_models, [name])

@@ -21,6 +21,7 @@ from pipeline.images.crops import read_image
 from pipeline.images.lists import read_image_list
 from pipeline.models.saved import load_model
 from pipeline.report.pages import write_page
+from pipeline.report.settings import RetrievedSettings
 
 log = logging.getLogger("pipeline")
 
@@ -33,7 +34,7 @@ Numbers = NDArray[np.int64]
 
 
 def draw_retrieved(
-    settings: Mapping[str, Any],
+    settings: RetrievedSettings,
     model: Path,
     features: Path,
     words: Sequence[Path],
@@ -52,7 +53,7 @@ def draw_retrieved(
         output: HTML to write.
         images: output of `find-images`; without it, no pictures are shown.
     """
-    torch.set_num_threads(settings["threads"])
+    torch.set_num_threads(settings.threads)
     trained, saved = load_model(model)
     vocabularies = read_vocabularies(words, saved.settings["languages"])
     check_vocabularies(saved, vocabularies, model)
@@ -64,7 +65,7 @@ def draw_retrieved(
     for language, part in corpus.languages.items():
         compared = similarity(embed_sentences(trained, language, part), seen, trained.similarity)
         said[language] = Said(compared.T.numpy(), part.image, _texts(own[language], corpus.images))
-    generator = np.random.default_rng(settings["seed"])
+    generator = np.random.default_rng(settings.seed)
     examples = _images(said, corpus.images, generator)
     queries = [
         _query(one, code, corpus.images, right, generator) for code, one in said.items() for right in (1, 0)
@@ -73,9 +74,9 @@ def draw_retrieved(
     shown |= {near["image"] for query in queries if query for near in [*query["nearest"], query["own"]]}
     values = {
         **{key: saved.settings[key] for key in ("scale", "dataset", "experiment")},
-        "number": settings["number"],
+        "number": settings.number,
         "seed": saved.settings["seed"],
-        "chosen_by": settings["seed"],
+        "chosen_by": settings.seed,
         "test_images": len(corpus.images),
         "examples": examples,
         "queries": [query for query in queries if query],

@@ -11,11 +11,14 @@ from typing import Any
 
 import pandas as pd
 
+from pipeline.common.block import Block
 from pipeline.common.files import require_file, sha256
 from pipeline.common.rounding import tenths
 from pipeline.datasets.languages import LANGUAGES, name_of
+from pipeline.datasets.settings import Dataset
 from pipeline.report import charts, tables
 from pipeline.report.pages import main_of, write_page
+from pipeline.report.settings import ReportSettings
 from pipeline.tables.claims import FAILS, HOLDS, NOT_HERE, NOT_TESTABLE
 
 PACKAGES = (
@@ -60,7 +63,7 @@ SHARD = re.compile(r"(?<=/features)((?:-[a-z0-9]+)?)-\d+-of-\d+$")
 
 
 def write_report(
-    settings: Mapping[str, Any],
+    settings: ReportSettings,
     comparisons: Mapping[str, Path],
     benchmarks: Path,
     sources: Path,
@@ -96,43 +99,43 @@ def write_report(
         tables.of_comparison(name, path, settings)
         for name, path in sorted(comparisons.items(), key=lambda item: natural(item[0]))
     ]
-    of_paper = any("paper" in settings["tables"].get(name, {}) for name in comparisons)
+    of_paper = bool(_papers(comparisons, settings))
     values = {
         "settings": settings,
         "of_paper": of_paper,
         "other_data": [
             dataset
-            for dataset, stands_for in settings["stands_for"].items()
-            if stands_for in tables.PRINTED and dataset not in settings["papers_data"]
+            for dataset, stands_for in settings.stands_for.items()
+            if stands_for in tables.PRINTED and dataset not in settings.papers_data
         ],
         "title": _title(comparisons, settings),
         "tables": made,
-        "missing": sorted(settings["missing"], key=natural),
+        "missing": sorted(settings.missing, key=natural),
         "verdicts": [HOLDS, FAILS, NOT_HERE, NOT_TESTABLE],
         "point_heads": list(POINT_HEADS.values()),
         "claims": list(_claims(claims, claim_comparisons)),
         "figures": [_figure(path, settings) for path in figures],
         "curves": _curves(curves, settings),
         "context": _context(context, settings),
-        "scales": list(_scales(settings["scales"])),
-        "sources": list(_sources(settings["files"], sources, downloads)),
+        "scales": list(_scales(settings.scales)),
+        "sources": list(_sources(settings.files, sources, downloads)),
         "captions": [[name, sha256(path)] for name, path in (captions or {}).items()],
         "versions": list(versions().items()),
         "told": {
-            block: [(key, "null" if value is None else value) for key, value in settings[block].items()]
-            for block in ("images", "model", "training")
+            name: [(key, "null" if value is None else value) for key, value in block]
+            for name, block in _configured(settings)
         },
         "machine": {
             "system": f"{platform.system()} {platform.machine()}",
             "python": platform.python_version(),
             "cores": os.cpu_count(),
         },
-        **_run_times(benchmarks, settings["jobs"]),
+        **_run_times(benchmarks, settings.jobs),
     }
     write_page(output, "report.html.j2", values, printed=lambda dataset: tables.printed(dataset, settings))
 
 
-def _figure(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _figure(path: Path, settings: ReportSettings) -> dict[str, Any]:
     """A figure as a section of the page: MULE's examples are pages of their own, the others are drawings.
 
     SMALR's have their points in a table beside the drawing, which lie in a CSV file beside it.
@@ -147,7 +150,7 @@ def _figure(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": path.stem, "title": title, "body": _demoted(main_of(path)), "points": []}
 
 
-def _points(path: Path, settings: Mapping[str, Any]) -> list[list[str]]:
+def _points(path: Path, settings: ReportSettings) -> list[list[str]]:
     """Rows of a figure's points, in the columns of `POINT_HEADS`."""
     table = pd.read_csv(
         require_file(path, "the points", "Run `python -m pipeline measure-scaling`."), dtype={"label": str}
@@ -182,34 +185,53 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _title(names: Iterable[str], settings: Mapping[str, Any]) -> str:
+def _title(names: Iterable[str], settings: ReportSettings) -> str:
     """What the report is of: the papers whose tables it has, or the data sets of a user's own."""
-    papers = {settings["tables"].get(name, {}).get("paper") for name in names} - {None}
+    papers = _papers(names, settings)
     if papers:
         shown = {paper: title for paper, title in PAPERS.items() if paper in papers}
         if len(shown) == 1:
             return f"{next(iter(shown.values()))}, reproduced"
         *first, last = (title.partition(":")[0].partition(" learned")[0] for title in shown.values())
         return f"Multilingual image-sentence retrieval: {', '.join(first)} and {last}, reproduced"
-    return f"Image-sentence retrieval on {', '.join(settings['stands_for'])}"
+    return f"Image-sentence retrieval on {', '.join(settings.stands_for)}"
 
 
-def _scales(scales: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def _papers(names: Iterable[str], settings: ReportSettings) -> set[str]:
+    """The papers that some tables are of."""
+    papers = {settings.tables[name].paper for name in names if name in settings.tables}
+    return {paper for paper in papers if paper}
+
+
+def _configured(settings: ReportSettings) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
+    """The blocks of settings that the page shows, each with its keys and values."""
+    for name in ("images", "model", "training"):
+        block = getattr(settings, name)
+        yield name, [(key, _plain(getattr(block, key))) for key in type(block).model_fields]
+
+
+def _plain(value: Any) -> Any:
+    """A value as the configuration's files have it."""
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return value.as_values() if isinstance(value, Block) else value
+
+
+def _scales(scales: Mapping[str, Mapping[str, Dataset]]) -> Iterator[tuple[str, ...]]:
     """What each data set of each scale is, cell by cell."""
     for scale, datasets in scales.items():
         for name, data in datasets.items():
-            origins = data.get("caption_origins") or {}
+            origins = data.caption_origins
             languages = [
-                name_of(code) + (f" ({origins[code]})" if code in origins else "")
-                for code in data["languages"]
+                name_of(code) + (f" ({origins[code]})" if code in origins else "") for code in data.languages
             ]
-            drawn = data["source"] == "demo"
+            drawn = data.source == "demo"
             yield (
                 scale,
                 name,
-                tables.PRINTED.get(data.get("stands_for", name), "itself"),
-                "the project's own grammars" if drawn else data["source"],
-                "drawn by the project" if drawn else data.get("images") or "",
+                tables.PRINTED.get(data.stands_for or name, "itself"),
+                "the project's own grammars" if drawn else data.source,
+                "drawn by the project" if drawn else data.images or "",
                 ", ".join(languages),
             )
 
@@ -245,7 +267,7 @@ def _in_order(languages: set[str]) -> list[str]:
     return [code for code in LANGUAGES if code in languages] + sorted(languages - LANGUAGES.keys())
 
 
-def _curves(paths: Sequence[Path], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _curves(paths: Sequence[Path], settings: ReportSettings) -> list[dict[str, Any]]:
     """For each data set a panel for each experiment, the models of one language in one panel."""
     found: dict[str, dict[str, dict[str, list[pd.Series]]]] = {}
     for path in paths:
@@ -272,9 +294,7 @@ def _curves(paths: Sequence[Path], settings: Mapping[str, Any]) -> list[dict[str
     ]
 
 
-def _told(
-    name: str, dataset: str, lines: Mapping[str, Sequence[pd.Series]], settings: Mapping[str, Any]
-) -> str:
+def _told(name: str, dataset: str, lines: Mapping[str, Sequence[pd.Series]], settings: ReportSettings) -> str:
     """A panel in words: where each language's validation mR ends, the mean over seeds."""
     ends = {code: sum(float(one.iloc[-1]) for one in each) / len(each) for code, each in lines.items()}
     said = ", ".join(f"{name_of(code)} {tenths(end)}" for code, end in ends.items())
@@ -286,7 +306,7 @@ def _highest(panels: Mapping[str, Mapping[str, Sequence[pd.Series]]]) -> float:
     return charts.axis(0, top)[1]
 
 
-def _context(path: Path | None, settings: Mapping[str, Any]) -> list[list[str]]:
+def _context(path: Path | None, settings: ReportSettings) -> list[list[str]]:
     """Rows of the frozen models, each of a data set and language; none where no model is named."""
     if path is None:
         return []

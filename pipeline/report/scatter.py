@@ -4,13 +4,13 @@ import math
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from pipeline.common.files import atomic_write, require_file
 from pipeline.common.rounding import tenths
 from pipeline.report.charts import axis, ticks
+from pipeline.tables.settings import ScalingAxes
 
 WIDTH, HEIGHT = 380, 300  # of a panel, in SVG units
 LEFT, RIGHT, TOP, BOTTOM = 44, 16, 30, 44
@@ -23,7 +23,7 @@ STYLE = (
 ACROSS = {"parameters": "trainable parameters, millions", "languages": "languages that it was trained on"}
 
 
-def draw_scaling(settings: Mapping[str, Any], points: Path, output: Path) -> None:
+def draw_scaling(settings: ScalingAxes, points: Path, output: Path) -> None:
     """Draw the points of a figure.
 
     Args:
@@ -43,16 +43,16 @@ def draw_scaling(settings: Mapping[str, Any], points: Path, output: Path) -> Non
     drawn = [f'<g transform="translate({WIDTH * place},0)">{panel}</g>' for place, panel in enumerate(panels)]
     text = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH * len(panels)} {height}" role="img" '
-        f'aria-label="SMALR, Figure {escape(str(settings["figure"]))}"><style>{STYLE}</style>'
+        f'aria-label="SMALR, Figure {escape(str(settings.figure))}"><style>{STYLE}</style>'
         f"{''.join(drawn)}{''.join(_key(colours))}</svg>\n"
     )
     with atomic_write(output) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
-def _panel(table: pd.DataFrame, settings: Mapping[str, Any], colours: Mapping[str, str]) -> str:
+def _panel(table: pd.DataFrame, settings: ScalingAxes, colours: Mapping[str, str]) -> str:
     """One data set's points, those of a series joined in their order."""
-    by_size = settings["across"] == "parameters"
+    by_size = settings.across == "parameters"
     places = table["parameters"] / 1e6 if by_size else table["languages"].astype(float)
     x_low, x_high = axis(0.0, float(places.max()))
     y_low, y_high = axis(float(table["low"].min()), float(table["high"].max()))
@@ -62,7 +62,7 @@ def _panel(table: pd.DataFrame, settings: Mapping[str, Any], colours: Mapping[st
         y=HEIGHT - BOTTOM - (table["mR"] - y_low) * up,
         top=HEIGHT - BOTTOM - (table["high"] - y_low) * up,
         bottom=HEIGHT - BOTTOM - (table["low"] - y_low) * up,
-        radius=[radius(count, settings["area"]) for count in table["parameters"]],
+        radius=[radius(count, settings.area) for count in table["parameters"]],
     )
     grid = [
         f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
@@ -77,7 +77,7 @@ def _panel(table: pd.DataFrame, settings: Mapping[str, Any], colours: Mapping[st
     words = [
         f'<text class="title" x="{LEFT}" y="16">{escape(str(table["dataset"].iloc[0]))}: mR, mean over '
         f"{len(table['averaged'].iloc[0].split())} languages</text>",
-        _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, ACROSS[settings["across"]]),
+        _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, ACROSS[settings.across]),
     ]
     drawn = [
         piece

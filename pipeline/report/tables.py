@@ -11,6 +11,8 @@ from pipeline.common.files import require_file
 from pipeline.common.rounding import tenths
 from pipeline.datasets.languages import LANGUAGES, name_of
 from pipeline.report import charts
+from pipeline.report.settings import ReportSettings
+from pipeline.tables.settings import Table
 from pipeline.tables.tabulate import printed_metrics
 
 ROW = ("section", "group", "method", "training_data", "single_model", "translations")
@@ -31,7 +33,7 @@ COUNTED = {
 }
 
 
-def of_comparison(name: str, path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+def of_comparison(name: str, path: Path, settings: ReportSettings) -> dict[str, Any]:
     """What a page shows of results/comparison/{name}.csv: recalls as the paper prints them, or lines.
 
     Args:
@@ -40,13 +42,13 @@ def of_comparison(name: str, path: Path, settings: Mapping[str, Any]) -> dict[st
     """
     require_file(path, "the comparison", f"Run: snakemake results/{name}.csv")
     numbers = pd.read_csv(path, dtype={"section": str, "paper": str}, keep_default_na=True)
-    if name in settings["tables"]:
-        table = settings["tables"][name]
+    if name in settings.tables:
+        table = settings.tables[name]
         rows = _recalls(numbers, settings, table)
         shown = {
             "kind": "recalls",
-            "caption": table.get("caption", ""),
-            "left_out": settings["left_out"][name],
+            "caption": table.caption or "",
+            "left_out": settings.left_out[name],
         }
         return {"name": name, **shown, **rows}
     shown = numbers.dropna(axis="columns", how="all").drop(columns=["table", "scale"], errors="ignore")
@@ -57,17 +59,17 @@ def of_comparison(name: str, path: Path, settings: Mapping[str, Any]) -> dict[st
     return {"name": name, "kind": "counts", "caption": COUNTED.get(name, ""), "columns": heads, "rows": lines}
 
 
-def printed(dataset: str, settings: Mapping[str, Any]) -> str:
+def printed(dataset: str, settings: ReportSettings) -> str:
     """A data set's name as the papers print it; where other data stand for it, they are named too."""
-    stands_for = settings["stands_for"].get(dataset, dataset)
+    stands_for = settings.stands_for.get(dataset, dataset)
     if stands_for not in PRINTED:
         return dataset
-    if dataset in settings["papers_data"]:
+    if dataset in settings.papers_data:
         return PRINTED[stands_for]
-    return f"{PRINTED[stands_for]} ({'other data' if settings['scale'] == 'paper' else settings['scale']})"
+    return f"{PRINTED[stands_for]} ({'other data' if settings.scale == 'paper' else settings.scale})"
 
 
-def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, Any]:
+def _recalls(numbers: pd.DataFrame, settings: ReportSettings, table: Table) -> dict[str, Any]:
     shown = numbers[numbers["metric"].isin(printed_metrics(table))]
     shown = shown.assign(paper=pd.to_numeric(shown["paper"], errors="coerce"))
     columns = list(dict.fromkeys(zip(shown["dataset"], shown["language"], shown["metric"], strict=True)))
@@ -94,7 +96,7 @@ def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[
         "columns": _columns(columns, numbers, settings),
         "cells": len(columns),
         "candidates": _candidates(_columns(columns, numbers, settings)),
-        "metrics": [METRICS[metric] for _, _, metric in columns] if "metrics" in table else [],
+        "metrics": [METRICS[metric] for _, _, metric in columns] if table.metrics is not None else [],
         "rows": rows,
         "word_by_word": any(row["word_by_word"] for row in rows),
         "several_seeds": bool((numbers["seeds"] > 1).any()),
@@ -102,15 +104,13 @@ def _recalls(numbers: pd.DataFrame, settings: Mapping[str, Any], table: Mapping[
     }
 
 
-def _place(
-    dataset: str, language: str, settings: Mapping[str, Any], table: Mapping[str, Any]
-) -> tuple[int, int]:
+def _place(dataset: str, language: str, settings: ReportSettings, table: Table) -> tuple[int, int]:
     """Where a column stands: as the table lists data sets and languages, means over languages behind."""
-    named = settings["stands_for"].get(dataset, dataset)
-    named = named if named in table["columns"] else dataset
-    languages = list(table["columns"].get(named, []))
+    named = settings.stands_for.get(dataset, dataset)
+    named = named if named in table.columns else dataset
+    languages = list(table.columns.get(named, []))
     behind = len(languages)
-    return list(table["columns"]).index(named), languages.index(language) if language in languages else behind
+    return list(table.columns).index(named), languages.index(language) if language in languages else behind
 
 
 def _candidates(columns: Sequence[Mapping[str, Any]]) -> str:
@@ -136,7 +136,7 @@ def _column_label(
     language: str,
     metric: str,
     columns: Sequence[tuple[str, str, str]],
-    settings: Mapping[str, Any],
+    settings: ReportSettings,
 ) -> str:
     """What a narrow screen says before a number, which has no header over it there."""
     several = len({name for name, _, _ in columns}) > 1
@@ -186,7 +186,7 @@ def _said(numbers: pd.DataFrame, head: str) -> str:
 
 
 def _columns(
-    columns: Sequence[tuple[str, str, str]], numbers: pd.DataFrame, settings: Mapping[str, Any]
+    columns: Sequence[tuple[str, str, str]], numbers: pd.DataFrame, settings: ReportSettings
 ) -> list[dict[str, Any]]:
     """Data set and language over each run of columns, with their candidates, and the metrics under it."""
     places = [(dataset, language) for dataset, language, _ in columns]
@@ -196,7 +196,7 @@ def _columns(
         {
             "dataset": printed(dataset, settings),
             "language": language,
-            "origin": settings["caption_origins"].get(dataset, {}).get(language, ""),
+            "origin": settings.caption_origins.get(dataset, {}).get(language, ""),
             "span": places.count((dataset, language)),
             **among[dataset, language],
         }
@@ -205,7 +205,7 @@ def _columns(
 
 
 def _plots(
-    means: pd.DataFrame, rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]
+    means: pd.DataFrame, rows: Sequence[Mapping[str, Any]], settings: ReportSettings
 ) -> list[dict[str, Any]]:
     """For each data set and language the rows' mR with their intervals and chance, on one axis a data set."""
     label = {row["number"]: _label(row) for row in rows}

@@ -1,23 +1,14 @@
 """The configuration: read and validated as a whole, then reduced to what each stage depends on."""
 
-from pipeline.settings.contradictions import meant
-from pipeline.settings.experiments import (
-    OTHER_TABLES,
-    POINTS,
-    every_language,
-    expanded,
-    experiment_named,
-    feature_sets,
-    left_out,
-    makeable_tables,
-    overlaid,
-    stand_ins,
-)
+from pipeline.common.block import did_you_mean
+from pipeline.settings.configuration import Configuration
+from pipeline.settings.experiment import DatasetExperiment, Experiment
+from pipeline.settings.experiments import OTHER_TABLES, POINTS, experiment_named, left_out, makeable_tables
 from pipeline.settings.figures import figure_settings
 from pipeline.settings.hub import context_name, hub_models
-from pipeline.settings.lessons import selecting, selection_of, selection_tasks
+from pipeline.settings.merge import merged
 from pipeline.settings.paths import check_paths
-from pipeline.settings.reading import check_keys, given, load, read
+from pipeline.settings.reading import check_keys, load, read, user_settings, usual_sources
 from pipeline.settings.stages import (
     assignment_settings,
     bert_settings,
@@ -27,14 +18,18 @@ from pipeline.settings.stages import (
     count_settings,
     evaluation_settings,
     experiment_settings,
-    extraction_options,
     feature_settings,
+    lessons_settings,
     parameter_settings,
     pretraining_settings,
     report_settings,
+    selecting,
+    selection_record,
     sentence_vector_settings,
     table_settings,
     ten_language_settings,
+    train_settings,
+    word_settings,
 )
 from pipeline.settings.translations import (
     anew,
@@ -55,6 +50,9 @@ from pipeline.settings.warnings import doubts
 __all__ = [
     "OTHER_TABLES",
     "POINTS",
+    "Configuration",
+    "DatasetExperiment",
+    "Experiment",
     "anew",
     "assignment_settings",
     "bert_settings",
@@ -66,25 +64,21 @@ __all__ = [
     "context_name",
     "context_settings",
     "count_settings",
+    "did_you_mean",
     "doubts",
     "evaluation_pairs",
     "evaluation_settings",
-    "every_language",
-    "expanded",
     "experiment_named",
     "experiment_settings",
-    "extraction_options",
-    "feature_sets",
     "feature_settings",
     "figure_settings",
-    "given",
     "hub_models",
     "left_out",
+    "lessons_settings",
     "load",
     "makeable_tables",
-    "meant",
+    "merged",
     "missing_providers",
-    "overlaid",
     "own_pairs",
     "parameter_settings",
     "pretraining_settings",
@@ -93,15 +87,17 @@ __all__ = [
     "read",
     "report_settings",
     "selecting",
-    "selection_of",
-    "selection_tasks",
+    "selection_record",
     "sentence_vector_settings",
-    "stand_ins",
     "table_settings",
     "ten_language_settings",
+    "train_settings",
     "training_pairs",
     "translated_origins",
     "translation_sources",
+    "user_settings",
+    "usual_sources",
     "via_english",
     "without_translations",
+    "word_settings",
 ]

@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from pipeline.settings.experiments import Settings, feature_sets
+from pipeline.prefetch.settings import HubModels, MarianModel
+from pipeline.settings.configuration import Configuration
 from pipeline.settings.translations import provider_of
+from pipeline.translation.settings import MarianProvider
 
 
 def context_name(model: str) -> str:
@@ -14,26 +16,23 @@ def context_name(model: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "-", Path(model).name if folder else model.replace("/", "--"))
 
 
-def hub_models(settings: Settings, pairs: Iterable[str]) -> Settings:
-    """What jobs would download from the hub: `backbones`, `bert`, `marian` as (name, revision), `context`.
+def hub_models(settings: Configuration, pairs: Iterable[str]) -> HubModels:
+    """What jobs would download from the hub.
 
     Args:
         pairs: languages (`SOURCE-TARGET`) that are translated.
     """
-    extracted = [images for images in feature_sets(settings).values() if not images["features"]]
-    bert = settings["bert"]["model"]
-    providers = {pair: provider_of(settings, pair) or {} for pair in pairs}
-    named = {
-        (
-            provider["model"].format(source=pair[:2], target=pair[3:]),
-            provider.get("revision"),
-        )
+    extracted = [images for images in settings.images.feature_sets().values() if not images.features]
+    bert = settings.bert.model
+    providers = {pair: provider_of(settings, pair) for pair in pairs}
+    marian = {
+        MarianModel(name=provider.model.format(source=pair[:2], target=pair[3:]), revision=provider.revision)
         for pair, provider in providers.items()
-        if provider.get("provider") == "marian"
+        if isinstance(provider, MarianProvider)
     }
-    return {
-        "backbones": sorted({images["backbone"] for images in extracted if images["weights"] == "timm"}),
-        "bert": None if bert == "pretrain" or Path(bert).is_dir() else bert,
-        "marian": sorted((one for one in named if not Path(one[0]).is_dir()), key=str),
-        "context": [model for model in settings["context"] if not Path(model).is_dir()],
-    }
+    return HubModels(
+        backbones=sorted({images.backbone for images in extracted if images.weights == "timm"}),
+        bert=None if bert == "pretrain" or Path(bert).is_dir() else bert,
+        marian=[one for one in sorted(marian, key=str) if not Path(one.name).is_dir()],
+        context=[model for model in settings.context if not Path(model).is_dir()],
+    )

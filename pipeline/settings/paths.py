@@ -1,15 +1,20 @@
 """Paths of a configuration: variables are expanded, and every path must exist before anything runs."""
 
-import copy
 import difflib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
+from pipeline.common.block import Block
 from pipeline.common.errors import raise_together
-from pipeline.settings.experiments import Settings
+from pipeline.datasets.settings import Dataset, Sources
+from pipeline.settings.configuration import Configuration
+from pipeline.translation.settings import MarianProvider, Translation
+
+B = TypeVar("B", bound=Block)
 
 FILE, FOLDER, EITHER = "a file", "a folder", "a folder or an archive"
 MIRROR = "a folder or an http(s) address"
@@ -28,6 +33,7 @@ _KINDS = {
         "val_images": FILE,
     },
 }
+_FEATURE_KINDS = {key: kind for key, kind in _KINDS["images"].items() if key != "list"}
 _NETRC = "write them into ~/.netrc (machine HOST login NAME password PASSWORD) and take them out of it"
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)  # as os.path.expandvars reads them
 _SET = "set it, or write the path itself"
@@ -45,31 +51,46 @@ _NAMES = {
 _MADE = ("work/sources", "work/photographs", "work/{scale}")
 
 
-def with_paths_expanded(settings: Settings) -> Settings:
+def with_paths_expanded(settings: Configuration) -> Configuration:
     """The settings with environment variables and ~ expanded in paths; an empty path becomes None.
 
     Raises:
         InputError: variables are not set or empty; every one is listed.
     """
-    found = copy.deepcopy(settings)
-    mistakes = []
-    for where, block, kinds in _blocks(found):
+    mistakes: list[str] = []
+    for where, block, kinds in _blocks(settings):
         for key in [*kinds, *_WRITTEN.get(where, [])]:
-            written = block.get(key) or ""
-            value = os.path.expanduser(os.path.expandvars(written))
-            mistakes += [f"{where}.{key}: {said}" for said in _without_value(written)]
-            if "@" in urlsplit(value).netloc:
+            written = getattr(block, key) or ""
+            mistakes += [f"{where}.{key}: {problem}" for problem in _without_value(written)]
+            if "@" in urlsplit(_expanded(written)).netloc:
                 mistakes.append(f"{where}.{key}: has a name or password in its address; {_NETRC}")
-            if key in block:
-                block[key] = value or None
-    for place, model in enumerate(found["context"]):
-        found["context"][place] = os.path.expanduser(os.path.expandvars(model))
-        mistakes += [f"context.{place}: {said}" for said in _without_value(model)]
-    for where, provider in _providers(found["translation"]):
-        if "@" in urlsplit(provider.get("url") or "").netloc:
-            mistakes.append(f"{where}.url: has a name or password in its address; {_NETRC}")
+    for place, model in enumerate(settings.context):
+        mistakes += [f"context.{place}: {problem}" for problem in _without_value(model)]
     raise_together(mistakes, "The configuration has mistakes:")
-    return found
+    images = settings.images
+    sets = {name: own and _with_expanded(own, _FEATURE_KINDS) for name, own in images.sets.items()}
+    return settings.model_copy(
+        update={
+            "sources": _with_expanded(settings.sources, _KINDS["sources"]),
+            "images": _with_expanded(images.model_copy(update={"sets": sets}), _KINDS["images"]),
+            "translation": _with_expanded(settings.translation, [*_KINDS["translation"], "cache"]),
+            "bert": _with_expanded(settings.bert, _KINDS["bert"]),
+            "datasets": {
+                name: _with_expanded(data, _KINDS["datasets"]) for name, data in settings.datasets.items()
+            },
+            "context": [_expanded(model) for model in settings.context],
+        }
+    )
+
+
+def _with_expanded(block: B, keys: Iterable[str]) -> B:
+    """A block with the variables in some of its paths expanded."""
+    written = {key: getattr(block, key) for key in keys}
+    return block.model_copy(update={key: _expanded(path) or None for key, path in written.items() if path})
+
+
+def _expanded(path: str) -> str:
+    return os.path.expanduser(os.path.expandvars(path))
 
 
 def _without_value(path: str) -> list[str]:
@@ -84,32 +105,32 @@ def _without_value(path: str) -> list[str]:
     return [f"{path}: the environment variable {name} is empty; {_SET}" for name in empty]
 
 
-def check_paths(settings: Settings, scale: Settings) -> None:
+def check_paths(settings: Configuration, usual: Sources) -> None:
     """Check that every configured path exists, whether the target needs it or not.
 
     Snakemake itself takes a missing input for no reason to complain where an older result made of it exists.
 
     Args:
         settings: as `load` gives them; paths in them start from the working directory.
-        scale: the file of config/scales. What must be asked for may be missing where that says it lies.
+        usual: the sources of the scale. What must be asked for may be missing where these say that it lies.
 
     Raises:
         InputError: paths are missing or name something else; every one is listed with its key.
     """
     mistakes = [
         f"{where}: {path}: has braces, which Snakemake takes for a wildcard; rename it or link to it"
-        for where, path, _ in _configured(settings, scale["sources"])
+        for where, path, _ in _configured(settings, usual)
         if {"{", "}"} & set(path)
     ]
-    made = [name.format(scale=settings["scale"]) for name in _MADE]
-    for where, path, kind in _configured(settings, scale["sources"]):
+    made = [name.format(scale=settings.scale) for name in _MADE]
+    for where, path, kind in _configured(settings, usual):
         if not os.path.exists(path) and any(_inside(path, name) for name in made):
             continue
         if found := _other_than(kind, path):
             mistakes.append(f"{where}: {_shown(path)}: {found}")
         elif where.startswith("context.") and not os.path.isfile(os.path.join(path, "config.json")):
             mistakes.append(f"{where}: {path}: has no config.json, expected a folder that transformers wrote")
-    if os.path.isdir(cache := settings["translation"]["cache"] or ""):
+    if os.path.isdir(cache := settings.translation.cache or ""):
         mistakes.append(f"translation.cache: {cache}: a folder, expected a file")
     raise_together(mistakes, f"Paths in the configuration that cannot be used (relative to {os.getcwd()}):")
 
@@ -133,49 +154,48 @@ def _shown(path: str) -> str:
     return path if path.isprintable() and path == path.strip() else repr(path)
 
 
-def _blocks(settings: Settings) -> Iterator[tuple[str, Settings, dict[str, str]]]:
+def _blocks(settings: Configuration) -> Iterator[tuple[str, Block, dict[str, str]]]:
     """Every block with paths, where it stands, and what its keys must name."""
-    for where in ("sources", "images", "translation", "bert"):
-        yield where, settings[where], _KINDS[where]
-    for name, own in settings["images"]["sets"].items():
-        kinds = {key: kind for key, kind in _KINDS["images"].items() if key != "list"}
-        yield f"images.sets.{name}", own or {}, kinds
-    for name, data in settings["datasets"].items():
+    yield "sources", settings.sources, _KINDS["sources"]
+    yield "images", settings.images, _KINDS["images"]
+    yield "translation", settings.translation, _KINDS["translation"]
+    yield "bert", settings.bert, _KINDS["bert"]
+    for name, own in settings.images.sets.items():
+        if own is not None:
+            yield f"images.sets.{name}", own, _FEATURE_KINDS
+    for name, data in settings.datasets.items():
         yield f"datasets.{name}", data, _KINDS["datasets"]
 
 
-def _configured(settings: Settings, usual: Settings) -> Iterator[tuple[str, str, str]]:
+def _configured(settings: Configuration, usual: Sources) -> Iterator[tuple[str, str, str]]:
     """Key, path and what it must name, of every path that must be there."""
     for where, block, kinds in _blocks(settings):
         for key, kind in kinds.items():
-            value = block.get(key)
-            on_request = where == "sources" and value == usual[key]
+            value = getattr(block, key)
+            on_request = where == "sources" and value == getattr(usual, key)
             if value is None or on_request or value in _NAMES.get(key, ()) or _elsewhere(key, value):
                 continue
-            for path in _of_languages(value, block) if key == "captions" else [value]:
+            paths = (
+                _of_languages(value, block) if isinstance(block, Dataset) and key == "captions" else [value]
+            )
+            for path in paths:
                 yield f"{where}.{key}", path, kind
-    models = [(f"context.{place}", model) for place, model in enumerate(settings["context"])]
-    for where, model in [*models, *_marian_models(settings["translation"])]:
+    models = [(f"context.{place}", model) for place, model in enumerate(settings.context)]
+    for where, model in [*models, *_marian_models(settings.translation)]:
         if not _elsewhere("model", model):
             yield where, model, FOLDER
 
 
-def _providers(translation: Settings) -> Iterator[tuple[str, Settings]]:
-    """Each configured provider and where it stands."""
-    yield "translation.default", translation["default"] or {}
-    yield from ((f"translation.pairs.{pair}", provider) for pair, provider in translation["pairs"].items())
-
-
-def _marian_models(translation: Settings) -> Iterator[tuple[str, str]]:
+def _marian_models(translation: Translation) -> Iterator[tuple[str, str]]:
     """Key and value of each provider's model; of `default` only one that is the same for all pairs."""
-    for pair, provider in translation["pairs"].items():
+    for pair, provider in translation.pairs.items():
         source, target = pair.split("-")
-        if "model" in provider:
-            model = provider["model"].replace("{source}", source).replace("{target}", target)
+        if isinstance(provider, MarianProvider):
+            model = provider.model.replace("{source}", source).replace("{target}", target)
             yield f"translation.pairs.{pair}.model", model
-    model = (translation["default"] or {}).get("model", "")
-    if model and "{" not in model:
-        yield "translation.default.model", model
+    default = translation.default
+    if isinstance(default, MarianProvider) and "{" not in default.model:
+        yield "translation.default.model", default.model
 
 
 def _elsewhere(key: str, value: str) -> bool:
@@ -193,11 +213,11 @@ def _is_path(model: str) -> bool:
     return first in ("", ".", "..") or len(more) > 1 or (bool(more) and os.path.isdir(first))
 
 
-def _of_languages(captions: str, data: Settings) -> list[str]:
+def _of_languages(captions: str, data: Dataset) -> list[str]:
     """The file of captions, or one of each language where its name says so."""
     if "{language}" not in captions:
         return [captions]
-    return [captions.replace("{language}", language) for language in data["languages"]]
+    return [captions.replace("{language}", language) for language in data.languages]
 
 
 def _inside(path: str, folder: str) -> bool:

@@ -1,292 +1,392 @@
 """The part of the configuration that each stage depends on, so that a changed key reruns nothing else."""
 
+from functools import cache
 from pathlib import Path
+from typing import Any, Literal, TypeVar
 
+from pipeline.common.block import Block
+from pipeline.datasets.settings import CountedDataset, CountSettings, Dataset
+from pipeline.evaluation.settings import ConsistencySettings, ContextSettings, EvaluateSettings, Preparation
+from pipeline.images.settings import FeatureSettings
+from pipeline.models.settings import Classifier, ClassifierWeight, LossSwitches, UniversalModel
+from pipeline.report.settings import ReportSettings
+from pipeline.settings.configuration import Configuration
+from pipeline.settings.experiment import DatasetExperiment, LearningBlocks
 from pipeline.settings.experiments import (
-    Settings,
-    expanded,
     experiment_named,
-    feature_sets,
     human_languages,
     left_out,
     makeable_tables,
     one_for_each,
-    overlaid,
-    stand_ins,
+    own_languages,
     table_named,
 )
-from pipeline.settings.lessons import multitask_settings, selection_of, selection_tasks
 from pipeline.settings.reading import load, read
 from pipeline.settings.translations import translated_origins
+from pipeline.tables.settings import (
+    ClaimSettings,
+    ParameterSettings,
+    SmalrParameterSettings,
+    Table,
+    TableSettings,
+)
+from pipeline.training.settings import (
+    AssignSettings,
+    Batches,
+    Exploration,
+    FrequentWords,
+    LessonsSettings,
+    PretrainSchedule,
+    PretrainSettings,
+    SelectionRecord,
+    SelectionRules,
+    TaskResources,
+    TaskTraining,
+    TrainingSchedule,
+    TrainSettings,
+)
+from pipeline.words.settings import BertSettings, SentenceVectorSettings, WordSettings
 
-# Keys of `model` that make the universal embedding.
-_OF_UNIVERSAL = ("encoder", "word_vectors", "universal", "universal_layers", "universal_mean")
-
-# Blocks of the parts that only some experiments have: there where they are used, and nowhere else, so that
-# one part more changes the settings of no other experiment.
-_PARTS = ("masking",)
-
-# Experiment blocks that are None for an experiment that does not use them.
-_SWITCHED = ("ranking", "neighborhood", "classifier")
+B = TypeVar("B", bound=Block)
 
 
-def experiment_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
+def experiment_settings(
+    settings: Configuration, dataset: str, name: str, seed: int
+) -> TrainSettings | LessonsSettings:
     """What the training of one experiment depends on, and nothing else."""
-    experiment, own = _experiment(settings, dataset, name)
-    if "selection" in experiment:
-        features = feature_settings(settings, experiment.get("features"))
-        return multitask_settings(settings, dataset, name, seed, features)
-    liwe = own["model"]["encoder"] == "liwe"
-    matched = not (liwe or experiment.get("ranking"))  # which stand in the place of matching and its triplets
-    own["classifier"] = _classifier_settings(own["classifier"], settings["datasets"][dataset]["stands_for"])
-    chosen = {
-        **_data_settings(settings, dataset, name, seed, experiment, own),
-        **({"liwe": own["liwe"]} if liwe else {}),
-        "branches": experiment["branches"],
-        "features": feature_settings(settings, experiment.get("features")),
-        "model": own["model"],
-        "triplets": own["triplets"] if matched or experiment.get("neighborhood") else None,
-        "matching": own["matching"] if matched else None,
-        "words": own["word_regularizer"],
-        "training": {key: value for key, value in own["training"].items() if key != "image_groups"},
-    }
-    chosen |= {key: own[key] if experiment.get(key) else None for key in _SWITCHED}
-    chosen |= {key: own[key] for key in _PARTS if experiment.get(key)}
-    name = experiment.get("embedding", "universal")
-    return chosen if name == "universal" else chosen | {"embedding": name, name: own[name]}
+    if experiment_named(settings, dataset, name).selection:
+        return lessons_settings(settings, dataset, name, seed)
+    return train_settings(settings, dataset, name, seed)
 
 
-def pretraining_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
+def train_settings(settings: Configuration, dataset: str, name: str, seed: int) -> TrainSettings:
+    """What the training of an experiment without a selection depends on, and nothing else."""
+    experiment, blocks = _experiment(settings, dataset, name)
+    liwe = blocks.model.encoder == "liwe"
+    matched = not (liwe or experiment.ranking)  # which stand in the place of matching and its triplets
+    losses = {key: getattr(blocks, key) for key in LossSwitches.model_fields if getattr(experiment, key)}
+    if experiment.classifier:
+        losses["classifier"] = _classifier_weight(blocks.classifier, settings.stands_for(dataset))
+    return TrainSettings(
+        **_data_values(settings, dataset, name, seed),
+        **losses,
+        branches=experiment.branches,
+        features=feature_settings(settings, experiment.features),
+        model=blocks.model,
+        triplets=blocks.triplets if matched or experiment.neighborhood else None,
+        matching=blocks.matching if matched else None,
+        word_regularizer=blocks.word_regularizer,
+        training=_part(TrainingSchedule, blocks.training),
+        liwe=blocks.liwe if liwe else None,
+        embedding=experiment.embedding,
+        hybrid=blocks.hybrid if experiment.embedding == "hybrid" else None,
+    )
+
+
+def lessons_settings(settings: Configuration, dataset: str, name: str, seed: int) -> LessonsSettings:
+    """What the training of an experiment with a selection depends on besides the files it reads."""
+    experiment, blocks = _experiment(settings, dataset, name)
+    lessons = _part(TaskTraining, blocks.lessons)
+    if len(experiment.languages) > 1:  # the public code leaves the learning rate of these
+        lessons = lessons.model_copy(update={"divide_learning_rate_every": None})
+    origins = settings.datasets[dataset].caption_origins
+    return LessonsSettings(
+        scale=settings.scale,
+        dataset=dataset,
+        experiment=name,
+        seed=seed,
+        languages=experiment.languages,
+        features=feature_settings(settings, experiment.features),
+        model=blocks.model,
+        c2c=experiment.c2c,
+        stop_on=experiment.stop_on or experiment.languages,
+        lessons=lessons,
+        training=_part(TaskResources, blocks.training),
+        caption_origins={code: origin for code, origin in origins.items() if code in experiment.languages},
+    )
+
+
+def pretraining_settings(settings: Configuration, dataset: str, name: str, seed: int) -> PretrainSettings:
     """What the pretraining of one experiment depends on, and nothing else."""
-    experiment, own = _experiment(settings, dataset, name)
-    return {
-        **_data_settings(settings, dataset, name, seed, experiment, own),
-        "model": {key: own["model"][key] for key in _OF_UNIVERSAL},
-        "triplets": own["triplets"],
-        "training": {**_drawing(own), **own["pretraining"]},
-    }
+    _, blocks = _experiment(settings, dataset, name)
+    return PretrainSettings(
+        **_data_values(settings, dataset, name, seed),
+        model=_part(UniversalModel, blocks.model),
+        triplets=blocks.triplets,
+        training=_schedule(blocks, blocks.pretraining.epochs, blocks.pretraining.learning_rate),
+    )
 
 
-def assignment_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
+def assignment_settings(settings: Configuration, dataset: str, name: str, seed: int) -> AssignSettings:
     """What the assignment of words to the latent vocabulary depends on, and nothing else."""
-    experiment, own = _experiment(settings, dataset, name)
-    learned = {key: own["assignment"][key] for key in ("epochs", "learning_rate")}
-    return {
-        **_data_settings(settings, dataset, name, seed, experiment, own),
-        "universal": own["model"]["universal"],
-        "hybrid": {key: own["hybrid"][key] for key in ("own_words", "entries")},
-        "assignment": {key: value for key, value in own["assignment"].items() if key not in learned},
-        "triplets": own["triplets"],
-        "training": {**_drawing(own), **learned},
-    }
+    _, blocks = _experiment(settings, dataset, name)
+    return AssignSettings(
+        **_data_values(settings, dataset, name, seed),
+        universal_dim=blocks.model.universal_dim,
+        hybrid=_part(FrequentWords, blocks.hybrid),
+        assignment=_part(Exploration, blocks.assignment),
+        triplets=blocks.triplets,
+        training=_schedule(blocks, blocks.assignment.epochs, blocks.assignment.learning_rate),
+    )
 
 
-def evaluation_settings(settings: Settings, dataset: str, name: str, seed: int) -> Settings:
-    """What an evaluation depends on besides its model: what it records of the training's beginnings."""
+def selection_record(settings: Configuration, dataset: str, name: str) -> SelectionRecord:
+    """The captions that an experiment of *Lessons* uses in each of its languages, and how they are chosen."""
+    experiment, blocks = _experiment(settings, dataset, name)
+    rules = _part(SelectionRules, blocks.lessons)
+    selection = experiment.selection or {}
+    return SelectionRecord(
+        **dict(_fields(rules)), languages={code: selection[code] for code in experiment.languages}
+    )
+
+
+def selecting(settings: Configuration, dataset: str) -> list[str]:
+    """Names of a data set's experiments that have a selection of captions."""
+    return [name for name, one in settings.expanded(dataset).items() if one.selection]
+
+
+def evaluation_settings(settings: Configuration, dataset: str, name: str, seed: int) -> EvaluateSettings:
+    """What an evaluation depends on besides its model: what it records of what came before the training."""
+    return EvaluateSettings(threads=1, preparation=_preparation(settings, dataset, name, seed))
+
+
+def _preparation(settings: Configuration, dataset: str, name: str, seed: int) -> Preparation | None:
     experiment = experiment_named(settings, dataset, name)
-    begun = {}
-    if "selection" in experiment:
-        begun["selection"] = selection_of(settings, dataset, name) | selection_tasks(settings, dataset, name)
-    if experiment.get("pretraining"):
-        begun["pretraining"] = pretraining_settings(settings, dataset, name, seed)
-    if experiment.get("embedding") == "hybrid":
-        begun["assignment"] = assignment_settings(settings, dataset, name, seed)
-    return {"threads": 1, **({"begun": begun} if begun else {})}
+    if not (experiment.selection or experiment.pretraining or experiment.embedding == "hybrid"):
+        return None
+    named = (settings, dataset, name)
+    return Preparation(
+        selection=selection_record(*named) if experiment.selection else None,
+        pretraining=pretraining_settings(*named, seed) if experiment.pretraining else None,
+        assignment=assignment_settings(*named, seed) if experiment.embedding == "hybrid" else None,
+    )
 
 
-def consistency_settings(settings: Settings, dataset: str, name: str, seed: int, kind: str) -> Settings:
+def consistency_settings(
+    settings: Configuration, dataset: str, name: str, seed: int, kind: Literal["average", "learned"]
+) -> ConsistencySettings:
     """The same of an evaluation with queries and their translations."""
-    learned = settings["consistency"] if kind == "learned" else {}
-    return {**evaluation_settings(settings, dataset, name, seed), "kind": kind, **learned}
+    return ConsistencySettings(
+        threads=1,
+        preparation=_preparation(settings, dataset, name, seed),
+        kind=kind,
+        network=settings.consistency if kind == "learned" else None,
+    )
 
 
-def bert_settings(settings: Settings, dataset: str) -> Settings:
-    """What the pretraining of a small BERT depends on."""
-    return {
-        **settings["bert"]["pretraining"],
-        "caption_origins": settings["datasets"][dataset]["caption_origins"],
-        "max_tokens": settings["bert"]["max_tokens"],
-        "threads": settings["training"]["threads"],
-    }
+def word_settings(
+    settings: Configuration, vectors: Literal["train", "multi30k", "file"] | None = None
+) -> WordSettings:
+    """What word vectors depend on.
 
-
-def sentence_vector_settings(settings: Settings) -> Settings:
-    """What frozen sentence vectors depend on besides their BERT."""
-    chosen = {key: settings["bert"][key] for key in ("layer", "max_tokens")}
-    return {**chosen, "threads": settings["training"]["threads"]}
-
-
-def feature_settings(settings: Settings, name: str | None = None) -> Settings:
-    """What the features of a feature set depend on; of precomputed ones little is known."""
-    images = feature_sets(settings)[name]
-    made = ("backbone", "weights", "dimension", "resize", "crop", "crops", "precision", "crop_evaluation")
-    keys = ("backbone", "dimension") if images["features"] else made
-    return {key: images[key] for key in keys}
-
-
-def extraction_options(settings: Settings) -> str:
-    """Arguments of `features` that do not affect its result, except for rounding.
-
-    The network's threads on a CPU are as many as are configured, not as many as Snakemake has to give: with
-    another number features differ in their last digits, and so do the weights trained on them.
+    Args:
+        vectors: instead of the configured kind.
     """
-    images = settings["images"]
-    options = [
-        f"--{key.replace('_', '-')} {images[key]}" for key in ("batch_size", "workers", "max_failed_fraction")
-    ]
-    options.append(f"--threads {images['workers']}")
-    return " ".join([*options, *(["--compile"] if images["compile"] else [])])
+    values = {**dict(_fields(settings.words)), **({"vectors": vectors} if vectors else {})}
+    return WordSettings(**values)
 
 
-def table_settings(settings: Settings, name: str) -> Settings:
+def bert_settings(settings: Configuration, dataset: str) -> BertSettings:
+    """What the pretraining of a small BERT depends on."""
+    return BertSettings(
+        **dict(_fields(settings.bert.pretraining)),
+        caption_origins=settings.datasets[dataset].caption_origins,
+        max_tokens=settings.bert.max_tokens,
+        threads=settings.training.threads,
+    )
+
+
+def sentence_vector_settings(settings: Configuration) -> SentenceVectorSettings:
+    """What frozen sentence vectors depend on besides their BERT."""
+    return SentenceVectorSettings(
+        layer=settings.bert.layer, max_tokens=settings.bert.max_tokens, threads=settings.training.threads
+    )
+
+
+def feature_settings(settings: Configuration, name: str | None = None) -> FeatureSettings:
+    """What the features of a feature set depend on; of precomputed ones little is known."""
+    return settings.images.feature_settings(name)
+
+
+def table_settings(settings: Configuration, name: str) -> TableSettings:
     """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
     lacking, table = left_out(settings), table_named(settings, name)
-    named = tuple(row["experiment"] for row in table["rows"])
-    trained = {
-        dataset: {
-            key: experiment["languages"]
-            for key, experiment in expanded(settings, dataset).items()
-            if key.startswith(named) and key not in lacking
-        }
-        for dataset in settings["datasets"]
-    }
-    return {
-        **({"human": human_languages(settings)} if table.get("averages") else {}),
-        "scale": settings["scale"],
-        "papers_data": settings["papers_data"],
-        "seeds": settings["seeds"],
-        "table": table,
-        "datasets": stand_ins(settings),
-        "languages": {dataset: data["languages"] for dataset, data in settings["datasets"].items()},
-        "trained": trained,
-        "left_out": [
-            f"row {row['row']}, {row['method']}: {lacking[row['experiment']]}"
-            for row in table["rows"]
-            if row["experiment"] in lacking
-        ],
-        "caption_origins": {
-            dataset: data["caption_origins"] | _translated_columns(settings, dataset, table)
-            for dataset, data in settings["datasets"].items()
+    named = tuple(row.experiment for row in table.rows)
+    return TableSettings(
+        human=human_languages(settings) if table.averages else None,
+        scale=settings.scale,
+        papers_data=settings.papers_data,
+        seeds=settings.seeds,
+        table=table,
+        datasets=settings.stand_ins,
+        languages=own_languages(settings),
+        trained={
+            dataset: {
+                key: experiment.languages
+                for key, experiment in settings.expanded(dataset).items()
+                if key.startswith(named) and key not in lacking
+            }
+            for dataset in settings.datasets
         },
-        "one_per_language": one_for_each(settings),
-    }
+        left_out=[
+            f"row {row.row}, {row.method}: {lacking[row.experiment]}"
+            for row in table.rows
+            if row.experiment in lacking
+        ],
+        caption_origins={
+            dataset: data.caption_origins | _translated_columns(settings, dataset, table)
+            for dataset, data in settings.datasets.items()
+        },
+        one_per_language=one_for_each(settings),
+    )
 
 
-def _translated_columns(settings: Settings, dataset: str, table: Settings) -> dict[str, str]:
+def _translated_columns(settings: Configuration, dataset: str, table: Table) -> dict[str, str]:
     """Who made the captions of a table's columns of languages that are all translated."""
-    named = table["columns"].get(settings["datasets"][dataset]["stands_for"], [])
+    named = table.columns.get(settings.stands_for(dataset), [])
     return {code: origin for code, origin in translated_origins(settings, dataset).items() if code in named}
 
 
-def parameter_settings(folder: Path) -> Settings:
+@cache
+def _paper(folder: Path) -> Configuration:
+    """The papers' own configuration, whatever scale is run."""
+    return load({"scale": "paper"}, folder)
+
+
+def parameter_settings(folder: Path) -> ParameterSettings:
     """What counting parameters depends on: the papers' sizes, whatever scale is run."""
-    paper = load({"scale": "paper"}, folder)
-    return {key: paper[key] for key in ("scale", "model")}
+    return ParameterSettings(scale="paper", model=_paper(folder).model)
 
 
-def ten_language_settings(settings: Settings, dataset: str, folder: Path) -> Settings:
+def ten_language_settings(settings: Configuration, dataset: str, folder: Path) -> SmalrParameterSettings:
     """What counting the parameters for ten languages depends on: the papers' sizes and the data set."""
-    paper = load({"scale": "paper"}, folder)
-    sizes = {key: paper[key] for key in ("model", "liwe", "consistency")}
-    hybrid = {
-        name: experiment_settings(paper, "multi30k", name, 0) for name in ("smalr-la", "smalr-hem", "smalr")
-    }
-    return {"scale": settings["scale"], "dataset": dataset, **sizes, "hybrid": hybrid}
+    paper = _paper(folder)
+    return SmalrParameterSettings(
+        scale=settings.scale,
+        dataset=dataset,
+        model=paper.model,
+        liwe=paper.liwe,
+        consistency=paper.consistency,
+        hybrid={
+            name: train_settings(paper, "multi30k", name, 0) for name in ("smalr-la", "smalr-hem", "smalr")
+        },
+    )
 
 
-def claim_settings(settings: Settings) -> Settings:
+def claim_settings(settings: Configuration) -> ClaimSettings:
     """What judging a paper's claims depends on besides the evaluations."""
-    made = settings["experiments"]
-    return {
-        "scale": settings["scale"],
-        "papers_data": settings["papers_data"],
-        "seeds": settings["seeds"],
-        "datasets": stand_ins(settings),
-        "experiments": sorted(made),
-        "left_out": left_out(settings),
-        "one_per_language": one_for_each(settings),
-        "human": human_languages(settings),
-        "languages": {dataset: data["languages"] for dataset, data in settings["datasets"].items()},
-    }
+    return ClaimSettings(
+        scale=settings.scale,
+        papers_data=settings.papers_data,
+        seeds=settings.seeds,
+        datasets=settings.stand_ins,
+        experiments=sorted(settings.experiments),
+        left_out=left_out(settings),
+        one_per_language=one_for_each(settings),
+        human=human_languages(settings),
+        languages=own_languages(settings),
+    )
 
 
-def report_settings(settings: Settings, folder: Path) -> Settings:
+def report_settings(settings: Configuration, folder: Path) -> ReportSettings:
     """The part of the configuration that the report shows.
 
     Args:
         folder: the folder config/, of whose scales the report tells too.
     """
-    chosen = ("scale", "papers_data", "seeds", "tables", "images", "model", "training")
-    return {
-        **{key: settings[key] for key in chosen},
-        "caption_origins": {
-            dataset: data["caption_origins"] | translated_origins(settings, dataset)
-            for dataset, data in settings["datasets"].items()
-        },
-        "stands_for": {dataset: data["stands_for"] for dataset, data in settings["datasets"].items()},
-        "left_out": {name: table_settings(settings, name)["left_out"] for name in settings["tables"]},
-        "missing": [name for name in makeable_tables(settings) if name not in settings["report"]],
-        "scales": {
-            name: read(folder / "scales" / f"{name}.yaml")["datasets"]
-            for name in ("demo", "flickr8k", "paper")
+    scales = {
+        name: {
+            dataset: Dataset.from_values(data, f"config/scales/{name}.yaml: datasets.{dataset}:")
+            for dataset, data in read(folder / "scales" / f"{name}.yaml")["datasets"].items()
         }
-        | {settings["scale"]: settings["datasets"]},
+        for name in ("demo", "flickr8k", "paper")
     }
+    return ReportSettings(
+        scale=settings.scale,
+        papers_data=settings.papers_data,
+        seeds=settings.seeds,
+        tables=settings.tables,
+        images=settings.images,
+        model=settings.model,
+        training=settings.training,
+        caption_origins={
+            dataset: data.caption_origins | translated_origins(settings, dataset)
+            for dataset, data in settings.datasets.items()
+        },
+        stands_for={dataset: settings.stands_for(dataset) for dataset in settings.datasets},
+        left_out={name: table_settings(settings, name).left_out for name in settings.tables},
+        missing=[name for name in makeable_tables(settings) if name not in settings.report],
+        scales={**scales, settings.scale: settings.datasets},
+    )
 
 
-def count_settings(settings: Settings) -> Settings:
+def count_settings(settings: Configuration) -> CountSettings:
     """What counting the captions depends on."""
     datasets = {
-        name: {"dataset": dataset, "caption_origins": settings["datasets"][dataset]["caption_origins"]}
-        for name, dataset in stand_ins(settings).items()
+        name: CountedDataset(dataset=dataset, caption_origins=settings.datasets[dataset].caption_origins)
+        for name, dataset in settings.stand_ins.items()
     }
-    return {"scale": settings["scale"], "datasets": datasets}
+    return CountSettings(scale=settings.scale, datasets=datasets)
 
 
-def context_settings(settings: Settings, dataset: str) -> Settings:
+def context_settings(settings: Configuration, dataset: str) -> ContextSettings:
     """What the recalls of a frozen CLIP on a data set depend on: its own captions in its own languages."""
-    data = settings["datasets"][dataset]
-    kept = {key: data[key] for key in ("languages", "caption_origins")}
-    threads = settings["training"]["threads"]
-    return {"scale": settings["scale"], "dataset": dataset, **kept, "threads": threads}
+    data = settings.datasets[dataset]
+    return ContextSettings(
+        scale=settings.scale,
+        dataset=dataset,
+        languages=data.languages,
+        caption_origins=data.caption_origins,
+        threads=settings.training.threads,
+    )
 
 
-def _experiment(settings: Settings, dataset: str, name: str) -> tuple[Settings, Settings]:
+def _experiment(settings: Configuration, dataset: str, name: str) -> tuple[DatasetExperiment, LearningBlocks]:
     experiment = experiment_named(settings, dataset, name)
-    return experiment, overlaid(settings, experiment.get("settings", {}))
+    return experiment, settings.blocks_of(name, experiment)
 
 
-def _classifier_settings(classifier: Settings, stands_for: str) -> Settings:
+def _classifier_weight(classifier: Classifier, stands_for: str) -> ClassifierWeight:
     """The weight that a data set of the paper has, in the place of all data sets' weights."""
-    weight = classifier["weights"].get(stands_for, classifier["weight"])
-    return {"weight": weight, "weight_applied": classifier["weight_applied"]}
+    named = {str(dataset): weight for dataset, weight in classifier.weights.items()}
+    weight = named.get(stands_for, classifier.weight)
+    return ClassifierWeight(weight=weight, weight_applied=classifier.weight_applied)
 
 
-def _drawing(own: Settings) -> Settings:
-    """Settings of how batches are drawn and computed, in pretraining as in training."""
-    kept = ("epoch_unit", "batch_images", "sentences_per_image", "repeat_captions", "images_in_batch")
-    return {key: own["training"][key] for key in (*kept, "threads", "deterministic")}
+def _fields(block: Block) -> list[tuple[str, Any]]:
+    return [(key, getattr(block, key)) for key in type(block).model_fields]
 
 
-def _data_settings(
-    settings: Settings, dataset: str, name: str, seed: int, experiment: Settings, own: Settings
-) -> Settings:
-    data = settings["datasets"][dataset]
+def _part(kind: type[B], block: Block) -> B:
+    """The keys of a block that another class has too."""
+    return kind(**{key: getattr(block, key) for key in kind.model_fields})
+
+
+def _schedule(blocks: LearningBlocks, epochs: int, learning_rate: float) -> PretrainSchedule:
+    """How batches are drawn and computed in a pretraining as in the training, and how long it lasts."""
+    drawn = {key: getattr(blocks.training, key) for key in Batches.model_fields}
+    return PretrainSchedule(**drawn, epochs=epochs, learning_rate=learning_rate)
+
+
+def _data_values(settings: Configuration, dataset: str, name: str, seed: int) -> dict[str, Any]:
+    """Values of the keys of `DataSettings`."""
+    experiment, blocks = _experiment(settings, dataset, name)
+    data = settings.datasets[dataset]
     translated = {
         code: origin
         for code, origin in translated_origins(settings, dataset).items()
-        if code in experiment["languages"]
+        if code in experiment.languages
     }
     return {
-        **({"translated": sorted(translated)} if translated else {}),
-        **({"reduction": experiment["reduction"]} if "reduction" in experiment else {}),
-        "scale": settings["scale"],
+        "scale": settings.scale,
         "dataset": dataset,
         "experiment": name,
         "seed": seed,
-        "languages": experiment["languages"],
-        "captions": experiment["captions"],
-        "caption_origins": data["caption_origins"] | translated,
-        "groups": data["groups"] if own["training"]["image_groups"] else [],
-        "max_caption_length": data["max_caption_length"],
+        "languages": experiment.languages,
+        "captions": experiment.captions,
+        "caption_origins": data.caption_origins | translated,
+        "groups": data.groups if blocks.training.image_groups else [],
+        "max_caption_length": data.max_caption_length,
+        "translated": sorted(translated) if translated else None,
+        "reduction": experiment.reduction,
     }

@@ -5,7 +5,10 @@ A pair is written `SOURCE-TARGET`, as in `translation.pairs`.
 
 from collections.abc import Iterable, Sequence
 
-from pipeline.settings.experiments import Settings, experiment_named
+from pipeline.settings.configuration import Configuration
+from pipeline.settings.experiments import experiment_named
+from pipeline.training.settings import Captions
+from pipeline.translation.settings import Provider, origin_of
 
 CONSISTENCY = ("average", "learned")  # how scores of a query and its translations become one
 
@@ -26,12 +29,11 @@ PROVIDERS = {
 }
 
 
-def translation_sources(languages: Sequence[str], language: str, captions: str) -> list[str]:
+def translation_sources(languages: Sequence[str], language: str, captions: Captions) -> list[str]:
     """Languages of a data set that an experiment's training captions in a language are translated from.
 
     Args:
-        languages: the data set's own. captions: `human`, `human+mt`, `mt` or `augmented`, as the experiment
-            has it.
+        languages: the data set's own. captions: as the experiment has it.
     """
     others = [code for code in languages if code != language]
     from_others = {
@@ -43,61 +45,61 @@ def translation_sources(languages: Sequence[str], language: str, captions: str) 
     return [code for code in from_others[captions] if code in others]
 
 
-def training_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
+def training_pairs(settings: Configuration, dataset: str, name: str) -> list[str]:
     """Pairs whose translations an experiment trains on besides a language's own captions."""
     experiment = experiment_named(settings, dataset, name)
-    languages = settings["datasets"][dataset]["languages"]
+    languages = settings.datasets[dataset].languages
     return [
         f"{source}-{language}"
-        for language in experiment["languages"]
+        for language in experiment.languages
         if language in languages
-        for source in translation_sources(languages, language, experiment["captions"])
+        for source in translation_sources(languages, language, experiment.captions)
     ]
 
 
-def without_translations(settings: Settings, dataset: str, name: str) -> list[str]:
+def without_translations(settings: Configuration, dataset: str, name: str) -> list[str]:
     """Languages in which an experiment is to train on translations, of which its data set can have none.
 
     Translations are from English, or into English from the data set's other languages.
     """
-    experiment = experiment_named(settings, dataset, name)
-    captions, languages = experiment["captions"], settings["datasets"][dataset]["languages"]
+    experiment, languages = experiment_named(settings, dataset, name), settings.datasets[dataset].languages
     expected = {"human": [], "human+mt": languages}.get(
-        captions, [code for code in languages if code != "en"]
+        experiment.captions, [code for code in languages if code != "en"]
     )
     return [
         language
-        for language in experiment["languages"]
-        if language in expected and not translation_sources(languages, language, captions)
+        for language in experiment.languages
+        if language in expected and not translation_sources(languages, language, experiment.captions)
     ]
 
 
-def own_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
+def own_pairs(settings: Configuration, dataset: str, name: str) -> list[str]:
     """Pairs whose translations are the only captions of an experiment in a language."""
-    translated = settings["datasets"][dataset]["translated_languages"]
+    translated = settings.datasets[dataset].translated_languages
     return [
-        f"en-{code}" for code in experiment_named(settings, dataset, name)["languages"] if code in translated
+        f"en-{code}" for code in experiment_named(settings, dataset, name).languages if code in translated
     ]
 
 
-def translated_origins(settings: Settings, dataset: str) -> dict[str, str]:
-    """The provider of the captions of each translated language; a pair without a provider is left out."""
-    data, found = settings["datasets"][dataset], {}
-    for code in data["translated_languages"]:
-        provider = data["borrowed_translations"].get(code) or provider_of(settings, f"en-{code}") or {}
-        if origin := provider.get("origin", provider.get("provider")):
-            found[code] = origin
-    return found
+def translated_origins(settings: Configuration, dataset: str) -> dict[str, str]:
+    """The origin of the captions of each translated language; a pair without a provider is left out."""
+    data, origins = settings.datasets[dataset], {}
+    for code in data.translated_languages:
+        if borrowed := data.borrowed_translations.get(code):
+            origins[code] = borrowed.origin
+        elif provider := provider_of(settings, f"en-{code}"):
+            origins[code] = origin_of(provider)
+    return origins
 
 
-def query_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
+def query_pairs(settings: Configuration, dataset: str, name: str) -> list[str]:
     """Pairs by which the data set's other languages become queries of an experiment with one language."""
-    (target,) = experiment_named(settings, dataset, name)["languages"]
-    return [f"{code}-{target}" for code in settings["datasets"][dataset]["languages"] if code != target]
+    (target,) = experiment_named(settings, dataset, name).languages
+    return [f"{code}-{target}" for code in settings.datasets[dataset].languages if code != target]
 
 
-def evaluation_pairs(settings: Settings, dataset: str, name: str, queries: str) -> list[str]:
-    """Pairs that an evaluation needs; `queries` is own, translated, average or learned."""
+def evaluation_pairs(settings: Configuration, dataset: str, name: str, queries: str) -> list[str]:
+    """Pairs that an evaluation needs; `queries` is original, translated, average or learned."""
     if queries in CONSISTENCY:
         pairs = consistency_pairs(settings, dataset, name)
         asked = [pair for pair in pairs if not via_english(settings, dataset, pair)]
@@ -106,54 +108,54 @@ def evaluation_pairs(settings: Settings, dataset: str, name: str, queries: str) 
     return [*own_pairs(settings, dataset, name), *training_pairs(settings, dataset, name), *asked]
 
 
-def consistency_pairs(settings: Settings, dataset: str, name: str) -> list[str]:
+def consistency_pairs(settings: Configuration, dataset: str, name: str) -> list[str]:
     """Pairs by which queries in a language with human captions get into the experiment's other languages."""
-    languages = experiment_named(settings, dataset, name)["languages"]
-    data = settings["datasets"][dataset]
+    languages = experiment_named(settings, dataset, name).languages
+    human = settings.datasets[dataset].human_languages
     return [
         f"{source}-{target}"
         for source in languages
-        if source in data["languages"] and data["caption_origins"].get(source, "human") == "human"
+        if source in human
         for target in languages
         if target != source
     ]
 
 
-def via_english(settings: Settings, dataset: str, pair: str) -> bool:
+def via_english(settings: Configuration, dataset: str, pair: str) -> bool:
     """Whether queries are translated into English first: no provider of the pair itself can be asked.
 
     Dictionaries have English on one side, and published translations are of one pair.
     """
-    if "en" in pair.split("-") or "en" not in settings["datasets"][dataset]["languages"]:
+    if "en" in pair.split("-") or "en" not in settings.datasets[dataset].languages:
         return False
-    if pair in settings["translation"]["pairs"]:
-        return False
-    default = settings["translation"]["default"]
-    return default is not None and default["provider"] in ("dictionary", "files")
+    default = settings.translation.default
+    named = pair in settings.translation.pairs
+    return not named and default is not None and default.provider in ("dictionary", "files")
 
 
-def anew(settings: Settings, dataset: str, pair: str) -> bool:
+def anew(settings: Configuration, dataset: str, pair: str) -> bool:
     """Whether queries need translations of their own: nothing is trained on this pair, or what is published.
 
     Published translations do not say which caption each is of.
     """
-    published = (provider_of(settings, pair) or {}).get("provider") == "files"
+    provider = provider_of(settings, pair)
+    published = provider is not None and provider.provider == "files"
     source, target = pair.split("-")
-    borrowed = source == "en" and target in settings["datasets"][dataset]["borrowed_translations"]
+    borrowed = source == "en" and target in settings.datasets[dataset].borrowed_translations
     return published or borrowed or "en" not in (source, target)
 
 
-def provider_of(settings: Settings, pair: str) -> Settings | None:
-    """Settings of the provider that translates a pair; None where nobody is named."""
-    named: Settings = settings["translation"]["pairs"]
-    return named.get(pair, settings["translation"]["default"])
+def provider_of(settings: Configuration, pair: str) -> Provider | None:
+    """The provider that translates a pair; None if nobody is named."""
+    return settings.translation.provider_of(pair)
 
 
-def missing_providers(settings: Settings, needed: Iterable[Needed]) -> str:
-    """What to tell a user of pairs without a provider, each pair once; empty where all have one."""
+def missing_providers(settings: Configuration, needed: Iterable[Needed]) -> str:
+    """What to tell a user of pairs without a provider, each pair once; empty if all have one."""
     datasets: dict[str, list[str]] = {}
     for dataset, pair in dict.fromkeys(needed):
-        borrowed = settings["datasets"].get(dataset, {}).get("borrowed_translations", {})
+        data = settings.datasets.get(dataset)
+        borrowed = data.borrowed_translations if data else {}
         if pair.removeprefix("en-") not in borrowed and provider_of(settings, pair) is None:
             datasets.setdefault(pair, []).append(dataset)
     if not datasets:

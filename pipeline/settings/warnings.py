@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from pipeline.settings.experiments import Settings, stand_ins, table_named
+from pipeline.settings.configuration import Configuration
+from pipeline.settings.experiments import table_named
 
 Path = tuple[str, ...]
 SHOWN = 6  # experiments named in a warning
 
 
-def doubts(settings: Settings, user: Mapping[str, Any], table: str) -> list[str]:
+def doubts(settings: Configuration, user: Mapping[str, Any], table: str) -> list[str]:
     """Warnings: keys that have another value in some rows, and languages that an experiment goes without.
 
     A value that the user gave an experiment is meant so. A list of languages is of those that a data set has
@@ -26,14 +27,14 @@ def doubts(settings: Settings, user: Mapping[str, Any], table: str) -> list[str]
         InputError: the table has no such row.
     """
     found = table_named(settings, table)
-    rows = [row["experiment"] for row in found["rows"]]
-    named = [name for name in settings["experiments"] if any(_is_of(row, name) for row in rows)]
+    rows = [row.experiment for row in found.rows]
+    named = [name for name in settings.experiments if any(_is_of(row, name) for row in rows)]
     unlike = [f"{table}: {said}" for said in _overridden(settings, user, named)]
-    return unlike + [f"{table}: {said}" for said in _without(settings, user, named, found["columns"])]
+    return unlike + [f"{table}: {said}" for said in _without(settings, user, named, found.columns)]
 
 
-def _overridden(settings: Settings, user: Mapping[str, Any], named: Sequence[str]) -> list[str]:
-    own = {name: dict(_leaves(settings["experiments"][name].get("settings", {}))) for name in named}
+def _overridden(settings: Configuration, user: Mapping[str, Any], named: Sequence[str]) -> list[str]:
+    own = {name: dict(_leaves(_override(settings, name))) for name in named}
     given = user.get("experiments", {})
     asked = {name: dict(_leaves(given.get(name, {}).get("settings", {}))) for name in named}
     told = []
@@ -48,19 +49,27 @@ def _overridden(settings: Settings, user: Mapping[str, Any], named: Sequence[str
 
 
 def _without(
-    settings: Settings, user: Mapping[str, Any], named: Sequence[str], columns: Mapping[str, Sequence[str]]
+    settings: Configuration,
+    user: Mapping[str, Any],
+    named: Sequence[str],
+    columns: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
-    here, given = stand_ins(settings), user.get("experiments", {})
+    here, given = settings.stand_ins, user.get("experiments", {})
     for name, column in product(named, columns):
         asked = given.get(name, {}).get("languages", "all")
         if asked == "all" or column not in here:
             continue
-        own = settings["datasets"][here[column]]["languages"]
+        own = settings.datasets[here[column]].languages
         if lacking := [code for code in asked if code in columns[column] and code not in own]:
             yield (
                 f"{name} is without {', '.join(lacking)} on {here[column]}, which has no captions of its own "
                 "in it; `languages: all` takes translated ones"
             )
+
+
+def _override(settings: Configuration, name: str) -> dict[str, Any]:
+    """What an experiment overrides, as plain values."""
+    return settings.experiments[name].settings.model_dump(exclude_unset=True)
 
 
 def _is_of(row: str, name: str) -> bool:

@@ -1,10 +1,10 @@
 """Columns of means over languages: HA, of those with human captions, and A, of all (SMALR, "Metrics")."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
 from pipeline.tables.cells import Cell, cells
+from pipeline.tables.settings import TableSettings
 
 HUMAN, ALL = "HA", "A"
 # What the paper's own averages are over, by its data set.
@@ -12,17 +12,13 @@ HUMAN_OF_PAPER = {"mscoco": ["en", "zh", "ja"], "multi30k": ["en", "de", "fr", "
 ALL_OF_PAPER = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]
 
 
-def columns_of_rows(settings: Mapping[str, Any]) -> Iterator[tuple[str, list[Cell]]]:
+def columns_of_rows(settings: TableSettings) -> Iterator[tuple[str, list[Cell]]]:
     """The columns of each row: name, and the cells that a number is the mean of.
 
     A place of one language has one cell. After a row's languages of a data set come its averages, where the
     table has such: HA where the row has every language with human captions, A where it has every column.
-
-    Args:
-        settings: as `cells` takes them; `human`, the languages of each data set with human captions, where
-            the table asks for averages.
     """
-    of_row = groupby(cells(settings), key=lambda cell: (cell.row["row"], cell.dataset))
+    of_row = groupby(cells(settings), key=lambda cell: (cell.row.row, cell.dataset))
     for (_, dataset), grouped in of_row:
         found = {cell.language: cell for cell in grouped}
         yield from ((language, [cell]) for language, cell in found.items())
@@ -31,12 +27,13 @@ def columns_of_rows(settings: Mapping[str, Any]) -> Iterator[tuple[str, list[Cel
                 yield name, [found[language] for language in languages]
 
 
-def _averaged(settings: Mapping[str, Any], dataset: str, cell: Cell) -> dict[str, list[str]]:
+def _averaged(settings: TableSettings, dataset: str, cell: Cell) -> dict[str, list[str]]:
     """The languages of each average."""
-    if not settings["table"].get("averages"):
+    if not settings.table.averages:
         return {}
-    every = settings["table"]["columns"][cell.paper_dataset]
-    human = [language for language in every if language in settings["human"][dataset]]
+    assert settings.human is not None
+    every = settings.table.columns[cell.paper_dataset]
+    human = [language for language in every if language in settings.human[dataset]]
     return {HUMAN: human, ALL: every}
 
 

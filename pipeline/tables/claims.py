@@ -16,6 +16,7 @@ from pipeline.tables.claim_terms import Comparison, comparisons, read_claims, te
 from pipeline.tables.claimed_counts import counted
 from pipeline.tables.contrasts import Term, contrast, holm
 from pipeline.tables.evaluations import Evaluations
+from pipeline.tables.settings import ClaimSettings
 from pipeline.tables.translations import by_whom, word_by_word
 
 HOLDS, FAILS = "holds", "does not hold"
@@ -41,7 +42,7 @@ class Untestable(Exception):
 
 
 def judge_claims(
-    settings: Mapping[str, Any],
+    settings: ClaimSettings,
     claims: Sequence[Path],
     output: Path,
     comparison: Path,
@@ -67,7 +68,7 @@ def judge_claims(
             testable.
         counts: output of `count-captions`; without it, claims about the size of the data are not testable.
     """
-    judge = _Judge(settings, Evaluations(evaluations, settings["seeds"]), _read_counts(counts))
+    judge = _Judge(settings, Evaluations(evaluations, settings.seeds), _read_counts(counts))
     rows, lines = [], []
     for claim in chain.from_iterable(map(read_claims, claims)):
         row, made = judge.judged(claim)
@@ -91,7 +92,7 @@ class _Judge:
         settings: as `judge_claims` has them. counts: None where the data were not counted.
     """
 
-    def __init__(self, settings: Mapping[str, Any], evaluated: Evaluations, counts: pd.DataFrame | None):
+    def __init__(self, settings: ClaimSettings, evaluated: Evaluations, counts: pd.DataFrame | None):
         self.settings, self.evaluated, self.counts = settings, evaluated, counts
 
     def judged(self, claim: Row) -> tuple[Row, list[Row]]:
@@ -99,13 +100,13 @@ class _Judge:
         row = {
             **{key: claim[key] for key in ("id", "tables", "claim")},
             "needs": claim.get("needs", "all"),
-            "scale": self.settings["scale"],
+            "scale": self.settings.scale,
             "comparisons": 0,
         }
         if "untestable" in claim:
             return {**row, "verdict": NOT_TESTABLE, "reason": claim["untestable"]}, []
         if "paper_scale_only" in claim:
-            verdict = NOT_TESTABLE if self.settings["scale"] == "paper" else NOT_HERE
+            verdict = NOT_TESTABLE if self.settings.scale == "paper" else NOT_HERE
             return {**row, "verdict": verdict, "reason": claim["paper_scale_only"]}, []
         lines, elsewhere, never = self._lines(claim)
         if never:
@@ -114,7 +115,7 @@ class _Judge:
             return {**row, "verdict": NOT_HERE, "reason": _together(elsewhere)}, lines
         corrected = holm(np.array([line["p"] for line in lines], dtype=float))
         lines = [{**line, "p_holm": p} for line, p in zip(lines, corrected, strict=True)]
-        seeds = len(self.settings["seeds"])
+        seeds = len(self.settings.seeds)
         return row | _verdict(claim, lines, [*elsewhere, *claim.get("left_out", [])], seeds), lines
 
     def _lines(self, claim: Row) -> tuple[list[Row], list[str], list[str]]:
@@ -127,23 +128,23 @@ class _Judge:
                 continue
             try:
                 measured = self._measured(compared) if of_recalls else self._counted(compared)
-                lines.append({"id": claim["id"], "scale": self.settings["scale"], **measured})
+                lines.append({"id": claim["id"], "scale": self.settings.scale, **measured})
             except Untestable as error:
                 never.append(str(error))
         return lines, elsewhere, never
 
     def _not_here(self, compared: Comparison) -> str:
         """Why a comparison says nothing at this scale; empty where it does."""
-        if compared.dataset not in self.settings["datasets"]:
+        if compared.dataset not in self.settings.datasets:
             return f"no data set of this configuration stands for {compared.dataset}"
-        dataset = self.settings["datasets"][compared.dataset]
-        languages, of_paper = self.settings["languages"][dataset], HUMAN_OF_PAPER[compared.dataset]
+        dataset = self.settings.datasets[compared.dataset]
+        languages, of_paper = self.settings.languages[dataset], HUMAN_OF_PAPER[compared.dataset]
         if set(languages) != set(of_paper):
             said = f"{dataset} has its own captions in {', '.join(languages)}"
             return f"{said}; in the paper {compared.dataset} has them in {', '.join(of_paper)}"
         sides = [[term for _, term in terms(text)] for text in (compared.greater, *compared.than)]
         for term in (term for side in sides for term in side):
-            if reason := self.settings["left_out"].get(term["name"]):
+            if reason := self.settings.left_out.get(term["name"]):
                 return f"{term['name']}: {reason}"
         if reason := self._not_human_here(compared, sides):
             return reason
@@ -153,11 +154,11 @@ class _Judge:
 
     def _of_papers_data(self, dataset: str) -> bool:
         """Whether what stands for a data set of the paper is that data set, split and languages included."""
-        return self.settings["datasets"][dataset] in self.settings["papers_data"]
+        return self.settings.datasets[dataset] in self.settings.papers_data
 
     def _not_human_here(self, compared: Comparison, sides: Sequence[Sequence[Mapping[str, str]]]) -> str:
         """Why a mean over human captions (HA), or a query by a person with its translations, is not here."""
-        dataset = self.settings["datasets"][compared.dataset]
+        dataset = self.settings.datasets[compared.dataset]
         of_paper = set(HUMAN_OF_PAPER.get(compared.dataset, []))
         asked: set[str] = set()
         for side in sides:
@@ -168,12 +169,12 @@ class _Judge:
                 if term["queries"] in ("average", "learned")
             }
             asked |= of_paper if set(languages) == of_paper else with_translations & of_paper
-        lacking = sorted(asked - set(self.settings["human"][dataset]))
+        lacking = sorted(asked - set(self.settings.human[dataset]))
         return f"{dataset} has no human captions in {', '.join(lacking)}" if lacking else ""
 
     def _not_counted_here(self, stated: Mapping[str, Any]) -> str:
         """Why a count says nothing at this scale; empty where it does."""
-        if stated["in"] not in self.settings["datasets"]:
+        if stated["in"] not in self.settings.datasets:
             return f"no data set of this configuration stands for {stated['in']}"
         if not self._of_papers_data(stated["in"]):
             return "a count of the published data; results/counts.csv has this configuration's"
@@ -183,7 +184,7 @@ class _Judge:
         """A count of ours beside the claimed one."""
         if self.counts is None:
             raise Untestable("the data are counted where table1 is among the tables that `report` names")
-        dataset = self.settings["datasets"][stated["in"]]
+        dataset = self.settings.datasets[stated["in"]]
         line = counted(stated, self.counts[self.counts["dataset"] == stated["in"]])
         metric = {"language": stated.get("language", ""), "metric": stated["count"]}
         return {"dataset": dataset, **metric, **line, "p": None}
@@ -197,7 +198,7 @@ class _Judge:
         both = [*greater, *(Term(-term.weight, term.hits) for term in others[than])]
         difference = contrast(both, compared.metric)
         return {
-            "dataset": self.settings["datasets"][compared.dataset],
+            "dataset": self.settings.datasets[compared.dataset],
             "language": compared.language,
             "metric": compared.metric,
             "greater": compared.greater,
@@ -216,7 +217,7 @@ class _Judge:
     def _translated(self, sides: Sequence[str], compared: Comparison) -> Row:
         """The translations behind a comparison."""
         origins: dict[str, set[str]] = {}
-        dataset, languages = self.settings["datasets"][compared.dataset], set()
+        dataset, languages = self.settings.datasets[compared.dataset], set()
         for _, term in chain.from_iterable(map(terms, sides)):
             language = term["language"] or compared.language
             languages.add(language)
@@ -228,7 +229,7 @@ class _Judge:
         return {
             "translations": by_whom(origins),
             "word_by_word": "yes" if word_by_word(origins) else "",
-            "not_human": " ".join(sorted(human - set(self.settings["human"][dataset]))),
+            "not_human": " ".join(sorted(human - set(self.settings.human[dataset]))),
         }
 
     def _side(self, text: str, compared: Comparison) -> list[Term]:
@@ -238,7 +239,7 @@ class _Judge:
             language = term["language"] or compared.language
             key = self._key(term, language, compared.dataset)
             if self.evaluated.missing(key, language):
-                asked = "" if key[2] == "own" else f" with queries {key[2]!r}"
+                asked = "" if key[2] == "original" else f" with queries {key[2]!r}"
                 raise Untestable(f"{key[1]}{asked} on {key[0]} is in none of the tables that `report` names")
             weight = sign * float(Fraction(term["weight"] or 1))
             side.append(Term(weight, self.evaluated.hits_of_seeds(key, language)))
@@ -246,15 +247,15 @@ class _Judge:
 
     def _key(self, term: Mapping[str, str], language: str, dataset: str) -> tuple[str, str, str]:
         """The evaluation that a term names; raises `Untestable` where there is no such experiment."""
-        name, singles = term["name"], self.settings["one_per_language"]
+        name, singles = term["name"], self.settings.one_per_language
         alone = fullmatch(r"(.+)-[a-z]{2}", name)
-        if name not in self.settings["experiments"] and not (alone and alone[1] in singles):
+        if name not in self.settings.experiments and not (alone and alone[1] in singles):
             raise Untestable(f"no experiment {name} in config/experiments.yaml")
         experiment = f"{name}-{language}" if name in singles else name
-        queries = term["queries"] or "own"
+        queries = term["queries"] or "original"
         if queries == "translated" and experiment.endswith(f"-{language}"):
-            queries = "own"  # they are in its language already
-        return self.settings["datasets"][dataset], experiment, queries
+            queries = "original"  # they are in its language already
+        return self.settings.datasets[dataset], experiment, queries
 
 
 def _verdict(claim: Row, lines: Sequence[Row], elsewhere: Sequence[str], seeds: int) -> Row:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write
 from pipeline.datasets.select import own_captions
+from pipeline.datasets.settings import CountSettings
 from pipeline.datasets.table import read_captions
 from pipeline.tables.counted import Row, paper_rows, write_tables
 
@@ -19,7 +19,7 @@ CROSSED_COLUMNS = ["dataset", "split", "captioned_in", "language", "images", "de
 
 
 def count_captions(
-    settings: Mapping[str, Any],
+    settings: CountSettings,
     captions: Mapping[str, Sequence[Path]],
     papers: Path,
     table: Path,
@@ -48,8 +48,8 @@ def count_captions(
     raise_together(_unpaired(settings, captions), f"{table}: caption tables and settings do not agree:")
     mistakes: list[str] = []
     own = {
-        named: pd.concat([_own(path, data["caption_origins"], mistakes) for path in captions[named]])
-        for named, data in settings["datasets"].items()
+        named: pd.concat([_own(path, data.caption_origins, mistakes) for path in captions[named]])
+        for named, data in settings.datasets.items()
     }
     raise_together(mistakes, f"{table}: the captions cannot be counted:")
     counted = {
@@ -62,10 +62,10 @@ def count_captions(
     keys = [*(key for key in order if key in counted), *(key for key in counted if key not in order)]
     printed = [
         {
-            "dataset": settings["datasets"][named]["dataset"],
+            "dataset": settings.datasets[named].dataset,
             "language": language,
             **counted[named, language],
-            "scale": settings["scale"],
+            "scale": settings.scale,
         }
         for named, language in keys
     ]
@@ -76,8 +76,8 @@ def count_captions(
         pd.concat(every)[CROSSED_COLUMNS].to_csv(temporary, index=False, lineterminator="\n")
 
 
-def _unpaired(settings: Mapping[str, Any], captions: Mapping[str, Sequence[Path]]) -> list[str]:
-    asked = settings["datasets"]
+def _unpaired(settings: CountSettings, captions: Mapping[str, Sequence[Path]]) -> list[str]:
+    asked = settings.datasets
     return [
         *(f"{name}: has no caption table" for name in asked if name not in captions),
         *(f"{name}: is not in the settings' datasets" for name in captions if name not in asked),
@@ -114,7 +114,7 @@ def _crossed(own: pd.DataFrame) -> pd.DataFrame:
 
 
 def _lines(
-    settings: Mapping[str, Any], key: tuple[str, str], counts: Mapping[str, int], paper: list[Row]
+    settings: CountSettings, key: tuple[str, str], counts: Mapping[str, int], paper: list[Row]
 ) -> Iterator[Row]:
     named, language = key
     printed = {row["metric"]: row for row in paper if (row["dataset"], row["language"]) == key}
@@ -123,8 +123,8 @@ def _lines(
         yield {
             **{column: row.get(column, "") for column in ("section", "row", "group", "method")},
             "table": TABLE,
-            "scale": settings["scale"],
-            "dataset": settings["datasets"][named]["dataset"],
+            "scale": settings.scale,
+            "dataset": settings.datasets[named].dataset,
             "language": language,
             "metric": metric,
             "measured": counts[metric],

@@ -12,13 +12,14 @@ import torch
 
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.tables.counted import Row, paper_rows, write_tables
+from pipeline.tables.settings import ParameterSettings
 
 LANGUAGES = ("en", "de", "fr", "cs")  # of Multi30K
 WORD_VECTOR = 300  # numbers of a FastText vector
 IMAGE_FEATURES = 2048
 
 
-def write_parameters(settings: Mapping[str, Any], papers: Path, table: Path, comparison: Path) -> None:
+def write_parameters(settings: ParameterSettings, papers: Path, table: Path, comparison: Path) -> None:
     """Write the parameters of each model beside the paper's, and the same in the columns of a comparison.
 
     Args:
@@ -28,7 +29,7 @@ def write_parameters(settings: Mapping[str, Any], papers: Path, table: Path, com
         comparison: CSV to write, one number per line.
     """
     paper = {row["method"]: row["value"] for row in paper_rows(papers, "mule", "parameters")}
-    rows = pd.DataFrame(counted(settings["model"]))
+    rows = pd.DataFrame(counted(settings.model.model_dump()))
     rows["millions"] = (rows["parameters"] / 1e6).round(2)
     rows["paper"] = rows["model"].map(paper)
     lines = [
@@ -36,7 +37,7 @@ def write_parameters(settings: Mapping[str, Any], papers: Path, table: Path, com
             "table": "parameters",
             "row": number,
             "method": row["model"],
-            "scale": settings["scale"],
+            "scale": settings.scale,
             "dataset": "multi30k",
             "metric": "parameters (millions)",
             "measured": row["millions"],
@@ -70,8 +71,8 @@ def counted(model: Mapping[str, Any]) -> Iterator[Row]:
         "model": "FC layer into the universal embedding",
         "counted": "linear layer of one language, weights and bias",
         "parameters": universal,
-        "note": f"The paper's 1.7M cannot be a layer from {WORD_VECTOR} to {model['universal']} numbers, "
-        f"which has {WORD_VECTOR} x {model['universal']} + {model['universal']} parameters.",
+        "note": f"The paper's 1.7M cannot be a layer from {WORD_VECTOR} to {model['universal_dim']} numbers, "
+        f"which has {WORD_VECTOR} x {model['universal_dim']} + {model['universal_dim']} parameters.",
     }
     yield {
         "model": "MULE EmbN",

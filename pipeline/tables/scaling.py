@@ -12,6 +12,7 @@ from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.saved import Saved, load_model
 from pipeline.models.sizes import of_losses
 from pipeline.tables.evaluations import Evaluations
+from pipeline.tables.settings import ScalingSettings
 from pipeline.tables.statistics import intervals
 
 COLUMNS = [
@@ -24,7 +25,7 @@ Sizes = Mapping[tuple[str, str], Sequence[tuple[int, int]]]
 
 
 def measure_scaling(
-    settings: Mapping[str, Any], evaluations: Sequence[Path], models: Sequence[Path], output: Path
+    settings: ScalingSettings, evaluations: Sequence[Path], models: Sequence[Path], output: Path
 ) -> None:
     """Write one line per point: mR averaged over languages with its 95% interval, and parameters.
 
@@ -37,7 +38,7 @@ def measure_scaling(
             model is one of several of one language each, over these. `parameters_at_test`: those that remain
             if the word vectors of the vocabulary are precomputed (SMALR, Section 5).
     """
-    evaluated = Evaluations(evaluations, settings["seeds"])
+    evaluated = Evaluations(evaluations, settings.seeds)
     sizes: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for path in models:
         model, saved = load_model(path)
@@ -67,11 +68,11 @@ def at_test(model: RetrievalModel) -> int:
     return left if hasattr(model, "universal") else count_parameters(model)
 
 
-def _lines(settings: Mapping[str, Any], evaluated: Evaluations, sizes: Sizes) -> Iterator[dict[str, Any]]:
-    for point in settings["points"]:
-        dataset, experiments, languages = point["dataset"], point["experiments"], point["languages"]
+def _lines(settings: ScalingSettings, evaluated: Evaluations, sizes: Sizes) -> Iterator[dict[str, Any]]:
+    for point in settings.points:
+        dataset, experiments, languages = point.dataset, point.experiments, point.languages
         answering = experiments * len(languages) if len(experiments) == 1 else experiments
-        keys = [((dataset, name, "own"), code) for name, code in zip(answering, languages, strict=True)]
+        keys = [((dataset, name, "original"), code) for name, code in zip(answering, languages, strict=True)]
         missing = [name for key, code in keys for name in evaluated.missing(key, code)]
         missing += [f"{dataset} {name}: no model" for name in experiments if (dataset, name) not in sizes]
         if missing:
@@ -80,19 +81,19 @@ def _lines(settings: Mapping[str, Any], evaluated: Evaluations, sizes: Sizes) ->
         low, high = intervals(*(evaluated.hits(key, code) for key, code in keys))["mR"]
         counted = [size for name in experiments for size in sizes[dataset, name]]
         yield {
-            "figure": settings["figure"],
-            "scale": settings["scale"],
+            "figure": settings.figure,
+            "scale": settings.scale,
             "dataset": dataset,
-            "series": point["series"],
-            "label": point["label"],
-            "languages": point["trained"],
+            "series": point.series,
+            "label": point.label,
+            "languages": point.trained,
             "averaged": " ".join(languages),
             "parameters": round(sum(all_ for all_, _ in counted) / len(counted)),
             "parameters_at_test": round(sum(test for _, test in counted) / len(counted)),
             "mR": sum(evaluated.values(key, code, "mR").mean() for key, code in keys) / len(keys),
             "low": low,
             "high": high,
-            "seeds": len(settings["seeds"]),
+            "seeds": len(settings.seeds),
             "experiment": " ".join(experiments),
             "missing": "",
         }

@@ -12,6 +12,7 @@ from pipeline.models.liwe import LiweModel
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.sizes import at_test_time, trainable
 from pipeline.tables.counted import Row, paper_rows, write_tables
+from pipeline.tables.settings import SmalrParameterSettings
 from pipeline.words.vocabulary import read_vocabulary
 
 IMAGE_FEATURES = 2048
@@ -23,9 +24,13 @@ MOST = 20_000_000  # SMALR has fewer, the text says
 
 
 def count_smalr_parameters(
-    settings: Mapping[str, Any], words: Sequence[Path], characters: Sequence[Path], papers: Path, table: Path,
+    settings: SmalrParameterSettings,
+    words: Sequence[Path],
+    characters: Sequence[Path],
+    papers: Path,
+    table: Path,
     comparison: Path,
-) -> None:  # fmt: skip
+) -> None:
     """Write the parameters of MULE, LIWE, LA, HEM and SMALR, and the same beside the paper's.
 
     Args:
@@ -45,14 +50,14 @@ def count_smalr_parameters(
         for column in ("model", "counted"):
             rows[column] = rows[column].str.replace(r"\bten\b", str(len(sizes)), regex=True)
     rows["paper"] = rows["model"].map(paper).fillna("")
-    rows["vocabulary"] = f"{settings['dataset']} at scale {settings['scale']}, {sum(sizes.values()):,} words"
+    rows["vocabulary"] = f"{settings.dataset} at scale {settings.scale}, {sum(sizes.values()):,} words"
     lines = [
         {
             "table": "smalr/parameters",
             "row": number,
             "method": row["model"],
-            "scale": settings["scale"],
-            "dataset": settings["dataset"],
+            "scale": settings.scale,
+            "dataset": settings.dataset,
             "metric": row["metric"],
             "measured": row["value"],
             "paper": row["paper"].rstrip("M%x"),
@@ -64,14 +69,15 @@ def count_smalr_parameters(
 
 
 def counted(
-    settings: Mapping[str, Any], sizes: Mapping[str, int], codes: Mapping[str, torch.Tensor]
+    settings: SmalrParameterSettings, sizes: Mapping[str, int], codes: Mapping[str, torch.Tensor]
 ) -> Iterator[Row]:
     """Each number of the comparison.
 
     Args:
         sizes: words of each language, with padding. codes: code points of each language's words.
     """
-    ten, one = mule(settings["model"], sizes), mule(settings["model"], {"en": sizes["en"]})
+    model = settings.model.model_dump()
+    ten, one = mule(model, sizes), mule(model, {"en": sizes["en"]})
     tables = sum(size * WORD_VECTOR for size in sizes.values())
     languages = tables + sum(weight.numel() for weight in ten.universal.projections())
     whole, single = trained(ten), trained(one)
@@ -93,7 +99,7 @@ def counted(
     )
     yield _row("MULE, ten languages to one", "ratio of the two above", "times", whole / single)
     for name, characters in (("S-LIWE, ten languages", 24), ("L-LIWE, ten languages", 120)):
-        made = liwe({**settings["liwe"], "characters": characters}, settings["model"], codes)
+        made = liwe({**settings.liwe.model_dump(), "character_dim": characters}, model, codes)
         letters = len(made.spelled.alphabet) - 1
         yield _row(
             name, f"{letters} characters of {characters} numbers", MILLIONS, count_parameters(made) / 1e6
@@ -102,14 +108,14 @@ def counted(
     left = count_parameters(ten.branches) + count_parameters(ten.image_branch)
     yield _row(
         "MULE, ten languages: at test time",
-        f"sentence branch ({settings['model']['recurrent']}) and image branch",
+        f"sentence branch ({settings.model.recurrent}) and image branch",
         MILLIONS,
         left / 1e6,
         BEFOREHAND,
     )
 
 
-def hybrid(settings: Mapping[str, Any], words: Mapping[str, int], of_mule: int) -> Iterator[Row]:
+def hybrid(settings: SmalrParameterSettings, words: Mapping[str, int], of_mule: int) -> Iterator[Row]:
     """What LA, HEM and SMALR have, and SMALR with CLC-C at test time.
 
     The number of entries in use is known only after pretraining. Counted are the most that can be in use, and
@@ -118,11 +124,12 @@ def hybrid(settings: Mapping[str, Any], words: Mapping[str, int], of_mule: int) 
     Args:
         words: of each language, without padding. of_mule: MULE's parameters.
     """
-    for name, of in settings["hybrid"].items():
-        latent = sum(max(0, count - of["hybrid"]["own_words"]) for count in words.values())
-        entries, printed = min(latent, of["hybrid"]["entries"]), HYBRID[name]
+    for name, typed in settings.hybrid.items():
+        of = typed.model_dump()
+        latent = sum(max(0, count - of["hybrid"]["frequent_words"]) for count in words.values())
+        entries, printed = min(latent, of["hybrid"]["latent_entries"]), HYBRID[name]
         most = sum(trainable(of, words, entries).values())
-        fewest = sum(trainable(of, words, 1).values()) - of["model"]["universal"]
+        fewest = sum(trainable(of, words, 1).values()) - of["model"]["universal_dim"]
         told = f"all that training changes, with {entries:,} entries, the most that {latent:,} words can take"
         yield _row(
             f"{printed}, ten languages", told, MILLIONS, most / 1e6, "entries that no word takes are dropped"
@@ -134,16 +141,16 @@ def hybrid(settings: Mapping[str, Any], words: Mapping[str, int], of_mule: int) 
         yield _row(
             f"MULE to {printed}, ten languages", "ratio, with as many entries", "times", of_mule / most
         )
-    room = (MOST - fewest) // of["model"]["universal"]
+    room = (MOST - fewest) // of["model"]["universal_dim"]
     yield _row(f"{printed}: entries that make 20 million parameters", "all others counted", "entries", room)
-    beyond = (of_mule / 5 - fewest) // of["model"]["universal"]
+    beyond = (of_mule / 5 - fewest) // of["model"]["universal_dim"]
     yield _row(
         f"{printed}: entries that make a fifth of MULE's parameters", "all others counted", "entries", beyond
     )
-    found = at_test_time(of, words, settings["consistency"]["hidden"])
+    found = at_test_time(of, words, settings.consistency.hidden)
     told = f"sentence branch ({of['model']['recurrent']}), image branch, CLC-C"
     yield _row("Image-sentence model at test time", told, MILLIONS, sum(found.values()) / 1e6, BEFOREHAND)
-    combiner = Combiner(len(words), settings["consistency"]["hidden"], 1.0)
+    combiner = Combiner(len(words), settings.consistency.hidden, 1.0)
     yield _row("CLC-C", "weights of its two layers", "parameters", count_parameters(combiner))
 
 

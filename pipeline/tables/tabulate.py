@@ -18,6 +18,8 @@ from pipeline.tables.averages import as_in_paper, columns_of_rows
 from pipeline.tables.cells import Cell
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.evaluations import Key as EvaluationKey
+from pipeline.tables.settings import Row as TableRow
+from pipeline.tables.settings import Table, TableSettings
 from pipeline.tables.statistics import METRICS, intervals
 from pipeline.tables.translations import translation_columns
 
@@ -37,7 +39,7 @@ Place = tuple[EvaluationKey, str]  # an evaluation and a language of it
 
 
 def tabulate(
-    settings: Mapping[str, Any], evaluations: Sequence[Path], papers: Path, table: Path, comparison: Path
+    settings: TableSettings, evaluations: Sequence[Path], papers: Path, table: Path, comparison: Path
 ) -> None:
     """Write a table as the paper prints it, and the same with one number per line beside the paper's.
 
@@ -61,13 +63,13 @@ def tabulate(
     Raises:
         InputError: evaluations are missing, or those of one column are not among the same candidates.
     """
-    for row in settings["left_out"]:
+    for row in settings.left_out:
         log.warning("%s: omitted: %s", table, row)
-    evaluated = Evaluations(evaluations, settings["seeds"])
-    lines = list(_lines(settings, evaluated, _of_paper(papers, settings["table"])))
+    evaluated = Evaluations(evaluations, settings.seeds)
+    lines = list(_lines(settings, evaluated, _of_paper(papers, settings.table)))
     missing = {line["missing"] for line in lines if line["missing"]}
     raise_together(sorted(missing), f"{table}: evaluations are missing:")
-    numbers = _compared(pd.DataFrame(lines), settings["papers_data"])
+    numbers = _compared(pd.DataFrame(lines), settings.papers_data)
     translated = pd.DataFrame(translation_columns(lines))
     if (translated["translations"] != "").any():
         numbers = numbers.join(translated)
@@ -79,7 +81,7 @@ def tabulate(
         _printed(numbers, settings).to_csv(temporary, index=False)
 
 
-def _lines(settings: Mapping[str, Any], evaluated: Evaluations, paper: Mapping[Key, str]) -> Iterator[Row]:
+def _lines(settings: TableSettings, evaluated: Evaluations, paper: Mapping[Key, str]) -> Iterator[Row]:
     """One line for each place and metric; `missing` names evaluations that it needs but lacks."""
     for language, averaged in columns_of_rows(settings):
         cell, keys = averaged[0], [((c.dataset, c.experiment, c.queries), c.language) for c in averaged]
@@ -91,9 +93,9 @@ def _lines(settings: Mapping[str, Any], evaluated: Evaluations, paper: Mapping[K
             found = pd.Series(dtype=float) if missing else _mean(evaluated, keys, metric)
             low, high = interval.get(metric, (None, None))
             yield {
-                "table": settings["table"].get("table", ""),
-                **{name: cell.row.get(name, "") for name in ROW_COLUMNS},
-                "scale": settings["scale"],
+                "table": settings.table.table or "",
+                **{name: _text(cell.row, name) for name in ROW_COLUMNS},
+                "scale": settings.scale,
                 "dataset": cell.dataset,
                 "language": language,
                 "metric": metric,
@@ -101,12 +103,12 @@ def _lines(settings: Mapping[str, Any], evaluated: Evaluations, paper: Mapping[K
                 "low": low,
                 "high": high,
                 "std": found.std() if len(found) > 1 else None,
-                "seeds": len(settings["seeds"]),
+                "seeds": len(settings.seeds),
                 "images": among.get("images"),
                 "sentences": among.get("sentences"),
                 "chance": among.get("chance", {}).get(metric),
                 "averaged": " ".join(c.language for c in averaged) if len(averaged) > 1 else "",
-                "paper": paper.get((*_known_by(cell.row), cell.paper_dataset, language, metric))
+                "paper": paper.get((*_known_by_row(cell.row), cell.paper_dataset, language, metric))
                 if as_in_paper(language, averaged)
                 else None,
                 "experiment": _experiment(averaged),
@@ -139,7 +141,7 @@ def _origins(evaluated: Evaluations, keys: Sequence[Place]) -> dict[str, set[str
 def _experiment(averaged: Sequence[Cell]) -> str:
     """The experiment of some cells; of models of one language each, the name that they share."""
     names = {cell.experiment for cell in averaged}
-    return str(averaged[0].row["experiment"]) if len(names) > 1 else names.pop()
+    return averaged[0].row.experiment if len(names) > 1 else names.pop()
 
 
 def _compared(numbers: pd.DataFrame, papers_data: Sequence[str]) -> pd.DataFrame:
@@ -165,10 +167,10 @@ def _compared(numbers: pd.DataFrame, papers_data: Sequence[str]) -> pd.DataFrame
     )
 
 
-def _printed(numbers: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
+def _printed(numbers: pd.DataFrame, settings: TableSettings) -> pd.DataFrame:
     """Recalls in the paper's rows and columns; a row is known by its number in the paper."""
-    alone = settings["table"].get("metrics", "mR") == "mR"
-    recalls = numbers[numbers["metric"].isin(printed_metrics(settings["table"]))]
+    alone = settings.table.metrics in (None, "mR")
+    recalls = numbers[numbers["metric"].isin(printed_metrics(settings.table))]
     recalls = recalls.set_index("row")
     named = zip(recalls["dataset"], recalls["language"], recalls["metric"], strict=True)
     column = [_column(settings, *place, alone) for place in named]
@@ -178,42 +180,52 @@ def _printed(numbers: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame
     heads = heads[~heads.index.duplicated()].loc[:, (heads != "").any()]
     if "translations" in recalls:
         heads["translations"] = recalls["translations"].groupby(level=0).max()  # cells without have ""
-    made_of = {"scale": settings["scale"], "seeds": " ".join(map(str, settings["seeds"]))}
+    made_of = {"scale": settings.scale, "seeds": " ".join(map(str, settings.seeds))}
     made_of = {"metric": "mR", **made_of} if alone else made_of
     return heads.join(wide[list(dict.fromkeys(column))]).assign(**made_of)
 
 
-def printed_metrics(table: Mapping[str, Any]) -> list[str]:
+def printed_metrics(table: Table) -> list[str]:
     """The recalls that a table prints, of those that its comparison has."""
-    named = table.get("metrics", "mR")
-    if isinstance(named, list):
-        return named
-    return ["mR"] if named == "mR" else list(METRICS)
+    if isinstance(table.metrics, list):
+        return [*table.metrics]
+    return list(METRICS) if table.metrics == "all" else ["mR"]
 
 
-def _column(settings: Mapping[str, Any], dataset: str, language: str, metric: str, alone: bool) -> str:
+def _column(settings: TableSettings, dataset: str, language: str, metric: str, alone: bool) -> str:
     """A column's name; captions that are not by people are marked with their origin."""
-    origin = settings["caption_origins"][dataset].get(language)
+    origin = settings.caption_origins[dataset].get(language)
     return f"{dataset} {language}" + (f" ({origin})" if origin else "") + ("" if alone else f" {metric}")
 
 
-def _of_paper(path: Path, table: Mapping[str, Any]) -> dict[Key, str]:
+def _of_paper(path: Path, table: Table) -> dict[Key, str]:
     """The paper's values of a table by row, data set, language and metric; a user's own table has none.
 
     A row is the paper's where it has its number, group and method: a user's may have the number of another.
     """
-    if "paper" not in table:
+    if table.paper is None:
         return {}
     every = pd.read_csv(path, dtype=str, keep_default_na=False)
-    chosen = every[(every["paper"] == table["paper"]) & (every["table"] == str(table["table"]))]
+    chosen = every[(every["paper"] == table.paper) & (every["table"] == str(table.table))]
     rows = {row["row"]: _known_by(row) for row in chosen.to_dict("records")}
-    for row in table["rows"]:
-        number, group, method = _known_by(row)
+    for row in table.rows:
+        number, group, method = _known_by_row(row)
         if rows.get(number, (number, group, method)) != (number, group, method):
             theirs, ours = (" ".join(filter(None, names)) for names in (rows[number][1:], (group, method)))
             log.warning("row %s: %r is %r in the paper, whose numbers are left out", number, ours, theirs)
     keys = ["dataset", "language", "metric"]
     return {(*_known_by(row), *(row[key] for key in keys)): row["value"] for row in chosen.to_dict("records")}
+
+
+def _text(row: TableRow, key: str) -> Any:
+    """A key of a row, empty if it has none."""
+    value = getattr(row, key)
+    return "" if value is None else value
+
+
+def _known_by_row(row: TableRow) -> tuple[str, str, str]:
+    """Number, group and method of a row of the configuration."""
+    return str(row.row), row.group or "", row.method
 
 
 def _known_by(row: Mapping[str, Any]) -> tuple[str, str, str]:

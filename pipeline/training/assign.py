@@ -48,7 +48,7 @@ def assign(
     how = settings["assignment"]["features"]
     features = {key: read_from(part, how).to(device) for key, part in vectors_of(vocabularies).items()}
     width = next(iter(features.values())).shape[1]
-    model = Assignment(width, settings["hybrid"]["entries"], settings["universal"]).to(device)
+    model = Assignment(width, settings["hybrid"]["latent_entries"], settings["universal_dim"]).to(device)
     run = Run(
         model=model,
         optimizer=adam(model.parameters(), settings["training"]["learning_rate"]),
@@ -61,7 +61,7 @@ def assign(
         fingerprint=fingerprint,
     )
     run.finish()
-    own_words = settings["hybrid"]["own_words"]
+    own_words = settings["hybrid"]["frequent_words"]
     places = {
         language: Places(
             own_places(part, len(features[language]), own_words), model.chosen(features[language]).cpu() + 1
@@ -85,7 +85,7 @@ def read_from(vectors: Tensor, how: str) -> Tensor:
             common would make them choose the same few entries; `standardized`, each dimension with mean 0
             and variance 1 over the language's words, so that scores depend on words more than on the bias.
     """
-    if how == "given":
+    if how == "unchanged":
         return vectors
     read = vectors[1:] - vectors[1:].mean(0)
     if how == "standardized":
@@ -107,7 +107,7 @@ def assignment_terms(
     """
     how, triplets = settings["assignment"], Triplets(**settings["triplets"])
     sentences = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}
-    exploration = Exploration(how["exploration"], how["best"], how["gradient"])
+    exploration = Exploration(how["exploration"], how["top_m"], how["gradient"])
     means = sentence_means(model, features, sentences, exploration)
     anchored = [
         Anchored(F.normalize(mean, dim=-1), torch.from_numpy(drawn.slots[key]), drawn.each[key])

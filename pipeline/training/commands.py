@@ -3,23 +3,23 @@
 import argparse
 from pathlib import Path
 
-from pipeline.arguments import json_object
+from pipeline.arguments import settings_dict_of
 from pipeline.common.gpus import add_gpus, take_gpu
 
 
 def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `pretrain`, `assign`, `train` and `train-multitask`."""
     pretraining = subparsers.add_parser("pretrain", help="pretrain the universal embedding (LP)")
-    _add_inputs(pretraining)
+    _add_inputs(pretraining, "PretrainSettings")
     pretraining.set_defaults(run=_pretrain)
     assigning = subparsers.add_parser(
         "assign", help="assign words to entries of the latent vocabulary (HEM, LA)"
     )
-    _add_inputs(assigning)
+    _add_inputs(assigning, "AssignSettings")
     assigning.add_argument("--table", type=Path, required=True, help="CSV to write: word, language, entry")
     assigning.set_defaults(run=_assign)
     training = subparsers.add_parser("train", help="train one experiment and keep its best epoch")
-    _add_inputs(training)
+    _add_inputs(training, "TrainSettings")
     training.add_argument("--features", type=Path, required=True, help="image features")
     training.add_argument(
         "--pretrained", type=Path, nargs="*", default=[], help="output of `pretrain` or `assign`"
@@ -28,7 +28,9 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     training.add_argument("--events", type=Path, nargs="?", help="folder for TensorBoard's event files")
     training.set_defaults(run=_train)
     multitask = subparsers.add_parser("train-multitask", help="train one experiment of Lessons")
-    multitask.add_argument("--settings", type=json_object, required=True, help="JSON")
+    multitask.add_argument(
+        "--settings", type=settings_dict_of("training", "LessonsSettings"), required=True, help="JSON"
+    )
     multitask.add_argument(
         "--sentences", type=Path, nargs="+", required=True, help="folder written by `select`"
     )
@@ -46,8 +48,8 @@ def add_commands(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser
     multitask.set_defaults(run=_train_multitask)
 
 
-def _add_inputs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--settings", type=json_object, required=True, help="JSON")
+def _add_inputs(parser: argparse.ArgumentParser, settings: str) -> None:
+    parser.add_argument("--settings", type=settings_dict_of("training", settings), required=True, help="JSON")
     parser.add_argument("--sentences", type=Path, nargs="+", required=True, help="own captions, tokenised")
     parser.add_argument("--translations", type=Path, nargs="*", default=[], help="translated captions")
     parser.add_argument("--words", type=Path, nargs="+", required=True, help="one vocabulary per language")

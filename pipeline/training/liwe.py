@@ -116,4 +116,6 @@ def annealed_loss(similarity: Tensor, own: Tensor, margin: float, base: float, s
 def set_rate(optimizer: torch.optim.Optimizer, settings: Mapping[str, Any], rate: float, step: int) -> None:
     """Set the learning rate of a step: the initial one, times `drop` after `drop_after` steps."""
     for group in optimizer.param_groups:
-        group["lr"] = rate * (settings["drop"] if step >= settings["drop_after"] else 1.0)
+        group["lr"] = rate * (
+            settings["learning_rate_decay"] if step >= settings["learning_rate_decay_after"] else 1.0
+        )

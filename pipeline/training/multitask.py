@@ -82,17 +82,18 @@ def train_multitask(
     log.info("%s images, %s parameters", f"{len(corpus.images):,}", f"{count_parameters(model):,}")
     divided = _passes_before_division(settings)
     kept: dict[str, Any] = {}
-    patience = Patience(settings["tasks"]["patience"], kept)
+    patience = Patience(settings["lessons"]["patience"], kept)
     drawn: Any = (
         sampler  # which gives what `terms` takes, where MULE's sampler gives several languages' batches
     )
     run = PatientRun(
         model=model,
         optimizer=clipped(
-            adam(model.parameters(), settings["tasks"]["learning_rate"]), settings["tasks"]["max_grad_norm"]
+            adam(model.parameters(), settings["lessons"]["learning_rate"]),
+            settings["lessons"]["max_grad_norm"],
         ),
         sampler=drawn,
-        epochs=max(1, settings["tasks"]["most_steps"] // sampler.steps),
+        epochs=max(1, settings["lessons"]["max_steps"] // sampler.steps),
         decay=1.0,
         terms=lambda rows, done: {"ranking": step_loss(model, captions, features, _rows(rows), settings)},
         after_epoch=lambda epoch: _validate(model, validation, patience, epoch, settings),
@@ -118,7 +119,7 @@ def train_multitask(
 
 def _passes_before_division(settings: Mapping[str, Any]) -> int | None:
     """Passes after which the learning rate is divided; validations are passes in models of one language."""
-    divided: int | None = settings["tasks"]["divide_learning_rate_every"]
+    divided: int | None = settings["lessons"]["divide_learning_rate_every"]
     if divided and len(settings["languages"]) > 1:
         raise InputError(
             "tasks.divide_learning_rate_every counts passes, after which models of one language alone are "
@@ -155,7 +156,7 @@ def step_loss(
         features: (n, D) of the images. rows: (B,) captions, or (B, 2) pairs of them.
         settings: `tasks`: margin, hinge, lengths_in_pairs; `training`: precision.
     """
-    tasks = settings["tasks"]
+    tasks = settings["lessons"]
     with embedding_precision(settings["training"]["precision"], features.device):
         if rows.ndim == 1:
             first = _embedded(model, captions.take(rows))
@@ -201,10 +202,12 @@ def captions_and_sampler(
         pairs = caption_pairs([part.image for part in of_pairs], begin)
         captions = parts if paired is None else [*parts, *of_pairs]
         log.info("%s pairs of captions", f"{len(pairs):,}")
-    tasks = settings["tasks"]
+    tasks = settings["lessons"]
     # "In the monolingual setting the stopping criterion is evaluated at the end of each epoch".
-    steps = tasks["validate_after"] if len(parts) > 1 else None
-    sampler = TaskSampler(rows, pairs, tasks["batch"], tasks["share_of_pairs"], steps, settings["seed"])
+    steps = tasks["validate_every"] if len(parts) > 1 else None
+    sampler = TaskSampler(
+        rows, pairs, tasks["batch_size"], tasks["pair_step_probability"], steps, settings["seed"]
+    )
     return _one_after_another(captions), sampler
 
 
@@ -257,7 +260,7 @@ def _validate(
     with exact():
         found = mean_recalls(model, validation)
         scores = found
-        if settings["tasks"]["validated_as"] == "five_captions":
+        if settings["lessons"]["validated_as"] == "five_captions":
             scores = {code: mean_recall_by_fives(model, validation, code) for code in settings["stop_on"]}
     score = RECALLS * sum(scores[language] for language in settings["stop_on"])
     patience.see(epoch, score, model)

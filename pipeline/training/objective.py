@@ -63,7 +63,7 @@ def training_terms(
         terms["neighborhood"] = settings["neighborhood"]["weight"] * (on_both[0] + on_both[1])
     if settings["classifier"]:
         terms["classifier"] = _adversary(model, embedded, settings["classifier"], done)
-    terms["words"] = settings["words"]["regularization"] * model.universal.drift()
+    terms["words"] = settings["word_regularizer"]["weight"] * model.universal.drift()
     return terms
 
 

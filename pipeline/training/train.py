@@ -138,7 +138,7 @@ def train(
     for part in (corpus, validation, tested):
         add_features(part, inputs.features, settings)
     captions = {code: count_origins(table, "train", corpus.images) for code, table in sentences.items()}
-    made = [*translations, *(own[language] for language in settings.get("translated", []))]
+    made = [*translations, *(own[language] for language in settings.get("translated") or [])]
     translated = count_by_pair(made, "train", corpus.images)
     del sentences, translations, made, tested  # large, and training is long
     corpus, validation = corpus.to(device), validation.to(device)
@@ -226,7 +226,7 @@ def clipped(optimizer: torch.optim.Optimizer, max_norm: float) -> torch.optim.Op
 def _keep_best(
     model: RetrievalModel, validation: Corpus, kept: dict[str, Any], epoch: int, settings: Mapping[str, Any]
 ) -> dict[str, float]:
-    if settings["words"]["regularize_toward"] == "previous_epoch":
+    if settings["word_regularizer"]["regularize_toward"] == "previous_epoch":
         model.universal.forget_initial()
     with exact():
         found = mean_recalls(model, validation)

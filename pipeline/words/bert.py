@@ -8,7 +8,6 @@ import logging
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import torch
@@ -31,6 +30,7 @@ from pipeline.common.errors import InputError
 from pipeline.common.progress import Progress
 from pipeline.datasets.select import own_captions
 from pipeline.datasets.table import read_sentences
+from pipeline.words.settings import BertSettings
 
 transformers.logging.disable_progress_bar()
 log = logging.getLogger("pipeline")
@@ -39,7 +39,7 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 WARM_UP = 0.1  # of all steps
 
 
-def pretrain_bert(sentences: Sequence[Path], settings: Mapping[str, Any], output: Path) -> None:
+def pretrain_bert(sentences: Sequence[Path], settings: BertSettings, output: Path) -> None:
     """Pretrain a BERT and its tokeniser on the training captions of all languages; write them to a folder.
 
     A run that is killed leaves nothing and begins anew: it takes a minute or a few.
@@ -50,17 +50,17 @@ def pretrain_bert(sentences: Sequence[Path], settings: Mapping[str, Any], output
             batch_size, learning_rate, seed, threads.
         output: folder to write, in the form of the library transformers.
     """
-    torch.set_num_threads(settings["threads"])
-    torch.manual_seed(settings["seed"])
-    captions = training_captions(sentences, settings["caption_origins"])
-    tokenizer = wordpiece(captions, settings["vocabulary_size"])
+    torch.set_num_threads(settings.threads)
+    torch.manual_seed(settings.seed)
+    captions = training_captions(sentences, settings.caption_origins)
+    tokenizer = wordpiece(captions, settings.vocabulary_size)
     config = BertConfig(
         vocab_size=len(tokenizer),
-        hidden_size=settings["hidden_size"],
-        intermediate_size=4 * settings["hidden_size"],
-        num_hidden_layers=settings["layers"],
-        num_attention_heads=settings["heads"],
-        max_position_embeddings=settings["max_tokens"],
+        hidden_size=settings.hidden_size,
+        intermediate_size=4 * settings.hidden_size,
+        num_hidden_layers=settings.layers,
+        num_attention_heads=settings.heads,
+        max_position_embeddings=settings.max_tokens,
     )
     model = BertForMaskedLM(config)
     model.to("cuda" if torch.cuda.is_available() else "cpu")  # type: ignore[arg-type]
@@ -106,18 +106,18 @@ def _fill_masks(
     model: BertForMaskedLM,
     tokenizer: BertTokenizer,
     captions: Sequence[str],
-    settings: Mapping[str, Any],
+    settings: BertSettings,
 ) -> None:
     """Train to fill in 15% of the word pieces; batches of captions drawn at random."""
-    steps = settings["steps"]
-    ids = tokenizer(list(captions), truncation=True, max_length=settings["max_tokens"])["input_ids"]
+    steps = settings.steps
+    ids = tokenizer(list(captions), truncation=True, max_length=settings.max_tokens)["input_ids"]
     masked = DataCollatorForLanguageModeling(tokenizer, mlm_probability=0.15)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=settings["learning_rate"])
+    optimizer = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate)
     schedule = get_linear_schedule_with_warmup(optimizer, round(WARM_UP * steps), steps)
     progress = Progress("steps", steps)
     model.train()
     for _ in range(steps):
-        drawn = torch.randint(len(ids), (settings["batch_size"],)).tolist()
+        drawn = torch.randint(len(ids), (settings.batch_size,)).tolist()
         batch = masked([{"input_ids": ids[row]} for row in drawn]).to(model.device)
         loss = model(**batch).loss
         optimizer.zero_grad()

@@ -1,7 +1,5 @@
 """Vocabulary and initial vectors of one language, from the captions that an experiment trains on."""
 
-import dataclasses
-import json
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -52,7 +50,7 @@ def build_vocabulary(
         vectors = read_vectors(vectors_file, words, settings)
     attributes: dict[str, str | int] = {
         "vectors": vectors_file.name if vectors_file else "trained",
-        "settings": json.dumps(dataclasses.asdict(settings)),
+        "settings": settings.as_json(),
         "training_captions": len(chosen),
         "training_tokens": sum(len(tokens.split()) for tokens in chosen),
         "training_words": len(words),

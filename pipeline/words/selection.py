@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -20,6 +19,7 @@ from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file
 from pipeline.common.hdf5 import create_hdf5
 from pipeline.datasets.table import read_sentences, write_sentences
+from pipeline.words.settings import SelectionSettings
 from pipeline.words.vocabulary import PADDING
 
 log = logging.getLogger("pipeline")
@@ -42,27 +42,25 @@ class Chosen:
     half: str = "first"
 
 
-def select_captions(settings: Mapping[str, Any], output: Path) -> None:
+def select_captions(settings: SelectionSettings, output: Path) -> None:
     """Select the captions and words of an experiment of *Lessons*.
 
     Args:
-        settings: JSON: minimum_count, dimension, with_all_pairs, and for each of `languages` texts,
-            tested_on, halves, half.
+        settings: JSON: min_count, dimension, with_all_pairs, and for each of `languages` texts, tested_on,
+            halves, half.
         output: folder to write.
     """
     chosen = {
         language: Chosen(
-            [Path(text) for text in of_language["texts"]],
-            Path(of_language["tested_on"]),
-            Path(of_language["halves"]) if of_language["halves"] else None,
-            of_language["half"],
+            [Path(text) for text in one.texts],
+            Path(one.tested_on),
+            Path(one.halves) if one.halves else None,
+            one.half,
         )
-        for language, of_language in settings["languages"].items()
+        for language, one in settings.languages.items()
     }
     output.mkdir(parents=True, exist_ok=True)
-    write_selection(
-        chosen, settings["minimum_count"], settings["dimension"], settings["with_all_pairs"], output
-    )
+    write_selection(chosen, settings.min_count, settings.dimension, settings.with_all_pairs, output)
 
 
 def write_selection(

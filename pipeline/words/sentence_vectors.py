@@ -7,9 +7,8 @@ second-to-last layer, the mean over all real tokens with [CLS] and [SEP], 25 tok
 import hashlib
 import logging
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -23,6 +22,7 @@ from pipeline.common.progress import Progress
 from pipeline.common.published_weights import COMMITS
 from pipeline.common.torch_files import weights_digest
 from pipeline.datasets.table import read_sentences
+from pipeline.words.settings import SentenceVectorSettings
 from pipeline.words.vocabulary import PADDING, Vocabulary, write_vocabulary
 
 transformers.logging.disable_progress_bar()
@@ -33,7 +33,7 @@ CHUNK = 64  # captions that are computed at a time
 
 
 def embed_captions(
-    sentences: Path, language: str, model: str, settings: Mapping[str, Any], partial: Path, output: Path
+    sentences: Path, language: str, model: str, settings: SentenceVectorSettings, partial: Path, output: Path
 ) -> None:
     """Write the vector of each caption of a language in all splits, as a vocabulary of whole captions.
 
@@ -48,8 +48,8 @@ def embed_captions(
     Raises:
         InputError: there is no such model, or it has fewer layers.
     """
-    torch.set_num_threads(settings["threads"])
-    tokenizer, encoder = load_bert(model, settings["layer"])
+    torch.set_num_threads(settings.threads)
+    tokenizer, encoder = load_bert(model, settings.layer)
     table = read_sentences(sentences)
     texts = set(table[table["language"] == language]["caption"])
     if not texts:
@@ -65,7 +65,7 @@ def embed_captions(
         vectors[1 + first : 1 + first + len(part)] = rows
         progress.advance(len(part))
     whole = Vocabulary(language, [PADDING, *captions], vectors, "caption")
-    write_vocabulary(whole, {"vectors": model, "layer": settings["layer"], "weights": weights}, output)
+    write_vocabulary(whole, {"vectors": model, "layer": settings.layer, "weights": weights}, output)
     shutil.rmtree(partial)
 
 
@@ -97,13 +97,13 @@ def mean_pooled(
     captions: Sequence[str],
     tokenizer: PreTrainedTokenizerBase,
     encoder: PreTrainedModel,
-    settings: Mapping[str, Any],
+    settings: SentenceVectorSettings,
 ) -> NDArray[np.float32]:
     """Mean (B, D) of one layer's outputs over the tokens of each caption, including [CLS] and [SEP]."""
     batch = tokenizer(
-        list(captions), truncation=True, max_length=settings["max_tokens"], padding=True, return_tensors="pt"
+        list(captions), truncation=True, max_length=settings.max_tokens, padding=True, return_tensors="pt"
     ).to(encoder.device)
-    outputs = encoder(**batch, output_hidden_states=True).hidden_states[settings["layer"]]  # (B, W, D)
+    outputs = encoder(**batch, output_hidden_states=True).hidden_states[settings.layer]  # (B, W, D)
     mask = batch["attention_mask"][..., None]
     means: NDArray[np.float32] = ((outputs * mask).sum(1) / mask.sum(1)).cpu().numpy()
     return means
@@ -114,7 +114,7 @@ def _shard(
     captions: Sequence[str],
     tokenizer: PreTrainedTokenizerBase,
     encoder: PreTrainedModel,
-    settings: Mapping[str, Any],
+    settings: SentenceVectorSettings,
 ) -> NDArray[np.float32]:
     """Vectors (B, D) of some captions, read from their file if a killed run has saved them."""
     shape = (len(captions), encoder.config.hidden_size)
@@ -128,7 +128,7 @@ def _shard(
     return vectors
 
 
-def _fingerprint(captions: Sequence[str], settings: Mapping[str, Any], weights: str) -> str:
+def _fingerprint(captions: Sequence[str], settings: SentenceVectorSettings, weights: str) -> str:
     """Digest of all that the vectors depend on."""
-    parts = [weights, str(settings["layer"]), str(settings["max_tokens"]), *captions]
+    parts = [weights, str(settings.layer), str(settings.max_tokens), *captions]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -1,71 +1,138 @@
-"""Settings of the word vectors."""
+"""Settings of vocabularies, word vectors and sentence vectors."""
 
-import dataclasses
-import json
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
-from pipeline.common.errors import InputError, raise_together
+from pydantic import Field
 
-_CHOICES = {"vectors": ("train", "multi30k", "file"), "casing": ("lowercase", "last")}
+from pipeline.common.block import Block, Count, Expected, Rate, Seed, Text
+from pipeline.datasets.settings import LanguageCode, Origins
 
 
-@dataclass(frozen=True)
-class WordSettings:
-    """The source of the word vectors.
+class Words(Block):
+    """The source of the word vectors."""
 
-    Attributes:
-        vectors: "train": FastText's skipgram model on the language's own training captions; "multi30k": the
-            same on all that Multi30K publishes in the language, but for captions of held-out images; "file":
-            published ones.
-        dimension: of a vector.
-        casing: with a file that has a word in several casings: "lowercase": the exact lower-case row, else
-            the first, which is the most frequent; "last": the last, rarest one (the MULE authors' code).
-        tokens: how many tokens FastText is trained on, the captions being passed over again and again. A
-            small corpus needs many passes: after 10 over the 4,627 Czech captions of Flickr8k, all vectors
-            are nearly parallel (mean cosine of two words 1.00); after 50 they are not (0.41).
-        minimum_passes: over the captions, however many tokens that takes: after 4 over the 145,755 English
-            captions of Multi30K the mean cosine is 0.57.
-        seed: of the training.
-        minimum_subword, maximum_subword: characters of FastText's subwords.
-        subword_buckets: rows that the subwords share; FastText's own 2,000,000 take 2.4 GB of memory.
+    vectors: Literal["train", "multi30k", "file"] = Field(
+        default="file",
+        description=(
+            "train (FastText on the data set's own training captions in the language, whatever translations "
+            "an experiment adds), multi30k (in its languages, FastText on all its published captions except "
+            "those of held-out images; in others, as train) or file (published cc.XX.300 vectors)"
+        ),
+    )
+    dimension: Count = Field(default=300, description="length of a word vector")
+    tokens: Count = Field(
+        default=8_000_000,
+        description=(
+            "tokens that FastText is trained on, over all passes. A small corpus needs many passes: after "
+            "10 over the 4,627 Czech captions of Flickr8k, all vectors are nearly parallel (mean cosine of "
+            "two words 1.00); after 50 they are not (0.41)"
+        ),
+    )
+    casing: Literal["lowercase", "last"] = Field(
+        default="lowercase",
+        description=(
+            "lowercase (the exact lower-case row, else the most frequent casing), or last as in the "
+            "authors' code"
+        ),
+    )
+    seed: Seed = Field(default=0, description="seed of trained word vectors")
+    subword_buckets: Count = Field(
+        default=200_000,
+        description="rows that FastText's subwords share; FastText's own 2,000,000 take 2.4 GB of memory",
+    )
+
+
+class WordSettings(Words):
+    """What word vectors depend on; what `words` does not have is not in the configuration.
+
+    A stage that is run by hand trains vectors: it has no file unless it is given one.
     """
 
-    vectors: str = "train"
-    dimension: int = 300
-    casing: str = "lowercase"
-    tokens: int = 8_000_000
-    seed: int = 0
-    minimum_passes: int = 20
-    minimum_subword: int = 3
-    maximum_subword: int = 6
-    subword_buckets: int = 200_000
-
-    @classmethod
-    def parse(cls, text: str) -> "WordSettings":
-        """Settings from the command line."""
-        return read_settings(text)
+    vectors: Literal["train", "multi30k", "file"] = Field(
+        default="train", description="train, multi30k or file"
+    )
+    minimum_passes: Count = Field(
+        default=20,
+        description=(
+            "passes over the captions, however many tokens these are: after 4 over the 145,755 English "
+            "captions of Multi30K the mean cosine of two words is 0.57"
+        ),
+    )
+    minimum_subword: Count = Field(default=3, description="characters of FastText's shortest subwords")
+    maximum_subword: Count = Field(default=6, description="characters of FastText's longest subwords")
 
 
-def read_settings(text: str) -> WordSettings:
-    """Settings from JSON; raises `InputError` that lists every unknown key and wrong value."""
-    try:
-        given = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"--settings: not JSON: {error}.") from None
-    if not isinstance(given, dict):
-        raise InputError(f"--settings: found {text}; expected a JSON object.")
-    known = {field.name for field in dataclasses.fields(WordSettings)}
-    mistakes = [f"{key}: unknown; known are {', '.join(sorted(known))}" for key in given if key not in known]
-    mistakes += [mistake for key in given if key in known for mistake in _mistakes(key, given[key])]
-    raise_together(mistakes, "--settings: cannot be used:")
-    return WordSettings(**given)
+class BertPretraining(Block):
+    """A small BERT, pretrained on the training captions."""
+
+    layers: Count = Field(default=4, description="transformer layers")
+    hidden_size: Count = Field(default=192, description="size of a token's hidden state")
+    heads: Count = Field(default=3, description="attention heads")
+    vocabulary_size: Count = Field(default=8000, description="word pieces")
+    steps: Count = Field(default=3000, description="optimisation steps")
+    batch_size: Count = Field(default=64, description="captions in a batch")
+    learning_rate: Rate = Field(default=5.0e-4, description="learning rate of AdamW")
+    seed: Seed = Field(default=0, description="seed of weights, order and masks")
+
+    def contradictions(self) -> Iterator[str]:
+        if self.hidden_size % self.heads:
+            yield f".hidden_size: found {self.hidden_size}, expected a multiple of heads, {self.heads}"
 
 
-def _mistakes(key: str, value: object) -> list[str]:
-    if key in _CHOICES:
-        right, expected = value in _CHOICES[key], " or ".join(_CHOICES[key])
-    else:
-        least = 0 if key == "seed" else 1
-        right = isinstance(value, int) and not isinstance(value, bool) and value >= least
-        expected = f"an integer of at least {least}"
-    return [] if right else [f"{key}: found {value!r}; expected {expected}"]
+Layer = Annotated[
+    int, Field(le=-1), Expected("the layer that is pooled, -1 for the last, -2 for the second last")
+]
+Tokens = Annotated[int, Field(ge=3), Expected("a number of tokens including [CLS] and [SEP], 3 or more")]
+_LAYER = "the layer that is pooled, -1 for the last, -2 for the second last"
+_MAX_TOKENS = "maximum number of tokens that BERT reads of a caption, including [CLS] and [SEP]"
+
+
+class Bert(Block):
+    """The frozen BERT whose sentence vectors some experiments read."""
+
+    model: Text = Field(
+        default="google-bert/bert-base-multilingual-cased",
+        description=(
+            "pretrain (a small one on the training captions), a folder, or a name on the Hugging Face hub"
+        ),
+    )
+    layer: Layer = Field(default=-2, description=_LAYER)
+    max_tokens: Tokens = Field(default=25, description=_MAX_TOKENS)
+    pretraining: BertPretraining = Field(
+        default_factory=BertPretraining, description="of the small BERT, where `model` is pretrain"
+    )
+
+
+class BertSettings(BertPretraining):
+    """What the pretraining of a small BERT depends on."""
+
+    caption_origins: Origins
+    max_tokens: Tokens
+    threads: Count
+
+
+class SentenceVectorSettings(Block):
+    """What frozen sentence vectors depend on besides their BERT."""
+
+    layer: Layer
+    max_tokens: Tokens
+    threads: Count
+
+
+class SelectedLanguage(Block):
+    """What *Lessons*' captions of a language are selected from, as paths."""
+
+    texts: list[str]
+    tested_on: str
+    halves: str | None = None
+    half: Literal["first", "second"] = "first"
+
+
+class SelectionSettings(Block):
+    """What *Lessons*' selection of captions depends on."""
+
+    languages: dict[LanguageCode, SelectedLanguage]
+    min_count: Count
+    dimension: Count
+    with_all_pairs: bool

@@ -22,13 +22,13 @@ from PIL import Image
 from project import SMALL, copied
 
 from pipeline import digest as code
-from pipeline.settings import overlaid
+from pipeline.settings import merged
 from pipeline.stages import STAGES
 
 WORDS = {"en": ["red", "green", "blue", "square", "bar"], "de": ["rot", "grün", "blau", "Quadrat", "Balken"]}
 SPLITS = ["train"] * 20 + ["val"] * 5 + ["test"] * 5
 PRELOADED = [
-    "pipeline.datasets.sources.own",
+    "pipeline.datasets.sources.custom",
     "pipeline.datasets.tokenize",
     "pipeline.images.backbone",
     "pipeline.images.extract",
@@ -45,7 +45,7 @@ PRELOADED = [
 ]
 TARGET = "results/own.csv"
 INDEX = "work/demo/shapes/experiments/parallel-embn/seed0/index"
-CONFIG: dict[str, Any] = overlaid(
+CONFIG: dict[str, Any] = merged(
     SMALL,
     {
         "scale": "demo",
@@ -53,7 +53,7 @@ CONFIG: dict[str, Any] = overlaid(
         "images": {"features": "mine/features.h5", "dimension": 8, "backbone": "ours", "sets": {}},
         "datasets": {
             "shapes": {
-                "source": "own",
+                "source": "custom",
                 "captions": "mine/captions.csv",
                 "images": "mine/images",
                 "languages": ["en", "de"],

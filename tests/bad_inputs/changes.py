@@ -267,7 +267,7 @@ def cut_weights(folder: Path) -> None:
 
 
 def another_evaluation(folder: Path) -> None:
-    evaluation = json.loads((folder / EXPERIMENT / "test-own.json").read_text("utf-8"))
+    evaluation = json.loads((folder / EXPERIMENT / "test-original.json").read_text("utf-8"))
     (folder / "e.json").write_text(json.dumps({**evaluation, "seed": 5}))
 
 

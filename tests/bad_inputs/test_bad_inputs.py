@@ -17,7 +17,7 @@ from changes import BUNDLE, CHANGES, EXPERIMENT, INDEX
 from copies import Copy
 from project import PARTS
 
-from pipeline.settings import overlaid
+from pipeline.settings import merged
 
 pytestmark = pytest.mark.integration
 
@@ -59,7 +59,7 @@ def changed(folder: Path, case: dict[str, Any]) -> None:
         ((kind, what),) = operation.items()
         if kind == "config":
             path = folder / "small.yaml"
-            path.write_text(yaml.safe_dump(overlaid(yaml.safe_load(path.read_text()), what)))
+            path.write_text(yaml.safe_dump(merged(yaml.safe_load(path.read_text()), what)))
         elif kind == "make":
             for name in what:
                 CHANGES[name](folder)

@@ -18,7 +18,7 @@ from PIL import Image
 from project import ROOT, Project, copied
 
 from pipeline.images.backbone import weights_file
-from pipeline.settings import overlaid
+from pipeline.settings import merged
 
 pytestmark = pytest.mark.integration
 
@@ -30,7 +30,7 @@ ROWS = [
     {"row": 2, "method": "PARALLEL-EmbN", "experiment": "parallel-embn-2"},
     {"row": 3, "method": "MULE full", "experiment": "mule-full"},
     {"row": 4, "method": "EmbN, translated queries", "experiment": "embn-en", "queries": "translated"},
-    {"row": 5, "method": "MULE full, augmented", "experiment": "mule-full-augmented"},
+    {"row": 5, "method": "MULE full, augmented", "experiment": "mule-full-human+mt"},
 ]
 OWN = [{"row": 1, "method": "PARALLEL-EmbN", "experiment": "parallel-embn"}]
 BASE: dict[str, Any] = {
@@ -40,7 +40,7 @@ BASE: dict[str, Any] = {
     "datasets": {
         "multi30k": {"languages": ["en", "de"]},
         "shapes": {
-            "source": "own",
+            "source": "custom",
             "captions": "mine/captions.csv",
             "images": "mine/images",
             "languages": ["en", "sw"],
@@ -80,7 +80,7 @@ class Edit(NamedTuple):
 
 
 def configure(**settings: Any) -> Callable[[Project], None]:
-    return lambda project: project.configure(**overlaid(BASE, settings))
+    return lambda project: project.configure(**merged(BASE, settings))
 
 
 def replace(file: str, old: str, new: str) -> Callable[[Project], None]:
@@ -315,7 +315,7 @@ def test_a_language_more_extracts_nothing_and_leaves_models_that_do_not_use_it(
     models = {path.parts[-3]: path for path in work.glob("multi30k/experiments/*/seed0/model.pt")}
     assert len(features) == 6 and len(models) == 5
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in [*features, *models.values()]}
-    project.configure(**overlaid(BASE, {
+    project.configure(**merged(BASE, {
         "datasets": {"multi30k": {"languages": ["en", "de", "fr"]}},
         "tables": {"small": {"columns": {"multi30k": ["en", "de", "fr"]}}},
     }))  # fmt: skip
@@ -324,4 +324,4 @@ def test_a_language_more_extracts_nothing_and_leaves_models_that_do_not_use_it(
     changed = {
         path for path, state in before.items() if (path.stat().st_mtime_ns, path.read_bytes()) != state
     }
-    assert changed == {models["mule-full"], models["mule-full-augmented"]}
+    assert changed == {models["mule-full"], models["mule-full-human+mt"]}

@@ -59,7 +59,7 @@ def each(pattern: str, languages: list[str]) -> list[str]:
 PAPER: dict[str, Any] = {
     "scale": "paper",
     "seeds": [3, 4],
-    "tasks": {"draw_seed": 5, "minimum_count": 6},
+    "lessons": {"sampling_seed": 5, "min_count": 6},
     "datasets": {"mscoco": {"split_seed": 7, "sample_size": 12}},
     "translation": {"default": {"provider": "dictionary"}},
 }
@@ -81,11 +81,11 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture(scope="module")
 def paper(answered: Project) -> dict[str, Options]:
     answered.configure(**PAPER)
-    lessons = [f"work/paper/multi30k/experiments/{name}/seed4/test-own.json" for name in LESSONS]
+    lessons = [f"work/paper/multi30k/experiments/{name}/seed4/test-original.json" for name in LESSONS]
     return given(
         answered,
-        f"{TEN}/test-own.json",
-        f"{MUSE}/test-own.json",
+        f"{TEN}/test-original.json",
+        f"{MUSE}/test-original.json",
         *lessons,
         "results/table1.csv",
         "results/lessons/table1.csv",
@@ -109,7 +109,7 @@ def test_named_images_take_the_place_of_a_draw_and_own_captions_have_a_seed(answ
     (mine / "captions.csv").write_text("image,language,caption\n" + captions)
     for name in ("test", "val", "all"):
         (mine / f"{name}.csv").write_text("image\n1.png\n")
-    own = {"source": "own", "captions": "mine/captions.csv", "images": "mine", "languages": ["en", "sw"]}
+    own = {"source": "custom", "captions": "mine/captions.csv", "images": "mine", "languages": ["en", "sw"]}
     lists = {"test_images": "mine/test.csv", "val_images": "mine/val.csv", "sample_size": 12, "split_seed": 7}
     answered.configure(scale="paper", datasets={"mscoco": lists, "mine": {**own, "split_seed": 9}})
     jobs = given(answered, "work/paper/mscoco/split.csv", "work/paper/mine/split.csv")
@@ -165,7 +165,7 @@ def test_words_are_reduced_with_their_own_dictionary_to_english(paper: dict[str,
 def test_a_model_reads_its_vocabularies_sentences_features_and_seed(paper: dict[str, Options]) -> None:
     folder = "work/paper/mscoco"
     reduced = each(f"{folder}/words/augmented/dictionary-5/*.h5", [*MSCOCO[1:], *TRANSLATED])
-    evaluated, trained = paper[f"{TEN}/test-own.json"], paper[f"{TEN}/model.pt"]
+    evaluated, trained = paper[f"{TEN}/test-original.json"], paper[f"{TEN}/model.pt"]
     for job in (evaluated, trained):
         assert job["words"] == [f"{folder}/words/augmented/en.h5", *reduced]
         assert job["features"] == [f"{folder}/features.h5"]
@@ -178,7 +178,7 @@ def test_a_model_reads_its_vocabularies_sentences_features_and_seed(paper: dict[
     assert settings(trained)["seed"] == settings(paper[f"{TEN}/pretrained.pt"])["seed"] == 4
     assert evaluated["translated-queries"] == []
     aligned = each("work/paper/multi30k/words/human/muse/*.h5", MULTI30K)
-    assert paper[f"{MUSE}/test-own.json"]["words"] == aligned
+    assert paper[f"{MUSE}/test-original.json"]["words"] == aligned
 
 
 def test_a_dictionary_translates_the_captions_of_its_pair(paper: dict[str, Options]) -> None:
@@ -223,7 +223,7 @@ def test_lessons_selects_the_parts_of_its_experiments(
         "halves": drawn and f"{folder}/drawn/{drawn}.csv",
         "half": which,
     }
-    assert selected["minimum_count"] == 6
+    assert selected["min_count"] == 6
     assert selected["with_all_pairs"] == (experiment == "bi-overlap-c2c-as-code")
     trained = paper[f"{folder}/experiments/{experiment}/seed4/model.pt"]
     assert trained["features"] == [f"{folder}/features-resnet50.h5"]
@@ -267,7 +267,7 @@ def test_a_figures_points_and_their_models_are_of_all_seeds(paper: dict[str, Opt
     figure = paper["work/results/paper/smalr/figure1b.csv"]
     folders = [str(Path(path).parent) for path in figure["models"]]
     assert figure["models"] == [f"{folder}/model.pt" for folder in folders]
-    assert figure["evaluations"] == [f"{folder}/test-own.json" for folder in folders]
+    assert figure["evaluations"] == [f"{folder}/test-original.json" for folder in folders]
     assert [folder[-1] for folder in folders] == ["3", "4"] * (len(folders) // 2)
 
 
@@ -297,11 +297,11 @@ def flickr8k(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Options]:
     return given(
         project,
         f"{SMALR}/test-learned.json",
-        f"{CHINESE}/experiments/mule-full-augmented/seed3/test-own.json",
+        f"{CHINESE}/experiments/mule-full-human+mt/seed3/test-original.json",
         f"{CHINESE}/experiments/embn-en/seed3/test-translated.json",
-        f"{CHINESE}/experiments/muse-embn/seed3/test-own.json",
+        f"{CHINESE}/experiments/muse-embn/seed3/test-original.json",
         f"{CHINESE}/translation-quality/ja-en.csv",
-        f"{CHINESE}/experiments/parts/seed3/test-own.json",
+        f"{CHINESE}/experiments/parts/seed3/test-original.json",
         f"{CHINESE}/experiments/mule-full/seed3/index",
         "results/smalr/parameters.csv",
     )
@@ -364,7 +364,7 @@ def test_an_index_has_own_captions_of_test_images_alone(flickr8k: dict[str, Opti
 def test_a_model_trained_with_translations_takes_those_of_both_directions(
     flickr8k: dict[str, Options],
 ) -> None:
-    trained = flickr8k[f"{CHINESE}/experiments/mule-full-augmented/seed3/model.pt"]
+    trained = flickr8k[f"{CHINESE}/experiments/mule-full-human+mt/seed3/model.pt"]
     assert trained["translations"] == each(
         f"{CHINESE}/translations/*.csv", ["zh-en", "ja-en", "en-zh", "en-ja"]
     )
@@ -376,7 +376,7 @@ def test_a_model_trained_with_translations_takes_those_of_both_directions(
 
 def test_vectors_are_aligned_to_english_which_stays(flickr8k: dict[str, Options]) -> None:
     folder = f"{CHINESE}/words/human"
-    evaluated = flickr8k[f"{CHINESE}/experiments/muse-embn/seed3/test-own.json"]
+    evaluated = flickr8k[f"{CHINESE}/experiments/muse-embn/seed3/test-original.json"]
     assert evaluated["words"] == [f"{folder}/en.h5", *each(f"{folder}/muse/*.h5", ["zh", "ja"])]
     for code in ("zh", "ja"):
         aligned = flickr8k[f"{folder}/muse/{code}.h5"]
@@ -473,10 +473,10 @@ def test_a_table_has_the_evaluations_of_its_cells_with_all_seeds(reported: dict[
         f"work/demo/{name}/seed{seed}/test-{queries}.json"
         for name, seed, queries in [
             *(("mscoco/experiments/embn-en", seed, "translated") for seed in (3, 4)),
-            *(("mscoco/experiments/mule-full", seed, "own") for seed in (3, 4)),
-            *(("multi30k/experiments/embn-en", 3, queries) for queries in ("own", "translated")),
-            *(("multi30k/experiments/embn-en", 4, queries) for queries in ("own", "translated")),
-            *(("multi30k/experiments/mule-full", seed, "own") for seed in (3, 4)),
+            *(("mscoco/experiments/mule-full", seed, "original") for seed in (3, 4)),
+            *(("multi30k/experiments/embn-en", 3, queries) for queries in ("original", "translated")),
+            *(("multi30k/experiments/embn-en", 4, queries) for queries in ("original", "translated")),
+            *(("multi30k/experiments/mule-full", seed, "original") for seed in (3, 4)),
         ]
     ]
 
@@ -487,7 +487,7 @@ def test_an_experiment_of_one_model_a_language_is_compared_in_all(reported: dict
     names = {"first": [f"embn-{code}" for code in MULTI30K], "second": ["mule-full"]}
     for side, experiments in names.items():
         assert compared[side] == [
-            f"{folder}/{name}/seed{seed}/test-own.json" for name in experiments for seed in (3, 4)
+            f"{folder}/{name}/seed{seed}/test-original.json" for name in experiments for seed in (3, 4)
         ]
 
 
@@ -530,7 +530,11 @@ def test_all_that_a_report_shows_stands_beside_it_and_with_its_scale(reported: d
 def test_a_reports_times_are_of_all_jobs_behind_it(reported: dict[str, Options]) -> None:
     """Whichever ran: a model that is not pretrained has no such job, and no time."""
     jobs = set(settings(reported["work/results/demo/report.html"])["jobs"])
-    trained = [("mule-full", ["own"]), ("embn-en", ["own", "translated"]), ("bert-parallel-embn", ["own"])]
+    trained = [
+        ("mule-full", ["original"]),
+        ("embn-en", ["original", "translated"]),
+        ("bert-parallel-embn", ["original"]),
+    ]
     expected = {f"multi30k/{name}" for name in ("split", "demo", "find-images", "features", "pretrain-bert")}
     for code in MULTI30K:
         expected |= {f"multi30k/{stage}-{code}" for stage in ("captions", "tokenize", "words-human")}
@@ -539,7 +543,12 @@ def test_a_reports_times_are_of_all_jobs_behind_it(reported: dict[str, Options])
     expected |= {f"multi30k/translate-{code}-en" for code in MULTI30K if code != "en"}
     for name, queries in trained:
         for seed in (3, 4):
-            stages = ["pretrain", "assign", "train", *(f"evaluate-{asked}" for asked in ["own", *queries])]
+            stages = [
+                "pretrain",
+                "assign",
+                "train",
+                *(f"evaluate-{asked}" for asked in ["original", *queries]),
+            ]
             expected |= {f"multi30k/{name}-{seed}-{stage}" for stage in stages}
     assert {job for job in jobs if not job.startswith("mscoco/")} - {
         "word-vectors-ja",
@@ -567,12 +576,12 @@ def test_vectors_are_trained_on_translations_only_where_there_are_no_own_caption
     tmp_path: Path,
 ) -> None:
     project = copied(tmp_path)
-    own = {"source": "own", "captions": "mine/captions.csv", "images": "mine", "languages": ["en", "de"]}
+    own = {"source": "custom", "captions": "mine/captions.csv", "images": "mine", "languages": ["en", "de"]}
     (tmp_path / "mine").mkdir()
     lines = [f"{split}.png,{code},a dog,{split}" for split in ("val", "test") for code in ("en", "de")]
     text = "\n".join(["image,language,caption,split", "a.png,en,a dog,train", *lines])
     (tmp_path / "mine/captions.csv").write_text(text)
-    row = {"row": 1, "method": "MT", "experiment": "mule-full-mt-only"}
+    row = {"row": 1, "method": "MT", "experiment": "mule-full-mt"}
     table = {"columns": {"mine": ["de"]}, "rows": [row]}
     mine = {"scale": "demo", "datasets": {"mine": own}, "tables": {"mt": table}}
     project.configure(**mine)
@@ -582,7 +591,7 @@ def test_vectors_are_trained_on_translations_only_where_there_are_no_own_caption
     (tmp_path / "mine/captions.csv").write_text(text.replace("a.png,en,", "a.png,de,"))  # who translates?
     assert "mine: en: no train image has a caption" in project.snakemake("-n", words).stdout
     (tmp_path / "mine/captions.csv").write_text(text)
-    table["rows"] = [row, {"row": 2, "method": "Both", "experiment": "mule-full-augmented"}]
+    table["rows"] = [row, {"row": 2, "method": "Both", "experiment": "mule-full-human+mt"}]
     project.configure(**mine)
     assert "mine: de: no train image has a caption" in project.snakemake("-n", words).stdout
     (tmp_path / "mine/captions.csv").write_text(text + "\na.png,de,ein Hund,train")
@@ -595,7 +604,7 @@ def test_vectors_are_trained_on_translations_only_where_there_are_no_own_caption
 def test_own_data_are_not_translated_by_the_demos_dictionary(tmp_path: Path) -> None:
     """It has the demo's 298 words; MUSE's is the one that other scales take."""
     project = copied(tmp_path)
-    own = {"source": "own", "captions": "mine/captions.csv", "images": "mine", "languages": ["en", "de"]}
+    own = {"source": "custom", "captions": "mine/captions.csv", "images": "mine", "languages": ["en", "de"]}
     (tmp_path / "mine").mkdir()
     lines = [f"{image}.png,{code},a dog" for image in range(9) for code in ("en", "de")]
     (tmp_path / "mine/captions.csv").write_text("\n".join(["image,language,caption", *lines]))

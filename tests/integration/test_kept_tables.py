@@ -29,13 +29,13 @@ def project(tmp_path: Path) -> Project:
 
 
 def evaluate(project: Project, recalls: dict[str, float], scale: str = "demo") -> None:
-    test: dict[Key, dict[str, float]] = {("multi30k", "mule-full", "own", 0): recalls}
+    test: dict[Key, dict[str, float]] = {("multi30k", "mule-full", "original", 0): recalls}
     folder = project.folder / FOLDER.format(scale=scale)
     folder.mkdir(parents=True, exist_ok=True)
     (written,) = write_evaluations(folder, test)
-    content = {**json.loads(written.read_text()), "ranks": "test-own-ranks.csv.gz"}
-    shutil.move(folder / "0-ranks.csv.gz", folder / "test-own-ranks.csv.gz")
-    (folder / "test-own.json").write_text(json.dumps(content))
+    content = {**json.loads(written.read_text()), "ranks": "test-original-ranks.csv.gz"}
+    shutil.move(folder / "0-ranks.csv.gz", folder / "test-original-ranks.csv.gz")
+    (folder / "test-original.json").write_text(json.dumps(content))
     written.unlink()
 
 

@@ -19,7 +19,7 @@ ROWS = [
 ]
 SETTINGS: dict[str, Any] = {
     **DEMO,
-    "tasks": {"most_steps": 4, "validate_after": 2, "batch": 8},
+    "lessons": {"max_steps": 4, "validate_every": 2, "batch_size": 8},
     "tables": {
         "few": {
             "metrics": ["s2i_R@10"],
@@ -97,9 +97,9 @@ def test_languages_of_an_experiment_have_the_same_words(made: Project) -> None:
 
 def test_another_way_of_the_code_trains_what_uses_it_alone(made: Project) -> None:
     """`validated_as` is asked for by the training; the halves, by the selection too."""
-    made.configure(**{**SETTINGS, "tasks": {**SETTINGS["tasks"], "halves": "per_language"}})
+    made.configure(**{**SETTINGS, "lessons": {**SETTINGS["lessons"], "halves": "per_language"}})
     jobs = made.would_run("results/few.csv")
-    made.configure(**{**SETTINGS, "tasks": {**SETTINGS["tasks"], "validated_as": "five_captions"}})
+    made.configure(**{**SETTINGS, "lessons": {**SETTINGS["lessons"], "validated_as": "five_captions"}})
     validated = made.would_run("results/few.csv")
     made.configure(**SETTINGS)
     assert jobs["select"] == 2  # bi-disjoint, monolingual-half-en; as code it was so before

@@ -69,7 +69,7 @@ EVERY = sorted(
         (["results/table2.csv", "results/table9.csv", "results/table7.csv"], MULTI30K + MSCOCO),
         (["results/translation-quality.csv"], MULTI30K),
         (
-            ["work/paper/mscoco/experiments/mule-full-mt-only/seed0/model.pt"],
+            ["work/paper/mscoco/experiments/mule-full-mt/seed0/model.pt"],
             ["en-zh", "en-ja"],
         ),
         (["work/paper/mscoco/translations/zh-ja.csv"], ["zh-ja"]),

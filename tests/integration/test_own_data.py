@@ -154,7 +154,7 @@ def test_own_captions_in_the_place_of_multi30k_are_those_whose_words_are_counted
     own = pd.read_csv(project.folder / "mine" / "captions.csv").query("language == 'en'")
     three = pd.concat([own.assign(language=language) for language in ("en", "de", "cs")])
     three.to_csv(project.folder / "mine" / "three.csv", index=False)
-    mine = "{source: own, captions: mine/three.csv, images: mine/images, languages: [en, de, cs]}"
+    mine = "{source: custom, captions: mine/three.csv, images: mine/images, languages: [en, de, cs]}"
     done = project.snakemake(
         "-n", "-p", "results/lessons/table1.csv", "--config", f"datasets={{multi30k: {mine}}}"
     )

@@ -154,8 +154,8 @@ def test_rows_of_lessons_from_published_files(project: Project, settings: dict[s
     small = {"backbone": "resnet152.tv_in1k", "weights": weights, "crops": 1, "resize": 72, "crop": 64}
     images = {**settings["images"], "sets": {"resnet50": small}}
     few = {"metrics": ["s2i_R@10"], "columns": {"multi30k": ["de", "fr"]}, "rows": rows}
-    tasks = {"most_steps": 4, "validate_after": 2, "batch": 8}
-    project.configure(**{**settings, "images": images, "tasks": tasks, "tables": {"few": few}})
+    tasks = {"max_steps": 4, "validate_every": 2, "batch_size": 8}
+    project.configure(**{**settings, "images": images, "lessons": tasks, "tables": {"few": few}})
     project.make("results/few.csv")
     found = pd.read_csv(project.folder / "results/few.csv")
     assert found["multi30k de s2i_R@10"].notna().all()

@@ -29,11 +29,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
             folder = project.folder / f"work/demo/multi30k/experiments/{name}/seed{seed}"
             folder.mkdir(parents=True)
             of_seed = {language: value + 5 * (seed == 1) for language, value in recalls.items()}
-            key: Key = ("multi30k", name, "own", seed)
+            key: Key = ("multi30k", name, "original", seed)
             (written,) = write_evaluations(folder, {key: of_seed}, images=100)
-            content = {**json.loads(written.read_text()), "ranks": "test-own-ranks.csv.gz"}
-            shutil.move(folder / "0-ranks.csv.gz", folder / "test-own-ranks.csv.gz")
-            (folder / "test-own.json").write_text(json.dumps(content))
+            content = {**json.loads(written.read_text()), "ranks": "test-original-ranks.csv.gz"}
+            shutil.move(folder / "0-ranks.csv.gz", folder / "test-original-ranks.csv.gz")
+            (folder / "test-original.json").write_text(json.dumps(content))
             written.unlink()
     return project
 

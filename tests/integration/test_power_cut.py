@@ -28,7 +28,7 @@ CUT = {
     "sources": {"scenes": 36},
     "training": {"epochs": 60},
     "pretraining": {"epochs": 60},
-    "hybrid": {"own_words": 5, "own_size": 4, "entries": 30},
+    "hybrid": {"frequent_words": 5, "frequent_dim": 4, "latent_entries": 30},
     "assignment": {"epochs": 60},
     "experiments": {
         "parallel-cut": {"branches": "separate", "captions": "human", "languages": LANGUAGES},

@@ -13,7 +13,7 @@ import warm
 import yaml
 from project import DEMO, ROOT, SMALL, Project, ready
 
-from pipeline.settings import overlaid
+from pipeline.settings import merged
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
@@ -23,7 +23,7 @@ SECTIONS = {
     for title, *body in (section.split("\n", 1) for section in re.split(r"^## ", PAGE, flags=re.M)[1:])
     if (blocks := re.findall(r"^```(\w+)\n(.*?)^```", body[0], re.M | re.S))
 }
-TINY: dict[str, Any] = overlaid(SMALL, {"sources": DEMO["sources"], "experiments": {}})
+TINY: dict[str, Any] = merged(SMALL, {"sources": DEMO["sources"], "experiments": {}})
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project whose demo is small without a configuration file, and its first recipe's results."""
     project = ready(tmp_path_factory.mktemp("recipes"), tmp_path_factory)
     path = project.folder / "config" / "scales" / "demo.yaml"
-    small = overlaid(yaml.safe_load(path.read_text()), TINY)
+    small = merged(yaml.safe_load(path.read_text()), TINY)
     path.write_text(yaml.safe_dump(small, sort_keys=False))  # their order is part of what stages depend on
     follow(project, "Run one row only")
     return project
@@ -75,7 +75,7 @@ def jobs(said: str) -> dict[str, int]:
 
 
 def evaluation(project: Project, experiment: str) -> Path:
-    return project.folder / "work/demo/multi30k/experiments" / experiment / "seed0" / "test-own.json"
+    return project.folder / "work/demo/multi30k/experiments" / experiment / "seed0" / "test-original.json"
 
 
 def terms(project: Project, experiment: str) -> set[str]:

@@ -73,7 +73,7 @@ CASES: dict[str, dict[str, Any]] = {
             "batch_norm_momentum": 0.9,
             "universal_mean": "padded",
         },
-        "words": {"regularization": 0.1, "regularize_toward": "previous_epoch"},
+        "word_regularizer": {"weight": 0.1, "regularize_toward": "previous_epoch"},
         "training": {"repeat_captions": True, "images_in_batch": "sampled_by_sentence"},
     },
     "VSE": {**VSE, "languages": ["en"], "ranking": {"margin": 0.2, "hinge": "sum", "caption_caption": 0}},
@@ -173,7 +173,10 @@ def test_an_interrupted_run_agrees_with_the_reading_too(
     files: Inputs, runs: list[Recorded], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It stops in the second epoch, before a step whose batch is drawn; the reading goes straight on."""
-    settings = {**case("MULE LC", 0), "words": {"regularization": 0.1, "regularize_toward": "previous_epoch"}}
+    settings = {
+        **case("MULE LC", 0),
+        "word_regularizer": {"weight": 0.1, "regularize_toward": "previous_epoch"},
+    }
     paths = [tmp_path / name for name in ("checkpoint.pt", "curves.csv", "model.pt")]
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     step, left = Run._step, iter(range(9))

@@ -38,35 +38,35 @@ LESSONS: dict[str, Any] = {
     "max_caption_length": None,
     "c2c": False,
     "stop_on": ["en", "de"],
-    "tasks": {
+    "lessons": {
         "margin": 0.2,
         "hinge": "max",
-        "batch": 9,
-        "share_of_pairs": 0.5,
-        "validate_after": 7,
+        "batch_size": 9,
+        "pair_step_probability": 0.5,
+        "validate_every": 7,
         "patience": 2,
-        "most_steps": 45,
+        "max_steps": 45,
         "learning_rate": 0.02,
         "divide_learning_rate_every": None,
         "max_grad_norm": 2.0,
-        "lengths_in_pairs": "right",
+        "lengths_in_pairs": "correct",
         "validated_as": "captions",
     },
     "training": {"precision": "float32"},
 }
 CASES: dict[str, dict[str, Any]] = {
-    "monolingual": {"languages": ["en"], "stop_on": ["en"], "tasks": {"hinge": "sum", "most_steps": 120}},
+    "monolingual": {"languages": ["en"], "stop_on": ["en"], "lessons": {"hinge": "sum", "max_steps": 120}},
     "monolingual, as the public code": {
         "languages": ["en"],
         "stop_on": ["en"],
-        "tasks": {"hinge": "sum", "most_steps": 120, "divide_learning_rate_every": 2},
+        "lessons": {"hinge": "sum", "max_steps": 120, "divide_learning_rate_every": 2},
     },
     "bilingual": {"stop_on": ["de"]},
     "bilingual + c2c": {"c2c": True},
     "bilingual + c2c, as the public code": {
         "c2c": True,
         "pairs_of_others": True,
-        "tasks": {"lengths_in_pairs": "reversed", "validated_as": "five_captions"},
+        "lessons": {"lengths_in_pairs": "reversed", "validated_as": "five_captions"},
     },
 }
 
@@ -140,8 +140,8 @@ def test_the_project_and_the_reading_agree(
     (run,) = runs
     check_tasks(run.epochs, splits.train.sentences, caption_pairs(in_pairs, first_row), settings)
     expected = lessons.train(run.initial, splits.train, captions, splits.val, run.epochs, settings)
-    steps = settings["tasks"]["validate_after"]
+    steps = settings["lessons"]["validate_every"]
     if len(settings["languages"]) == 1:
-        steps = -(-len(captions) // settings["tasks"]["batch"])
+        steps = -(-len(captions) // settings["lessons"]["batch_size"])
     assert {len(epoch) for epoch in run.epochs} == {steps}
     assert_agreement(run, result, expected, splits, settings)

@@ -33,21 +33,21 @@ pytestmark = pytest.mark.integration
 runs = recorded_runs
 
 LIWE: dict[str, Any] = {
-    "model": {"encoder": "liwe", "hidden": 5},
+    "model": {"encoder": "liwe", "hidden_size": 5},
     "liwe": {
-        "characters": 3,
-        "longest_word": 4,
+        "character_dim": 3,
+        "max_word_length": 4,
         "layers": [7, 6],
         "margin": 0.2,
         "image_base": 0.9,
         "caption_base": 0.8,
-        "drop_after": 5,
-        "drop": 0.1,
+        "learning_rate_decay_after": 5,
+        "learning_rate_decay": 0.1,
         "validate_every": 4,
     },
     "triplets": None,
     "matching": None,
-    "words": {"regularization": 0.0, "regularize_toward": "initial"},
+    "word_regularizer": {"weight": 0.0, "regularize_toward": "initial"},
     # A small rate: the gradient of a bias before batch norm is rounding alone, which Adam makes larger.
     "training": {
         "sentences_per_image": 1,
@@ -57,8 +57,8 @@ LIWE: dict[str, Any] = {
     },
 }
 CASES: dict[str, dict[str, Any]] = {
-    "S-LIWE, one language": {"languages": ["en"], "liwe": {"drop_after": 100}},
-    "L-LIWE, three languages": {"captions": "human+mt", "liwe": {"characters": 8}},
+    "S-LIWE, one language": {"languages": ["en"], "liwe": {"learning_rate_decay_after": 100}},
+    "L-LIWE, three languages": {"captions": "human+mt", "liwe": {"character_dim": 8}},
     "every caption of an image": {"languages": ["en", "de"], "training": {"sentences_per_image": 2}},
 }
 
@@ -87,7 +87,7 @@ def with_spelling(files: Inputs, settings: Settings, folder: Path) -> Inputs:
         into = [path for path in files.translations if path.stem.endswith(f"-{code}")]
         translations = [] if settings["captions"] == "human" else into
         words.append(folder / f"{code}.h5")
-        origin, longest = settings["caption_origins"].get(code, "human"), settings["liwe"]["longest_word"]
+        origin, longest = settings["caption_origins"].get(code, "human"), settings["liwe"]["max_word_length"]
         encode_characters(code, own, longest, words[-1], origin, translations, settings["captions"])
     return replace(files, words=words)
 
@@ -108,7 +108,7 @@ def read_spelled_splits(
         for code, rows in original.items()
     }
     features, known = read_features(files.features), liwe.training_alphabet(to_train_on)
-    sizes = settings["liwe"]["longest_word"], settings["max_caption_length"]
+    sizes = settings["liwe"]["max_word_length"], settings["max_caption_length"]
     splits, sentences = {}, {}
     for split in ("train", "val", "test"):
         rows = {
@@ -130,7 +130,7 @@ def read_spelled_splits(
         for code in original
         for row in [*(row for row in to_train_on[code] if row["split"] == "train"), *original[code]]
         for word in row["tokens"].split()
-        for letter in liwe.spelling(word, known[code], settings["liwe"]["longest_word"])
+        for letter in liwe.spelling(word, known[code], settings["liwe"]["max_word_length"])
     }
     return (
         Splits(splits["train"], splits["train"], splits["val"], splits["test"], {}, {}),

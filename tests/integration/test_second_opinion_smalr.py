@@ -47,8 +47,10 @@ from twelve_things import table_of
 
 from pipeline.datasets.augment import augment
 from pipeline.evaluation.consistency import evaluate_consistency
+from pipeline.evaluation.settings import ConsistencySettings
 from pipeline.models import assignment
 from pipeline.models.losses import masking
+from pipeline.models.settings import Consistency
 from pipeline.models.step import Step, Terms
 from pipeline.training import assign as pretraining
 from pipeline.training.assign import assign
@@ -63,7 +65,7 @@ runs = recorded_runs
 ENTRIES, WORD_VECTOR = 1000, 40
 HYBRID: dict[str, Any] = {
     "embedding": "hybrid",
-    "hybrid": {"own_words": 4, "own_size": 3, "entries": ENTRIES},
+    "hybrid": {"frequent_words": 4, "frequent_dim": 3, "latent_entries": ENTRIES},
     "model": {"recurrent": "gru"},
     "triplets": {"margin": 0.1, "num_hard_negatives": 5, "distance": "cosine"},
     "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.0},
@@ -73,16 +75,16 @@ HYBRID: dict[str, Any] = {
 }
 ASSIGNMENT = {
     "exploration": 0.4,
-    "best": 4,
+    "top_m": 4,
     "features": "standardized",
     "gradient": "softmax",
     "pairs": "all",
 }
-MASKING = {"masking": {"share": 0.3, "weight": 0.2, "matching": 0.6}}
+MASKING = {"masking": {"mask_probability": 0.3, "weight": 0.2, "matching": 0.6}}
 CASES: dict[str, dict[str, Any]] = {
     "LA": {
-        "hybrid": {"own_words": 0},
-        "assignment": {"gradient": "straight_through", "features": "given"},
+        "hybrid": {"frequent_words": 0},
+        "assignment": {"gradient": "straight_through", "features": "unchanged"},
     },
     "HEM": {**NC, **LC, "assignment": {"gradient": "gated", "features": "centred", "pairs": "different"}},
     "SMALR": {**NC, **LC, **MASKING, "assignment": {"gradient": "straight_through"}},
@@ -90,11 +92,17 @@ CASES: dict[str, dict[str, Any]] = {
         **MASKING,
         "captions": "human+mt",
         "training": {"sentences_per_image": 3},
-        "assignment": {"gradient": "softmax", "best": 7},
+        "assignment": {"gradient": "softmax", "top_m": 7},
     },
     "SMALR, scores as they began": {**NC, **MASKING, "captions": "human", "assignment": {"gradient": "none"}},
 }
-CONSISTENCY = {"hidden": 4, "iterations": 6, "learning_rate": 0.05, "begin": 1.3, "activation": "none"}
+CONSISTENCY = {
+    "hidden": 4,
+    "iterations": 6,
+    "learning_rate": 0.05,
+    "initial_weight": 1.3,
+    "activation": "none",
+}
 
 
 def case(name: str, seed: int) -> Settings:
@@ -110,7 +118,7 @@ def assignment_settings(settings: Settings) -> Settings:
     """
     training = {**settings["training"], "epochs": 2, "learning_rate": 0.002}
     how = {**ASSIGNMENT, **settings.get("assignment", {})}
-    universal, triplets = settings["model"]["universal"], settings["triplets"]
+    universal, triplets = settings["model"]["universal_dim"], settings["triplets"]
     if how["gradient"] in ("straight_through", "gated"):
         triplets = {**triplets, "num_hard_negatives": 1000}
     if how["pairs"] == "different":
@@ -118,7 +126,7 @@ def assignment_settings(settings: Settings) -> Settings:
     return {
         **settings,
         "assignment": how,
-        "universal": universal,
+        "universal_dim": universal,
         "triplets": triplets,
         "training": training,
     }
@@ -328,7 +336,7 @@ def weights_by_reading(
     assert set(by_entry.itertuples(index=False, name=None)) == {
         (words[code][word - 1], code, number) for code, of in entry.items() for word, number in of.items()
     }
-    size = settings["hybrid"]["own_size"]
+    size = settings["hybrid"]["frequent_dim"]
     return smalr.initial_weights(second.initial, own, entry, entries, splits.vectors, size)
 
 
@@ -339,7 +347,7 @@ def test_the_project_and_the_reading_agree(
 ) -> None:
     one = agreement(name, seed)
     places = [place for step in choices.explored for place in step.values()]
-    best = assignment_settings(one.settings)["assignment"]["best"]
+    best = assignment_settings(one.settings)["assignment"]["top_m"]
     assert set(places) == set(range(best))
     # Exploring, a word takes its best entry as well.
     assert np.mean(np.array(places) > 0) == pytest.approx(0.4 * (1 - 1 / best), abs=0.05)
@@ -406,7 +414,9 @@ def assert_consistency(
     """The project's evaluation has the reading's ranks; returns what it reports of the network."""
     output, ranks = one.folder / "consistent.json", one.folder / "consistent.csv.gz"
     assert files.features
-    paths = files.features, files.words, files.sentences, {"threads": 1, **how}, output, ranks
+    network = Consistency(**{key: value for key, value in how.items() if key != "kind"})
+    asked = ConsistencySettings(kind=how["kind"], network=network if how["kind"] == "learned" else None)
+    paths = files.features, files.words, files.sentences, asked, output, ranks
     evaluate_consistency(one.folder / "model.pt", *paths, list(queries.values()))
     evaluation, by_language = json.loads(output.read_text()), read_ranks(ranks)
     assert evaluation["queries"] == how["kind"]

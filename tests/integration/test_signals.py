@@ -71,7 +71,7 @@ def test_a_validation_is_ended_at_once_and_done_again(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toward: str
 ) -> None:
     experiment["training"]["epochs"] = 3
-    experiment["words"] = {"regularization": 0.1, "regularize_toward": toward}
+    experiment["word_regularizer"] = {"weight": 0.1, "regularize_toward": toward}
     whole = trained(inputs, experiment, tmp_path / "whole")
     with monkeypatch.context() as patch:
         patch.setattr(training, "mean_recalls", Signalled(training.mean_recalls, at=2))

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,9 @@ from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.evaluation.consistency import evaluate_consistency
 from pipeline.evaluation.evaluate import evaluate
+from pipeline.evaluation.settings import ConsistencySettings, EvaluateSettings
 from pipeline.models.saved import load_model
+from pipeline.models.settings import Consistency
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import measured
 from pipeline.training import loop
@@ -39,8 +41,8 @@ def smalr(experiment: dict[str, Any]) -> dict[str, Any]:
     return experiment | {
         "experiment": "smalr",
         "embedding": "hybrid",
-        "hybrid": {"own_words": 3, "own_size": 4, "entries": 30},
-        "masking": {"share": 0.2, "weight": 1e-4, "matching": 1.0},
+        "hybrid": {"frequent_words": 3, "frequent_dim": 4, "latent_entries": 30},
+        "masking": {"mask_probability": 0.2, "weight": 1e-4, "matching": 1.0},
     }
 
 
@@ -57,10 +59,16 @@ def assignment_of(smalr: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "seed",
     )
     drawing = {key: smalr["training"][key] for key in (*KEPT, "threads", "deterministic")}
-    how = {"exploration": 0.2, "best": 4, "features": "given", "gradient": "straight_through", "pairs": "all"}
+    how = {
+        "exploration": 0.2,
+        "top_m": 4,
+        "features": "unchanged",
+        "gradient": "straight_through",
+        "pairs": "all",
+    }
     return {
         **{key: smalr[key] for key in data},
-        "universal": smalr["model"]["universal"],
+        "universal_dim": smalr["model"]["universal_dim"],
         "hybrid": smalr["hybrid"],
         "assignment": how | changed,
         "triplets": smalr["triplets"],
@@ -100,7 +108,7 @@ def queries(inputs: Inputs, things: dict[str, list[str]], tmp_path: Path) -> lis
     return files
 
 
-@pytest.mark.parametrize("features", ["given", "centred", "standardized"])
+@pytest.mark.parametrize("features", ["unchanged", "centred", "standardized"])
 @pytest.mark.parametrize("gradient", ["straight_through", "gated", "softmax", "none"])
 def test_each_word_gets_one_entry_or_a_vector_of_its_own(
     inputs: Inputs, smalr: dict[str, Any], tmp_path: Path, gradient: str, features: str
@@ -126,7 +134,7 @@ def test_each_word_gets_one_entry_or_a_vector_of_its_own(
 def test_a_language_agnostic_model_has_no_own_vectors(
     inputs: Inputs, smalr: dict[str, Any], tmp_path: Path
 ) -> None:
-    smalr["hybrid"]["own_words"] = 0
+    smalr["hybrid"]["frequent_words"] = 0
     smalr["training"]["epochs"] = 2
     model, saved = load_model(run_train(inputs, smalr, tmp_path))
     assert len(pd.read_csv(tmp_path / "assignment.csv")) == 16
@@ -140,20 +148,21 @@ def test_smalr_learns_what_the_captions_say(
 ) -> None:
     model = run_train(inputs, smalr, tmp_path)
     found = {}
-    for kind in ("own", "average", "learned"):
+    kinds: tuple[Literal["original", "average", "learned"], ...] = ("original", "average", "learned")
+    for kind in kinds:
         output, ranks = tmp_path / f"test-{kind}.json", tmp_path / f"test-{kind}-ranks.csv.gz"
         given = model, inputs.features, inputs.words, inputs.sentences
-        if kind == "own":
-            evaluate(*given, {"threads": 1}, output, ranks)  # type: ignore[arg-type]
+        if kind == "original":
+            evaluate(*given, EvaluateSettings(), output, ranks)  # type: ignore[arg-type]
         else:
-            how = {"hidden": 32, "iterations": 5, "learning_rate": 1e-3, "begin": 1.0, "activation": "none"}
-            asked = {"threads": 1, "kind": kind, **(how if kind == "learned" else {})}
+            network = Consistency(iterations=5) if kind == "learned" else None
+            asked = ConsistencySettings(kind=kind, network=network)
             evaluate_consistency(*given, asked, output, ranks, queries)  # type: ignore[arg-type]
         found[kind] = json.loads(output.read_text())
     assert inputs.features
     bundle = tmp_path / "bundle"  # refuses other recalls than the evaluation's
     write_bundle(
-        model, inputs.features, inputs.words, inputs.sentences, tmp_path / "test-own.json", [], bundle
+        model, inputs.features, inputs.words, inputs.sentences, tmp_path / "test-original.json", [], bundle
     )
     read, _ = load_model(model)
     words = Sentences(torch.tensor([[1, 8, 5]]), torch.tensor([3]))  # of line 1, 8 and 5 of words/de.txt
@@ -225,15 +234,7 @@ def test_consistency_gives_the_same_bytes_each_time(
     """It is made anew when it was killed: nothing of it is kept half done."""
     smalr["training"]["epochs"] = 1
     model = run_train(inputs, smalr, tmp_path)
-    asked = {
-        "threads": 1,
-        "kind": "learned",
-        "hidden": 32,
-        "iterations": 3,
-        "learning_rate": 1e-2,
-        "begin": 1.0,
-        "activation": "none",
-    }
+    asked = ConsistencySettings(kind="learned", network=Consistency(iterations=3, learning_rate=1e-2))
     found = []
     for name in ("first", "second"):
         output, ranks = tmp_path / f"{name}.json", tmp_path / "ranks.csv.gz"

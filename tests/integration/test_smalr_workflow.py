@@ -15,7 +15,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 def test_a_model_of_ten_languages_takes_their_translations_in_place_of_captions(project: Project) -> None:
     """Multi30K: nine translations from English, of which three are added to captions of people."""
-    planned = project.would_run("work/demo/multi30k/experiments/mule-ten/seed0/test-own.json")
+    planned = project.would_run("work/demo/multi30k/experiments/mule-ten/seed0/test-original.json")
     assert (planned["translate"], planned["augment"], planned["words"]) == (9, 3, 10)
     assert planned["tokenize"] == planned["demo_captions"] == 4
     assert planned["demo_dictionary"] == 5  # de fr cs zh ja; the four others have word lists
@@ -23,20 +23,20 @@ def test_a_model_of_ten_languages_takes_their_translations_in_place_of_captions(
 
 def test_a_smaller_vocabulary_is_made_of_the_whole_one(project: Project) -> None:
     """English stays whole where rare words become English."""
-    planned = project.would_run("work/demo/mscoco/experiments/mule-ten-dictionary-5/seed0/test-own.json")
+    planned = project.would_run("work/demo/mscoco/experiments/mule-ten-dictionary-5/seed0/test-original.json")
     assert (planned["words"], planned["reduce_words"]) == (10, 9)
-    planned = project.would_run("work/demo/mscoco/experiments/mule-ten-pca-50/seed0/test-own.json")
+    planned = project.would_run("work/demo/mscoco/experiments/mule-ten-pca-50/seed0/test-original.json")
     assert (planned["words"], planned["reduce_words"]) == (10, 10)
 
 
 def test_a_model_of_characters_needs_no_word_vectors(project: Project) -> None:
-    planned = project.would_run("work/demo/mscoco/experiments/liwe-s-ten/seed0/test-own.json")
+    planned = project.would_run("work/demo/mscoco/experiments/liwe-s-ten/seed0/test-original.json")
     assert planned["spell"] == 10 and "words" not in planned
 
 
 def test_a_table_of_four_languages_needs_no_translated_language(project: Project) -> None:
     """MULE's models read nothing of a translated language."""
-    planned = project.would_run("work/demo/multi30k/experiments/mule-full-augmented/seed0/test-own.json")
+    planned = project.would_run("work/demo/multi30k/experiments/mule-full-human+mt/seed0/test-original.json")
     assert planned["translate"] == 6 and "augment" not in planned
 
 

@@ -21,8 +21,9 @@ import torch
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.evaluation.evaluate import evaluate
+from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.models.saved import load_model
-from pipeline.settings import overlaid, read
+from pipeline.settings import merged, read
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import measured
 from pipeline.training import loop
@@ -55,7 +56,9 @@ def trained(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
 def evaluated(inputs: Inputs, model: Path, folder: Path, queries: Sequence[Path] = ()) -> dict[str, Any]:
     assert inputs.features
     output, ranks = folder / "test.json", folder / "test-ranks.csv.gz"
-    evaluate(model, inputs.features, inputs.words, inputs.sentences, {"threads": 1}, output, ranks, queries)
+    evaluate(
+        model, inputs.features, inputs.words, inputs.sentences, EvaluateSettings(), output, ranks, queries
+    )
     result: dict[str, Any] = json.loads(output.read_text())
     return result
 
@@ -203,7 +206,7 @@ def test_the_ranks_beside_an_evaluation_give_its_recalls_again(
     )  # no name of a temporary file: equal ranks are equal bytes
     evaluations = Evaluations([tmp_path / "test.json"], [0])
     for language in ("en", "de"):
-        hits = evaluations.hits(("things", "mule-nc-lc", "own"), language)
+        hits = evaluations.hits(("things", "mule-nc-lc", "original"), language)
         assert len(hits) == 12
         for metric, value in measured(hits).items():
             assert value == pytest.approx(result["test"][language][metric])
@@ -218,8 +221,8 @@ def as_configured(file: str) -> dict[str, Any]:
     "changes",
     [
         {},
-        {"words": {"regularization": 0.1, "regularize_toward": "previous_epoch"}},
-        {**as_configured("authors-code.yaml"), "words": {"regularize_toward": "previous_epoch"}},
+        {"word_regularizer": {"weight": 0.1, "regularize_toward": "previous_epoch"}},
+        {**as_configured("authors-code.yaml"), "word_regularizer": {"regularize_toward": "previous_epoch"}},
     ],
     ids=["as usual", "previous epoch", "authors' code"],
 )
@@ -231,8 +234,8 @@ def test_a_run_that_stops_in_an_epoch_goes_on_to_the_same_weights(
     changes: dict[str, Any],
 ) -> None:
     experiment["training"]["epochs"] = 4
-    experiment["words"]["regularization"] = 0.1
-    experiment = overlaid(experiment, changes)
+    experiment["word_regularizer"]["weight"] = 0.1
+    experiment = merged(experiment, changes)
     (tmp_path / "whole").mkdir()
     (tmp_path / "stopped").mkdir()
     whole = trained(inputs, experiment, tmp_path / "whole")

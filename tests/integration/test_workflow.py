@@ -46,7 +46,7 @@ def project(made: Project) -> Iterator[Project]:
 
 def mean_recall(folder: Path, language: str) -> float:
     """mR in percent, in the plainest way from the ranks of one experiment's test queries."""
-    ranks = pd.read_csv(folder / "test-own-ranks.csv.gz").query("language == @language")
+    ranks = pd.read_csv(folder / "test-original-ranks.csv.gz").query("language == @language")
     of_way = [ranks.loc[ranks["direction"] == way, "rank"] for way in ("i2s", "s2i")]
     return 100 * sum((rank <= k).mean() for rank in of_way for k in (1, 5, 10)) / 6
 

@@ -98,7 +98,7 @@ def check_tasks(
     settings: Settings,
 ) -> None:
     """Assert that every data set is passed through, each time in another order, and that all tasks occur."""
-    size = settings["tasks"]["batch"]
+    size = settings["lessons"]["batch_size"]
     sets: dict[str, set[object]] = {"c2c": set(pairs)} if settings["c2c"] else {}
     first_row = 0
     for code, captions in sentences.items():

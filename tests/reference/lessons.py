@@ -47,7 +47,7 @@ def step_loss(
         [captions[row] for row in side] for side in (rows.T.tolist() if rows.ndim == 2 else [rows.tolist()])
     ]
     if len(sides) == 2:
-        wrong = settings["tasks"]["lengths_in_pairs"] == "reversed"
+        wrong = settings["lessons"]["lengths_in_pairs"] == "reversed"
         first, second = (
             embed_captions(weights, settings, side, reversed_lengths(side) if wrong else None)
             for side in sides
@@ -55,7 +55,7 @@ def step_loss(
     else:
         first = embed_captions(weights, settings, sides[0])
         second = embed_images(weights, settings, features[[image for image, _ in sides[0]]], None)
-    return ranking_loss(first @ second.T, torch.eye(len(rows), dtype=torch.bool), settings["tasks"])
+    return ranking_loss(first @ second.T, torch.eye(len(rows), dtype=torch.bool), settings["lessons"])
 
 
 def train(
@@ -73,7 +73,7 @@ def train(
 
     captions: of all languages, one after another, and after them those whose pairs are of other captions.
     """
-    tasks, weights, adam = settings["tasks"], dict(weights), Adam()
+    tasks, weights, adam = settings["lessons"], dict(weights), Adam()
     names, waited, result = trainable(weights), 0, Training()
     first, *others = settings["languages"]
     names = [name for name in names if name not in {f"universal.{code}.table.weight" for code in others}]
@@ -98,7 +98,7 @@ def train(
         score = 6 * sum(scores[code] for code in settings["stop_on"])
         better = result.add_epoch(weights, of_captions, len(batches), score)
         waited = 0 if better else waited + 1
-    assert waited == tasks["patience"] or len(epochs) == max(1, tasks["most_steps"] // len(epochs[0]))
+    assert waited == tasks["patience"] or len(epochs) == max(1, tasks["max_steps"] // len(epochs[0]))
     return result
 
 

@@ -52,7 +52,7 @@ def word_vectors(
 ) -> Tensor:
     """Vectors (N, d) of all words: their characters side by side, then 1x1 convolutions over words."""
     letters = [chr(code) for code in weights["spelled.alphabet"].tolist()]  # the first is none
-    longest = settings["liwe"]["longest_word"]
+    longest = settings["liwe"]["max_word_length"]
     blank_filled = [word.ljust(longest, "\0") for words in sentences for word in words]
     codes = torch.tensor([[letters.index(letter) for letter in word] for word in blank_filled])  # (N, c)
     vectors = weights["spelled.characters.weight"][codes].flatten(1)
@@ -134,7 +134,9 @@ def train(
             loss = torch.stack(list(terms.values())).sum()
             gradients = gradients_of(loss, weights, names, padding_learns=True)
             gradients["spelled.characters.weight"][0] = 0  # no character
-            rate = training["learning_rate"] * (liwe["drop"] if step >= liwe["drop_after"] else 1)
+            rate = training["learning_rate"] * (
+                liwe["learning_rate_decay"] if step >= liwe["learning_rate_decay_after"] else 1
+            )
             adam.step(weights, clip(gradients, training["max_grad_norm"]), rate)
             step += 1
         of_validation = {

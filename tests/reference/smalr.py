@@ -38,7 +38,9 @@ Tables = Mapping[Pair, tuple[list[Row], set[tuple[str, str]]]]
 
 def scored_vectors(vectors: Mapping[str, Tensor], features: str) -> dict[str, Tensor]:
     """The vectors (V, 300) by which entries are scored, row 0 the first word."""
-    scored = {code: table[1:] - table[1:].mean(0) * (features != "given") for code, table in vectors.items()}
+    scored = {
+        code: table[1:] - table[1:].mean(0) * (features != "unchanged") for code, table in vectors.items()
+    }
     if features == "standardized":
         scored = {code: table / table.square().mean(0).sqrt() for code, table in scored.items()}
     return scored
@@ -47,7 +49,7 @@ def scored_vectors(vectors: Mapping[str, Tensor], features: str) -> dict[str, Te
 def latent_vector(weights: Weights, word: Tensor, place: int, assignment: Settings) -> Tensor:
     """The entry (d,) that a word (300,) takes among its best, and how a gradient passes the choice."""
     scores = weights["scores.weight"] @ word + weights["scores.bias"]
-    best = scores.detach().topk(min(assignment["best"], len(scores))).indices
+    best = scores.detach().topk(min(assignment["top_m"], len(scores))).indices
     entries = weights["entries.weight"][best]  # (M, d)
     if assignment["gradient"] == "none":
         return entries[place]
@@ -117,7 +119,7 @@ def word_places(
 ) -> tuple[dict[str, list[int]], dict[str, dict[int, int]], Tensor]:
     """Words with a vector of their own; the entry, from 1, of all others; the entries that any word takes."""
     own = {
-        code: frequent_words(split, code, len(vectors), settings["hybrid"]["own_words"])
+        code: frequent_words(split, code, len(vectors), settings["hybrid"]["frequent_words"])
         for code, vectors in features.items()
     }
     entry = {
@@ -339,7 +341,9 @@ def fit_combiner(
     scored: scores (B, n, L) and images of the queries, for each language of the validation split.
     """
     languages, hidden = scored[0][0].shape[2], consistency["hidden"]
-    begin = math.sqrt(consistency["begin"] / (languages * hidden))  # "initialized with uniform weight"
+    begin = math.sqrt(
+        consistency["initial_weight"] / (languages * hidden)
+    )  # "initialized with uniform weight"
     network = {"first": torch.full((hidden, languages), begin), "second": torch.full((1, hidden), begin)}
     adam, names, losses = Adam(), trainable(network), []
     for _ in range(consistency["iterations"]):

@@ -68,7 +68,7 @@ def embedded_objective(
         0.5 * (weights[f"universal.{code}.table.weight"] - initial[code]).square().sum()
         for code in settings["languages"]
     ]
-    terms["words"] = settings["words"]["regularization"] * torch.stack(drift).mean()
+    terms["words"] = settings["word_regularizer"]["weight"] * torch.stack(drift).mean()
     minimised = torch.stack(list(terms.values())).sum()
     if settings["classifier"]:
         weight, strength = settings["classifier"]["weight"], 2 / (1 + math.exp(-10 * done)) - 1
@@ -243,7 +243,7 @@ def train(
             gradients = gradients_of(loss, weights, names, padding_learns)
             adam.step(weights, clip(gradients, training["max_grad_norm"]), rate)
         rate *= training["learning_rate_decay"]  # "a learning rate of 1e-4 that we decay exponentially"
-        if settings["words"]["regularize_toward"] == "previous_epoch":
+        if settings["word_regularizer"]["regularize_toward"] == "previous_epoch":
             initial = {code: weights[f"universal.{code}.table.weight"].detach() for code in initial}
         mean_recalls = {
             code: recalls(model_ranks(weights, settings, validation, code, word_vectors))["mR"]

@@ -3,7 +3,6 @@
 import copy
 import errno
 import os
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from pipeline.common.errors import InputError
 from pipeline.common.folders import atomic_folder
 from pipeline.datasets.table import caption_table, write_captions
 from pipeline.evaluation.evaluate import evaluate
+from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.images.settings import ExtractionSettings
 from pipeline.images.store import read_store, write_features
 from pipeline.training.train import Inputs, train
@@ -38,7 +38,7 @@ def trained(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
     model, evaluation, ranks = folder / "model.pt", folder / "test.json", folder / "ranks.csv.gz"
     train(inputs, settings, "code", folder / "checkpoint.pt", folder / "curves.csv", model)
     assert inputs.features
-    evaluate(model, inputs.features, inputs.words, inputs.sentences, {"threads": 1}, evaluation, ranks)
+    evaluate(model, inputs.features, inputs.words, inputs.sentences, EvaluateSettings(), evaluation, ranks)
     output = folder / "bundle"
     write_bundle(model, inputs.features, inputs.words, inputs.sentences, evaluation, [], output)
     return output
@@ -183,7 +183,7 @@ def test_a_replacement_that_fails_leaves_the_earlier_folder(
 
 
 def test_a_bundle_says_all_of_how_features_are_extracted() -> None:
-    assert {field.name for field in fields(ExtractionSettings)} <= set(BACKBONE)
+    assert set(ExtractionSettings.model_fields) <= set(BACKBONE)
 
 
 def _index(model: SearchModel, features: Path, output: Path) -> None:

@@ -114,7 +114,7 @@ print(json.dumps(recalls_on_test(read_bundle(bundle), sentences, features)))
         gone.rename(there)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    table = json.loads((data / "experiments/mule-full/seed0/test-own.json").read_text())["test"]
+    table = json.loads((data / "experiments/mule-full/seed0/test-original.json").read_text())["test"]
     assert list(found) == LANGUAGES
     for code in LANGUAGES:
         assert found[code] == {metric: table[code][metric] for metric in found[code]}
@@ -230,10 +230,10 @@ def test_a_bundle_names_no_file_outside_it(bundle: Path) -> None:
 
 
 def test_a_bundle_that_answers_otherwise_is_not_made(made: Project, seed: Path, tmp_path: Path) -> None:
-    evaluated = json.loads((seed / "test-own.json").read_text())
+    evaluated = json.loads((seed / "test-original.json").read_text())
     evaluated["test"]["de"]["s2i_R@5"] += 0.1
     (tmp_path / "test.json").write_text(json.dumps(evaluated))
-    shutil.copy(seed / "test-own-ranks.csv.gz", tmp_path)
+    shutil.copy(seed / "test-original-ranks.csv.gz", tmp_path)
     data = made.folder / DATA
     with pytest.raises(InputError, match=r"de s2i_R@5: the bundle has") as said:
         write_bundle(
@@ -251,7 +251,7 @@ def test_a_bundle_that_answers_otherwise_is_not_made(made: Project, seed: Path, 
 
 def test_the_card_has_the_recalls_with_their_intervals(made: Project, seed: Path) -> None:
     card = (seed / "bundle/README.md").read_text()
-    compared = json.loads((seed / "test-own.json").read_text())["test"]
+    compared = json.loads((seed / "test-original.json").read_text())["test"]
     for code in LANGUAGES:
         (row,) = [line for line in card.splitlines() if line.startswith(f"| {code} |")]
         cells = [cell.strip() for cell in row.strip("|").split("|")]

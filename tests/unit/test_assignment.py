@@ -166,7 +166,7 @@ def test_a_sentence_is_the_mean_of_its_words_entries() -> None:
 
 def test_scores_may_be_made_without_what_all_words_have_in_common() -> None:
     vectors = torch.tensor([[0.0, 0.0], [1.0, 5.0], [3.0, 5.0]])
-    assert read_from(vectors, "given") is vectors
+    assert read_from(vectors, "unchanged") is vectors
     assert read_from(vectors, "centred").tolist() == [[0, 0], [-1, 0], [1, 0]]
     vectors = torch.tensor([[9.0, 9.0], [1.0, 5.0], [5.0, 5.0]])  # mean 3, standard deviation 2; and 5, 0
     assert read_from(vectors, "standardized").tolist() == [[0, 0], [-1, 0], [1, 0]]

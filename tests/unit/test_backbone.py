@@ -1,4 +1,3 @@
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +202,7 @@ def test_dense_evaluation_equals_the_exact_one_where_nothing_lies_outside(tmp_pa
     square = images()[2].crop((0, 0, 64, 64)).resize((72, 72))
     small = settings(path, backbone="resnet18", resize=64, crop=64)
     exact, approximate = (
-        load_backbone(dataclasses.replace(small, crop_evaluation=way), CPU) for way in ("exact", "dense")
+        load_backbone(small.model_copy(update={"crop_evaluation": way}), CPU) for way in ("exact", "dense")
     )
     pixels = [resized(square, 64, exact.interpolation)]
     assert relative_error(approximate.features(pixels).numpy(), exact.features(pixels).numpy()) < 1e-5
@@ -216,7 +215,8 @@ def test_dense_evaluation_takes_images_of_any_size(tmp_path: Path) -> None:
     path = saved(network(demo), tmp_path / "w.pth")
     chosen = settings(path, backbone=demo, resize=182, crop=160)
     exact, approximate = (
-        load_backbone(dataclasses.replace(chosen, crop_evaluation=way), CPU, 3) for way in ("exact", "dense")
+        load_backbone(chosen.model_copy(update={"crop_evaluation": way}), CPU, 3)
+        for way in ("exact", "dense")
     )
     pixels = [resized(image, 182, exact.interpolation) for image in images()]
     assert cosine(approximate.features(pixels).numpy(), exact.features(pixels).numpy()) > 0.95
@@ -288,7 +288,7 @@ def test_a_configured_interpolation_replaces_timms(tmp_path: Path) -> None:
     path = saved(network("resnet18"), tmp_path / "w.pth")
     chosen = settings(path, backbone="resnet18", crops=1)
     for given, used in ((None, "bicubic"), ("bilinear", "bilinear")):
-        made = load_backbone(dataclasses.replace(chosen, interpolation=given), CPU)
+        made = load_backbone(chosen.model_copy(update={"interpolation": given}), CPU)
         assert made.interpolation == used
 
 

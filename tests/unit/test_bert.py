@@ -18,13 +18,14 @@ from pipeline.words import sentence_vectors as module
 from pipeline.words.bert import pretrain_bert, training_captions, wordpiece
 from pipeline.words.corpus import encode
 from pipeline.words.sentence_vectors import embed_captions, load_bert, mean_pooled
+from pipeline.words.settings import BertSettings, SentenceVectorSettings
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary
 
-SMALL: dict[str, Any] = {
-    "caption_origins": {}, "max_tokens": 12, "layers": 3, "hidden_size": 8, "heads": 2,
-    "vocabulary_size": 120, "steps": 3, "batch_size": 4, "learning_rate": 1e-3, "seed": 0, "threads": 1,
-}  # fmt: skip
-READ: dict[str, Any] = {"layer": -2, "max_tokens": 12, "threads": 1}
+SMALL = BertSettings(
+    caption_origins={}, max_tokens=12, layers=3, hidden_size=8, heads=2,
+    vocabulary_size=120, steps=3, batch_size=4, learning_rate=1e-3, threads=1,
+)  # fmt: skip
+READ = SentenceVectorSettings(layer=-2, max_tokens=12, threads=1)
 ENGLISH = ["A dog runs.", "Two dogs run on the red grass.", "A red cat sleeps.", "Cats and dogs sleep."]
 
 
@@ -61,7 +62,9 @@ def test_the_same_captions_and_seed_give_the_same_bert(folder: Path, tmp_path: P
     pretrain_bert([folder / "en.csv", folder / "de.csv"], SMALL, tmp_path / "model")
     for name in ("model.safetensors", "tokenizer.json"):
         assert (tmp_path / "model" / name).read_bytes() == (folder / "model" / name).read_bytes()
-    pretrain_bert([folder / "en.csv", folder / "de.csv"], {**SMALL, "seed": 1}, tmp_path / "model")
+    pretrain_bert(
+        [folder / "en.csv", folder / "de.csv"], SMALL.model_copy(update={"seed": 1}), tmp_path / "model"
+    )
     weights = (tmp_path / "model" / "model.safetensors").read_bytes()
     assert weights != (folder / "model" / "model.safetensors").read_bytes()
 
@@ -69,7 +72,7 @@ def test_the_same_captions_and_seed_give_the_same_bert(folder: Path, tmp_path: P
 def test_the_configured_learning_rate_is_the_one_that_pretrains(folder: Path, tmp_path: Path) -> None:
     """At 0 no weight moves: two and three steps end alike."""
     for steps in (2, 3):
-        settings = {**SMALL, "steps": steps, "learning_rate": 0.0}
+        settings = SMALL.model_copy(update={"steps": steps, "learning_rate": 0.0})
         pretrain_bert([folder / "en.csv"], settings, tmp_path / str(steps))
     two, three = ((tmp_path / str(steps) / "model.safetensors").read_bytes() for steps in (2, 3))
     assert two == three
@@ -77,7 +80,11 @@ def test_the_configured_learning_rate_is_the_one_that_pretrains(folder: Path, tm
 
 def test_pretraining_lowers_the_loss_it_trains(folder: Path, tmp_path: Path, caplog: Any) -> None:
     caplog.set_level("INFO", "pipeline")
-    pretrain_bert([folder / "en.csv"], {**SMALL, "steps": 300, "learning_rate": 1e-2}, tmp_path / "model")
+    pretrain_bert(
+        [folder / "en.csv"],
+        SMALL.model_copy(update={"steps": 300, "learning_rate": 1e-2}),
+        tmp_path / "model",
+    )
     last = float(caplog.messages[-1].rsplit(" ", 1)[1])
     assert last < 0.7 * np.log(120)  # of guessing among the word pieces
 
@@ -99,7 +106,7 @@ def test_masks_and_warm_up_are_those_of_bert(
 
     monkeypatch.setattr(bert, "DataCollatorForLanguageModeling", masking)
     monkeypatch.setattr(bert, "get_linear_schedule_with_warmup", scheduled)
-    pretrain_bert([folder / "en.csv"], {**SMALL, "steps": 10}, tmp_path / "model")
+    pretrain_bert([folder / "en.csv"], SMALL.model_copy(update={"steps": 10}), tmp_path / "model")
     assert asked == {"mlm_probability": 0.15, "steps": (1, 10)}
 
 
@@ -134,7 +141,7 @@ def test_padding_changes_no_vector_and_long_captions_are_cut(folder: Path) -> No
     alone = mean_pooled(ENGLISH[:1], tokenizer, encoder, READ)
     np.testing.assert_allclose(mean_pooled(ENGLISH, tokenizer, encoder, READ)[:1], alone, atol=1e-5)
     long = ["dog " * 10 + end for end in ("cat", "grass")]
-    cut = mean_pooled(long, tokenizer, encoder, {**READ, "max_tokens": 6})
+    cut = mean_pooled(long, tokenizer, encoder, READ.model_copy(update={"max_tokens": 6}))
     np.testing.assert_allclose(cut[0], cut[1], atol=1e-5)
 
 

@@ -73,7 +73,13 @@ def test_a_date_may_be_a_seed() -> None:
 
 
 def test_equal_models_are_equal_bytes_whichever_of_their_texts_are_one_object(tmp_path: Path) -> None:
-    sizes: dict[str, Any] = {"universal": 2, "multimodal": 2, "hidden": 2, "image_hidden": 2, "dropout": 0.5}
+    sizes: dict[str, Any] = {
+        "universal_dim": 2,
+        "multimodal_dim": 2,
+        "hidden_size": 2,
+        "image_hidden_size": 2,
+        "dropout": 0.5,
+    }
     kinds = {"encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "recurrent": "lstm"}
     more = {"batch_norm_momentum": 0.1, "universal_mean": "words", "universal_layers": "separate"}
     more["recurrent_init"] = "pytorch"

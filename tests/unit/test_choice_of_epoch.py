@@ -22,7 +22,7 @@ def test_the_first_of_the_epochs_with_the_best_mean_is_kept(monkeypatch: pytest.
         nn.init.constant_(model.weight, epoch)
         found = {"en": english, "de": german}
         monkeypatch.setattr(train, "mean_recalls", lambda *_, found=found: found)
-        row = _keep_best(model, corpus(), kept, epoch, {"words": {"regularize_toward": "initial"}})
+        row = _keep_best(model, corpus(), kept, epoch, {"word_regularizer": {"regularize_toward": "initial"}})
         assert row == {"val_mR": (english + german) / 2, "val_mR_en": english, "val_mR_de": german}
         means.append(kept["mean"])
     assert means == [20.0, 30.0, 30.0, 30.0]

@@ -13,6 +13,7 @@ from pipeline.common.errors import InputError
 from pipeline.tables.cells import cells
 from pipeline.tables.claim_terms import read_claims
 from pipeline.tables.claims import ONE_SEED, judge_claims
+from pipeline.tables.settings import ClaimSettings
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = ROOT / "config" / "claims" / "mule.yaml"
@@ -28,14 +29,14 @@ OTHERS = {
 FRENCH = {"greater": "mule-full", "than": "parallel-embn", "in": {"multi30k": ["fr"]}}
 
 
-def settings(scale: str = "demo", *more: str) -> dict[str, Any]:
+def settings(scale: str = "demo", *more: str) -> ClaimSettings:
     loaded = configuration.load({"scale": scale}, ROOT / "config")
     chosen = configuration.claim_settings(loaded)
-    return {**chosen, "experiments": sorted({*chosen["experiments"], *more})}
+    return chosen.model_copy(update={"experiments": sorted({*chosen.experiments, *more})})
 
 
 def judged(
-    folder: Path, of: dict[str, Any], paths: list[Path], claims: Path = CLAIMS, counts: Path | None = None
+    folder: Path, of: ClaimSettings, paths: list[Path], claims: Path = CLAIMS, counts: Path | None = None
 ) -> pd.DataFrame:
     judge_claims(of, [claims], folder / "claims.csv", folder / "comparison.csv", paths, counts)
     return pd.read_csv(folder / "claims.csv", index_col="id")
@@ -50,9 +51,9 @@ def one(folder: Path, **claim: Any) -> Path:
 def of_three(folder: Path, images: int = 200) -> list[Path]:
     """mule-full 40 in French and 60 in German, parallel-embn 30 and 55, embn 20 in French."""
     test: dict[Key, dict[str, float]] = {
-        ("multi30k", "mule-full", "own", 0): {"fr": 40.0, "de": 60.0},
-        ("multi30k", "parallel-embn", "own", 0): {"fr": 30.0, "de": 55.0},
-        ("multi30k", "embn-fr", "own", 0): {"fr": 20.0},
+        ("multi30k", "mule-full", "original", 0): {"fr": 40.0, "de": 60.0},
+        ("multi30k", "parallel-embn", "original", 0): {"fr": 30.0, "de": 55.0},
+        ("multi30k", "embn-fr", "original", 0): {"fr": 20.0},
     }
     return write_evaluations(folder, test, images)
 
@@ -78,7 +79,7 @@ def papers_evaluations(folder: Path) -> list[Path]:
             test.setdefault(key, {})[cell.language] = printed[place]
     for (table, row, dataset, language), value in printed.items():
         if experiment := OTHERS.get((table, row)):
-            test.setdefault((dataset, experiment, "own", 0), {})[language] = value
+            test.setdefault((dataset, experiment, "original", 0), {})[language] = value
     return write_evaluations(folder, test, images=1000, sentences=1)
 
 
@@ -117,16 +118,18 @@ def test_what_is_not_built_is_said_and_becomes_testable_without_an_edit(tmp_path
     built = write_evaluations(
         tmp_path,
         {
-            ("multi30k", "mule-full", "own", 0): dict.fromkeys(("en", "de", "fr", "cs"), 50.0),
-            ("multi30k", "muse-full", "own", 0): dict.fromkeys(("en", "de", "fr", "cs"), 40.0),
+            ("multi30k", "mule-full", "original", 0): dict.fromkeys(("en", "de", "fr", "cs"), 50.0),
+            ("multi30k", "muse-full", "original", 0): dict.fromkeys(("en", "de", "fr", "cs"), 40.0),
         },
     )
     of = settings()
-    without = {**of, "experiments": [name for name in of["experiments"] if not name.startswith("muse")]}
+    without = of.model_copy(
+        update={"experiments": [name for name in of.experiments if not name.startswith("muse")]}
+    )
     before = judged(tmp_path, without, built[:1]).loc["M16"]
     assert before["verdict"] == "not testable"
     assert before["reason"] == "no experiment muse-full in config/experiments.yaml"
-    of["experiments"] = sorted({*without["experiments"], "muse-full"})
+    of = of.model_copy(update={"experiments": sorted({*without.experiments, "muse-full"})})
     waiting = judged(tmp_path, of, built[:1]).loc["M16"]
     assert waiting["reason"] == "muse-full on multi30k is in none of the tables that `report` names"
     after = judged(tmp_path, of, built).loc["M16"]
@@ -179,8 +182,8 @@ def test_nearly_all_are_nine_of_ten(tmp_path: Path, below: int, verdict: str) ->
     """SMALR improves "nearly all" of 20 columns: 18 by its tables. More than half would be most of them."""
     values = {f"l{chr(ord('a') + n)}": 40.0 - 10 * (n < below) for n in range(20)}
     test: dict[Key, dict[str, float]] = {
-        ("multi30k", "mule-full", "own", 0): values,
-        ("multi30k", "parallel-embn", "own", 0): dict.fromkeys(values, 35.0),
+        ("multi30k", "mule-full", "original", 0): values,
+        ("multi30k", "parallel-embn", "original", 0): dict.fromkeys(values, 35.0),
     }
     compared = {"greater": "mule-full", "than": "parallel-embn", "in": {"multi30k": list(values)}}
     paths = write_evaluations(tmp_path, test, images=20)
@@ -193,7 +196,7 @@ def test_not_below_allows_any_gain_and_so_large_a_loss(tmp_path: Path, limit: in
     """Mule-full is 10 above parallel-embn in French, which no limit forbids; turned round it is 10 below."""
     paths, paper = (
         of_three(tmp_path, images=20),
-        {**settings(), "scale": "paper", "papers_data": ["multi30k", "mscoco"]},
+        settings().model_copy(update={"scale": "paper", "papers_data": ["multi30k", "mscoco"]}),
     )
     gain = {**FRENCH, "not_below": limit}
     loss = {**gain, "greater": FRENCH["than"], "than": FRENCH["greater"]}
@@ -201,7 +204,9 @@ def test_not_below_allows_any_gain_and_so_large_a_loss(tmp_path: Path, limit: in
         found = judged(tmp_path, paper, paths, one(tmp_path, compare=[compared]))
         assert found["verdict"].tolist() == [expected]
         assert pd.read_csv(tmp_path / "comparison.csv")["p"].isna().all()
-    here = judged(tmp_path, {**paper, "papers_data": []}, paths, one(tmp_path, compare=[gain]))
+    here = judged(
+        tmp_path, paper.model_copy(update={"papers_data": []}), paths, one(tmp_path, compare=[gain])
+    )
     assert here["verdict"].tolist() == ["not testable at this scale"]
 
 
@@ -219,7 +224,7 @@ def test_a_significant_gain_needs_p_below_the_level(tmp_path: Path) -> None:
 def of_seeds(folder: Path, full: list[float], parallel: list[float]) -> list[Path]:
     """mR in French of each seed of mule-full and parallel-embn, among 200 images."""
     test: dict[Key, dict[str, float]] = {
-        ("multi30k", name, "own", seed): {"fr": value}
+        ("multi30k", name, "original", seed): {"fr": value}
         for name, values in (("mule-full", full), ("parallel-embn", parallel))
         for seed, value in enumerate(values)
     }
@@ -232,7 +237,10 @@ def test_a_claim_is_judged_over_all_seeds_and_images(tmp_path: Path) -> None:
     The differences of the seeds, -20, 40 and 40, have the standard error 20, and images add 2: t = 1 with
     two degrees of freedom.
     """
-    of, apart = {**settings(), "seeds": [0, 1, 2]}, of_seeds(tmp_path, [20, 80, 80], [40, 40, 40])
+    of, apart = (
+        settings().model_copy(update={"seeds": [0, 1, 2]}),
+        of_seeds(tmp_path, [20, 80, 80], [40, 40, 40]),
+    )
     assert judged(tmp_path, of, apart, one(tmp_path, compare=[FRENCH])).loc["X", "verdict"] == "holds"
     line = pd.read_csv(tmp_path / "comparison.csv").iloc[0]
     assert (line["measured_greater"], line["measured_than"], line["difference"]) == (60, 40, 20)
@@ -240,14 +248,17 @@ def test_a_claim_is_judged_over_all_seeds_and_images(tmp_path: Path) -> None:
     assert (line["low"], line["high"]) == pytest.approx((20 - 4.30 * 20, 20 + 4.30 * 20), abs=3)
     strict = one(tmp_path, significant=True, compare=[FRENCH])
     assert judged(tmp_path, of, apart, strict).loc["X", "verdict"] == "does not hold"
-    first = {**of, "seeds": [0]}
+    first = of.model_copy(update={"seeds": [0]})
     assert (
         judged(tmp_path, first, apart, one(tmp_path, compare=[FRENCH])).loc["X", "verdict"] == "does not hold"
     )
 
 
 def test_seeds_that_agree_leave_images_to_decide(tmp_path: Path) -> None:
-    of, alike = {**settings(), "seeds": [0, 1, 2]}, of_seeds(tmp_path, [60, 60, 60], [40, 40, 40])
+    of, alike = (
+        settings().model_copy(update={"seeds": [0, 1, 2]}),
+        of_seeds(tmp_path, [60, 60, 60], [40, 40, 40]),
+    )
     strict = one(tmp_path, significant=True, compare=[FRENCH])
     assert judged(tmp_path, of, alike, strict).loc["X", "verdict"] == "holds"
     line = pd.read_csv(tmp_path / "comparison.csv").iloc[0]
@@ -258,7 +269,9 @@ def test_seeds_that_agree_leave_images_to_decide(tmp_path: Path) -> None:
 
 def test_rows_of_a_language_among_other_images_are_not_compared(tmp_path: Path) -> None:
     (tmp_path / "fewer").mkdir()
-    fewer = write_evaluations(tmp_path / "fewer", {("multi30k", "mule-full", "own", 0): {"fr": 50.0}}, 30)
+    fewer = write_evaluations(
+        tmp_path / "fewer", {("multi30k", "mule-full", "original", 0): {"fr": 50.0}}, 30
+    )
     others = of_three(tmp_path)[1:]
     with pytest.raises(InputError, match=r"fr: 30 images and 60 sentences in .*; 200 images and 400 sent"):
         judged(tmp_path, settings(), [*fewer, *others], one(tmp_path, compare=[FRENCH]))
@@ -280,8 +293,8 @@ def test_m27_a_slight_decrease_is_neither_a_large_one_nor_a_gain(
 ) -> None:
     """EmbN has 60; 4 is the paper's own decrease, rounded up."""
     test: dict[Key, dict[str, float]] = {
-        ("mscoco", "embn-en", "own", 0): {"en": 60.0},
-        ("mscoco", "mule-full", "own", 0): {"en": english},
+        ("mscoco", "embn-en", "original", 0): {"en": 60.0},
+        ("mscoco", "mule-full", "original", 0): {"en": english},
     }
     paths = write_evaluations(tmp_path, test, images=100)
     assert judged(tmp_path, settings("paper"), paths).loc["M27", "verdict"] == verdict
@@ -300,7 +313,7 @@ def test_m58_counts_the_best_row_of_each_column(tmp_path: Path, better: int, ver
         if dataset == "multi30k":
             values |= {"muse-embn": 10.0, "muse-parallel-embn": 10.0, "muse-full": 10.0}
         for name, value in values.items():
-            test.setdefault((dataset, name, "own", 0), {})[code] = value
+            test.setdefault((dataset, name, "original", 0), {})[code] = value
     found = judged(
         tmp_path, settings("demo", *OTHERS.values()), write_evaluations(tmp_path, test, images=100)
     )
@@ -383,7 +396,7 @@ def test_counts_are_judged_at_scale_paper_alone_and_where_they_were_made(tmp_pat
 
 def test_a_data_set_that_this_scale_lacks_is_left_out(tmp_path: Path) -> None:
     both = [{"greater": "mule-full", "than": "parallel-embn", "in": {"multi30k": ["fr"], "mscoco": ["zh"]}}]
-    of = {**settings(), "datasets": {"multi30k": "multi30k"}}
+    of = settings().model_copy(update={"datasets": {"multi30k": "multi30k"}})
     found = judged(tmp_path, of, of_three(tmp_path), one(tmp_path, compare=both)).iloc[0]
     assert (found["verdict"], found["comparisons"]) == ("holds", 1)
     missing = "left out: no data set of this configuration stands for mscoco"
@@ -400,8 +413,13 @@ def test_means_over_human_captions_are_not_judged_on_translated_ones(tmp_path: P
     def mean(name: str) -> str:
         return " + ".join(f"0.333333 * {name}@{code}" for code in ("en", "zh", "ja"))
 
-    of = {**settings(), "datasets": {"mscoco": "flickr8kcn"}, "human": {"flickr8kcn": ["en", "zh"]}}
-    of["languages"] = {"flickr8kcn": ["en", "zh", "ja"]}
+    of = settings().model_copy(
+        update={
+            "datasets": {"mscoco": "flickr8kcn"},
+            "human": {"flickr8kcn": ["en", "zh"]},
+            "languages": {"flickr8kcn": ["en", "zh", "ja"]},
+        }
+    )
     ha = [{"greater": mean(f"smalr{queries}"), "than": mean("mule-ten"), "in": "mscoco"}]
     found = judged(tmp_path, of, [], one(tmp_path, compare=ha)).iloc[0]
     assert found["verdict"] == "not testable at this scale"
@@ -416,7 +434,7 @@ def test_a_claim_on_models_of_other_languages_is_not_judged(tmp_path: Path) -> N
     compared = [{"greater": "mule-full", "than": "parallel-embn", "in": {"multi30k": ["de"]}}]
     judged_here = judged(tmp_path, settings(), of_three(tmp_path), one(tmp_path, compare=compared)).iloc[0]
     assert judged_here["verdict"] in ("holds", "does not hold")
-    of = {**settings(), "languages": {**settings()["languages"], "multi30k": ["en", "de"]}}
+    of = settings().model_copy(update={"languages": {**settings().languages, "multi30k": ["en", "de"]}})
     found = judged(tmp_path, of, of_three(tmp_path), one(tmp_path, compare=compared)).iloc[0]
     assert found["verdict"] == "not testable at this scale"
     own, of_paper = "multi30k has its own captions in en, de", "multi30k has them in en, de, fr, cs"
@@ -425,7 +443,7 @@ def test_a_claim_on_models_of_other_languages_is_not_judged(tmp_path: Path) -> N
 
 def test_a_claim_on_features_that_are_not_at_hand_is_not_testable_here(tmp_path: Path) -> None:
     compared = [{"greater": "mule-full", "than": "on-vgg", "in": {"multi30k": ["fr"]}}]
-    of = {**settings(), "left_out": {"on-vgg": "no features vgg"}}
+    of = settings().model_copy(update={"left_out": {"on-vgg": "no features vgg"}})
     found = judged(tmp_path, of, of_three(tmp_path), one(tmp_path, compare=compared)).iloc[0]
     assert (found["verdict"], found["reason"]) == ("not testable at this scale", "on-vgg: no features vgg")
 
@@ -459,13 +477,13 @@ def test_mistakes_in_claims_are_told_together(tmp_path: Path) -> None:
 def test_a_verdict_says_what_rests_on_translations(tmp_path: Path) -> None:
     """Multi30K's French is human in the paper and here, Japanese in the paper alone; Arabic nowhere."""
     full: dict[Key, dict[str, float]] = {
-        ("multi30k", name, "own", 0): {"fr": 40.0, "de": 60.0} for name in ("mule-full", "parallel-embn")
+        ("multi30k", name, "original", 0): {"fr": 40.0, "de": 60.0} for name in ("mule-full", "parallel-embn")
     }
-    trained_on = {("multi30k", "mule-full", "own", 0): {"en-fr": {"dictionary": 5}}}
+    trained_on = {("multi30k", "mule-full", "original", 0): {"en-fr": {"dictionary": 5}}}
     own = settings("demo")
     for human, said in ((["en", "de", "fr"], ""), (["en", "de"], "; captions in fr are translations here")):
         paths = write_evaluations(tmp_path, full, trained_on=trained_on)
-        of = {**own, "human": {**own["human"], "multi30k": human}}
+        of = own.model_copy(update={"human": {**own.human, "multi30k": human}})
         found = judged(tmp_path, of, paths, one(tmp_path, compare=[FRENCH])).loc["X"]
         assert found["reason"].endswith(f"1 of 1 rest on word-by-word translations{said}; {ONE_SEED}")
         line = pd.read_csv(tmp_path / "comparison.csv", keep_default_na=False).iloc[0]

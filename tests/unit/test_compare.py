@@ -13,12 +13,12 @@ from pipeline.tables.compare import compare
 
 # By seed the percentage of images found at once; all recalls of a language are equal.
 RECALLS: dict[Key, dict[str, float]] = {
-    ("pictures", "shared", "own", 0): {"en": 50, "fr": 60},
-    ("pictures", "shared", "own", 1): {"en": 60, "fr": 70},
-    ("pictures", "alone-fr", "own", 0): {"fr": 20},
-    ("pictures", "alone-fr", "own", 1): {"fr": 40},
-    ("pictures", "alone-de", "own", 0): {"de": 40},
-    ("pictures", "alone-de", "own", 1): {"de": 40},
+    ("pictures", "shared", "original", 0): {"en": 50, "fr": 60},
+    ("pictures", "shared", "original", 1): {"en": 60, "fr": 70},
+    ("pictures", "alone-fr", "original", 0): {"fr": 20},
+    ("pictures", "alone-fr", "original", 1): {"fr": 40},
+    ("pictures", "alone-de", "original", 0): {"de": 40},
+    ("pictures", "alone-de", "original", 1): {"de": 40},
 }
 
 
@@ -68,8 +68,8 @@ def test_all_numbers_are_of_the_metric_that_is_asked_for(tmp_path: Path) -> None
 def test_p_is_corrected_for_the_number_of_languages(tmp_path: Path) -> None:
     """English is as good in both: its p is 1."""
     recalls: dict[Key, dict[str, float]] = {
-        ("pictures", "first", "own", 0): {"en": 50, "fr": 80},
-        ("pictures", "second", "own", 0): {"en": 50, "fr": 40},
+        ("pictures", "first", "original", 0): {"en": 50, "fr": 80},
+        ("pictures", "second", "original", 0): {"en": 50, "fr": 40},
     }
     paths = write_evaluations(tmp_path, recalls)
     found = compared(tmp_path, paths[:1], paths[1:])
@@ -111,7 +111,7 @@ def test_what_cannot_be_compared_is_refused_and_nothing_written(tmp_path: Path) 
 
 
 def test_seeds_trained_with_other_settings_are_refused_with_what_differs(tmp_path: Path) -> None:
-    shared = ("pictures", "shared", "own")
+    shared = ("pictures", "shared", "original")
     trained_with = {
         (*shared, 0): {"languages": ["en", "fr"], "training": {"epochs": 3, "threads": 1}},
         (*shared, 1): {
@@ -137,7 +137,9 @@ def test_evaluations_of_one_seed_in_two_folders_are_refused_and_one_given_twice_
     paths = write_evaluations(tmp_path, RECALLS)
     (tmp_path / "other").mkdir()
     others = write_evaluations(tmp_path / "other", RECALLS)
-    with pytest.raises(InputError, match=f"{paths[0]} and {others[0]}: both are pictures shared own seed 0"):
+    with pytest.raises(
+        InputError, match=f"{paths[0]} and {others[0]}: both are pictures shared original seed 0"
+    ):
         compared(tmp_path, [*paths[:2], *others[:2]], [*paths[2:4], *others[2:4]])
     once, twice = (compared(tmp_path, paths[:2] * n, paths[2:4] * n) for n in (1, 2))
     pd.testing.assert_frame_equal(once, twice)
@@ -147,21 +149,21 @@ def test_queries_with_and_without_translations_are_of_the_same_seeds(tmp_path: P
     """Both have 50 and 60, and so no difference with any seed."""
     recalls: dict[Key, dict[str, float]] = {
         ("pictures", "shared", queries, seed): {"en": 50.0 + 10 * seed}
-        for queries in ("own", "average")
+        for queries in ("original", "average")
         for seed in (0, 1)
     }
     paths = write_evaluations(tmp_path, recalls)
     english = compared(tmp_path, paths[:2], paths[2:]).loc["en"]
     assert english[["difference", "low", "high", "p"]].tolist() == [0, 0, 0, 1]
-    assert english[["first_name", "second_name"]].tolist() == ["shared own", "shared average"]
+    assert english[["first_name", "second_name"]].tolist() == ["shared original", "shared average"]
 
 
 def test_a_model_that_stops_on_a_language_is_compared_in_it_alone(tmp_path: Path) -> None:
     recalls: dict[Key, dict[str, float]] = {
-        ("pictures", "joint-en", "own", 0): {"en": 50, "fr": 10},
-        ("pictures", "joint-fr", "own", 0): {"en": 20, "fr": 60},
-        ("pictures", "alone-en", "own", 0): {"en": 40},
-        ("pictures", "alone-fr", "own", 0): {"fr": 20},
+        ("pictures", "joint-en", "original", 0): {"en": 50, "fr": 10},
+        ("pictures", "joint-fr", "original", 0): {"en": 20, "fr": 60},
+        ("pictures", "alone-en", "original", 0): {"en": 40},
+        ("pictures", "alone-fr", "original", 0): {"fr": 20},
     }
     stopping = {key: {"stop_on": [key[1][-2:]]} for key in recalls}
     paths = write_evaluations(tmp_path, recalls, trained_with=stopping)
@@ -187,8 +189,8 @@ def test_two_evaluations_that_name_one_file_of_ranks_are_refused(tmp_path: Path)
 def test_other_data_and_scales_are_not_the_same_test_images(tmp_path: Path) -> None:
     """Though as many images are named alike."""
     of: dict[Key, dict[str, float]] = {
-        ("pictures", "first", "own", 0): {"en": 60},
-        ("others", "second", "own", 0): {"en": 40},
+        ("pictures", "first", "original", 0): {"en": 60},
+        ("others", "second", "original", 0): {"en": 40},
     }
     scales: dict[Key, dict[str, str]] = {
         key: {"scale": scale} for key, scale in zip(of, ("demo", "flickr8k"), strict=True)

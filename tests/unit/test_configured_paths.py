@@ -15,7 +15,7 @@ CONFIG = Path(__file__).parents[2] / "config"
 EVERYWHERE: dict[str, Any] = {
     "datasets": {
         "mine": {
-            "source": "own",
+            "source": "custom",
             "captions": "mine/{language}.csv",
             "split": "mine/split.csv",
             "images": "mine/images",
@@ -60,7 +60,7 @@ FOLDERS = ("images", "mirror", "coco-cn", "dictionaries", "opus-en-sw", "bert")
 
 def check(scale: str = "paper", **user: Any) -> None:
     settings = configuration.load({"scale": scale, **user}, CONFIG)
-    configuration.check_paths(settings, configuration.read(CONFIG / "scales" / f"{scale}.yaml"))
+    configuration.check_paths(settings, configuration.usual_sources(settings.scale, CONFIG))
 
 
 def told(scale: str = "paper", **user: Any) -> list[str]:
@@ -103,7 +103,7 @@ def test_each_of_them_alone_is_missed(tmp_path: Path, line: str) -> None:
 
 def test_a_mistyped_name_is_told_the_one_that_it_resembles(tmp_path: Path) -> None:
     (tmp_path / "captions.csv").touch()
-    mine = {"source": "own", "captions": "capt1ons.csv", "images": ".", "languages": ["en"]}
+    mine = {"source": "custom", "captions": "capt1ons.csv", "images": ".", "languages": ["en"]}
     assert told(datasets={"mine": mine}) == [
         "datasets.mine.captions: capt1ons.csv: not there, expected a file; did you mean captions.csv?"
     ]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.published import Published
+from pipeline.datasets.settings import CountedDataset, CountSettings
 from pipeline.datasets.sources.multi30k import FOLDER, multi30k_captions, multi30k_split
 from pipeline.datasets.table import caption_table, write_captions, write_sentences
 from pipeline.tables.data import count_captions
@@ -37,14 +38,15 @@ ROWS = [
 ]
 
 
-def settings(**caption_origins: str) -> dict[str, Any]:
-    return {"scale": "demo", "datasets": {"mscoco": {"dataset": "small", "caption_origins": caption_origins}}}
+def settings(**caption_origins: str) -> CountSettings:
+    small = CountedDataset(dataset="small", caption_origins=caption_origins)
+    return CountSettings(scale="demo", datasets={"mscoco": small})
 
 
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 
 
-def counted(folder: Path, asked: dict[str, Any], captions: dict[str, list[Path]]) -> Tables:
+def counted(folder: Path, asked: CountSettings, captions: dict[str, list[Path]]) -> Tables:
     outputs = (folder / name for name in ("table1.csv", "comparison.csv", "counts.csv"))
     count_captions(asked, captions, PAPERS, *outputs)
     read = [pd.read_csv(folder / name, keep_default_na=False) for name in ("table1.csv", "comparison.csv")]
@@ -99,8 +101,8 @@ def test_images_are_counted_by_the_languages_that_caption_them(tmp_path: Path) -
 
 def test_mistakes_of_all_data_sets_are_told(tmp_path: Path) -> None:
     write_captions(caption_table(ROWS), tmp_path / "captions.csv")
-    asked = settings()
-    asked["datasets"]["multi30k"] = {"dataset": "multi30k", "caption_origins": {}}
+    more = CountedDataset(dataset="multi30k", caption_origins={})
+    asked = settings().model_copy(update={"datasets": {**settings().datasets, "multi30k": more}})
     with pytest.raises(InputError) as caught:
         counted(tmp_path, asked, {"mscoco": [tmp_path / "captions.csv"], "multi30k": [tmp_path / "none.csv"]})
     assert "captions.csv: ja: No captions with origin 'human'" in str(caught.value)
@@ -117,7 +119,8 @@ def test_multi30k_has_the_papers_counts(tmp_path: Path) -> None:
     paths = [tmp_path / f"{language}.csv" for language in ("en", "de", "fr", "cs")]
     for path in paths:
         write_captions(caption_table(multi30k_captions(Path(MIRROR), path.stem, split)), path)
-    asked = {"scale": "paper", "datasets": {"multi30k": {"dataset": "multi30k", "caption_origins": {}}}}
+    counted_as = CountedDataset(dataset="multi30k", caption_origins={})
+    asked = CountSettings(scale="paper", datasets={"multi30k": counted_as})
     _, comparison = counted(tmp_path, asked, {"multi30k": paths})
     assert len(comparison) == 8
     for row in comparison.to_dict("records"):
@@ -239,7 +242,15 @@ def test_both_commands_say_what_is_wrong_with_their_arguments(tmp_path: Path) ->
     made = ["--papers", PAPERS, "--table", tmp_path / "t.csv", "--comparison", tmp_path / "c.csv"]
     commands: list[tuple[list[Any], str]] = [
         (
-            ["count-captions", "--captions", "multi30k", "--settings", "{}", "--counts", tmp_path / "n.csv"],
+            [
+                "count-captions",
+                "--captions",
+                "multi30k",
+                "--settings",
+                settings().as_json(),
+                "--counts",
+                tmp_path / "n.csv",
+            ],
             "found 'multi30k'",
         ),
         (["measure-vocabulary-overlap", "--translation", "en=", "--comparable", "en=x"], "found 'en='"),

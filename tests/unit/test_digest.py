@@ -55,7 +55,7 @@ TRAINED: dict[str, dict[str, Any]] = {
     "mule": {"model": {"encoder": "embn"}, "ranking": None},
     "vse": {"model": {"encoder": "vse"}, "ranking": {"margin": 0.2}},
     "hem": {"model": {"encoder": "embn"}, "ranking": None, "embedding": "hybrid"},
-    "smalr": {"model": {"encoder": "embn"}, "embedding": "hybrid", "masking": {"share": 0.2}},
+    "smalr": {"model": {"encoder": "embn"}, "embedding": "hybrid", "masking": {"mask_probability": 0.2}},
     "liwe": {"model": {"encoder": "liwe"}, "ranking": None},
     "dictionary": {"model": {"encoder": "embn"}, "ranking": None, "reduction": "dictionary-5"},
 }

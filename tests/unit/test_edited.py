@@ -15,7 +15,7 @@ OWN = "image,language,caption\n" + "".join(f"{n}.jpg,en,a dog\n" for n in range(
 @pytest.mark.parametrize(
     ("file", "refused"),
     [
-        ("pipeline/datasets/sources/own.py", True),  # the source, by name
+        ("pipeline/datasets/sources/custom.py", True),  # the source, by name
         ("pipeline/datasets/table.py", True),  # which the stage imports
         ("pipeline/datasets/sources/mscoco.py", False),  # another source
         ("pipeline/common/progress.py", False),  # without effect on a result
@@ -30,10 +30,10 @@ def test_an_edit_concerns_the_stages_that_import_it(tmp_path: Path, file: str | 
     if file:
         with (tmp_path / file).open("a") as source:
             source.write("\nEDITED = True\n")
-    planned = code.digest("split", ("pipeline.datasets.sources.own",))
+    planned = code.digest("split", ("pipeline.datasets.sources.custom",))
     files = ["--settings", '{"captions": "captions.csv"}', "--output", "split.csv"]
     done = subprocess.run(
-        [sys.executable, "-m", "pipeline", "split", "--code", planned, "--source", "own", *files],
+        [sys.executable, "-m", "pipeline", "split", "--code", planned, "--source", "custom", *files],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -133,7 +133,7 @@ def test_a_store_names_all_that_its_features_depend_on(
     mean, std = [0.1, 0.2, 0.3], [0.4, 0.5, 0.6]
     changes: dict[str, Any] = {"mean": mean, "std": std, "interpolation": "bilinear"}
     used = dataclasses.replace(extraction.backbone, **changes, precision="bfloat16", weights_sha256="a1")
-    asked = dataclasses.replace(extraction.settings, precision="auto", crop_evaluation="dense")
+    asked = extraction.settings.model_copy(update={"precision": "auto", "crop_evaluation": "dense"})
     assert attributes_of(used, asked) == {
         "backbone": "resnet10t",
         "weights": "w.pth",

@@ -9,10 +9,9 @@ from pipeline.common.errors import InputError
 from pipeline.common.files import write_digest
 from pipeline.images.imported import import_store
 from pipeline.images.settings import (
+    ExtractionSettings,
     ImportSettings,
     expected_attributes,
-    extraction_settings,
-    import_settings,
 )
 from pipeline.images.store import DONE, FAILED, PENDING, failed_images, read_features, write_features
 
@@ -83,7 +82,7 @@ def test_imported_features_are_read_back_with_their_origin(store: Path, tmp_path
         file.attrs["backbone"] = "resnet50 (Keras)"
     write_digest(store)
     output = tmp_path / "imported.h5"
-    import_store(store, ["ü", "a"], ImportSettings("resnet50", 4), output)
+    import_store(store, ["ü", "a"], ImportSettings(backbone="resnet50", dimension=4), output)
     assert np.array_equal(
         read_features(output, ["a", "ü"], {"backbone": "resnet50", "dimension": 4}), FEATURES[[0, 2]]
     )
@@ -100,11 +99,11 @@ def test_features_that_name_no_backbone_are_taken_with_a_warning(
         del file.attrs["backbone"]
     write_digest(store)
     output = tmp_path / "imported.h5"
-    import_store(store, ["a"], ImportSettings("vgg19", 4), output)
+    import_store(store, ["a"], ImportSettings(backbone="vgg19", dimension=4), output)
     assert "no attribute `backbone`" in caplog.text and "file.attrs['backbone'] = 'vgg19'" in caplog.text
     assert np.array_equal(read_features(output, ["a"], {"backbone": "vgg19"}), FEATURES[:1])
     with pytest.raises(InputError, match="dimension: found 4, expected 5"):
-        import_store(store, ["a"], ImportSettings("vgg19", 5), output)
+        import_store(store, ["a"], ImportSettings(backbone="vgg19", dimension=5), output)
 
 
 def test_half_precision_is_widened(tmp_path: Path) -> None:
@@ -121,7 +120,7 @@ def test_half_precision_is_widened(tmp_path: Path) -> None:
 
 def test_imported_features_of_another_kind_are_refused(store: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        import_store(store, ["a"], ImportSettings("resnet5", 2048), tmp_path / "out.h5")
+        import_store(store, ["a"], ImportSettings(backbone="resnet5", dimension=2048), tmp_path / "out.h5")
     assert "backbone: found 'resnet50', expected 'resnet5'" in str(caught.value)
     assert "dimension: found 4, expected 2048" in str(caught.value)
     assert not (tmp_path / "out.h5").exists()
@@ -153,13 +152,13 @@ def test_settings_list_every_mistake() -> None:
     wrong = {**GOOD, "crops": 3, "resize": True, "std": [1, 1, 0], "colour": 1, "crop_evaluation": "round"}
     del wrong["weights"]
     with pytest.raises(InputError) as caught:
-        extraction_settings(json.dumps(wrong))
+        ExtractionSettings.parse(json.dumps(wrong))
     for key in (
-        "colour: unknown",
-        "weights: missing",
+        "unknown key 'colour'",
+        "'weights' is missing",
         "crops: found 3",
         "resize: found True",
-        "std: found",
+        "std.2: found 0",
         "crop_evaluation: found",
     ):
         assert key in str(caught.value)
@@ -167,14 +166,14 @@ def test_settings_list_every_mistake() -> None:
 
 @pytest.mark.parametrize("text", ["{", "[]", json.dumps({**GOOD, "crop": 65})])
 def test_settings_that_make_no_sense_are_refused(text: str) -> None:
-    with pytest.raises(InputError, match="features settings"):
-        extraction_settings(text)
+    with pytest.raises(InputError, match="--settings: "):
+        ExtractionSettings.parse(text)
 
 
 def test_import_settings_may_be_open_but_not_unknown() -> None:
-    assert import_settings('{"backbone": null, "resize": null}') == ImportSettings()
-    with pytest.raises(InputError, match="resize: unknown; known are backbone, dimension"):
-        import_settings('{"resize": 256}')
+    assert ImportSettings.parse('{"backbone": null}') == ImportSettings()
+    with pytest.raises(InputError, match=r"unknown key .resize.; known are backbone, dimension"):
+        ImportSettings.parse('{"resize": 256}')
 
 
 def test_what_is_expected_of_a_store_leaves_speed_and_open_settings_out() -> None:

@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.sources.own import read_own
+from pipeline.datasets.sources.custom import read_own
 from pipeline.datasets.split import listed_images, read_split
 from pipeline.datasets.unpack import unpack
 from pipeline.images.crops import UnreadableImage, read_image

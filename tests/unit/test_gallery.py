@@ -25,9 +25,11 @@ from torch import Tensor
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.evaluation import evaluate as evaluation
+from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.images.partial import finish, open_partial
 from pipeline.models.saved import Saved, vocabulary_digest
 from pipeline.report import figures
+from pipeline.report.settings import RetrievedSettings
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary
 
 TEXT = {
@@ -131,7 +133,7 @@ class Project:
         read = [self.folder / f"{language}.csv" for language in asked or languages]
         words = [self.folder / f"{language}.h5" for language in languages]
         evaluation.evaluate(
-            Path("model.pt"), self.features, words, read, {"threads": 1}, output, ranks, translated
+            Path("model.pt"), self.features, words, read, EvaluateSettings(), output, ranks, translated
         )
         return json.loads(output.read_text()), pd.read_csv(ranks), model
 
@@ -216,7 +218,7 @@ def test_a_figure_shows_the_nearest_of_the_languages_own_candidates(project: Pro
     shown_sentences, shown_queries = set(), {}
     for seed in range(8):
         output = project.folder / "figure.html"
-        settings = {"number": 3, "seed": seed, "threads": 1}
+        settings = RetrievedSettings(number=3, seed=seed, threads=1)
         words, read = (
             [project.folder / f"{code}.{ending}" for code in ("en", "de")] for ending in ("h5", "csv")
         )

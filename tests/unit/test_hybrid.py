@@ -135,8 +135,8 @@ def test_principal_components_keep_distances_and_are_uncorrelated() -> None:
 def settings(masking: bool = False) -> dict[str, Any]:
     return {
         "languages": ["en", "de"],
-        "hybrid": {"own_size": 2},
-        **({"masking": {"share": 0.2}} if masking else {}),
+        "hybrid": {"frequent_dim": 2},
+        **({"masking": {"mask_probability": 0.2}} if masking else {}),
     }
 
 

@@ -147,7 +147,13 @@ def _written(folder: Path, experiment: str, of_languages: dict[str, pd.DataFrame
         test[language] = {**values, "images": IMAGES, "sentences": IMAGES, "chance": {}}
     path = folder / f"{experiment}.json"
     pd.concat(every)[RANK_COLUMNS].to_csv(folder / f"{experiment}-ranks.csv.gz", index=False)
-    content = {"dataset": "multi30k", "experiment": experiment, "queries": "own", "seed": 0, "test": test}
+    content = {
+        "dataset": "multi30k",
+        "experiment": experiment,
+        "queries": "original",
+        "seed": 0,
+        "test": test,
+    }
     content |= {"settings": {}, "training_translations": {}, "query_translations": {}}
     ranks = folder / f"{experiment}-ranks.csv.gz"
     content |= {"ranks": ranks.name, "ranks_sha256": sha256(ranks)}

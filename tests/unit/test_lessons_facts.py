@@ -8,7 +8,8 @@ import pytest
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
-from pipeline.settings.experiments import Settings
+
+Settings = Any
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "config"
@@ -62,7 +63,7 @@ ROWS |= {("3", *key[1:]): row for key, row in ROWS.items() if key[0] == "2"}
 NUMBERED = ("2", "3", "4", "5", "6", "7")
 TABLES = {name: f"lessons/table{name}" for name in NUMBERED} | {"figure3": "lessons/figure3"}
 
-RIGHT = {"lengths_in_pairs": "right", "validated_as": "captions"}
+RIGHT = {"lengths_in_pairs": "correct", "validated_as": "captions"}
 IN_TEXT = {"halves": "shared", "pairs_of": "selected", "divide_learning_rate_every": None}
 
 
@@ -84,7 +85,11 @@ def read(paper: Settings, row: dict[str, Any]) -> tuple[dict[str, str], bool, st
     found = {}
     for language, chosen in made["selection"].items():
         parts, each, images = chosen["parts"], chosen.get("captions_per_image"), chosen.get("images")
-        found[language] = BOTH if len(parts) == 2 else images or (DRAWN if each == 1 else parts[0])
+        found[language] = (
+            BOTH
+            if len(parts) == 2
+            else (images if images != "all" else "") or (DRAWN if each == 1 else parts[0])
+        )
         assert len(parts) == 1 or set(parts) == {TRANSLATION, COMPARABLE}
         assert chosen["tested_on"] == (COMPARABLE if language in EN_DE else TRANSLATION)
         if found[language] not in (TRANSLATION, BOTH):
@@ -104,7 +109,9 @@ def test_every_row_reads_what_the_paper_says(paper: Settings) -> None:
 
 
 def tasks(paper: Settings, row: dict[str, Any]) -> dict[str, Any]:
-    return configuration.overlaid(paper, paper["experiments"][row["experiment"]].get("settings", {}))["tasks"]
+    name = row["experiment"]
+    chosen: dict[str, Any] = paper.blocks_of(name, paper.experiments[name]).lessons.model_dump()
+    return chosen
 
 
 def test_rows_of_the_text_have_none_of_the_codes_ways(paper: Settings) -> None:
@@ -126,7 +133,7 @@ def test_rows_as_published_code_have_every_way_that_concerns_them(paper: Setting
         assert (
             tasks(paper, row).items()
             >= {
-                "lengths_in_pairs": "reversed" if pairs else "right",
+                "lengths_in_pairs": "reversed" if pairs else "correct",
                 "validated_as": "five_captions" if few else "captions",
                 "halves": "per_language" if halved else "shared",
                 "pairs_of": "all_images" if halved and pairs else "selected",
@@ -158,28 +165,28 @@ def test_as_many_experiments_are_looked_at_as_there_are(paper: Settings) -> None
 def test_the_papers_sizes_rates_and_patience(paper: Settings, row: int) -> None:
     """Section 3, "Implementation", and the details of VSE++ that it follows."""
     name = sorted({made["experiment"] for _, made in rows(paper)})[row]
-    made = configuration.expanded(paper, "multi30k")
+    made = paper.expanded("multi30k")
     for expanded in [key for key in made if key == name or key in {f"{name}-{code}" for code in ALL}]:
         found = configuration.experiment_settings(paper, "multi30k", expanded, 0)
         model = found["model"]
         assert (model["encoder"], model["word_vectors"]) == ("vse", "scratch")
-        assert (model["recurrent"], model["hidden"], model["similarity"]) == ("gru", 1024, "cosine")
+        assert (model["recurrent"], model["hidden_size"], model["similarity"]) == ("gru", 1024, "cosine")
         assert found["features"]["backbone"] == "resnet50.tv_in1k"
-        assert {key: found["tasks"][key] for key in found["tasks"] if key not in RIGHT | IN_TEXT} == {
+        assert {key: found["lessons"][key] for key in found["lessons"] if key not in RIGHT | IN_TEXT} == {
             "margin": 0.2,  # VSE++
             "hinge": "max",
-            "batch": 128,  # VSE++
-            "share_of_pairs": 0.5,
-            "validate_after": 500,
+            "batch_size": 128,  # VSE++
+            "pair_step_probability": 0.5,
+            "validate_every": 500,
             "patience": 10,
-            "most_steps": 1_000_000,  # never reached
+            "max_steps": 1_000_000,  # never reached
             "learning_rate": 2e-4,
             "max_grad_norm": 2.0,  # VSE++
         }
         assert found["max_caption_length"] is None
         assert found["stop_on"] == ([expanded[-2:]] if "stop_on" in made[expanded] else found["languages"])
     assert paper["words"]["dimension"] == 300
-    assert tasks(paper, {"experiment": name})["minimum_count"] == 4
+    assert tasks(paper, {"experiment": name})["min_count"] == 4
 
 
 def test_columns_and_recalls_are_the_papers() -> None:
@@ -192,7 +199,7 @@ def test_columns_and_recalls_are_the_papers() -> None:
         assert set(table["metrics"]) == set(of_table["metric"])
         assert set(table["columns"]["multi30k"]) == set(of_table["language"])
         named = {
-            (row["row"], row.get("group", ""), row["method"]) for row in table["rows"] if "section" not in row
+            (row["row"], row.get("group", ""), row["method"]) for row in table["rows"] if not row.section
         }
         assert named == set(
             zip(of_table["row"].astype(int), of_table["group"], of_table["method"], strict=True)
@@ -203,12 +210,12 @@ WRONG = {
     "selection: 'fr', one of its languages, is missing": {"languages": ["en", "fr"]},
     "c2c: pairs of captions are of two languages": {"languages": ["en"], "c2c": True},
     "branches: found 'separate'; with a selection it is shared": {"branches": "separate"},
-    "ranking: with a selection the losses are those of `tasks`": {"ranking": True},
+    "ranking: with a selection the losses are those of `lessons`": {"ranking": True},
     "settings.model.encoder: found embn; with a selection it is vse": {
         "settings": {"model": {"encoder": "embn"}}
     },
-    "settings.tasks.divide_learning_rate_every: is for models of one language": {
-        "settings": {"tasks": {"divide_learning_rate_every": 15}}
+    "settings.lessons.divide_learning_rate_every: is for models of one language": {
+        "settings": {"lessons": {"divide_learning_rate_every": 15}}
     },
 }
 
@@ -223,9 +230,9 @@ def test_keys_that_contradict_a_selection_are_refused(said: str) -> None:
 
 def test_the_learning_rate_of_multilingual_models_is_never_divided() -> None:
     """Also where the key is set for all experiments."""
-    loaded = configuration.load({"scale": "demo", "tasks": {"divide_learning_rate_every": 3}}, CONFIG)
+    loaded = configuration.load({"scale": "demo", "lessons": {"divide_learning_rate_every": 3}}, CONFIG)
     divided = {
-        name: configuration.experiment_settings(loaded, "multi30k", name, 0)["tasks"][
+        name: configuration.experiment_settings(loaded, "multi30k", name, 0)["lessons"][
             "divide_learning_rate_every"
         ]
         for name in ("monolingual-en", "bilingual", "multilingual-fr", "monolingual-as-code-de")

@@ -28,7 +28,7 @@ from pipeline.words.vocabulary import read_vocabulary
 
 CONFIG = Path(__file__).parents[2] / "config"
 SIZES: dict[str, Any] = {
-    "characters": 3,
+    "character_dim": 3,
     "layers": [5, 4],
     "margin": 0.2,
     "image_base": 0.991,
@@ -46,7 +46,7 @@ def codes(words: list[str], longest: int = 4) -> Tensor:
 
 def model(hidden: int = 6) -> LiweModel:
     torch.manual_seed(0)
-    made = LiweModel({code: codes(words) for code, words in WORDS.items()}, 7, {"hidden": hidden}, SIZES)
+    made = LiweModel({code: codes(words) for code, words in WORDS.items()}, 7, {"hidden_size": hidden}, SIZES)
     return made.double()
 
 
@@ -70,7 +70,7 @@ def test_a_word_is_the_vectors_of_its_characters_side_by_side_through_the_layers
     found, lengths = words({"en": sentences([[1, 2], [3]])})
     assert lengths.tolist() == [2, 1]
     weights = {f"spelled.{name}": value for name, value in words.state_dict().items()}
-    sizes = {"liwe": {"longest_word": 4, "layers": SIZES["layers"]}}
+    sizes = {"liwe": {"max_word_length": 4, "layers": SIZES["layers"]}}
     expected = liwe_by_reading.word_vectors(weights, sizes, [["ab", "c"], ["abc"]], training=False)
     torch.testing.assert_close(found, expected)
 
@@ -109,7 +109,7 @@ def test_a_sentence_is_the_mean_of_both_states_at_its_last_word() -> None:
 def test_weights_begin_as_pytorch_begins_them() -> None:
     """Seven characters, words of four; the layers of words, both GRUs, the image's layer."""
     torch.manual_seed(0)
-    made = LiweModel({code: codes(words) for code, words in WORDS.items()}, 7, {"hidden": 6}, SIZES)
+    made = LiweModel({code: codes(words) for code, words in WORDS.items()}, 7, {"hidden_size": 6}, SIZES)
     torch.manual_seed(0)
     letters, first, second = nn.Embedding(6, 3, padding_idx=0), nn.Linear(12, 5), nn.Linear(5, 4)
     rest: list[nn.Module] = [nn.GRU(4, 6), nn.GRUCell(4, 6), nn.Linear(7, 6)]
@@ -210,13 +210,17 @@ def test_stretches_hold_the_batches_of_the_epochs_in_their_order() -> None:
 def test_the_rate_drops_once() -> None:
     optimizer = torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
     for step, rate in ((0, 6e-4), (9999, 6e-4), (10000, 6e-5), (30000, 6e-5)):
-        set_rate(optimizer, {"drop": 0.1, "drop_after": 10000}, 6e-4, step)
+        set_rate(optimizer, {"learning_rate_decay": 0.1, "learning_rate_decay_after": 10000}, 6e-4, step)
         assert optimizer.param_groups[0]["lr"] == pytest.approx(rate)
 
 
 def test_a_saved_model_answers_as_before(tmp_path: Path) -> None:
     made = model().float().eval()
-    settings = {"languages": ["en", "ru"], "branches": "shared", "model": {"encoder": "liwe", "hidden": 6}}
+    settings = {
+        "languages": ["en", "ru"],
+        "branches": "shared",
+        "model": {"encoder": "liwe", "hidden_size": 6},
+    }
     saved = Saved({**settings, "liwe": SIZES}, {}, 1, {}, {}, {})
     save_model(tmp_path / "model.pt", made, saved)
     again, _ = load_model(tmp_path / "model.pt")
@@ -253,19 +257,20 @@ def test_sizes_and_course_are_as_published() -> None:
     for name, characters in (("liwe-s-ten", 24), ("liwe-l-ten", 120), ("liwe-s-two", 24), ("liwe-s-en", 24)):
         made = configuration.experiment_settings(paper, "multi30k", name, 0)
         assert made["liwe"] == {
-            "characters": characters, "longest_word": 26, "layers": [384, 448, 300], "margin": 0.2,
-            "image_base": 0.991, "caption_base": 0.91, "drop_after": 10000, "drop": 0.1,
+            "character_dim": characters, "max_word_length": 26, "layers": [384, 448, 300], "margin": 0.2,
+            "image_base": 0.991, "caption_base": 0.91,
+            "learning_rate_decay_after": 10000, "learning_rate_decay": 0.1,
             "validate_every": 500,
         }  # fmt: skip
-        assert made["model"]["encoder"] == "liwe" and made["model"]["hidden"] == 1024
+        assert made["model"]["encoder"] == "liwe" and made["model"]["hidden_size"] == 1024
         training = made["training"]
         assert (training["epochs"], training["learning_rate"], training["max_grad_norm"]) == (30, 6e-4, 2.0)
         assert (training["batch_images"], training["learning_rate_decay"]) == (128, 1.0)
         assert made["matching"] is None
         assert made["triplets"] is None and made["neighborhood"] is None and made["classifier"] is None
-    expanded = configuration.expanded(paper, "multi30k")
+    expanded = paper.expanded("multi30k")
     assert expanded["liwe-s-two"]["languages"] == ["en", "de"]
-    assert configuration.expanded(paper, "mscoco")["liwe-s-two"]["languages"] == ["en", "ja"]
+    assert paper.expanded("mscoco")["liwe-s-two"]["languages"] == ["en", "ja"]
     # SMALR: "All models we compare to are trained using this augmented training set"; (1) is quoted.
     captions = {
         name: expanded[name]["captions"] for name in ("liwe-s-en", "liwe-s-two", "liwe-s-ten", "liwe-l-ten")
@@ -276,8 +281,8 @@ def test_sizes_and_course_are_as_published() -> None:
 def test_parameters_at_the_papers_size() -> None:
     """26 characters of 24 into 384, 448 and 300, both GRUs of 1,024, and the image's layer."""
     alphabet = [chr(97 + n) for n in range(26)]
-    made = LiweModel({"en": codes(["", *alphabet], 26)}, 2048, {"hidden": 1024},
-                     {"characters": 24, "layers": [384, 448, 300]})  # fmt: skip
+    made = LiweModel({"en": codes(["", *alphabet], 26)}, 2048, {"hidden_size": 1024},
+                     {"character_dim": 24, "layers": [384, 448, 300]})  # fmt: skip
     layers = sum(size * out + out + out + 2 * out for size, out in ((624, 384), (384, 448), (448, 300)))
     recurrent = 2 * 3 * (300 * 1024 + 1024 * 1024 + 2 * 1024)
     assert count_parameters(made) == 27 * 24 + layers + recurrent + 2048 * 1024 + 1024

@@ -144,7 +144,10 @@ def masking(experiment: dict[str, Any]) -> dict[str, Any]:
     """Settings of a small SMALR."""
     experiment["model"] |= {"recurrent": "gru"}
     experiment["triplets"] = {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
-    return experiment | {"embedding": "hybrid", "masking": {"share": 0.2, "weight": 1e-4, "matching": 1.0}}
+    return experiment | {
+        "embedding": "hybrid",
+        "masking": {"mask_probability": 0.2, "weight": 1e-4, "matching": 1.0},
+    }
 
 
 def test_a_step_matches_masked_sentences_with_images_too(masking: dict[str, Any]) -> None:
@@ -186,7 +189,7 @@ def test_mask_is_the_word_after_the_last_of_each_language(
 
 
 def test_nothing_masked_is_the_matching_twice(masking: dict[str, Any]) -> None:
-    masking["masking"]["share"] = 0.0
+    masking["masking"]["mask_probability"] = 0.0
     drawn = next(Sampler(corpus(), [np.arange(IMAGES)], masking["training"], 0).epoch(0))
     terms = training_terms(smalr_model(masking).eval(), corpus(), drawn, masking, 0.1)
     assert terms["masked_matching"].item() == pytest.approx(terms["matching"].item(), rel=1e-12)
@@ -203,7 +206,7 @@ def test_all_weights_are_learned(masking: dict[str, Any]) -> None:
 def test_masked_sentences_leave_no_trace_in_what_evaluation_reads(masking: dict[str, Any]) -> None:
     """Without recurrence the branch has batch norm: HEM and SMALR are evaluated with statistics alike."""
     masking["model"]["recurrent"] = "mean"
-    masking["masking"]["share"] = 0.9
+    masking["masking"]["mask_probability"] = 0.9
     drawn = next(Sampler(corpus(), [np.arange(IMAGES)], masking["training"], 0).epoch(0))
     evaluated_with, momentum = [], masking["model"]["batch_norm_momentum"]
     for settings in (masking, {key: value for key, value in masking.items() if key != "masking"}):

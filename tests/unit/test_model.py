@@ -18,18 +18,18 @@ PAPER: dict[str, Any] = {
     "encoder": "embn",
     "word_vectors": "pretrained",
     "similarity": "cosine",
-    "universal": 512,
-    "multimodal": 512,
+    "universal_dim": 512,
+    "multimodal_dim": 512,
     "recurrent": "lstm",
     "recurrent_init": "pytorch",
-    "hidden": 1024,
-    "image_hidden": 2048,
+    "hidden_size": 1024,
+    "image_hidden_size": 2048,
     "dropout": 0.5,
     "batch_norm_momentum": 0.1,
     "universal_mean": "words",
     "universal_layers": "separate",
 }
-SMALL = {**PAPER, "universal": 8, "multimodal": 6, "hidden": 10, "image_hidden": 12}
+SMALL = {**PAPER, "universal_dim": 8, "multimodal_dim": 6, "hidden_size": 10, "image_hidden_size": 12}
 
 
 def model(
@@ -141,7 +141,7 @@ def test_drift_by_hand() -> None:
 @pytest.mark.parametrize("encoder", ["embn", "vse"])
 def test_linear_layers_begin_as_in_the_authors_framework(encoder: str) -> None:
     """Glorot uniform, +-sqrt(6 / (fan in + fan out)), and biases of zero."""
-    sizes = {"universal": 70, "multimodal": 60, "hidden": 50, "image_hidden": 40}
+    sizes = {"universal_dim": 70, "multimodal_dim": 60, "hidden_size": 50, "image_hidden_size": 40}
     made = model("shared", {**SMALL, **sizes, "encoder": encoder, "recurrent": "gru"})
     layers = [layer for layer in made.modules() if isinstance(layer, nn.Linear)]
     assert len(layers) == {"embn": 2 + 1 + 2 + 1, "vse": 1 + 1}[encoder]

@@ -18,6 +18,7 @@ from pipeline.common.signals import Interrupted
 from pipeline.datasets.captions import SENTENCE_COLUMNS
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.evaluation.evaluate import evaluate, mean_recalls
+from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.images.store import write_features
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import load_model
@@ -41,26 +42,26 @@ MODEL = {
     "encoder": "vse",
     "word_vectors": "scratch",
     "similarity": "cosine",
-    "universal": 4,
+    "universal_dim": 4,
     "universal_layers": "separate",
     "universal_mean": "words",
-    "multimodal": 4,
+    "multimodal_dim": 4,
     "recurrent": "gru",
     "recurrent_init": "pytorch",
-    "hidden": 12,
+    "hidden_size": 12,
 }
 TASKS = {
     "margin": 0.2,
     "hinge": "max",
-    "batch": 8,
-    "share_of_pairs": 0.5,
-    "validate_after": 10,
+    "batch_size": 8,
+    "pair_step_probability": 0.5,
+    "validate_every": 10,
     "patience": 3,
-    "most_steps": 200,
+    "max_steps": 200,
     "learning_rate": 0.02,
     "divide_learning_rate_every": None,
     "max_grad_norm": 2.0,
-    "lengths_in_pairs": "right",
+    "lengths_in_pairs": "correct",
     "validated_as": "captions",
 }
 SETTINGS: dict[str, Any] = {
@@ -74,7 +75,7 @@ SETTINGS: dict[str, Any] = {
     "model": MODEL,
     "c2c": True,
     "stop_on": ["en", "de"],
-    "tasks": TASKS,
+    "lessons": TASKS,
     "training": {"threads": 1, "deterministic": False, "precision": "float32"},
     "caption_origins": {},
     "max_caption_length": None,
@@ -82,7 +83,7 @@ SETTINGS: dict[str, Any] = {
 
 
 def with_tasks(**keys: Any) -> dict[str, Any]:
-    return {**SETTINGS, "tasks": {**TASKS, **keys}}
+    return {**SETTINGS, "lessons": {**TASKS, **keys}}
 
 
 def vocabularies(size: int = 9) -> dict[str, Vocabulary]:
@@ -322,7 +323,7 @@ def trained(selected: Path, folder: Path, settings: dict[str, Any], pairs: bool 
 
 
 def test_a_training_learns_stops_and_is_evaluated(selected: Path, tmp_path: Path) -> None:
-    path = trained(selected, tmp_path, with_tasks(hinge="sum", most_steps=2000))
+    path = trained(selected, tmp_path, with_tasks(hinge="sum", max_steps=2000))
     curves = pd.read_csv(tmp_path / "curves.csv")
     best = curves["val_sum"].idxmax()
     assert len(curves) < 200  # it ended by patience
@@ -339,7 +340,7 @@ def test_a_training_learns_stops_and_is_evaluated(selected: Path, tmp_path: Path
         selected / "features.h5",
         inputs(selected).words,
         inputs(selected).sentences,
-        {"threads": 1},
+        EvaluateSettings(),
         tmp_path / "test.json",
         tmp_path / "ranks.csv.gz",
     )
@@ -351,7 +352,7 @@ def test_a_training_learns_stops_and_is_evaluated(selected: Path, tmp_path: Path
 
 def test_no_more_steps_are_made_than_the_most(selected: Path, tmp_path: Path) -> None:
     """Validated after ten steps: after twenty of at most 29, and never again."""
-    trained(selected, tmp_path, with_tasks(most_steps=29, patience=9))
+    trained(selected, tmp_path, with_tasks(max_steps=29, patience=9))
     assert len(pd.read_csv(tmp_path / "curves.csv")) == 2
 
 
@@ -363,7 +364,7 @@ def test_it_stops_on_the_language_of_its_column(selected: Path, tmp_path: Path) 
 
 
 def test_each_way_of_the_published_code_is_another_training(selected: Path, tmp_path: Path) -> None:
-    short = {"most_steps": 30, "hinge": "sum"}
+    short = {"max_steps": 30, "hinge": "sum"}
     plain = pd.read_csv(trained(selected, tmp_path / "plain", with_tasks(**short)).with_name("curves.csv"))
     lengths = with_tasks(**short, lengths_in_pairs="reversed")
     reversed_ = pd.read_csv(trained(selected, tmp_path / "lengths", lengths).with_name("curves.csv"))
@@ -385,7 +386,7 @@ def test_each_way_of_the_published_code_is_another_training(selected: Path, tmp_
 def test_a_training_on_other_pairs_is_another_training(selected: Path, tmp_path: Path) -> None:
     """Half of the pairs' captions are gone, and all else is as before."""
     shutil.copytree(selected, tmp_path / "other")
-    settings = with_tasks(most_steps=10)
+    settings = with_tasks(max_steps=10)
     before = trained(tmp_path / "other", tmp_path / "run", settings, pairs=True).read_bytes()
     path = tmp_path / "other/pairs-en.csv"
     table = read_sentences(path)
@@ -406,11 +407,11 @@ def test_the_learning_rate_of_one_language_is_divided_after_so_many_passes(
         return step(self, drawn, done)
 
     monkeypatch.setattr(PatientRun, "_step", recorded)
-    settings = with_tasks(most_steps=75, patience=9, divide_learning_rate_every=2)
+    settings = with_tasks(max_steps=75, patience=9, divide_learning_rate_every=2)
     trained(selected, tmp_path, settings | {"languages": ["en"], "stop_on": ["en"], "c2c": False})
     assert rates == pytest.approx([0.02] * 30 + [0.002] * 30 + [0.0002] * 15)
     assert "never divided" not in caplog.text
-    later = with_tasks(most_steps=75, patience=9, divide_learning_rate_every=5)
+    later = with_tasks(max_steps=75, patience=9, divide_learning_rate_every=5)
     trained(selected, tmp_path / "later", later | {"languages": ["en"], "stop_on": ["en"], "c2c": False})
     assert "ended after 5 passes: the learning rate was never divided" in caplog.text
 
@@ -424,7 +425,7 @@ class Killed(Exception):
 def test_a_killed_training_ends_bit_for_bit_alike(
     selected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, languages: list[str], steps: int
 ) -> None:
-    settings = with_tasks(most_steps=50, divide_learning_rate_every=1 if len(languages) == 1 else None)
+    settings = with_tasks(max_steps=50, divide_learning_rate_every=1 if len(languages) == 1 else None)
     settings |= {"languages": languages, "stop_on": languages, "c2c": len(languages) > 1}
     whole = trained(selected, tmp_path / "whole", settings)
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
@@ -452,7 +453,7 @@ def test_a_validation_that_a_signal_ends_divides_the_learning_rate_once(
     selected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = {"languages": ["en"], "stop_on": ["en"], "c2c": False}
-    settings = with_tasks(most_steps=50, divide_learning_rate_every=1) | alone
+    settings = with_tasks(max_steps=50, divide_learning_rate_every=1) | alone
     whole = trained(selected, tmp_path / "whole", settings)
 
     def ended(*_: Any) -> None:
@@ -474,7 +475,7 @@ def test_a_training_that_had_stopped_does_not_go_on(
     selected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed after its last checkpoint, before its model was written."""
-    settings = with_tasks(hinge="sum", most_steps=2000)
+    settings = with_tasks(hinge="sum", max_steps=2000)
     whole = trained(selected, tmp_path / "whole", settings)
 
     def killed(*_: Any) -> None:

@@ -104,11 +104,11 @@ def smalr_step(settings: dict[str, Any], device: torch.device) -> Step:
     """All terms of SMALR: five words of a language own a vector, the others share three entries."""
     settings["model"] |= {"recurrent": "gru"}
     settings["triplets"] = {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
-    settings |= {"masking": {"share": 0.2, "weight": 1.0, "matching": 1.0}, "embedding": "hybrid"}
+    settings |= {"masking": {"mask_probability": 0.2, "weight": 1.0, "matching": 1.0}, "embedding": "hybrid"}
     rank = torch.arange(WORDS + 1)
     places = Places(torch.where(rank <= 5, rank, 0), torch.where(rank > 5, rank % 3 + 1, 0))
     own = {language: torch.randn(5, 4) for language in EACH}
-    entries = torch.randn(3, settings["model"]["universal"])
+    entries = torch.randn(3, settings["model"]["universal_dim"])
     embedding = HybridEmbedding(own, dict.fromkeys(EACH, places), entries, masks=True)
     vectors = {language: torch.zeros(1, 5) for language in EACH}
     made = RetrievalModel(vectors, 9, "shared", settings["model"], embedding)
@@ -121,8 +121,8 @@ def smalr_step(settings: dict[str, Any], device: torch.device) -> Step:
 def liwe_step(settings: dict[str, Any], device: torch.device) -> Step:
     """LIWE, of words of four random letters."""
     codes = {language: torch.randint(97, 105, (WORDS + 1, 4)).float() for language in EACH}
-    sizes = {"characters": 3, "layers": [5, 4], "margin": 0.2, "image_base": 0.991, "caption_base": 0.91}
-    made, there = LiweModel(codes, 9, {"hidden": 6}, sizes).to(device), corpus_on(device)
+    sizes = {"character_dim": 3, "layers": [5, 4], "margin": 0.2, "image_base": 0.991, "caption_base": 0.91}
+    made, there = LiweModel(codes, 9, {"hidden_size": 6}, sizes).to(device), corpus_on(device)
     return made, lambda: liwe_terms(made, there, drawn_of(settings), sizes, 3)
 
 
@@ -137,7 +137,7 @@ def lessons_step(settings: dict[str, Any], device: torch.device) -> Step:
         for hinge in ("max", "sum"):
             tasks = {"margin": 0.2, "hinge": hinge, "lengths_in_pairs": "reversed"}
             for task, rows in (("images", np.arange(6)), ("pairs", np.arange(6).reshape(3, 2))):
-                loss = step_loss(made, captions, there.features, rows, settings | {"tasks": tasks})
+                loss = step_loss(made, captions, there.features, rows, settings | {"lessons": tasks})
                 found[f"{hinge} {task}"] = loss
         return found
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.datasets.sources.own import own_captions_in, own_predefined, own_split, read_own, tenths
+from pipeline.datasets.sources.custom import own_captions_in, own_predefined, own_split, read_own, tenths
 from pipeline.datasets.split import read_split
 from pipeline.datasets.table import read_captions
 
@@ -203,7 +203,7 @@ def test_the_stage_draws_a_split_and_says_so(tmp_path: Path) -> None:
 
 
 def run(stage: str, settings: dict[str, Any], *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pipeline", stage, "--source", "own", *map(str, arguments)]
+    command = [sys.executable, "-m", "pipeline", stage, "--source", "custom", *map(str, arguments)]
     command += ["--settings", json.dumps(settings)]
     return subprocess.run(command, capture_output=True, text=True)
 

@@ -63,7 +63,7 @@ def test_the_fast_step_and_the_plain_one_have_the_same_loss_and_gradients(
 ) -> None:
     settings = {**experiment, "triplets": {"margin": 0.3, "num_hard_negatives": 5, "distance": distance}}
     settings |= {"languages": list(EACH), "classifier": {"weight": 0.1, "weight_applied": "once"}}
-    settings["words"] = {"regularization": 0.01, "regularize_toward": "initial"}
+    settings["word_regularizer"] = {"weight": 0.01, "regularize_toward": "initial"}
     settings["model"] |= {"recurrent": recurrent, "dropout": 0.0}
     assert_same_step(model(branches, settings["model"]), settings, 0.1)
 
@@ -71,7 +71,10 @@ def test_the_fast_step_and_the_plain_one_have_the_same_loss_and_gradients(
 def test_so_have_the_steps_of_smalr(experiment: dict[str, Any]) -> None:
     experiment["model"] |= {"recurrent": "gru", "dropout": 0.0}
     experiment["triplets"] = {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
-    experiment |= {"masking": {"share": 0.2, "weight": 1.0, "matching": 1.0}, "embedding": "hybrid"}
+    experiment |= {
+        "masking": {"mask_probability": 0.2, "weight": 1.0, "matching": 1.0},
+        "embedding": "hybrid",
+    }
     experiment["languages"] = list(EACH)
     assert_same_step(smalr_model(experiment), experiment, 0.3)
 

@@ -8,27 +8,23 @@ import pytest
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.prefetch.models import prefetch_models
+from pipeline.prefetch.settings import HubModels, MarianModel
 
 CONFIG = Path(__file__).parents[2] / "config"
 
 
-def models(pairs: list[str], **user: Any) -> dict[str, Any]:
+def models(pairs: list[str], **user: Any) -> HubModels:
     return configuration.hub_models(configuration.load(user, CONFIG), pairs)
 
 
 def test_the_demo_needs_nothing() -> None:
-    assert models(["en-de"], scale="demo") == {
-        "backbones": [],
-        "bert": None,
-        "marian": [],
-        "context": [],
-    }
+    assert models(["en-de"], scale="demo") == HubModels()
 
 
 def test_the_paper_scale_needs_its_three_networks_and_bert() -> None:
     found = models([], scale="paper")
-    assert [name.partition(".")[0] for name in found["backbones"]] == ["resnet152", "resnet50", "vgg19"]
-    assert found["bert"]
+    assert [name.partition(".")[0] for name in found.backbones] == ["resnet152", "resnet50", "vgg19"]
+    assert found.bert
 
 
 def test_features_and_folders_that_are_at_hand_are_not_fetched(tmp_path: Path) -> None:
@@ -39,7 +35,7 @@ def test_features_and_folders_that_are_at_hand_are_not_fetched(tmp_path: Path) -
     bert = {"model": str(tmp_path / "model")}
     context = [str(tmp_path / "model"), "BAAI/AltCLIP-m9"]
     found = models([], scale="paper", images=images, bert=bert, context=context)
-    assert found == {"backbones": [], "bert": None, "marian": [], "context": ["BAAI/AltCLIP-m9"]}
+    assert found == HubModels(context=["BAAI/AltCLIP-m9"])
 
 
 def test_marian_models_of_each_pair_once() -> None:
@@ -49,8 +45,8 @@ def test_marian_models_of_each_pair_once() -> None:
         "pairs": {"en-ja": {"provider": "marian", "model": "a/b", "revision": "v1"}},
     }
     found = models(["en-de", "de-en", "en-ja"], scale="demo", translation=translation)
-    opus = [(f"Helsinki-NLP/opus-mt-{pair}", None) for pair in ("de-en", "en-de")]
-    assert found["marian"] == [*opus, ("a/b", "v1")]
+    opus = [MarianModel(name=f"Helsinki-NLP/opus-mt-{pair}") for pair in ("de-en", "en-de")]
+    assert found.marian == [*opus, MarianModel(name="a/b", revision="v1")]
 
 
 def test_all_that_cannot_be_fetched_is_said_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +56,7 @@ def test_all_that_cannot_be_fetched_is_said_together(tmp_path: Path, monkeypatch
     monkeypatch.setattr("pipeline.images.backbone.downloaded", refused)
     monkeypatch.setattr("pipeline.translation.marian.model_folder", refused)
     context = str(tmp_path / "four")
-    wanted = {"backbones": ["one", "two"], "bert": None, "marian": [("three", None)], "context": [context]}
+    wanted = HubModels(backbones=["one", "two"], marian=[MarianModel(name="three")], context=[context])
     with pytest.raises(InputError) as caught:
         prefetch_models(wanted, tmp_path / "list.txt")
     assert all(f"{name}: no network" in str(caught.value) for name in ("one", "two", "three"))
@@ -72,7 +68,7 @@ def test_what_was_fetched_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     fetched: list[Any] = []
     monkeypatch.setattr("pipeline.images.backbone.downloaded", fetched.append)
     monkeypatch.setattr("pipeline.translation.marian.model_folder", lambda *given: fetched.append(given))
-    wanted = {"backbones": ["one", "two"], "bert": None, "marian": [("three", "main")], "context": []}
+    wanted = HubModels(backbones=["one", "two"], marian=[MarianModel(name="three", revision="main")])
     prefetch_models(wanted, tmp_path / "list.txt")
     assert fetched == ["one", "two", ("three", "main")]
     assert (tmp_path / "list.txt").read_text() == "timm one\ntimm two\nmarian three\n"

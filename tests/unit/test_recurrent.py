@@ -46,7 +46,7 @@ def test_each_sentence_has_the_state_after_its_own_last_word() -> None:
 
 def layer_of(recurrent: str, begun: str) -> Any:
     torch.manual_seed(0)
-    return recurrent_layer(200, {"recurrent": recurrent, "hidden": 100, "recurrent_init": begun})
+    return recurrent_layer(200, {"recurrent": recurrent, "hidden_size": 100, "recurrent_init": begun})
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_pytorchs_initial_values(recurrent: str) -> None:
         assert 0.09 < value.abs().max().item() <= 0.1
 
 
-PADDED = {"encoder": "embn", "word_vectors": "pretrained", "universal": 2, "universal_layers": "separate"}
+PADDED = {"encoder": "embn", "word_vectors": "pretrained", "universal_dim": 2, "universal_layers": "separate"}
 
 
 def padded_mean(ids: list[int], longest: int) -> tuple[UniversalEmbedding, torch.Tensor]:

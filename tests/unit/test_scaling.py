@@ -19,12 +19,14 @@ from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import Saved, save_model
 from pipeline.report.scatter import draw_scaling, radius
 from pipeline.tables.scaling import measure_scaling
+from pipeline.tables.settings import Point, ScalingSettings
 
 CONFIG = Path(__file__).parents[2] / "config"
 MODEL: dict[str, Any] = {
-    "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "universal": 5,
-    "universal_layers": "separate", "multimodal": 4, "recurrent": "gru", "recurrent_init": "pytorch",
-    "hidden": 3, "image_hidden": 6, "dropout": 0.0, "batch_norm_momentum": 0.1, "universal_mean": "words",
+    "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "universal_dim": 5,
+    "universal_layers": "separate", "multimodal_dim": 4, "recurrent": "gru", "recurrent_init": "pytorch",
+    "hidden_size": 3, "image_hidden_size": 6, "dropout": 0.0, "batch_norm_momentum": 0.1,
+    "universal_mean": "words",
 }  # fmt: skip
 FEATURES = 7
 
@@ -44,10 +46,13 @@ def saved(folder: Path, name: str, languages: list[str], classifier: bool = Fals
     folder.mkdir()
     settings: dict[str, Any] = {"dataset": "multi30k", "experiment": name, "languages": languages}
     settings |= {"branches": "shared", "model": MODEL, "classifier": {"weight": 1} if classifier else None}
-    settings |= {"masking": {"share": 0.2}} if name == "masked" else {}
+    settings |= {"masking": {"mask_probability": 0.2}} if name == "masked" else {}
     model: RetrievalModel
     if name.startswith("liwe"):
-        settings |= {"model": {"encoder": "liwe", "hidden": 3}, "liwe": {"characters": 2, "layers": [5]}}
+        settings |= {
+            "model": {"encoder": "liwe", "hidden_size": 3},
+            "liwe": {"character_dim": 2, "layers": [5]},
+        }
         spelled = {code: torch.tensor([[0.0, 0.0], [97.0, 98.0]]) for code in languages}
         model = LiweModel(spelled, FEATURES, settings["model"], settings["liwe"])
     else:
@@ -59,7 +64,7 @@ def saved(folder: Path, name: str, languages: list[str], classifier: bool = Fals
     told: dict[str, Any] = {
         "dataset": "multi30k",
         "experiment": name,
-        "queries": "own",
+        "queries": "original",
         "seed": 0,
         "settings": settings,
         "ranks": "ranks.csv.gz",
@@ -73,31 +78,30 @@ def saved(folder: Path, name: str, languages: list[str], classifier: bool = Fals
         folder / "ranks.csv.gz", index=False
     )
     told["ranks_sha256"] = sha256(folder / "ranks.csv.gz")
-    (folder / "test-own.json").write_text(json.dumps(told))
+    (folder / "test-original.json").write_text(json.dumps(told))
     return folder
 
 
-def point(series: str, experiments: list[str], trained: int, label: str = "") -> dict[str, Any]:
-    return {"dataset": "multi30k", "series": series, "label": label, "languages": ["en", "de"],
-            "experiments": experiments, "trained": trained}  # fmt: skip
+def point(series: str, experiments: list[str], trained: int, label: str = "") -> Point:
+    return Point(
+        dataset="multi30k",
+        series=series,
+        label=label,
+        languages=["en", "de"],
+        experiments=experiments,
+        trained=trained,
+    )
 
 
-def settings(*points: dict[str, Any], across: str = "parameters", area: str = "") -> dict[str, Any]:
-    return {
-        "scale": "demo",
-        "seeds": [0],
-        "figure": "3",
-        "across": across,
-        "area": area,
-        "points": list(points),
-    }
+def settings(*points: Point, across: Any = "parameters", area: Any = "") -> ScalingSettings:
+    return ScalingSettings(scale="demo", seeds=[0], figure="3", across=across, area=area, points=list(points))
 
 
 def made(
-    folder: Path, chosen: dict[str, Any], names: dict[str, list[str]], classifier: bool = False
+    folder: Path, chosen: ScalingSettings, names: dict[str, list[str]], classifier: bool = False
 ) -> pd.DataFrame:
     folders = [saved(folder, name, languages, classifier) for name, languages in names.items()]
-    evaluations, models = ([one / file for one in folders] for file in ("test-own.json", "model.pt"))
+    evaluations, models = ([one / file for one in folders] for file in ("test-original.json", "model.pt"))
     measure_scaling(chosen, evaluations, models, folder / "points.csv")
     return pd.read_csv(folder / "points.csv", keep_default_na=False)
 
@@ -120,7 +124,7 @@ def test_a_point_of_several_models_is_the_mean_of_them_and_of_their_seeds(tmp_pa
     """
     mr = {"en": (20.0, 40.0), "de": (60.0, 80.0)}
     test = {
-        ("multi30k", f"embn-{code}", "own", seed): {code: value}
+        ("multi30k", f"embn-{code}", "original", seed): {code: value}
         for code, values in mr.items()
         for seed, value in enumerate(values)
     }
@@ -132,7 +136,7 @@ def test_a_point_of_several_models_is_the_mean_of_them_and_of_their_seeds(tmp_pa
         for code, words in (("en", (5, 15)), ("de", (25, 35)))
         for folder, count in zip(folders, words, strict=True)
     ]
-    chosen = {**settings(point("MULE", ["embn-en", "embn-de"], 1)), "seeds": [0, 1]}
+    chosen = settings(point("MULE", ["embn-en", "embn-de"], 1)).model_copy(update={"seeds": [0, 1]})
     measure_scaling(chosen, write_evaluations(tmp_path, test), models, tmp_path / "points.csv")
     found = pd.read_csv(tmp_path / "points.csv").iloc[0]
     assert (found["mR"], found["seeds"], found["averaged"]) == (50.0, 2, "en de")
@@ -168,7 +172,7 @@ def test_what_is_missing_is_told_together(tmp_path: Path) -> None:
     chosen = settings(point("MULE", ["mule"], 2), point("PCA", ["pca"], 2))
     with pytest.raises(InputError) as error:
         made(tmp_path, chosen, {"other": ["en", "de"]})
-    assert "multi30k mule 0 own" in str(error.value) and "multi30k pca: no model" in str(error.value)
+    assert "multi30k mule 0 original" in str(error.value) and "multi30k pca: no model" in str(error.value)
 
 
 def drawn(

@@ -12,7 +12,7 @@ WORDS = {language: 20_000 + 100 * number for number, language in enumerate(TEN)}
 
 
 def of(name: str) -> dict[str, Any]:
-    return experiment_settings(load({"scale": "paper"}, CONFIG), "multi30k", name, 0)
+    return experiment_settings(load({"scale": "paper"}, CONFIG), "multi30k", name, 0).model_dump()
 
 
 def test_mule_is_mostly_word_vectors() -> None:

@@ -13,6 +13,7 @@ from pipeline.common.errors import InputError
 from pipeline.tables.cells import cells
 from pipeline.tables.claim_terms import comparisons, read_claims, terms
 from pipeline.tables.claims import judge_claims
+from pipeline.tables.settings import ClaimSettings
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = ROOT / "config" / "claims" / "smalr.yaml"
@@ -21,14 +22,12 @@ PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
 Test = dict[Key, dict[str, float]]
 
 
-def settings(scale: str = "demo", **changed: Any) -> dict[str, Any]:
-    return {
-        **configuration.claim_settings(configuration.load({"scale": scale}, ROOT / "config")),
-        **changed,
-    }
+def settings(scale: str = "demo", **changed: Any) -> ClaimSettings:
+    loaded = configuration.load({"scale": scale}, ROOT / "config")
+    return configuration.claim_settings(loaded).model_copy(update=changed)
 
 
-def judged(folder: Path, paths: list[Path], of: dict[str, Any], claims: Path = CLAIMS) -> pd.DataFrame:
+def judged(folder: Path, paths: list[Path], of: ClaimSettings, claims: Path = CLAIMS) -> pd.DataFrame:
     judge_claims(of, [claims], folder / "claims.csv", folder / "comparison.csv", paths)
     return pd.read_csv(folder / "claims.csv", index_col="id")
 
@@ -45,7 +44,7 @@ def of_smalr(
     """SMALR on Multi30K in its four languages by people, in one seed."""
     test: Test = {
         ("multi30k", "smalr", queries, 0): dict(zip(("en", "de", "fr", "cs"), values, strict=True))
-        for queries, values in (("own", own), ("average", average), ("learned", learned))
+        for queries, values in (("original", own), ("average", average), ("learned", learned))
     }
     return write_evaluations(folder, test, images)
 
@@ -93,7 +92,7 @@ def test_a_model_has_its_own_seeds_with_and_without_consistency(tmp_path: Path) 
     """It gains 10 in every seed, 10 of 100 images: seeds as far apart as 20 and 70 make no interval."""
     test: Test = {
         ("multi30k", "smalr", queries, seed): {"fr": value + gain}
-        for queries, gain in (("own", 0.0), ("average", 10.0))
+        for queries, gain in (("original", 0.0), ("average", 10.0))
         for seed, value in enumerate((20.0, 45.0, 70.0))
     }
     claim = one(tmp_path, {"greater": "smalr/average", "than": "smalr", "in": {"multi30k": ["fr"]}})

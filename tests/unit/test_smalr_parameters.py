@@ -1,9 +1,7 @@
 """Parameters with ten languages at the paper's sizes, counted by hand."""
 
-import copy
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +9,7 @@ import pytest
 
 from pipeline import settings as configuration
 from pipeline.tables.claim_terms import comparisons, read_claims, terms
+from pipeline.tables.settings import SmalrParameterSettings
 from pipeline.tables.smalr_parameters import count_smalr_parameters, hybrid
 from pipeline.words.spelled import spellings
 from pipeline.words.vocabulary import vocabulary, write_vocabulary
@@ -20,19 +19,19 @@ TEN = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]
 
 
 @pytest.fixture
-def papers_settings() -> dict[str, Any]:
+def papers_settings() -> SmalrParameterSettings:
     """What the counts at the demo depend on: the paper's sizes."""
     demo = configuration.load({"scale": "demo"}, ROOT / "config")
     return configuration.ten_language_settings(demo, "multi30k", ROOT / "config")
 
 
 @pytest.fixture
-def table(papers_settings: dict[str, Any], tmp_path: Path) -> pd.DataFrame:
+def table(papers_settings: SmalrParameterSettings, tmp_path: Path) -> pd.DataFrame:
     """Ten vocabularies of 10, 20, ..., 100 words."""
     return compared(papers_settings, TEN, tmp_path)
 
 
-def compared(settings: dict[str, Any], languages: list[str], tmp_path: Path) -> pd.DataFrame:
+def compared(settings: SmalrParameterSettings, languages: list[str], tmp_path: Path) -> pd.DataFrame:
     words, spelled = [], []
     for number, code in enumerate(languages, 1):
         names = [f"{code}{n:03d}" for n in range(10 * number)]
@@ -111,20 +110,24 @@ def test_numbers_stand_beside_the_papers(table: pd.DataFrame, tmp_path: Path) ->
     }
 
 
-def test_no_more_entries_are_counted_than_the_settings_allow(papers_settings: dict[str, Any]) -> None:
+def test_no_more_entries_are_counted_than_the_settings_allow(papers_settings: SmalrParameterSettings) -> None:
     """Ten languages of 9,000 words: 90,000 are latent in LA, and 4,000 of each, 40,000 together, in SMALR."""
     sizes = dict.fromkeys(TEN, 9000)
     for most, expected in ((40_000, (40_000, 40_000)), (60_000, (60_000, 40_000))):
-        of = copy.deepcopy(papers_settings)
-        for made in of["hybrid"].values():
-            made["hybrid"]["entries"] = most
+        settings = {
+            name: made.model_copy(
+                update={"hybrid": made.hybrid and made.hybrid.model_copy(update={"latent_entries": most})}
+            )
+            for name, made in papers_settings.hybrid.items()
+        }
+        of = papers_settings.model_copy(update={"hybrid": settings})
         found = {row["model"]: row["value"] for row in hybrid(of, sizes, 10**8)}
         for name, entries in zip(("LA", "SMALR"), expected, strict=True):
             less = found[f"{name}, ten languages: without entries"]
             assert found[f"{name}, ten languages"] - less == pytest.approx(entries * 512 / 1e6, abs=0.011)
 
 
-def test_six_languages_are_not_called_ten(papers_settings: dict[str, Any], tmp_path: Path) -> None:
+def test_six_languages_are_not_called_ten(papers_settings: SmalrParameterSettings, tmp_path: Path) -> None:
     found = compared(papers_settings, TEN[:6], tmp_path)
     assert not found.index.str.contains(r"\bten\b").any()
     assert found.loc["MULE, 6 languages", "counted"].startswith("6 tables and linear layers")
@@ -139,8 +142,8 @@ def test_every_claim_of_the_paper_is_there_and_compares_what_its_tables_have() -
     claims = read_claims(ROOT / "config" / "claims" / "smalr.yaml")
     assert [claim["id"] for claim in claims] == [f"S{number:02d}" for number in range(1, 41)]
     settings = configuration.load({"scale": "paper"}, ROOT / "config")
-    trained = {name for data in ("multi30k", "mscoco") for name in configuration.expanded(settings, data)}
-    others = {"smalr", "smalr-la", "smalr-hem", "liwe-s", "embn-augmented"}
+    trained = {name for data in ("multi30k", "mscoco") for name in settings.expanded(data)}
+    others = {"smalr", "smalr-la", "smalr-hem", "liwe-s", "embn-human+mt"}
     for claim in claims:
         for compared in comparisons(claim):
             for side in (compared.greater, *compared.than):

@@ -13,6 +13,7 @@ from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
 from pipeline.tables.averages import ALL_OF_PAPER
 from pipeline.tables.cells import cells
+from pipeline.tables.settings import TableSettings
 from pipeline.tables.statistics import METRICS
 from pipeline.tables.tabulate import _compared, tabulate
 
@@ -20,21 +21,21 @@ ROOT = Path(__file__).parents[2]
 PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
 
 
-def settings(table: str, **user: Any) -> dict[str, Any]:
+def settings(table: str, **user: Any) -> TableSettings:
     return configuration.table_settings(configuration.load({"scale": "demo", **user}, ROOT / "config"), table)
 
 
-def evaluations(folder: Path, of: dict[str, Any], shift: float = 0.0) -> list[Path]:
+def evaluations(folder: Path, of: TableSettings, shift: float = 0.0) -> list[Path]:
     """An evaluation for every cell and seed; recalls say which seed and language they are of."""
     content: dict[tuple[str, str, str, int], dict[str, float]] = {}
     for cell in cells(of):
-        for seed in of["seeds"]:
+        for seed in of.seeds:
             key = (cell.dataset, cell.experiment, cell.queries, seed)
             content.setdefault(key, {})[cell.language] = 10.0 * seed + len(content) + shift
     return write_evaluations(folder, content)
 
 
-def made(folder: Path, of: dict[str, Any], paths: list[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def made(folder: Path, of: TableSettings, paths: list[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
     tabulate(of, paths, PAPERS, folder / "table.csv", folder / "comparison.csv")
     return pd.read_csv(folder / "table.csv"), pd.read_csv(folder / "comparison.csv")
 
@@ -69,7 +70,7 @@ def test_table_4_asks_translated_queries_of_the_english_model(tmp_path: Path) ->
         for cell in cells(of)
         if cell.row["row"] == 3
     }
-    assert asked["multi30k", "en"] == ("embn-en", "own")
+    assert asked["multi30k", "en"] == ("embn-en", "original")
     assert asked["multi30k", "cs"] == asked["mscoco", "zh"] == ("embn-en", "translated")
     table, _ = made(tmp_path, of, evaluations(tmp_path, of))
     assert len(table) == 7
@@ -110,7 +111,7 @@ def test_averages_are_means_over_languages_and_seeds(tmp_path: Path) -> None:
     first = {"en": 80.0, "de": 60.0, "fr": 40.0, "cs": 20.0}
     first |= dict.fromkeys(("zh", "ja", "ar", "af", "ko", "ru"), 10.0)
     test: dict[Key, dict[str, float]] = {
-        ("multi30k", "smalr", "own", seed): {code: value + 10 * seed for code, value in first.items()}
+        ("multi30k", "smalr", "original", seed): {code: value + 10 * seed for code, value in first.items()}
         for seed in (0, 1)
     }
     table, comparison = made(tmp_path, of, write_evaluations(tmp_path, test))
@@ -135,9 +136,9 @@ def test_an_interval_covers_its_number_and_order_is_given_beside_the_papers(tmp_
     table = {"paper": "mule", "table": 2, "columns": {"multi30k": ["de"]}, "rows": rows}
     of = settings("mine", tables={"mine": table})
     test: dict[tuple[str, str, str, int], dict[str, float]] = {
-        ("multi30k", "embn-de", "own", 0): {"de": 40.0},
-        ("multi30k", "parallel-embn", "own", 0): {"de": 50.0},
-        ("multi30k", "mule-full", "own", 0): {"de": 60.0},
+        ("multi30k", "embn-de", "original", 0): {"de": 40.0},
+        ("multi30k", "parallel-embn", "original", 0): {"de": 50.0},
+        ("multi30k", "mule-full", "original", 0): {"de": 60.0},
     }
     _, comparison = made(tmp_path, of, write_evaluations(tmp_path, test))
     means = comparison[comparison["metric"] == "mR"]
@@ -147,7 +148,9 @@ def test_an_interval_covers_its_number_and_order_is_given_beside_the_papers(tmp_
     assert means["paper_place"].tolist() == [3, 1, 2]
     assert means["difference"].isna().all()
     _, comparison = made(
-        tmp_path, {**of, "scale": "paper", "papers_data": ["multi30k"]}, write_evaluations(tmp_path, test)
+        tmp_path,
+        of.model_copy(update={"scale": "paper", "papers_data": ["multi30k"]}),
+        write_evaluations(tmp_path, test),
     )
     assert comparison["difference"][comparison["metric"] == "mR"].tolist() == [-17.9, -11.6, -1.4]
 
@@ -160,9 +163,9 @@ def test_places_are_among_the_rows_for_which_the_paper_has_a_number(tmp_path: Pa
         {"row": 99, "method": "mule-full", "experiment": "mule-full"},
     ]
     test: dict[Key, dict[str, float]] = {
-        ("multi30k", "embn-de", "own", 0): {"de": 40.0},
-        ("multi30k", "parallel-embn", "own", 0): {"de": 50.0},
-        ("multi30k", "mule-full", "own", 0): {"de": 60.0},
+        ("multi30k", "embn-de", "original", 0): {"de": 40.0},
+        ("multi30k", "parallel-embn", "original", 0): {"de": 50.0},
+        ("multi30k", "mule-full", "original", 0): {"de": 60.0},
     }
     places = {}
     for paper in ({"paper": "mule", "table": 2}, {}):
@@ -184,13 +187,13 @@ def test_numbers_that_are_printed_alike_share_a_place() -> None:
 def test_a_mean_over_other_languages_stands_beside_no_number_of_the_paper(tmp_path: Path) -> None:
     """Without Japanese, HA on MSCOCO is over two languages; without Russian, A over nine."""
     test: dict[Key, dict[str, float]] = {
-        (data, "smalr", "own", 0): dict.fromkeys(ALL_OF_PAPER, 50.0) for data in ("multi30k", "mscoco")
+        (data, "smalr", "original", 0): dict.fromkeys(ALL_OF_PAPER, 50.0) for data in ("multi30k", "mscoco")
     }
     of = settings("smalr/table1-row12")
     every = write_evaluations(tmp_path, test)
     _, whole = made(tmp_path, of, every)
-    fewer = {**of, "human": {**of["human"], "mscoco": ["en", "zh"]}}
-    fewer["table"] = {**of["table"], "columns": {"mscoco": ALL_OF_PAPER[:-1]}}
+    table = of.table.model_copy(update={"columns": {"mscoco": ALL_OF_PAPER[:-1]}})
+    fewer = of.model_copy(update={"human": {**(of.human or {}), "mscoco": ["en", "zh"]}, "table": table})
     _, other = made(tmp_path, fewer, every)
     means = [found[found["metric"] == "mR"].set_index("language") for found in (whole, other)]
     assert means[0].loc["HA", "averaged"] == "en zh ja"
@@ -205,11 +208,11 @@ TRANSLATED = {
     "rows": [
         {"row": 1, "method": "human", "experiment": "mule-full"},
         {"row": 2, "method": "asked", "experiment": "embn-en", "queries": "translated"},
-        {"row": 3, "method": "augmented", "experiment": "mule-full-augmented"},
+        {"row": 3, "method": "augmented", "experiment": "mule-full-human+mt"},
     ],
 }
 QUERIES = ("multi30k", "embn-en", "translated", 0)
-AUGMENTED = ("multi30k", "mule-full-augmented", "own", 0)
+AUGMENTED = ("multi30k", "mule-full-human+mt", "original", 0)
 
 
 def translated(folder: Path, seeds: list[int], **counted: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -263,7 +266,7 @@ def test_missing_evaluations_are_named_and_nothing_is_written(tmp_path: Path) ->
     of = settings("table2")
     paths = evaluations(tmp_path, of)
     left = [path for path in paths if '"mule-nc"' not in path.read_text()]
-    with pytest.raises(InputError, match="multi30k mule-nc 0 own"):
+    with pytest.raises(InputError, match="multi30k mule-nc 0 original"):
         tabulate(of, left, PAPERS, tmp_path / "table.csv", tmp_path / "comparison.csv")
     assert not (tmp_path / "table.csv").exists()
 
@@ -279,7 +282,7 @@ def of_two(folder: Path, images: int = 20, sentences: int = 2) -> list[Path]:
     paths = []
     for name, among in (("embn-de", (20, 2)), ("mule-full", (images, sentences))):
         (folder / name).mkdir(parents=True)
-        test: dict[Key, dict[str, float]] = {("multi30k", name, "own", 0): {"de": 40.0}}
+        test: dict[Key, dict[str, float]] = {("multi30k", name, "original", 0): {"de": 40.0}}
         paths += write_evaluations(folder / name, test, *among)
     return paths
 
@@ -398,7 +401,7 @@ OWN_DATA: dict[str, dict[str, Any]] = {
     "fewer languages": {"datasets": {"multi30k": {"languages": ["en", "de"]}}},
     "listed images": {"images": {"list": "some.csv"}},
     "captions of one's own": {
-        "datasets": {"multi30k": {"source": "own", "captions": "c.csv", "images": "i", "split": "s.csv"}}
+        "datasets": {"multi30k": {"source": "custom", "captions": "c.csv", "images": "i", "split": "s.csv"}}
     },
 }
 

@@ -15,7 +15,7 @@ from pipeline.translation.services import SERVICES
 CONFIG = Path(__file__).parents[2] / "config"
 
 
-def load(**user: Any) -> dict[str, Any]:
+def load(**user: Any) -> Any:
     return configuration.load({"scale": "paper", **user}, CONFIG)
 
 
@@ -23,22 +23,22 @@ def load(**user: Any) -> dict[str, Any]:
     ("experiment", "pairs"),
     [
         ("mule-full", []),
-        ("mule-full-mt-only", ["en-de", "en-fr", "en-cs"]),  # "En → Others, Machine Translations Only"
-        ("mule-full-augmented", ["de-en", "fr-en", "cs-en", "en-de", "en-fr", "en-cs"]),
-        ("embn-augmented-en", ["de-en", "fr-en", "cs-en"]),
-        ("embn-augmented-fr", ["en-fr"]),
+        ("mule-full-mt", ["en-de", "en-fr", "en-cs"]),  # "En → Others, Machine Translations Only"
+        ("mule-full-human+mt", ["de-en", "fr-en", "cs-en", "en-de", "en-fr", "en-cs"]),
+        ("embn-human+mt-en", ["de-en", "fr-en", "cs-en"]),
+        ("embn-human+mt-fr", ["en-fr"]),
     ],
 )
 def test_an_experiment_trains_on_the_papers_translations(experiment: str, pairs: list[str]) -> None:
     """MULE, Table 4: translations from English and into English, none between the others."""
     assert configuration.training_pairs(load(), "multi30k", experiment) == pairs
-    assert configuration.evaluation_pairs(load(), "multi30k", experiment, "own") == pairs
+    assert configuration.evaluation_pairs(load(), "multi30k", experiment, "original") == pairs
 
 
 def test_translated_queries_need_every_other_language() -> None:
-    assert configuration.evaluation_pairs(load(), "mscoco", "embn-en", "own") == []
+    assert configuration.evaluation_pairs(load(), "mscoco", "embn-en", "original") == []
     assert configuration.evaluation_pairs(load(), "mscoco", "embn-en", "translated") == ["zh-en", "ja-en"]
-    asked = configuration.evaluation_pairs(load(), "mscoco", "embn-augmented-en", "translated")
+    asked = configuration.evaluation_pairs(load(), "mscoco", "embn-human+mt-en", "translated")
     assert asked == ["zh-en", "ja-en", "zh-en", "ja-en"]
 
 
@@ -46,12 +46,12 @@ def test_translated_queries_need_every_other_language() -> None:
     ("languages", "experiment", "lacking"),
     [
         (["de", "fr"], "mule-full", []),
-        (["de", "fr"], "mule-full-mt-only", ["de", "fr"]),
-        (["de", "fr"], "mule-full-augmented", ["de", "fr"]),
-        (["de", "fr"], "embn-augmented-fr", ["fr"]),
-        (["en"], "mule-full-augmented", ["en"]),
-        (["en", "de"], "mule-full-augmented", []),
-        (["en", "de"], "mule-full-mt-only", []),  # English keeps its own captions
+        (["de", "fr"], "mule-full-mt", ["de", "fr"]),
+        (["de", "fr"], "mule-full-human+mt", ["de", "fr"]),
+        (["de", "fr"], "embn-human+mt-fr", ["fr"]),
+        (["en"], "mule-full-human+mt", ["en"]),
+        (["en", "de"], "mule-full-human+mt", []),
+        (["en", "de"], "mule-full-mt", []),  # English keeps its own captions
         (["en"], "mule-ten", []),  # so does SMALR's English; the others are translated from it
     ],
 )
@@ -59,7 +59,7 @@ def test_an_experiment_lacks_the_translations_that_a_data_set_cannot_have(
     languages: list[str], experiment: str, lacking: list[str]
 ) -> None:
     """Trained on human captions instead, its row would still be called one of translations."""
-    mine = {"source": "own", "captions": "mine.csv", "images": "mine", "languages": languages}
+    mine = {"source": "custom", "captions": "mine.csv", "images": "mine", "languages": languages}
     settings = load(datasets={"mine": {**mine, "translated_languages": ["zh"] if "en" in languages else []}})
     assert configuration.without_translations(settings, "mine", experiment) == lacking
 
@@ -118,7 +118,7 @@ def test_a_mistake_in_the_default_is_still_named_by_its_key() -> None:
     with pytest.raises(InputError) as caught:
         load(translation={"default": {"provider": "gogle"}})
     assert "translation.default.provider: found 'gogle', expected dictionary, files" in str(caught.value)
-    with pytest.raises(InputError, match=r"translation\.default: provider marian needs `model`"):
+    with pytest.raises(InputError, match=r"translation\.default: 'model' is missing"):
         load(translation={"default": {"provider": "marian"}})
 
 

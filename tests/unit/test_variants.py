@@ -26,7 +26,7 @@ def test_experiments_with_other_files_are_refused(name: str, said: str) -> None:
         _check_files(configuration.experiment_named(settings, "multi30k", name), name)
 
 
-@pytest.mark.parametrize("name", ["mule-full", "embn-en", "parallel-embn-augmented"])
+@pytest.mark.parametrize("name", ["mule-full", "embn-en", "parallel-embn-human+mt"])
 def test_others_are_taken(name: str) -> None:
     settings = configuration.load({"scale": "demo"}, CONFIG)
     _check_files(configuration.experiment_named(settings, "multi30k", name), name)

@@ -1,10 +1,9 @@
 """FastText vectors: trained twice alike; read from a file row by row."""
 
-import dataclasses
 import gzip
 import tracemalloc
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -26,7 +25,7 @@ def test_training_is_deterministic_and_the_seed_counts() -> None:
     first = word_vectors(train_model(SENTENCES, SETTINGS), WORDS)
     assert sorted(first) == WORDS
     assert all(vector.shape == (8,) and vector.dtype == np.float32 for vector in first.values())
-    other = word_vectors(train_model(SENTENCES, dataclasses.replace(SETTINGS, seed=1)), WORDS)
+    other = word_vectors(train_model(SENTENCES, SETTINGS.model_copy(update={"seed": 1})), WORDS)
     again = word_vectors(train_model(SENTENCES, SETTINGS), WORDS)
     assert _bytes(first) == _bytes(again)
     assert _bytes(first) != _bytes(other)
@@ -39,7 +38,7 @@ def test_fasttext_is_trained_as_the_settings_say(
     """350 tokens: 70,000 are 200 passes; 500 would be one, and 20 are made."""
     asked: dict[str, Any] = {}
     monkeypatch.setattr("fasttext.train_unsupervised", lambda path, **given: asked.update(given))
-    train_model(SENTENCES, dataclasses.replace(SETTINGS, tokens=tokens))
+    train_model(SENTENCES, SETTINGS.model_copy(update={"tokens": tokens}))
     assert asked == {
         "model": "skipgram", "dim": 8, "epoch": passes, "minn": 3, "maxn": 6, "bucket": 100, "minCount": 1,
         "thread": 1, "verbose": 0,
@@ -67,7 +66,9 @@ def _file(path: Path, rows: list[str], header: str = "") -> Path:
 
 @pytest.mark.parametrize("name", ["cc.en.2.vec", "cc.en.2.vec.gz"])
 @pytest.mark.parametrize(("casing", "dog", "cat"), [("lowercase", 3, 5), ("last", 4, 6)])
-def test_one_row_of_each_word_is_kept(tmp_path: Path, name: str, casing: str, dog: int, cat: int) -> None:
+def test_one_row_of_each_word_is_kept(
+    tmp_path: Path, name: str, casing: Literal["lowercase", "last"], dog: int, cat: int
+) -> None:
     path = _file(tmp_path / name, ROWS)
     vectors = read_vectors(path, WORDS, WordSettings(dimension=2, casing=casing))
     assert {word: vector.tolist() for word, vector in vectors.items()} == {

@@ -22,7 +22,7 @@ def check_own_captions():
 
     gaps, warnings = [], []
     for dataset, data in DATASETS.items():
-        if data["source"] != "own":
+        if data["source"] != "custom":
             continue
         covered = own_coverage(dataset)
         gaps += coverage.gaps(dataset, covered.counts, languages_trained(dataset))
@@ -41,7 +41,7 @@ def languages_trained(dataset):
         for cell in cells_of_table(table)
         if cell.dataset == dataset
     }
-    every = configuration.expanded(SETTINGS, dataset)
+    every = SETTINGS.expanded(dataset)
     return {
         language
         for name in named
@@ -65,7 +65,7 @@ def files_named(data, pattern):
 def split_files(wildcards):
     """Published files that a data set's split is read from, or the user's own file."""
     data = DATASETS[wildcards.dataset]
-    if data["source"] == "own":
+    if data["source"] == "custom":
         return data.get("split", data["captions"])
     return files_named(data, source_of(wildcards.dataset).split_files)
 
@@ -73,7 +73,7 @@ def split_files(wildcards):
 def caption_files(wildcards):
     """Published files that the captions in a language are read from, or the user's own table."""
     data = DATASETS[wildcards.dataset]
-    if data["source"] == "own":
+    if data["source"] == "custom":
         return own_table(wildcards)
     pattern = source_of(wildcards.dataset).caption_files.get(wildcards.language)
     return files_named(data, pattern) if pattern else []

@@ -31,6 +31,7 @@ from pipeline import settings as configuration
 from pipeline import edited
 
 from pipeline import registry as parts
+from pipeline.common.block import Block
 from pipeline.common.errors import InputError, raise_together
 from pipeline.tables.cells import cells
 
@@ -55,16 +56,15 @@ try:
     SETTINGS = configuration.load(config, CONFIG)
     if HERE:
         configuration.check_paths(
-            SETTINGS,
-            configuration.read(CONFIG / "scales" / f"{SETTINGS['scale']}.yaml"),
+            SETTINGS, configuration.usual_sources(SETTINGS.scale, CONFIG)
         )
 except InputError as error:
     sys.exit(f"error: {error}")
 
-SCALE = SETTINGS["scale"]
-DATASETS = SETTINGS["datasets"]
-TABLES = SETTINGS["tables"]
-STAND_INS = configuration.stand_ins(SETTINGS)
+SCALE = SETTINGS.scale
+DATASETS = SETTINGS.datasets
+TABLES = SETTINGS.tables
+STAND_INS = SETTINGS.stand_ins
 
 with open(Path(workflow.basedir, "workflow", "sources.csv"), encoding="utf-8") as file:
     SOURCES = {row["file"]: row for row in csv.DictReader(file)}
@@ -79,7 +79,7 @@ wildcard_constraints:
     seed=r"\d+",
     captions="human|human[+]mt|mt|augmented",
     experiment="[a-z0-9+-]+",
-    queries="own|translated",
+    queries="original|translated",
     consistency="average|learned",
     reduction=r"(frequency|pca|dictionary)-\d+",
 
@@ -169,4 +169,6 @@ def files_of(folder, named="*"):
 
 def as_json(values):
     """Settings as the stages take them."""
+    if isinstance(values, Block):
+        return values.as_json()
     return json.dumps(values, ensure_ascii=False)

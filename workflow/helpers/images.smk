@@ -10,7 +10,7 @@ FEATURE_SETS = {
             images["weights"] if os.path.isfile(images["weights"] or "") else None
         ),
     }
-    for name, images in configuration.feature_sets(SETTINGS).items()
+    for name, images in SETTINGS.images.feature_sets().items()
 }
 
 
@@ -60,12 +60,12 @@ def needs_photographs(dataset):
     """Whether the features that a data set's tables need are extracted from photographs, or `context` reads these."""
     if SETTINGS["context"]:
         return True
-    trained = configuration.expanded(SETTINGS, dataset)
+    trained = SETTINGS.expanded(dataset)
     needed = {
         trained[cell.experiment].get("features")
         for table in TABLES
         for cell in cells_of_table(table)
         if cell.dataset == dataset
     }
-    made = configuration.feature_sets(SETTINGS)
+    made = SETTINGS.images.feature_sets()
     return not all(made[name]["features"] for name in {None, *needed})

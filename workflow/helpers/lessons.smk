@@ -69,13 +69,13 @@ def part_options(wildcards):
 def selection(wildcards):
     """Arguments of `select`: texts, test captions and halves of each language, as paths."""
     named = SETTINGS, wildcards.dataset, wildcards.experiment
-    tasks = configuration.selection_tasks(*named)
+    record = configuration.selection_record(*named)
     folder = f"work/{wildcards.scale}/{wildcards.dataset}"
     languages = {}
-    for language, chosen in configuration.selection_of(*named).items():
-        each, seed = chosen["captions_per_image"], tasks["draw_seed"]
+    for language, chosen in record.languages.items():
+        each, seed = chosen["captions_per_image"], record["sampling_seed"]
         drawn = f"drawn/{each}-seed{seed}/" if each else ""
-        own = f"-{language}" if tasks["halves"] == "per_language" else ""
+        own = f"-{language}" if record["halves"] == "per_language" else ""
         halved = chosen["images"] != "all"
         languages[language] = {
             "texts": [
@@ -88,9 +88,9 @@ def selection(wildcards):
         }
     return {
         "languages": languages,
-        "minimum_count": tasks["minimum_count"],
+        "min_count": record["min_count"],
         "dimension": SETTINGS["words"]["dimension"],
-        "with_all_pairs": tasks["pairs_of"] == "all_images",
+        "with_all_pairs": record["pairs_of"] == "all_images",
     }
 
 

@@ -191,7 +191,7 @@ JOBS_OF = (
             "{0}-{1}-pretrain",
             "{0}-{1}-assign",
             "{0}-{1}-train",
-            "{0}-{1}-evaluate-own",
+            "{0}-{1}-evaluate-original",
             "{0}-{1}-evaluate-{2}",
         ],
     ),
@@ -268,6 +268,5 @@ def report_options():
     """What the report says about the configuration, the published files and its jobs."""
     told = configuration.report_settings(SETTINGS, Path(workflow.basedir, "config"))
     files = [path.removeprefix("work/sources/") for path in public_files()]
-    return as_json(
-        {**told, "files": files, "jobs": reported_jobs(), "searchable": searchable()}
-    )
+    jobs = {"jobs": reported_jobs(), "searchable": searchable()}
+    return told.model_copy(update={"files": files, **jobs}).as_json()

@@ -44,7 +44,9 @@ def searchable():
     for path in reported_evaluations():
         _, _, dataset, _, name, seed, file = path.split("/")
         first = f"seed{SETTINGS['seeds'][0]}"
-        if (seed, file) == (first, "test-own.json") and can_be_bundled(dataset, name):
+        if (seed, file) == (first, "test-original.json") and can_be_bundled(
+            dataset, name
+        ):
             found.setdefault(dataset, []).append(str(Path(path).parent))
     return {
         dataset: sorted(folders, key=lambda folder: "/mule-full/" not in folder)

@@ -31,7 +31,7 @@ def scaling_translations(wildcards):
         for point in scaling_settings(wildcards)["points"]
         for name in point["experiments"]
         for pair in configuration.evaluation_pairs(
-            SETTINGS, point["dataset"], name, "own"
+            SETTINGS, point["dataset"], name, "original"
         )
     ]
 
@@ -39,7 +39,7 @@ def scaling_translations(wildcards):
 def evaluations_of_points(wildcards):
     """Evaluations of a figure's points, of all seeds."""
     return [
-        f"{folder}/seed{seed}/test-own.json"
+        f"{folder}/seed{seed}/test-original.json"
         for folder in scaling_folders(wildcards)
         for seed in SETTINGS["seeds"]
     ]
@@ -89,5 +89,5 @@ def ten_vocabularies(kind):
         scale=chosen.scale,
         dataset=chosen.dataset,
         captions="augmented",
-        language=configuration.every_language(SETTINGS, chosen.dataset),
+        language=DATASETS[chosen.dataset].every_language,
     )

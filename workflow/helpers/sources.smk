@@ -178,18 +178,15 @@ def needs_dictionaries():
     """Whether MUSE's dictionaries are downloaded: to align word vectors or to translate, unless they are given."""
     translation = SETTINGS["translation"]
     named = [translation["default"], *translation["pairs"].values()]
-    used = SETTINGS["muse"] == "align" or {"provider": "dictionary"} in named
+    asked = any(one and one.provider == "dictionary" for one in named)
+    used = SETTINGS["muse"] == "align" or asked
     return used and SCALE != "demo" and not translation["dictionaries"]
 
 
 def public_files():
     """Every public file that the configured data sets need."""
     languages = sorted(
-        {
-            code
-            for name in DATASETS
-            for code in configuration.every_language(SETTINGS, name)
-        }
+        {code for name in DATASETS for code in DATASETS[name].every_language}
     )
     files = []
     for name, data in DATASETS.items():

@@ -96,7 +96,9 @@ def check_targets():
         if re.fullmatch(MADE_BY_NAME, inside):
             continue
         if inside not in made and inside not in rules and "work/" not in inside:
-            mistakes.append(f"no target {target!r}{configuration.meant(plain, known)}")
+            mistakes.append(
+                f"no target {target!r}{configuration.did_you_mean(plain, known)}"
+            )
     if mistakes:
         refuse("\n  - ".join(["The command has mistakes:", *mistakes]))
     warn_of_doubts(asked_tables(command.targets))
@@ -109,7 +111,7 @@ def warn_of_doubts(tables):
             warning
             for table in tables
             for warning in configuration.doubts(
-                SETTINGS, configuration.given(config), table
+                SETTINGS, configuration.user_settings(config), table
             )
         ]
     except InputError as error:  # a table without such a row
@@ -128,7 +130,7 @@ def comparison_mistake(target):
         return "expected results/compare/DATASET/EXPERIMENT-vs-EXPERIMENT.csv, names in small letters"
     dataset, first, second = parts.groups()
     if dataset not in DATASETS:
-        return f"no data set {dataset!r}{configuration.meant(dataset, list(DATASETS))}"
+        return f"no data set {dataset!r}{configuration.did_you_mean(dataset, list(DATASETS))}"
     return f"{first} is compared with itself" if first == second else ""
 
 
@@ -165,10 +167,10 @@ def every_table(wildcards):
 
 def compared_evaluations(wildcards):
     """Evaluations of two experiments with every seed, in all languages of each."""
-    every = configuration.expanded(SETTINGS, wildcards.dataset)
+    every = SETTINGS.expanded(wildcards.dataset)
     return {
         side: [
-            f"work/{SCALE}/{wildcards.dataset}/experiments/{name}/seed{seed}/test-own.json"
+            f"work/{SCALE}/{wildcards.dataset}/experiments/{name}/seed{seed}/test-original.json"
             for name in models_of(getattr(wildcards, side), every)
             for seed in SETTINGS["seeds"]
         ]
@@ -183,7 +185,7 @@ def models_of(named, every):
     if named not in SETTINGS["experiments"]:
         known = sorted({*every, *SETTINGS["experiments"]})
         refuse(
-            f"results/compare: no experiment {named!r}{configuration.meant(named, known)}"
+            f"results/compare: no experiment {named!r}{configuration.did_you_mean(named, known)}"
         )
     return [
         name for name in every if re.fullmatch(rf"{re.escape(named)}-[a-z]{{2}}", name)

@@ -29,7 +29,7 @@ def own_sentences(wildcards):
 def features_of(wildcards):
     """The feature store that an experiment is trained and evaluated with."""
     name = experiment(wildcards).get("features")
-    if name not in configuration.feature_sets(SETTINGS):
+    if name not in SETTINGS.images.feature_sets():
         refuse(
             f"experiment {wildcards.experiment} cannot be trained: {configuration.left_out(SETTINGS)[wildcards.experiment]}"
         )

@@ -1,7 +1,7 @@
 # Translation providers, by language pair.
 
 TRANSLATION_CACHE = SETTINGS["translation"]["cache"]
-TRANSLATION_LIMITS = json.dumps(SETTINGS["translation"]["limits"])
+TRANSLATION_LIMITS = as_json(SETTINGS["translation"]["limits"])
 
 
 def demand_providers(needed):

@@ -12,7 +12,7 @@ def word_settings(wildcards):
     """Settings of a language's word vectors: where Multi30K has no text they are trained on the captions."""
     without_text = wildcards.language not in source_named("multi30k").caption_files
     trained = SETTINGS["words"]["vectors"] == "multi30k" and without_text
-    return {**SETTINGS["words"], **({"vectors": "train"} if trained else {})}
+    return configuration.word_settings(SETTINGS, "train" if trained else None)
 
 
 def fasttext_vectors(wildcards):
@@ -34,7 +34,7 @@ def has_training_captions(dataset, language):
     Captions in a bucket are not read for it: a language without any is refused by its job.
     """
     data = DATASETS[dataset]
-    if data["source"] != "own" or language not in data["languages"] or IN_BUCKET:
+    if data["source"] != "custom" or language not in data["languages"] or IN_BUCKET:
         return True  # a language that a data set has in translations alone is trained on these
     return own_coverage(dataset).counts[language]["train"] > 0
 

@@ -52,7 +52,7 @@ rule extract_features:
         runtime=growing(480),
         disk_mb=4000,
         gpu=SETTINGS["gpu"],
-        options=configuration.extraction_options(SETTINGS),
+        options=SETTINGS.images.extraction_options(),
     params:
         settings=feature_set_settings,
         partial="work/{scale}/partial/{dataset}-features{set}-{shard}-of-{shards}.h5",

@@ -152,12 +152,12 @@ rule evaluate_selected:
         features=features_of,
         selected=SELECTED,
     output:
-        evaluation="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-own.json",
-        ranks="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-own-ranks.csv.gz",
+        evaluation="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-original.json",
+        ranks="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-original-ranks.csv.gz",
     log:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-own.log",
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-original.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-own.tsv"
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-original.tsv"
     wildcard_constraints:
         experiment=SELECTING_EXPERIMENTS,
     conda:

@@ -5,8 +5,8 @@ rule bundle:
         features=features_of,
         sentences=own_sentences,
         words=vocabularies,
-        evaluation="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-own.json",
-        ranks="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-own-ranks.csv.gz",
+        evaluation="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-original.json",
+        ranks="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-original-ranks.csv.gz",
     output:
         directory("work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/bundle"),
     log:

@@ -15,7 +15,7 @@ rule word_vectors:
         disk_mb=1000,
         gpu=0,
     params:
-        settings=as_json(SETTINGS["words"]),
+        settings=as_json(configuration.word_settings(SETTINGS)),
         code=code.digest("train-word-vectors"),
     message:
         "FastText vectors of {wildcards.language} from Multi30K's captions"
@@ -144,7 +144,7 @@ rule spell:
         disk_mb=1000,
         gpu=0,
     params:
-        longest=SETTINGS["liwe"]["longest_word"],
+        longest=SETTINGS["liwe"]["max_word_length"],
         origin=caption_origin,
         code=code.digest("encode-characters"),
     message:
@@ -206,7 +206,7 @@ rule muse:
         disk_mb=1000,
         gpu=0,
     params:
-        settings=as_json({**SETTINGS["words"], "vectors": "file"}),
+        settings=as_json(configuration.word_settings(SETTINGS, "file")),
         origin=caption_origin,
         code=code.digest("build-vocabulary"),
     message:

@@ -233,7 +233,8 @@ def _read_captions(data: Data, inputs: Inputs, language: str, split: Split) -> l
 
 
 SOURCE = Source(
-    needs=("images", "sample_size", "split_seed", "test_images", "val_images"),
+    needs=("images", "sample_size", "split_seed"),
+    accepts=("test_images", "val_images"),
     split_keys=(Keys(("test_images", "val_images")), Keys(("sample_size",), ("split_seed",))),
     published=("mscoco", "yjcaptions"),
     caption_files={"en": "annotations", "ja": "yjcaptions"},

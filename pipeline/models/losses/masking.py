@@ -30,8 +30,8 @@ def layers(settings: Mapping[str, Any]) -> nn.Module:
     model = settings["model"]
     return nn.ModuleDict(
         {
-            "universal": linear(2 * model["universal"], 2 * model["universal"]),
-            "multimodal": linear(2 * model["multimodal"], 2 * model["multimodal"]),
+            "universal": linear(2 * model["universal_dim"], 2 * model["universal_dim"]),
+            "multimodal": linear(2 * model["multimodal_dim"], 2 * model["multimodal_dim"]),
         }
     )
 
@@ -45,7 +45,7 @@ def terms(step: Step) -> Terms:
     embedding, how = step.model.universal, step.settings["masking"]
     assert isinstance(embedding, HybridEmbedding)
     masked = {
-        language: masked_sentences(batch, embedding.mask_id(language), how["share"])
+        language: masked_sentences(batch, embedding.mask_id(language), how["mask_probability"])
         for language, batch in step.sentences.items()
     }
     with statistics_kept(step.model):

@@ -1,0 +1,356 @@
+"""The base of all settings: a block of keys, each with a type, a default, a meaning and its checks.
+
+A field's `description` says what the key means, with its unit. What a message expects of a value is said by
+its type (`Count`: a whole number, 1 or more); of a choice or a list, by its description.
+"""
+
+import json
+import re
+import reprlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic.functional_validators import AfterValidator
+from pydantic_core import PydanticCustomError
+
+from pipeline.common.errors import InputError, raise_together
+
+LISTED = 30  # known names that a message lists
+
+# How values are shown in messages: long ones in part.
+_SHOWN = reprlib.Repr()
+_SHOWN.maxlevel, _SHOWN.maxlist, _SHOWN.maxdict, _SHOWN.maxstring, _SHOWN.maxother = 2, 8, 8, 100, 100
+
+_OBJECT = 'expected an object, such as {"key": 1}'
+
+# What a type without further words expects.
+_BY_TYPE = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+T = TypeVar("T")
+
+LATER = object()  # context of a validation that leaves contradictions to be found together with others
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a message expects of a value, beside its type in an `Annotated`."""
+
+    text: str
+
+
+class Contradictions(ValueError):
+    """Keys of a block that are each valid and do not fit each other, as `Block.contradictions` gives them."""
+
+    def __init__(self, lines: Sequence[str]):
+        super().__init__(*lines)
+        self.lines = lines
+
+
+class Block(BaseModel):
+    """Settings that belong together. No key but its own, no value of another type, nothing changed later."""
+
+    is_whole: ClassVar[bool] = True  # whether its keys mean something without a block that they change
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        defer_build=True,
+        protected_namespaces=(),
+    )
+
+    def contradictions(self) -> Iterator[str]:
+        """Keys that do not fit each other: `.key: what is wrong`, or `: what is wrong` of the whole block."""
+        return iter(())
+
+    @model_validator(mode="after")
+    def _consistent(self, info: ValidationInfo) -> Self:
+        if info.context is not LATER and (lines := list(self.contradictions())):
+            raise Contradictions(lines)
+        return self
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The block of a command line's JSON object; raises `InputError` that lists every mistake."""
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"--settings: not JSON: {error}; {_OBJECT}") from None
+        if not isinstance(values, dict):
+            raise InputError(f"--settings: found {text[:60]}; {_OBJECT}")
+        return cls.from_values(values, "--settings: cannot be used:")
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any], heading: str, context: object = None) -> Self:
+        """The block of values as YAML or JSON have them; raises `InputError` that lists every mistake.
+
+        Args:
+            context: `LATER` leaves out contradictions, which `all_contradictions` finds.
+        """
+        try:
+            return cls.model_validate(values, context=context)
+        except ValidationError as error:
+            raise_together(mistakes(cls, values, error), heading)
+            raise
+
+    def as_json(self) -> str:
+        """The JSON of the block; a key that is None is left out, so that a new one changes no other JSON."""
+        return self.model_dump_json(exclude_none=True)
+
+    def as_values(self) -> dict[str, Any]:
+        """The same as `as_json`, as plain values."""
+        return self.model_dump(exclude_none=True)
+
+    # Until every reader of settings takes attributes, a block can be read like the dictionary that it was.
+    def __getitem__(self, key: str) -> Any:
+        if key not in type(self).model_fields and not isinstance(getattr(type(self), key, None), property):
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        value = getattr(self, key, None)
+        return default if value is None else value
+
+    def __contains__(self, key: str) -> bool:
+        return getattr(self, key, None) is not None
+
+    def keys(self) -> list[str]:
+        return [key for key in type(self).model_fields if key in self or key in self.model_fields_set]
+
+    def __iter__(self) -> Iterator[str]:  # type: ignore[override]
+        return iter(self.keys())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Mapping):
+            given = {key: value for key, value in other.items() if value is not None}
+            return {key: value for key, value in self.items() if value is not None} == given
+        return super().__eq__(other)
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        return ((key, getattr(self, key)) for key in self.keys())
+
+
+class Sparse(Block):
+    """A block whose keys may be left out, but are null only where `nulls` names them."""
+
+    nulls: ClassVar[frozenset[str]] = frozenset()
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _not_null(cls, value: Any, info: Any) -> Any:
+        return value if info.field_name in cls.nulls else not_null(value)
+
+
+def not_null(value: Any) -> Any:
+    """Raise an error if a value is null, of a key that may be left out, but not be null."""
+    if value is None:
+        raise PydanticCustomError("null", "null is no value of this key")
+    return value
+
+
+def _unique(values: list[T]) -> list[T]:
+    if any(value in values[:place] for place, value in enumerate(values)):
+        raise PydanticCustomError("twice", "one of them twice")
+    return values
+
+
+def checked(problem: Callable[[str], str]) -> AfterValidator:
+    """A check of a text by a function that gives what is wrong with it, empty if nothing."""
+
+    def check(text: str) -> str:
+        if found := problem(text):
+            raise PydanticCustomError("problem", "{problem}", {"problem": found})
+        return text
+
+    return AfterValidator(check)
+
+
+Unique = AfterValidator(_unique)
+Count = Annotated[int, Field(ge=1), Expected("a whole number, 1 or more")]
+Number = Annotated[int, Field(ge=0), Expected("a whole number, 0 or more")]
+Seed = Annotated[int, Field(ge=0, le=2**31 - 1), Expected("a whole number from 0 to 2147483647")]
+Weight = Annotated[float, Field(ge=0), Expected("a number, 0 or more")]
+Rate = Annotated[float, Field(gt=0), Expected("a number above 0")]
+Fraction = Annotated[float, Field(ge=0, le=1), Expected("a number from 0 to 1")]
+Factor = Annotated[float, Field(gt=0, le=1), Expected("a number above 0, at most 1")]
+Text = Annotated[str, Field(min_length=1)]
+PathText = Annotated[str, Field(min_length=1), Expected("a path; $NAME stands for an environment variable")]
+
+
+def all_contradictions(where: str, value: Any) -> Iterator[str]:
+    """The contradictions of a block and of all blocks within it, as lines that begin with their place."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from all_contradictions(f"{where}.{key}", inner)
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from all_contradictions(f"{where}.{place}", inner)
+    elif isinstance(value, Block) and value.is_whole:
+        yield from (f"{where}{line}".lstrip(".: ") for line in value.contradictions())
+        for key in type(value).model_fields:
+            yield from all_contradictions(f"{where}.{key}", getattr(value, key))
+
+
+def mistakes(kind: type[Block], values: Any, error: ValidationError) -> list[str]:
+    """A line for each mistake in the values of a block: its key, and what is expected or to be done."""
+    # Of a value that may be of several types, each of these has its own mistakes: a precise one says more.
+    lines: dict[str, list[str]] = {}
+    for one in sorted(error.errors(include_url=False), key=lambda one: one["type"] != "problem"):
+        for line in _lines(kind, values, one):
+            of_place = lines.setdefault(line.partition(": ")[0], [])
+            if line not in of_place and not (of_place and _place(kind, one["loc"]).undecided):
+                of_place.append(line)
+    return [line for of_place in lines.values() for line in of_place]
+
+
+def did_you_mean(key: str, known: Sequence[str]) -> str:
+    """End of a message about an unknown name: a similar known one, or the known ones, at most `LISTED`."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(str(key), known, 1)
+    more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+    return f", did you mean {close[0]!r}?" if close else f"; known are {', '.join(known[:LISTED])}{more}"
+
+
+@dataclass
+class _Place:
+    """A place in a block: its path, its type, and what is expected of its value.
+
+    undecided: whether it may be of several types, of which a value fits none.
+    """
+
+    path: tuple[str | int, ...]
+    type: Any
+    expected: str = ""
+    description: str = ""
+    undecided: bool = False
+
+    @property
+    def where(self) -> str:
+        return ".".join(map(str, self.path)) or "top level"
+
+
+def _lines(kind: type[Block], values: Any, error: Any) -> Iterator[str]:
+    problem, found, location = error["type"], error["input"], error["loc"]
+    if problem in ("extra_forbidden", "missing", "invalid_key"):
+        yield _of_keys(kind, problem, location)
+        return
+    place = _place(kind, location)
+    if problem == "value_error" and isinstance(told := error["ctx"]["error"], Contradictions):
+        where = ".".join(map(str, place.path))
+        yield from (f"{where}{line}".lstrip(".: ") for line in told.lines)
+    elif problem == "union_tag_invalid":
+        key, tags = (error["ctx"][name].replace("'", "") for name in ("discriminator", "expected_tags"))
+        yield f"{place.where}.{key}: found {_SHOWN.repr(found[key])}, expected {tags}"
+    elif problem == "union_tag_not_found":
+        yield f"{place.where}: {error['ctx']['discriminator']} is missing, expected {place.expected}"
+    elif problem == "problem":
+        yield f"{place.where}: {error['ctx']['problem']}"
+    else:
+        found = _value_at(values, place.path) if place.undecided else found
+        twice = "one of them twice, " if problem == "twice" else ""
+        expected = "a finite number" if problem == "finite_number" else _expected(place, error)
+        yield f"{place.where}: found {_shown(found, place.path)}, {twice}expected {expected}"
+
+
+def _of_keys(kind: type[Block], problem: str, location: tuple[str | int, ...]) -> str:
+    """The message about a key that is missing or unknown."""
+    block, key = _place(kind, location[:-1]), location[-1]
+    if problem == "missing":
+        return f"{block.where}: {key!r} is missing, expected {_expected(_place(kind, location), {})}"
+    return f"{block.where}: unknown key {key!r}{did_you_mean(str(key), list(block.type.model_fields))}"
+
+
+def _expected(place: _Place, error: Any) -> str:
+    """What a message about a value at a place says of what belongs there."""
+    kind = place.type
+    if place.expected or kind is bool:
+        return place.expected or _BY_TYPE[bool]
+    if isinstance(kind, type) and issubclass(kind, Block):
+        return "a block of keys"
+    if place.description:
+        return place.description
+    if error.get("type") == "too_short":
+        return f"{error['ctx']['min_length']} or more of them"
+    origin = get_origin(kind)
+    if origin is Literal:
+        return " or ".join(map(str, get_args(kind)))
+    if origin in (list, dict):
+        return "a list" if origin is list else "a block of keys"
+    return _BY_TYPE.get(kind, "another value")
+
+
+def _shown(value: Any, path: tuple[str | int, ...]) -> str:
+    shown = _SHOWN.repr(value)
+    if path and path[-1] == "url":  # passwords and keys are not printed
+        return re.sub(r"(?<=//)[^/@]*@|(?<=[?])[^']*", "***", shown)
+    return shown
+
+
+def _value_at(values: Any, path: tuple[str | int, ...]) -> Any:
+    for part in path:
+        values = values[part]
+    return values
+
+
+def _place(kind: type[Block], location: tuple[str | int, ...]) -> _Place:
+    """The place of an error by pydantic's location, which has also tags of unions, and marks of keys."""
+    place = _Place((), kind)
+    for number, part in enumerate(location):
+        if location[number + 1 :] == ("[key]",):  # the key itself is wrong: it is the value that is shown
+            return _resolved(place.path, get_args(place.type)[0])
+        place = _step(place, part)
+        if place.undecided or place.type is None:
+            return place
+    return place
+
+
+def _step(place: _Place, part: str | int) -> _Place:
+    kind, path = place.type, (*place.path, part)
+    if isinstance(kind, type) and issubclass(kind, Block):
+        field = kind.model_fields.get(str(part))
+        if field is None:
+            return _Place(path, None)
+        return _resolved(path, field.annotation, field.metadata, field.description or "")
+    if get_origin(kind) in (dict, list):
+        return _resolved(path, get_args(kind)[-1])
+    # Of a union of blocks: the part is the tag of one of them.
+    for member in get_args(kind):
+        if any(part in get_args(field.annotation) for field in member.model_fields.values()):
+            return _Place(place.path, member)
+    return place
+
+
+def _resolved(
+    path: tuple[str | int, ...], annotation: Any, metadata: Sequence[Any] = (), description: str = ""
+) -> _Place:
+    """The place of a type, without what is wrapped around it: `Annotated`, and the null of an optional."""
+    notes = list(metadata)
+    while True:
+        if get_origin(annotation) is Annotated:
+            annotation, *more = get_args(annotation)
+            notes += more
+        elif get_origin(annotation) in (Union, UnionType):
+            members = [member for member in get_args(annotation) if member is not NoneType]
+            if len(members) > 1:
+                undecided = not all(isinstance(one, type) and issubclass(one, Block) for one in members)
+                return _Place(path, Union[tuple(members)], _expectation(notes), description, undecided)  # noqa: UP007
+            (annotation,) = members
+        else:
+            return _Place(path, annotation, _expectation(notes), description)
+
+
+def _expectation(notes: Sequence[Any]) -> str:
+    return next((note.text for note in notes if isinstance(note, Expected)), "")

@@ -1,0 +1,218 @@
+"""Settings of the data: data sets, and where their files are."""
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from pipeline.common.block import (
+    Block,
+    Count,
+    Expected,
+    PathText,
+    Seed,
+    Sparse,
+    Text,
+    Unique,
+    checked,
+)
+from pipeline.datasets.languages import unknown_code, without_tokenizer
+from pipeline.datasets.sources import names, source_named
+
+LanguageCode = Annotated[
+    str,
+    Field(pattern="^[a-z]{2}$"),
+    checked(unknown_code),
+    Expected("a two-letter language code, such as en"),
+]
+Languages = Annotated[
+    list[LanguageCode], Unique, Expected("a list of two-letter language codes, such as [en, de]")
+]
+Origin = Annotated[Text, Expected("who made the captions, such as human or google")]
+Origins = dict[LanguageCode, Origin]
+Scale = Literal["demo", "flickr8k", "paper"]
+
+
+def _unknown_source(name: str) -> str:
+    return "" if name in names() else f"found {name!r}, expected {' or '.join(names())}"
+
+
+class Borrowed(Block):
+    """Translations of a language that another data set of the same images has among its captions."""
+
+    dataset: Text = Field(
+        description="name of a data set whose captions include translations of these images' English captions"
+    )
+    origin: Text = Field(description="who made them, such as google")
+
+
+class Dataset(Sparse):
+    """A data set: where its captions and images come from, and its languages."""
+
+    nulls: ClassVar[frozenset[str]] = frozenset(("test_images", "val_images"))
+
+    source: Annotated[str, checked(_unknown_source)] = Field(
+        description=(
+            "where its captions come from: demo, multi30k, flickr8kcn, mscoco, or custom (a CSV file of "
+            "yours, docs/own-data.md)"
+        )
+    )
+    captions: PathText | None = Field(
+        default=None,
+        description=(
+            "for source custom: the path of a CSV file with columns image, language, caption; with "
+            "{language} in the path, one file per language"
+        ),
+    )
+    images: PathText | None = Field(
+        default=None,
+        description=(
+            "flickr8k, flickr30k or mscoco (published photographs), or the path of a folder or archive with "
+            "images"
+        ),
+    )
+    split: Text | None = Field(
+        default=None,
+        description=(
+            "for source multi30k: multi30k (its own split), or flickr8k (only the images that are also in "
+            "Flickr8k, in its split); for source custom: the path of a CSV file with columns image, split"
+        ),
+    )
+    sample_size: Count | None = Field(
+        default=None,
+        description=(
+            "for source mscoco: number of test images, and of validation images, sampled from those "
+            "captioned in all languages"
+        ),
+    )
+    split_seed: Seed | None = Field(
+        default=None, description="seed of the sampled split (sources mscoco and custom)"
+    )
+    test_images: PathText | None = Field(
+        default=None, description="a list of the test images, instead of sampling them"
+    )
+    val_images: PathText | None = Field(
+        default=None, description="a list of the validation images, instead of sampling them"
+    )
+    stands_for: Literal["multi30k", "mscoco"] | None = Field(
+        default=None,
+        description=(
+            "which data set of the papers it stands for in their tables: multi30k or mscoco; by default none"
+        ),
+    )
+    languages: Annotated[Languages, Field(min_length=1)] = Field(description="languages of its own captions")
+    translated_languages: Languages = Field(
+        default=[],
+        description=(
+            "further languages, all of whose captions are translations from English; used by experiments "
+            "with languages: all"
+        ),
+    )
+    borrowed_translations: dict[LanguageCode, Borrowed] = Field(
+        default={},
+        description=(
+            "for a translated language, the data set of the same images whose captions are its translations"
+        ),
+    )
+    caption_origins: Origins = Field(
+        default={},
+        description=(
+            "for a language whose captions were not written by people, their origin, such as {ja: google}"
+        ),
+    )
+    groups: list[list[LanguageCode]] = Field(
+        default=[],
+        description=(
+            "sets of languages whose images are sampled equally often, such as [[en], [en, ja]]; [] samples "
+            "all images alike"
+        ),
+    )
+    max_caption_length: Count = Field(default=40, description="tokens that are kept of a caption")
+
+    @property
+    def every_language(self) -> list[str]:
+        """Its own languages, followed by those whose captions are all translated from English."""
+        return [*self.languages, *self.translated_languages]
+
+    @property
+    def human_languages(self) -> list[str]:
+        """The languages in which it has human captions."""
+        return [code for code in self.languages if self.caption_origins.get(code, "human") == "human"]
+
+    def contradictions(self) -> Iterator[str]:
+        yield from self._of_source()
+        grouped = {code for group in self.groups for code in group}
+        for key, named in (("caption_origins", set(self.caption_origins)), ("groups", grouped)):
+            for code in sorted(named - set(self.languages)):
+                yield f".{key}: {code!r} is not among its languages {self.languages}"
+        for key, codes in (
+            ("languages", self.languages),
+            ("translated_languages", self.translated_languages),
+        ):
+            for mistake in filter(None, map(without_tokenizer, sorted(codes))):
+                yield f".{key}: {mistake}; leave it out"
+        yield from self._of_translations()
+
+    def _of_source(self) -> Iterator[str]:
+        """A source has keys that it needs, and keys that it may have."""
+        source = source_named(self.source)
+        for key in source.needs:
+            if key not in self.model_fields_set:
+                yield f": {key!r} is missing, which source {self.source} needs"
+        others = {key for name in names() for key in (*source_named(name).needs, *source_named(name).accepts)}
+        for key in sorted((others - {*source.needs, *source.accepts}) & self.model_fields_set):
+            yield f".{key}: source {self.source} has no such key"
+        if source.splits and self.split is not None and self.split not in source.splits:
+            yield f".split: found {self.split!r}, expected {' or '.join(source.splits)}"
+        if "{language}" in (self.captions or "") and self.split is None:
+            yield ".captions: a file for each language needs `split`, a CSV file of columns image, split"
+        if (self.test_images is None) != (self.val_images is None):
+            yield ": test_images and val_images go together; give both or neither"
+
+    def _of_translations(self) -> Iterator[str]:
+        """Languages that are translated from English have no captions of their own; English has."""
+        translated = self.translated_languages
+        for code in sorted(set(translated) & set(self.languages)):
+            yield f".translated_languages: {code!r} is among its languages too; name it in one of them"
+        if translated and "en" not in self.languages:
+            yield ".translated_languages: translations are from English, which its languages lack"
+        for code in sorted(set(self.borrowed_translations) - set(translated)):
+            yield f".borrowed_translations: {code!r} is not among its translated_languages {translated}"
+
+
+class Sources(Block):
+    """Where published files are downloaded from, data on request lie, and how large the demo is."""
+
+    mirror: (
+        Annotated[str, Expected("a folder or an http(s) address laid out as HOST/PATH, or null")] | None
+    ) = Field(
+        default=None,
+        description=(
+            "a folder or an http(s) address laid out as HOST/PATH, or null: the publishers' own servers"
+        ),
+    )
+    flickr30k: PathText = Field(
+        default="on-request/flickr30k",
+        description="where Flickr30K's photographs are: a folder or an archive",
+    )
+    coco_cn: PathText = Field(
+        default="on-request/coco-cn", description="where COCO-CN is: a folder or an archive"
+    )
+    scenes: Annotated[int, Field(ge=20), Expected("scenes generated for each demo data set, 20 or more")] = (
+        Field(default=900, description="scenes generated for each demo data set")
+    )
+    seed: Seed = Field(default=0, description="seed of the demo's scenes")
+
+
+class CountSettings(Block):
+    """What counting the captions depends on, by the name of a data set in the papers."""
+
+    scale: Scale
+    datasets: "dict[str, CountedDataset]"
+
+
+class CountedDataset(Block):
+    """The data set that stands for one of the papers."""
+
+    dataset: str
+    caption_origins: Origins

@@ -1,0 +1,42 @@
+"""Settings of evaluations: what they depend on besides the model, and what they record."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from pipeline.common.block import Block, Count
+from pipeline.datasets.settings import LanguageCode, Origins, Scale
+from pipeline.models.settings import Consistency
+from pipeline.training.settings import AssignSettings, PretrainSettings, SelectionRecord
+
+
+class Preparation(Block):
+    """What came before the training of a model, which an evaluation records beside its settings."""
+
+    selection: SelectionRecord | None = None
+    pretraining: PretrainSettings | None = None
+    assignment: AssignSettings | None = None
+
+
+class EvaluateSettings(Block):
+    """What an evaluation depends on besides its model."""
+
+    threads: Count = Field(default=1, description="CPU threads of PyTorch")
+    preparation: Preparation | None = None
+
+
+class ConsistencySettings(EvaluateSettings):
+    """The same of an evaluation with queries and their translations; `learned` has a network."""
+
+    kind: Literal["average", "learned"]
+    network: Consistency | None = None
+
+
+class ContextSettings(Block):
+    """What the recalls of a frozen CLIP on a data set depend on: its own captions in its own languages."""
+
+    scale: Scale
+    dataset: str
+    languages: list[LanguageCode]
+    caption_origins: Origins
+    threads: Count

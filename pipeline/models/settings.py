@@ -1,0 +1,246 @@
+"""Settings of models and losses.
+
+A loss that experiments switch on has its block here, a key of the same name in `Losses`, `LossOverrides` and
+`ChosenLosses`, and a switch in `LossSwitches`.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pipeline.common.block import Block, Count, Expected, Factor, Fraction, Number, Rate, Sparse, Weight
+
+Hinge = Literal["sum", "max"]
+_MARGIN = "margin of a hinge"
+
+
+class UniversalModel(Block):
+    """The part of a model that pretraining trains: the universal embedding of words."""
+
+    encoder: Literal["embn", "vse", "liwe"] = Field(
+        default="embn",
+        description=(
+            "embn (MULE's), liwe (characters; with vectors: characters), or vse (a recurrent layer on word "
+            "vectors, whose last state is the embedding; one linear layer for images)"
+        ),
+    )
+    word_vectors: Literal["pretrained", "scratch"] = Field(
+        default="pretrained",
+        description=(
+            "pretrained (those that the experiment names, fine-tuned), or scratch (initialised at random)"
+        ),
+    )
+    universal_dim: Count = Field(default=512, description="size of the universal embedding of a word")
+    universal_layers: Literal["separate", "shared"] = Field(
+        default="separate", description="separate (a linear layer for each language) or shared (one for all)"
+    )
+    universal_mean: Literal["words", "padded"] = Field(
+        default="words",
+        description=(
+            "words, or padded (to the longest training sentence, with a trained vector for padding) as in "
+            "the authors' code"
+        ),
+    )
+
+
+class Model(UniversalModel):
+    """Architecture and sizes of a model."""
+
+    similarity: Literal["cosine", "order"] = Field(
+        default="cosine", description="cosine, or order (of order embeddings; only with ranking)"
+    )
+    multimodal_dim: Count = Field(default=512, description="size of the shared space of images and sentences")
+    recurrent: Literal["lstm", "gru", "gru_reset_before", "mean", "mlp"] = Field(
+        default="lstm",
+        description=(
+            "lstm, gru, gru_reset_before (TensorFlow's GRU, as in the authors' code), mean (no recurrence), "
+            "or mlp (for sentence vectors: ReLU and a second linear layer)"
+        ),
+    )
+    recurrent_init: Literal["pytorch", "tensorflow"] = Field(
+        default="tensorflow",
+        description=(
+            "initial weights of the recurrent layer: pytorch (uniform), or tensorflow (Glorot, gates begin "
+            "open) as in the authors' code"
+        ),
+    )
+    hidden_size: Count = Field(default=1024, description="units of the recurrent layer")
+    image_hidden_size: Count = Field(default=2048, description="size of the hidden layer of the image branch")
+    dropout: Annotated[float, Field(ge=0, lt=1), Expected("a fraction from 0 to below 1")] = Field(
+        default=0.5, description="fraction of the hidden units that a training step leaves out"
+    )
+    batch_norm_momentum: Factor = Field(
+        default=0.1, description="PyTorch's momentum, the weight of a batch in the running mean and variance"
+    )
+
+
+class Triplets(Block):
+    """How distances become a loss."""
+
+    margin: Weight = Field(default=0.05, description="margin of the triplet loss")
+    num_hard_negatives: Count = Field(
+        default=10, description="hardest negatives that each pair is compared with"
+    )
+    distance: Literal["euclidean", "cosine"] = Field(default="euclidean", description="euclidean or cosine")
+
+
+class Matching(Block):
+    """Weights of image-sentence matching (MULE, Equation 3)."""
+
+    image: Weight = Field(default=1.5, description="weight of the image term: negative images of a sentence")
+    sentence: Weight = Field(
+        default=1.0, description="weight of the sentence term: negative sentences of an image"
+    )
+    sentence_only: Weight = Field(
+        default=0.05, description="weight of the sentence-only term: sentences of other images"
+    )
+
+
+class Ranking(Block):
+    """The losses of VSE and related models, instead of `matching` in experiments with ranking: true."""
+
+    margin: Weight = Field(default=0.2, description=_MARGIN)
+    hinge: Hinge = Field(
+        default="sum", description="sum (over all negatives) or max (the hardest negative only)"
+    )
+    caption_caption: Weight = Field(
+        default=0.0, description="weight of pairs of captions of one image (0: none)"
+    )
+
+
+class Neighborhood(Block):
+    """Neighbourhood constraints (NC)."""
+
+    weight: Weight = Field(default=1.0, description="weight of the constraints")
+
+
+class ClassifierWeight(Block):
+    """The language classifier (LC), as a training on one data set has it."""
+
+    weight: Weight = Field(default=1.0e-6, description="weight of the language classifier's loss")
+    weight_applied: Literal["once", "twice"] = Field(
+        default="once", description="once, or twice as in the authors' code"
+    )
+
+
+class Classifier(ClassifierWeight):
+    """The language classifier (LC), for all data sets."""
+
+    weights: dict[Annotated[Literal["multi30k", "mscoco"], Expected("multi30k or mscoco")], Weight] = Field(
+        default={},
+        description=(
+            "another weight on the data set that stands for one of the paper's, such as {mscoco: 1.0e-5}"
+        ),
+    )
+
+
+class Masking(Block):
+    """Masked cross-language modelling (SMALR's MCLM), for experiments with masking: true."""
+
+    mask_probability: Fraction = Field(default=0.2, description="fraction of the words that are masked")
+    weight: Weight = Field(default=1.0e-4, description="weight of the masked words' loss")
+    matching: Weight = Field(default=1.0, description="weight of the matching of masked sentences")
+
+
+class Losses(Block):
+    """The losses that experiments switch on."""
+
+    ranking: Ranking = Field(default_factory=Ranking)
+    neighborhood: Neighborhood = Field(default_factory=Neighborhood)
+    classifier: Classifier = Field(default_factory=Classifier)
+    masking: Masking = Field(default_factory=Masking)
+
+
+class LossOverrides(Sparse):
+    """What an experiment changes of the losses."""
+
+    ranking: Ranking | None = None
+    neighborhood: Neighborhood | None = None
+    classifier: Classifier | None = None
+    masking: Masking | None = None
+
+
+class ChosenLosses(Block):
+    """The losses that one experiment has switched on; None for the others."""
+
+    ranking: Ranking | None = None
+    neighborhood: Neighborhood | None = None
+    classifier: ClassifierWeight | None = None
+    masking: Masking | None = None
+
+
+class LossSwitches(Sparse):
+    """Which losses an experiment has."""
+
+    ranking: bool = Field(
+        default=False,
+        description=(
+            "whether the losses of VSE and related models replace the matching loss of MULE's Equation 3"
+        ),
+    )
+    neighborhood: bool = Field(default=False, description="NC of the MULE paper")
+    classifier: bool = Field(default=False, description="LC of the MULE paper")
+    masking: bool = Field(default=False, description="SMALR's MCLM")
+
+
+class WordRegularizer(Block):
+    """The penalty on word vectors that move."""
+
+    weight: Weight = Field(default=5.0e-7, description="weight of the penalty")
+    regularize_toward: Literal["initial", "previous_epoch"] = Field(
+        default="initial", description="initial, or previous_epoch as in the authors' code"
+    )
+
+
+class Liwe(Block):
+    """Sizes, loss and training schedule of LIWE (Wehrmann et al. 2019, from their public code)."""
+
+    character_dim: Count = Field(
+        default=24, description="size of a character's vector: 24 in S-LIWE, 120 in L-LIWE"
+    )
+    max_word_length: Count = Field(default=26, description="characters of a word that are read")
+    layers: Annotated[
+        list[Count],
+        Field(min_length=1),
+        Expected("sizes of the layers over a word's characters, such as [384, 448, 300]"),
+    ] = Field(default=[384, 448, 300], description="sizes of the layers over a word's characters")
+    margin: Weight = Field(default=0.2, description=_MARGIN)
+    image_base: Fraction = Field(default=0.991, description="b of k = 1 - b^step between captions and images")
+    caption_base: Fraction = Field(
+        default=0.91, description="b of k = 1 - b^step between the captions of two languages"
+    )
+    learning_rate_decay_after: Count = Field(
+        default=10_000, description="steps after which the learning rate drops"
+    )
+    learning_rate_decay: Factor = Field(default=0.1, description="factor of the learning rate then")
+    validate_every: Count = Field(default=500, description="steps between two validations")
+
+
+class Hybrid(Block):
+    """The hybrid embedding of SMALR, for experiments with embedding: hybrid."""
+
+    frequent_words: Number = Field(
+        default=5000,
+        description="most frequent words of a language that have vectors of their own, 0 for none",
+    )
+    frequent_dim: Count = Field(
+        default=50, description="dimension of such a vector: principal components of the pretrained one"
+    )
+    latent_entries: Count = Field(
+        default=40_000, description="entries of the latent vocabulary before unused ones are dropped"
+    )
+
+
+class Consistency(Block):
+    """The network over the scores of a query and its translations (CLC)."""
+
+    hidden: Count = Field(default=32, description="size of the hidden layer")
+    iterations: Count = Field(default=30, description="optimisation steps on the validation split")
+    learning_rate: Rate = Field(default=1.0e-3, description="learning rate of Adam")
+    initial_weight: Rate = Field(
+        default=1.0,
+        description="initial score where all languages score 1; 1 makes the initial score the mean",
+    )
+    activation: Literal["none", "relu"] = Field(
+        default="none", description="none or relu: between the two layers"
+    )

@@ -1,0 +1,40 @@
+"""Settings of the report and its figures."""
+
+from pydantic import Field
+
+from pipeline.common.block import Block, Count, Seed
+from pipeline.datasets.settings import Dataset, Origins, Scale
+from pipeline.images.settings import Images
+from pipeline.models.settings import Model
+from pipeline.tables.settings import Table
+from pipeline.training.settings import Training
+
+
+class ReportSettings(Block):
+    """The part of the configuration that the report shows."""
+
+    scale: Scale
+    papers_data: list[str]
+    seeds: list[Seed]
+    tables: dict[str, Table]
+    images: Images
+    model: Model
+    training: Training
+    caption_origins: dict[str, Origins]
+    stands_for: dict[str, str]
+    left_out: dict[str, list[str]] = Field(description="rows that are not filled, by table")
+    missing: list[str] = Field(description="tables that could be made and are not in the report")
+    scales: dict[str, dict[str, Dataset]]
+    files: list[str] = Field(default=[], description="published files behind the report")
+    jobs: list[str] = Field(default=[], description="benchmark files of the jobs behind the report")
+    searchable: dict[str, list[str]] = Field(
+        default={}, description="folders of models that can be bundled, by data set"
+    )
+
+
+class RetrievedSettings(Block):
+    """What a figure of retrieved images depends on besides its model."""
+
+    number: int
+    seed: Seed
+    threads: Count

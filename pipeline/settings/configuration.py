@@ -1,0 +1,155 @@
+"""The whole configuration: one attribute for each key of its YAML files."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, PrivateAttr
+
+from pipeline.common.block import Expected, Seed, Text, Unique
+from pipeline.datasets.settings import Dataset, Scale, Sources
+from pipeline.images.settings import Images
+from pipeline.models.settings import Consistency
+from pipeline.settings.experiment import (
+    DatasetExperiment,
+    Experiment,
+    ExperimentKeys,
+    LearningBlocks,
+    on_languages,
+)
+from pipeline.settings.merge import with_override
+from pipeline.tables.settings import Table
+from pipeline.translation.settings import Translation
+from pipeline.words.settings import Bert, Words
+
+DatasetName = Annotated[
+    str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]*$"), Expected("a name of letters, digits, _ and -")
+]
+ExperimentName = Annotated[
+    str, Field(pattern="^[a-z0-9][a-z0-9+-]*$"), Expected("a name of small letters, digits, + and -")
+]
+TableName = Annotated[
+    str,
+    Field(pattern="^([A-Za-z0-9_-]+/)?[A-Za-z0-9_-]+$"),
+    Expected("a name of letters, digits, _ and -, optionally with one folder before it, such as mine/table1"),
+]
+
+
+class Configuration(LearningBlocks):
+    """Every key of the configuration; its defaults are the papers' sizes, of scale `paper`."""
+
+    scale: Scale = Field(description="demo, flickr8k or paper")
+    seeds: Annotated[
+        list[Seed], Field(min_length=1), Unique, Expected("a list of whole numbers, such as [0, 1, 2]")
+    ] = Field(default=[0], description="seeds; every model is trained with each of them")
+    report: Annotated[list[str], Field(min_length=1), Unique] = Field(
+        default=[],
+        description=(
+            "tables to include in results/report.html and results/claims.csv, such as [table2, table4]; "
+            "also smalr/figure1b and smalr/figure3; by default all"
+        ),
+    )
+    context: Annotated[
+        list[Annotated[Text, Expected("a folder, or a name on the Hugging Face hub")]], Unique
+    ] = Field(
+        default=[],
+        description=(
+            "frozen multilingual CLIPs for results/context.csv, a list of folders and names on the Hugging "
+            "Face hub, such as [BAAI/AltCLIP-m9]"
+        ),
+    )
+    tensorboard: bool = Field(
+        default=False,
+        description=(
+            "whether trainings write event files, into work/{scale}/tensorboard; changes no result and "
+            "reruns nothing"
+        ),
+    )
+    gpu: Literal[0, 1] = Field(
+        default=1, description="0 or 1: GPUs that each extraction or training job requests"
+    )
+    datasets: Annotated[dict[DatasetName, Dataset], Field(min_length=1)] = Field(
+        description="the data sets by name"
+    )
+    sources: Sources = Field(default_factory=Sources)
+    images: Images = Field(default_factory=Images)
+    translation: Translation = Field(default_factory=Translation)
+    words: Words = Field(default_factory=Words)
+    muse: Literal["align", "file"] = Field(
+        default="file",
+        description=(
+            "align (FastText vectors aligned to the English space with a bilingual dictionary) or file "
+            "(published wiki.multi.XX vectors)"
+        ),
+    )
+    bert: Bert = Field(default_factory=Bert)
+    consistency: Consistency = Field(default_factory=Consistency)
+    experiments: dict[ExperimentName, Experiment] = Field(
+        default={}, description="every model that can be trained"
+    )
+    tables: dict[TableName, Table] = Field(default={}, description="every table of results")
+
+    _papers_data: list[str] = PrivateAttr(default=[])
+    _expanded: dict[str, dict[str, DatasetExperiment]] = PrivateAttr(default_factory=dict)
+    _blocks: dict[str, LearningBlocks] = PrivateAttr(default_factory=dict)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with some blocks replaced, which remembers nothing that was made of the others."""
+        copy = super().model_copy(update=update, deep=deep)
+        copy._expanded, copy._blocks = {}, {}
+        return copy
+
+    @property
+    def papers_data(self) -> list[str]:
+        """The data sets that are the paper's own: source, split and languages as at scale paper."""
+        return self._papers_data
+
+    def stands_for(self, dataset: str) -> str:
+        """The data set of the papers in whose place a data set is used, or its own name."""
+        return self.datasets[dataset].stands_for or dataset
+
+    @property
+    def stand_ins(self) -> dict[str, str]:
+        """The data set of this scale for each data set of the papers, and for each of the user's own."""
+        return {self.stands_for(dataset): dataset for dataset in self.datasets}
+
+    def expanded(self, dataset: str) -> dict[str, DatasetExperiment]:
+        """Every experiment of a data set by name; one with a model per language has an entry per language.
+
+        Such an entry has that language alone (one_per_language), or all and stops on it
+        (stop_on_each_language). An experiment has the data set's own languages, or those of them that it
+        names; with `languages: all` the translated ones too.
+        """
+        if dataset not in self._expanded:
+            entries = [self._entries(dataset, name) for name in self.experiments]
+            self._expanded[dataset] = {name: entry for some in entries for name, entry in some.items()}
+        return self._expanded[dataset]
+
+    def _entries(self, dataset: str, name: str) -> dict[str, DatasetExperiment]:
+        """The entries of `expanded` that one experiment has."""
+        experiment, data = self.experiments[name], self.datasets[dataset]
+        if experiment.languages == "all":
+            languages = data.every_language
+        else:
+            named = experiment.languages or experiment.selection or data.languages
+            languages = [code for code in data.languages if code in named]
+        if experiment.one_per_language:
+            return {f"{name}-{code}": on_languages(experiment, [code]) for code in languages}
+        if experiment.stop_on_each_language:
+            return {f"{name}-{code}": on_languages(experiment, languages, [code]) for code in languages}
+        return {name: on_languages(experiment, languages)}
+
+    def blocks_of(self, name: str, experiment: ExperimentKeys) -> LearningBlocks:
+        """The blocks of the configuration, with what an experiment overrides.
+
+        Args:
+            name: under which the result is remembered: of the experiment, or of its model for a language.
+        """
+        if name not in self._blocks:
+            changed = experiment.settings.changed()
+            self._blocks[name] = LearningBlocks.model_construct(
+                **{
+                    key: with_override(getattr(self, key), changed.get(key))
+                    for key in LearningBlocks.model_fields
+                }
+            )
+        return self._blocks[name]

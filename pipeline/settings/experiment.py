@@ -1,0 +1,238 @@
+"""The settings of an experiment: what is trained, and in which settings it differs from the others."""
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from pipeline.common.block import Block, Text
+from pipeline.datasets.settings import LanguageCode
+from pipeline.models.settings import (
+    Hybrid,
+    Liwe,
+    Losses,
+    LossOverrides,
+    LossSwitches,
+    Matching,
+    Model,
+    Triplets,
+    WordRegularizer,
+)
+from pipeline.training.settings import (
+    Assignment,
+    Branches,
+    Captions,
+    CaptionSelection,
+    Embedding,
+    Lessons,
+    Pretraining,
+    Reduction,
+    TaskResources,
+    Training,
+)
+
+
+class LearningBlocks(Losses):
+    """The blocks of the configuration that an experiment may override."""
+
+    model: Model = Field(default_factory=Model)
+    triplets: Triplets = Field(default_factory=Triplets)
+    matching: Matching = Field(default_factory=Matching)
+    liwe: Liwe = Field(default_factory=Liwe)
+    word_regularizer: WordRegularizer = Field(default_factory=WordRegularizer)
+    pretraining: Pretraining = Field(default_factory=Pretraining)
+    hybrid: Hybrid = Field(default_factory=Hybrid)
+    assignment: Assignment = Field(default_factory=Assignment)
+    training: Training = Field(default_factory=Training)
+    lessons: Lessons = Field(default_factory=Lessons)
+
+
+class Overrides(LossOverrides):
+    """Keys of `LearningBlocks` that an experiment changes: those that are set; the others mean nothing."""
+
+    is_whole: ClassVar[bool] = False
+
+    model: Model | None = None
+    triplets: Triplets | None = None
+    matching: Matching | None = None
+    liwe: Liwe | None = None
+    word_regularizer: WordRegularizer | None = None
+    pretraining: Pretraining | None = None
+    hybrid: Hybrid | None = None
+    assignment: Assignment | None = None
+    training: Training | None = None
+    lessons: Lessons | None = None
+
+    def changed(self) -> dict[str, Block]:
+        """The blocks that are changed, by name."""
+        return {key: getattr(self, key) for key in type(self).model_fields if key in self.model_fields_set}
+
+    def unused_by_lessons(self) -> list[str]:
+        """Settings that an experiment with a selection does not read."""
+        blocks = [block for block in self.changed() if block not in ("model", "lessons", "training")]
+        training = self.training.model_fields_set if self.training else set()
+        return [*blocks, *(f"training.{key}" for key in Training.model_fields if key in training - _OF_TASKS)]
+
+
+_OF_TASKS = set(TaskResources.model_fields)
+
+
+class ExperimentKeys(LossSwitches):
+    """What an experiment is, whatever its languages."""
+
+    one_per_language: bool = Field(
+        default=False, description="whether there is one model per language, named `{experiment}-{language}`"
+    )
+    branches: Branches = Field(
+        description="shared or separate: one sentence branch for all languages, or one each"
+    )
+    vectors: Literal["fasttext", "muse", "bert", "characters"] = Field(
+        default="fasttext",
+        description=(
+            "fasttext (the default), muse (aligned across languages), bert (frozen sentence vectors) or "
+            "characters (with encoder liwe)"
+        ),
+    )
+    captions: Captions = Field(
+        description=(
+            "human (the data set's own), human+mt (and all translations between English and the others), mt "
+            "(own captions in English, only translations from English in the others) or augmented (the data "
+            "set's own, and translations from English until an image has five in each language)"
+        )
+    )
+    reduction: Reduction | None = Field(
+        default=None, description="a smaller vocabulary; default: the whole one"
+    )
+    selection: Annotated[dict[LanguageCode, CaptionSelection], Field(min_length=1)] | None = Field(
+        default=None, title="the captions that an experiment of *Lessons* uses, by language"
+    )
+    c2c: bool = Field(default=False, description="whether some steps use pairs of captions in two languages")
+    stop_on_each_language: bool = Field(
+        default=False,
+        description=(
+            "whether there is one model per language, trained on all languages and stopped on the recalls "
+            "of its own"
+        ),
+    )
+    features: Text | None = Field(
+        default=None, description="a key of images.sets; default: the features of images itself"
+    )
+    pretraining: bool = Field(default=False, description="LP of the MULE paper")
+    embedding: Embedding = Field(
+        default="universal",
+        description="universal (the default), or hybrid (SMALR's HEM and LA, instead of one vector per word)",
+    )
+    settings: Overrides = Field(default_factory=Overrides, title="overrides for this experiment")
+
+    @property
+    def one_for_each_language(self) -> bool:
+        """Whether it has a model for each language, trained on that language or stopped on it."""
+        return self.one_per_language or self.stop_on_each_language
+
+
+LanguageList = Annotated[list[LanguageCode], Field(min_length=1)]
+
+
+class Experiment(ExperimentKeys):
+    """An experiment of the configuration."""
+
+    languages: Literal["all"] | LanguageList | None = Field(
+        default=None,
+        description=(
+            "a list of some of the data set's languages, or all (including its translated_languages); "
+            "default: its languages"
+        ),
+    )
+
+    def contradictions(self) -> Iterator[str]:
+        if self.settings.liwe and "max_word_length" in self.settings.liwe.model_fields_set:
+            yield (
+                ".settings.liwe.max_word_length: words are spelled once for all experiments; set "
+                "liwe.max_word_length instead"
+            )
+        yield from self._of_embedding()
+        yield from self._of_vectors()
+        if self.selection is None:
+            for key in ("c2c", "stop_on_each_language"):
+                if getattr(self, key):
+                    yield f".{key}: is for experiments with a selection of captions; set `selection`"
+        else:
+            yield from self._of_selection(self.selection)
+            for key in self.settings.unused_by_lessons():
+                yield f".settings.{key}: has no effect with a selection (its key is `lessons`); leave it out"
+
+    def _of_embedding(self) -> Iterator[str]:
+        """The hybrid embedding is begun by its own pretraining; MASK is one of its entries."""
+        if self.embedding == "universal":
+            if self.masking:
+                yield ".masking: the universal embedding has no MASK; set embedding: hybrid"
+            return
+        if self.pretraining:
+            yield ".pretraining: embedding hybrid pretrains an assignment of words instead; leave it out"
+        if self.vectors == "bert":
+            yield ".vectors: found 'bert'; embedding hybrid reads vectors of words"
+
+    def _of_vectors(self) -> Iterator[str]:
+        """There are no sentence vectors of translations; a smaller vocabulary is of FastText's vectors."""
+        if self.vectors == "bert" and self.captions != "human":
+            yield f".captions: found {self.captions!r}; vectors bert are of human captions alone"
+        reduction = self.reduction or ""
+        if reduction and self.vectors != "fasttext":
+            yield f".reduction: found {reduction!r} with vectors {self.vectors}, not fasttext"
+        without_english = self.languages not in (None, "all") and "en" not in (self.languages or ())
+        if reduction.startswith("dictionary") and (self.one_per_language or without_english):
+            yield f".reduction: {reduction} reads words as English, which the model has to have"
+
+    def _of_selection(self, selection: dict[str, CaptionSelection]) -> Iterator[str]:
+        selected = list(selection)
+        if self.languages == "all":
+            yield f".languages: found 'all'; with a selection leave it out, or name some of {selected}"
+            return
+        for code in self.languages or ():
+            if code not in selection:
+                yield f".selection: {code!r}, one of its languages, is missing"
+        for key in ("ranking", "neighborhood", "classifier", "pretraining", "vectors"):
+            if key in self.model_fields_set and getattr(self, key):
+                yield f".{key}: with a selection the losses are those of `lessons`; leave it out"
+        for code, chosen in selection.items():
+            if chosen.captions_per_image and len(chosen.parts) > 1:
+                yield (
+                    f".selection.{code}.captions_per_image: captions are sampled in each part, so an image "
+                    "would have more; name one part, or leave the key out"
+                )
+        for key, expected in (("branches", "shared"), ("captions", "human")):
+            if getattr(self, key) != expected:
+                yield f".{key}: found {getattr(self, key)!r}; with a selection it is {expected}"
+        alone = self.one_per_language or len(self.languages or selected) < 2
+        yield from self._of_one_language() if alone else self._of_several()
+
+    def _of_one_language(self) -> Iterator[str]:
+        if self.c2c:
+            yield ".c2c: pairs of captions are of two languages; the experiment has one"
+        if self.one_per_language and self.stop_on_each_language:
+            yield ".stop_on_each_language: a model of one language stops on it; leave the key out"
+
+    def _of_several(self) -> Iterator[str]:
+        lessons = self.settings.lessons
+        if lessons and lessons.divide_learning_rate_every:
+            yield ".settings.lessons.divide_learning_rate_every: is for models of one language; leave it out"
+
+
+class DatasetExperiment(ExperimentKeys):
+    """An experiment on a data set, with its languages in the data set's order."""
+
+    languages: list[LanguageCode]
+    stop_on: list[LanguageCode] | None = Field(
+        default=None, description="languages whose validation recalls end the training; default: all"
+    )
+
+
+def on_languages(
+    experiment: Experiment, languages: list[str], stop_on: list[str] | None = None
+) -> DatasetExperiment:
+    """An experiment with the languages that it has on a data set."""
+    keys = {key: getattr(experiment, key) for key in ExperimentKeys.model_fields}
+    kept = experiment.model_fields_set - {"languages"}
+    return DatasetExperiment.model_construct(
+        kept | {"languages"}, **keys, languages=languages, stop_on=stop_on
+    )

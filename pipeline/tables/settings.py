@@ -1,0 +1,198 @@
+"""Settings of tables: their rows and columns, and what the stages that fill them depend on."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pipeline.common.block import Block, Count, Number, Seed, Sparse, Text, Unique, did_you_mean
+from pipeline.datasets.settings import LanguageCode, Languages, Origins, Scale
+from pipeline.models.settings import Consistency, Liwe, Model
+from pipeline.training.settings import TrainSettings
+
+Paper = Literal["mule", "smalr", "lessons"]
+Recall = Literal["mR", "i2s_R@1", "i2s_R@5", "i2s_R@10", "s2i_R@1", "s2i_R@5", "s2i_R@10"]
+Queries = Literal["original", "translated"]
+Columns = dict[str, Languages]
+
+
+class Row(Sparse):
+    """A row of a table: an experiment, and how it is evaluated."""
+
+    section: str | None = Field(default=None, description="part of the table, such as (a)")
+    row: Number = Field(description="its number, 0 or more")
+    group: str | None = Field(default=None, description="heading above the row")
+    method: str = Field(description="what the paper calls the method")
+    training_data: str | None = Field(default=None, description="what the paper says of the training data")
+    single_model: Literal["Y", "N"] | None = Field(
+        default=None, description="Y or N: whether one model has all languages"
+    )
+    experiment: str = Field(
+        description="a key of experiments, or `{experiment}-{language}` of one that is one_per_language"
+    )
+    queries: Queries | None = Field(
+        default=None, description="original (the default), or translated into the model's language"
+    )
+    consistency: Literal["average", "learned"] | None = Field(
+        default=None,
+        description=(
+            "average (the mean over a query and its translations, CLC-A) or learned (CLC-C); default: the "
+            "query alone"
+        ),
+    )
+    columns: Columns | None = Field(
+        default=None, description="the columns that the row has, if not all of the table's"
+    )
+
+    def contradictions(self) -> Iterator[str]:
+        if self.consistency and self.queries:
+            yield ": leave `queries` out, consistency asks original ones"
+
+
+class Table(Sparse):
+    """A table of results."""
+
+    paper: Paper | None = Field(
+        default=None, description="the paper it is a table of: mule, smalr or lessons"
+    )
+    table: int | None = Field(default=None, description="its number in the paper")
+    caption: str | None = Field(default=None, description="what it shows, a sentence for the report")
+    averages: bool | None = Field(
+        default=None,
+        description=(
+            "whether it has two columns of means over languages for each data set, HA (languages with human "
+            "captions) and A (all languages of the table)"
+        ),
+    )
+    metrics: Literal["mR", "all"] | Annotated[list[Recall], Field(min_length=1), Unique] | None = Field(
+        default=None,
+        description=(
+            "mR (mean recall alone; the default), all (the six recalls too), or a list of recalls, such as "
+            "[i2s_R@10]"
+        ),
+    )
+    columns: Columns = Field(
+        description="languages of each data set, in the paper's order: multi30k, mscoco, or one of yours"
+    )
+    rows: Annotated[list[Row], Field(min_length=1)] = Field(description="the rows, each an experiment")
+    add_rows: Annotated[list[Row], Field(min_length=1)] | None = Field(
+        default=None, description="further rows, after those of the table, which need not be repeated"
+    )
+
+    def contradictions(self) -> Iterator[str]:
+        """A row is known by its number, and has no columns but its table's."""
+        first: dict[int, int] = {}
+        for place, row in enumerate(self.with_added_rows().rows):
+            if first.setdefault(row.row, place) != place:
+                yield (
+                    f".rows.{place}.row: found {row.row}, which is the number of rows.{first[row.row]} too; "
+                    "give each row a number of its own"
+                )
+            yield from (f".rows.{place}.columns{line}" for line in self._unknown_columns(row.columns or {}))
+
+    def _unknown_columns(self, columns: Columns) -> Iterator[str]:
+        for column, languages in columns.items():
+            if column not in self.columns:
+                yield f": no column {column!r} in the table{did_you_mean(column, list(self.columns))}"
+            for code in sorted(set(languages) - set(self.columns.get(column, languages))):
+                yield f".{column}: the table has no language {code!r} of it"
+
+    def with_added_rows(self) -> "Table":
+        """The table with the rows of `add_rows` after its own."""
+        return self.model_copy(update={"rows": [*self.rows, *(self.add_rows or [])], "add_rows": None})
+
+
+class TableSettings(Block):
+    """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
+
+    scale: Scale
+    papers_data: list[str] = Field(description="the data sets that are the paper's own")
+    seeds: list[Seed]
+    table: Table
+    datasets: dict[str, str] = Field(description="the data set that stands for one of the papers")
+    languages: dict[str, list[LanguageCode]] = Field(description="languages of each data set's own captions")
+    trained: dict[str, dict[str, list[LanguageCode]]] = Field(
+        description="languages of each experiment that the rows name, by data set"
+    )
+    left_out: list[str] = Field(description="rows that are not filled, each with the reason")
+    caption_origins: dict[str, Origins]
+    one_per_language: list[str] = Field(description="experiments with one model per language")
+    human: dict[str, list[LanguageCode]] | None = Field(
+        default=None, description="languages with human captions, of a table with averages"
+    )
+
+
+class ParameterSettings(Block):
+    """What counting parameters depends on: the papers' sizes, whatever scale is run."""
+
+    scale: Scale
+    model: Model
+
+
+class SmalrParameterSettings(Block):
+    """What counting the parameters for ten languages depends on: the papers' sizes and the data set."""
+
+    scale: Scale
+    dataset: str
+    model: Model
+    liwe: Liwe
+    consistency: Consistency
+    hybrid: dict[str, TrainSettings]
+
+
+class ClaimSettings(Block):
+    """What judging a paper's claims depends on besides the evaluations."""
+
+    scale: Scale
+    papers_data: list[str]
+    seeds: list[Seed]
+    datasets: dict[str, str]
+    experiments: list[str]
+    left_out: dict[str, str]
+    one_per_language: list[str]
+    human: dict[str, list[LanguageCode]]
+    languages: dict[str, list[LanguageCode]]
+
+
+class Point(Block):
+    """A point of a figure of size and recall: the languages of its mR, and the models that answer in them."""
+
+    dataset: str
+    series: str
+    label: str = ""
+    languages: list[LanguageCode]
+    experiments: list[str] = Field(description="one, or one a language")
+    trained: Count = Field(description="how many languages each of them is trained on")
+
+
+class ScalingAxes(Block):
+    """How a figure of size and recall is drawn."""
+
+    figure: str
+    across: Literal["languages", "parameters"]
+    area: Literal["", "parameters"] = ""
+
+
+class ScalingSettings(ScalingAxes):
+    """What the points of a figure of size and recall depend on."""
+
+    scale: Scale
+    seeds: list[Seed]
+    points: list[Point]
+
+
+class FigurePoint(Block):
+    """A point as config/figures/smalr.yaml names it."""
+
+    series: Text
+    experiment: Text
+    label: str = ""
+
+
+class Figure(Block):
+    """A figure of config/figures/smalr.yaml."""
+
+    across: Literal["languages", "parameters"]
+    area: Literal["", "parameters"] = ""
+    languages: dict[str, list[LanguageCode]]
+    points: list[FigurePoint]

@@ -1,0 +1,329 @@
+"""Settings of pretraining, training, assignment and *Lessons*' tasks, and of the stages that run them."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pipeline.common.block import Block, Count, Expected, Factor, Fraction, Rate, Seed, Sparse, Unique, Weight
+from pipeline.datasets.settings import LanguageCode, Languages, Origins, Scale
+from pipeline.images.settings import FeatureSettings
+from pipeline.models.settings import (
+    ChosenLosses,
+    Hinge,
+    Hybrid,
+    Liwe,
+    Matching,
+    Model,
+    Triplets,
+    UniversalModel,
+    WordRegularizer,
+)
+
+Captions = Literal["human", "human+mt", "mt", "augmented"]
+Branches = Literal["shared", "separate"]
+Embedding = Literal["universal", "hybrid"]
+Reduction = Annotated[
+    str,
+    Field(pattern="^(frequency|pca|dictionary)-[1-9][0-9]*$"),
+    Expected(
+        "a smaller vocabulary: frequency-5 (words seen 5 times or more), pca-50 (word vectors of 50 "
+        "dimensions), dictionary-5 (words seen fewer than 5 times replaced by English ones)"
+    ),
+]
+Part = Annotated[Literal["translation", "comparable"], Expected("translation or comparable")]
+_EPOCHS = "passes over the training data, as training.epoch_unit counts them"
+_LEARNING_RATE = "learning rate of Adam"
+
+
+class Batches(Block):
+    """How batches are drawn and computed, in pretraining as in training."""
+
+    epoch_unit: Literal["sentences", "images"] = Field(
+        default="sentences",
+        description=(
+            "what an epoch is a pass over: sentences (of the language with the most, as in the authors' "
+            "code) or images"
+        ),
+    )
+    batch_images: Annotated[int, Field(ge=2), Expected("images in a batch, 2 or more")] = Field(
+        default=450, description="images in a batch"
+    )
+    sentences_per_image: Count = Field(
+        default=2, description="sentences of each image in a batch, for each language"
+    )
+    repeat_captions: bool = Field(
+        default=False, description="whether an image with fewer captions than a batch has of it repeats them"
+    )
+    images_in_batch: Literal["distinct", "sampled_by_sentence"] = Field(
+        default="distinct", description="distinct, or sampled_by_sentence as in the authors' code"
+    )
+    threads: Count = Field(default=4, description="CPU threads of PyTorch, and CPU cores of the job")
+    deterministic: bool = Field(
+        default=False,
+        description="whether only deterministic algorithms are used, also on a GPU (docs/cluster.md)",
+    )
+
+
+class TrainingSchedule(Batches):
+    """How a model is trained."""
+
+    epochs: Count = Field(default=20, description=_EPOCHS)
+    learning_rate: Rate = Field(default=1.0e-4, description=_LEARNING_RATE)
+    learning_rate_decay: Factor = Field(
+        default=1.0, description="factor by which the learning rate is multiplied after each epoch"
+    )
+    max_grad_norm: Annotated[
+        float | None,
+        Field(gt=0),
+        Expected("gradients are clipped to this norm, above 0, or null (no clipping)"),
+    ] = Field(default=None, description="norm to which gradients are clipped, or null: no clipping")
+    precision: Literal["float32", "tf32", "bfloat16"] = Field(
+        default="float32", description="float32, or on a GPU tf32 or bfloat16"
+    )
+
+
+class Training(TrainingSchedule):
+    """How models are trained."""
+
+    image_groups: bool = Field(
+        default=True,
+        description="whether images are sampled equally from the groups of a data set, if it has any",
+    )
+
+
+class Pretraining(Block):
+    """Pretraining of the linear layers into the universal embedding (LP of the MULE paper)."""
+
+    epochs: Count = Field(default=5, description=_EPOCHS)
+    learning_rate: Rate = Field(default=1.0e-4, description=_LEARNING_RATE)
+
+
+class Exploration(Block):
+    """How a word chooses an entry of the latent vocabulary."""
+
+    exploration: Fraction = Field(
+        default=0.2, description="probability that a word is assigned a random one of its best entries"
+    )
+    top_m: Count = Field(
+        default=20,
+        description="M of the paper: entries of the latent vocabulary from which a word's is chosen",
+    )
+    features: Literal["unchanged", "centred", "standardized"] = Field(
+        default="standardized",
+        description=(
+            "unchanged (word vectors as they are), centred (minus the mean of their language), or "
+            "standardized (also scaled to variance 1)"
+        ),
+    )
+    gradient: Literal["straight_through", "gated", "softmax", "none"] = Field(
+        default="softmax",
+        description=(
+            "how gradients pass the choice of an entry: straight_through, gated, softmax or none "
+            "(docs/smalr.md)"
+        ),
+    )
+    pairs: Literal["all", "different"] = Field(
+        default="all",
+        description=(
+            "which sentences of an image are positives: all, or different (only those in different languages)"
+        ),
+    )
+
+
+class Assignment(Exploration):
+    """The assignment of words to entries, which is the hybrid embedding's pretraining."""
+
+    epochs: Count = Field(default=5, description=_EPOCHS)
+    learning_rate: Rate = Field(default=1.0e-3, description=_LEARNING_RATE)
+
+
+class TaskTraining(Block):
+    """The training of *Lessons*' experiments, task by task (Section 3)."""
+
+    margin: Weight = Field(default=0.2, description="margin of a hinge")
+    hinge: Hinge = Field(
+        default="max",
+        description="sum (over all negatives) or max (the hardest negative only, as in the paper)",
+    )
+    batch_size: Annotated[
+        int, Field(ge=2), Expected("captions, or pairs of captions, in a batch, 2 or more")
+    ] = Field(default=128, description="captions, or pairs of captions, in a batch")
+    pair_step_probability: Factor = Field(
+        default=0.5, description="probability of a step on caption pairs in experiments with c2c"
+    )
+    validate_every: Count = Field(
+        default=500,
+        description=(
+            "steps between two validations of a multilingual model; a monolingual one is validated after "
+            "each pass"
+        ),
+    )
+    patience: Count = Field(
+        default=10, description="validations without improvement after which training ends"
+    )
+    max_steps: Count = Field(
+        default=1_000_000,
+        description="maximum number of steps; training lasts at least until the first validation",
+    )
+    learning_rate: Rate = Field(default=2.0e-4, description=_LEARNING_RATE)
+    divide_learning_rate_every: Annotated[
+        int | None, Field(ge=1), Expected("a whole number of passes, 1 or more, or null: constant")
+    ] = Field(
+        default=None,
+        description=(
+            "models of one language: the learning rate is divided by ten after every so many passes (15 in "
+            "the public code), or null: constant; models of several languages keep theirs"
+        ),
+    )
+    max_grad_norm: Annotated[float, Field(gt=0), Expected("gradients are clipped to this norm, above 0")] = (
+        Field(default=2.0, description="norm to which gradients are clipped")
+    )
+    lengths_in_pairs: Literal["correct", "reversed"] = Field(
+        default="correct",
+        description=(
+            "correct, or reversed (in a batch of pairs, the shortest caption is read as if it were as long "
+            "as the longest) as in the public code"
+        ),
+    )
+    validated_as: Literal["captions", "five_captions"] = Field(
+        default="captions",
+        description=(
+            "captions, or five_captions (five consecutive captions are assumed to be of one image) as in "
+            "the public code"
+        ),
+    )
+
+
+class SelectionRules(Block):
+    """What decides which captions *Lessons*' experiments read."""
+
+    min_count: Count = Field(
+        default=4,
+        description="minimum number of occurrences in a language's training captions; rarer words are UNK",
+    )
+    sampling_seed: Seed = Field(default=0, description="seed for sampling captions and halves")
+    halves: Literal["shared", "per_language"] = Field(
+        default="shared",
+        description=(
+            "shared (the same halves in all languages), or per_language (separate halves for each) as in "
+            "the public code"
+        ),
+    )
+    pairs_of: Literal["selected", "all_images"] = Field(
+        default="selected",
+        description="selected (caption pairs of the selected images), or all_images as in the public code",
+    )
+
+
+class CaptionSelection(Sparse):
+    """Which captions of a language an experiment of *Lessons* uses."""
+
+    parts: Annotated[list[Part], Field(min_length=1), Unique] = Field(
+        description="parts of the data that are trained and validated on: translation, comparable, or both"
+    )
+    tested_on: Part = Field(description="translation or comparable: the part that provides the test captions")
+    captions_per_image: Count | None = Field(
+        default=None, description="captions of each image; others are left out; by default all are used"
+    )
+    images: Literal["all", "first", "second"] = Field(
+        default="all", description="all, or a half of the training images: first or second"
+    )
+
+
+class SelectionRecord(SelectionRules):
+    """The selection of captions that a model of *Lessons* was trained on."""
+
+    languages: dict[LanguageCode, CaptionSelection]
+
+
+class Lessons(TaskTraining, SelectionRules):
+    """Captions and training of the experiments with a `selection` of captions (*Lessons*, Section 3)."""
+
+
+class RunSettings(Block):
+    """Which model is trained."""
+
+    scale: Scale
+    dataset: str
+    experiment: str
+    seed: Seed
+    languages: list[LanguageCode]
+    caption_origins: Origins
+    max_caption_length: Count | None = Field(
+        default=None, description="tokens that are kept of a caption; null: all"
+    )
+
+
+class DataSettings(RunSettings):
+    """What pretraining, assignment and training depend on alike."""
+
+    captions: Captions
+    groups: list[list[LanguageCode]]
+    translated: Languages | None = Field(
+        default=None, description="languages whose captions are all translations"
+    )
+    reduction: Reduction | None = None
+
+
+class PretrainSchedule(Batches, Pretraining):
+    """How batches are drawn in a pretraining, and how long."""
+
+
+class PretrainSettings(DataSettings):
+    """What the pretraining of one experiment depends on, and nothing else."""
+
+    model: UniversalModel
+    triplets: Triplets
+    training: PretrainSchedule
+
+
+class FrequentWords(Block):
+    """The sizes of a hybrid embedding that its assignment depends on; as in `Hybrid`."""
+
+    frequent_words: int
+    latent_entries: Count
+
+
+class AssignSettings(DataSettings):
+    """What the assignment of words to the latent vocabulary depends on, and nothing else."""
+
+    universal_dim: Count
+    hybrid: FrequentWords
+    assignment: Exploration
+    triplets: Triplets
+    training: PretrainSchedule
+
+
+class TrainSettings(DataSettings, ChosenLosses):
+    """What the training of one experiment depends on, and nothing else; a model file records it."""
+
+    branches: Branches
+    features: FeatureSettings
+    model: Model
+    triplets: Triplets | None = None
+    matching: Matching | None = None
+    word_regularizer: WordRegularizer
+    training: TrainingSchedule
+    liwe: Liwe | None = None
+    embedding: Embedding = "universal"
+    hybrid: Hybrid | None = None
+
+
+class TaskResources(Block):
+    """Keys of `training` that *Lessons*' trainings depend on."""
+
+    threads: Count
+    deterministic: bool
+    precision: Literal["float32", "tf32", "bfloat16"]
+
+
+class LessonsSettings(RunSettings):
+    """What the training of an experiment with a selection depends on; a model file records it."""
+
+    branches: Literal["shared"] = "shared"
+    features: FeatureSettings
+    model: Model
+    c2c: bool
+    stop_on: list[LanguageCode]
+    lessons: TaskTraining
+    training: TaskResources
