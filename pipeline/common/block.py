@@ -5,12 +5,16 @@ its type (`Count`: a whole number, 1 or more); of a choice or a list, by its des
 """
 
 import json
+import os
 import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
+
+# Looking for plugins of pydantic among all installed packages takes longer than building the classes.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
 
 from pydantic import (
     BaseModel,

@@ -11,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.common.block import Block
 from pipeline.common.files import require_file, sha256
 from pipeline.common.rounding import tenths
 from pipeline.datasets.languages import LANGUAGES, name_of
@@ -121,10 +120,7 @@ def write_report(
         "sources": list(_sources(settings.files, sources, downloads)),
         "captions": [[name, sha256(path)] for name, path in (captions or {}).items()],
         "versions": list(versions().items()),
-        "told": {
-            name: [(key, "null" if value is None else value) for key, value in block]
-            for name, block in _configured(settings)
-        },
+        "told": {name: list(block.items()) for name, block in settings.configured.items()},
         "machine": {
             "system": f"{platform.system()} {platform.machine()}",
             "python": platform.python_version(),
@@ -201,20 +197,6 @@ def _papers(names: Iterable[str], settings: ReportSettings) -> set[str]:
     """The papers that some tables are of."""
     papers = {settings.tables[name].paper for name in names if name in settings.tables}
     return {paper for paper in papers if paper}
-
-
-def _configured(settings: ReportSettings) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
-    """The blocks of settings that the page shows, each with its keys and values."""
-    for name in ("images", "model", "training"):
-        block = getattr(settings, name)
-        yield name, [(key, _plain(getattr(block, key))) for key in type(block).model_fields]
-
-
-def _plain(value: Any) -> Any:
-    """A value as the configuration's files have it."""
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    return value.as_values() if isinstance(value, Block) else value
 
 
 def _scales(scales: Mapping[str, Mapping[str, Dataset]]) -> Iterator[tuple[str, ...]]:

@@ -4,10 +4,7 @@ from pydantic import Field
 
 from pipeline.common.block import Block, Count, Seed
 from pipeline.datasets.settings import Dataset, Origins, Scale
-from pipeline.images.settings import Images
-from pipeline.models.settings import Model
 from pipeline.tables.settings import Table
-from pipeline.training.settings import Training
 
 
 class ReportSettings(Block):
@@ -17,9 +14,7 @@ class ReportSettings(Block):
     papers_data: list[str]
     seeds: list[Seed]
     tables: dict[str, Table]
-    images: Images
-    model: Model
-    training: Training
+    configured: dict[str, dict[str, str]] = Field(description="blocks that are shown, with their values")
     caption_origins: dict[str, Origins]
     stands_for: dict[str, str]
     left_out: dict[str, list[str]] = Field(description="rows that are not filled, by table")

@@ -25,8 +25,6 @@ from pipeline.settings.reading import load, read
 from pipeline.settings.translations import translated_origins
 from pipeline.tables.settings import (
     ClaimSettings,
-    ParameterSettings,
-    SmalrParameterSettings,
     Table,
     TableSettings,
 )
@@ -36,10 +34,12 @@ from pipeline.training.settings import (
     Exploration,
     FrequentWords,
     LessonsSettings,
+    ParameterSettings,
     PretrainSchedule,
     PretrainSettings,
     SelectionRecord,
     SelectionRules,
+    SmalrParameterSettings,
     TaskResources,
     TaskTraining,
     TrainingSchedule,
@@ -306,9 +306,7 @@ def report_settings(settings: Configuration, folder: Path) -> ReportSettings:
         papers_data=settings.papers_data,
         seeds=settings.seeds,
         tables=settings.tables,
-        images=settings.images,
-        model=settings.model,
-        training=settings.training,
+        configured={name: _written(getattr(settings, name)) for name in ("images", "model", "training")},
         caption_origins={
             dataset: data.caption_origins | translated_origins(settings, dataset)
             for dataset, data in settings.datasets.items()
@@ -318,6 +316,12 @@ def report_settings(settings: Configuration, folder: Path) -> ReportSettings:
         missing=[name for name in makeable_tables(settings) if name not in settings.report],
         scales={**scales, settings.scale: settings.datasets},
     )
+
+
+def _written(block: Block) -> dict[str, str]:
+    """The values of a block as the configuration's files have them."""
+    values = block.model_dump(mode="json")
+    return {key: "null" if value is None else str(value) for key, value in values.items()}
 
 
 def count_settings(settings: Configuration) -> CountSettings:

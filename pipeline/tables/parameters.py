@@ -12,7 +12,7 @@ import torch
 
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.tables.counted import Row, paper_rows, write_tables
-from pipeline.tables.settings import ParameterSettings
+from pipeline.training.settings import ParameterSettings
 
 LANGUAGES = ("en", "de", "fr", "cs")  # of Multi30K
 WORD_VECTOR = 300  # numbers of a FastText vector

@@ -7,8 +7,6 @@ from pydantic import Field
 
 from pipeline.common.block import Block, Count, Number, Seed, Sparse, Text, Unique, did_you_mean
 from pipeline.datasets.settings import LanguageCode, Languages, Origins, Scale
-from pipeline.models.settings import Consistency, Liwe, Model
-from pipeline.training.settings import TrainSettings
 
 Paper = Literal["mule", "smalr", "lessons"]
 Recall = Literal["mR", "i2s_R@1", "i2s_R@5", "i2s_R@10", "s2i_R@1", "s2i_R@5", "s2i_R@10"]
@@ -120,24 +118,6 @@ class TableSettings(Block):
     human: dict[str, list[LanguageCode]] | None = Field(
         default=None, description="languages with human captions, of a table with averages"
     )
-
-
-class ParameterSettings(Block):
-    """What counting parameters depends on: the papers' sizes, whatever scale is run."""
-
-    scale: Scale
-    model: Model
-
-
-class SmalrParameterSettings(Block):
-    """What counting the parameters for ten languages depends on: the papers' sizes and the data set."""
-
-    scale: Scale
-    dataset: str
-    model: Model
-    liwe: Liwe
-    consistency: Consistency
-    hybrid: dict[str, TrainSettings]
 
 
 class ClaimSettings(Block):

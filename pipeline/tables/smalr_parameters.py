@@ -12,7 +12,7 @@ from pipeline.models.liwe import LiweModel
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.sizes import at_test_time, trainable
 from pipeline.tables.counted import Row, paper_rows, write_tables
-from pipeline.tables.settings import SmalrParameterSettings
+from pipeline.training.settings import SmalrParameterSettings
 from pipeline.words.vocabulary import read_vocabulary
 
 IMAGE_FEATURES = 2048

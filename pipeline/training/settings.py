@@ -9,6 +9,7 @@ from pipeline.datasets.settings import LanguageCode, Languages, Origins, Scale
 from pipeline.images.settings import FeatureSettings
 from pipeline.models.settings import (
     ChosenLosses,
+    Consistency,
     Hinge,
     Hybrid,
     Liwe,
@@ -327,3 +328,21 @@ class LessonsSettings(RunSettings):
     stop_on: list[LanguageCode]
     lessons: TaskTraining
     training: TaskResources
+
+
+class ParameterSettings(Block):
+    """What counting parameters depends on: the papers' sizes, whatever scale is run."""
+
+    scale: Scale
+    model: Model
+
+
+class SmalrParameterSettings(Block):
+    """What counting the parameters for ten languages depends on: the papers' sizes and the data set."""
+
+    scale: Scale
+    dataset: str
+    model: Model
+    liwe: Liwe
+    consistency: Consistency
+    hybrid: dict[str, TrainSettings]

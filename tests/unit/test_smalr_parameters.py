@@ -9,8 +9,8 @@ import pytest
 
 from pipeline import settings as configuration
 from pipeline.tables.claim_terms import comparisons, read_claims, terms
-from pipeline.tables.settings import SmalrParameterSettings
 from pipeline.tables.smalr_parameters import count_smalr_parameters, hybrid
+from pipeline.training.settings import SmalrParameterSettings
 from pipeline.words.spelled import spellings
 from pipeline.words.vocabulary import vocabulary, write_vocabulary
 
