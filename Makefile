@@ -25,7 +25,7 @@ demo: $(READY)
 
 search: $(READY)
 	$(RUN) snakemake $(SEARCHED)/index --cores all
-	$(RUN) python -m pipeline serve $(SEARCHED)/index
+	$(RUN) python -m search serve $(SEARCHED)/index
 
 test: $(READY)
 	@echo "Unit and integration tests, except those marked extended (pyproject.toml says which)."

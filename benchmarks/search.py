@@ -94,21 +94,23 @@ def numpy_plain(folder: Path, queries: np.ndarray) -> Any:
 
 
 def exact_mapped(folder: Path, queries: np.ndarray) -> Any:
-    from search.nearest import exact
+    from search.nearest import search_exact
 
     vectors = np.load(folder / "vectors.npy", mmap_mode="c")
-    return measure(lambda query: exact(vectors, query, K, lambda a, b: a @ b.T).rows, queries), resident()
+    return measure(
+        lambda query: search_exact(vectors, query, K, lambda a, b: a @ b.T).rows, queries
+    ), resident()
 
 
 def approximate_mapped(folder: Path, queries: np.ndarray) -> Any:
-    from search.nearest import approximate, opened
+    from search.nearest import open_approximate, search_approximate
 
-    index = opened(folder / "nearest.faiss")
-    return measure(lambda query: approximate(index, query, K).rows, queries), resident()
+    index = open_approximate(folder / "nearest.faiss")
+    return measure(lambda query: search_approximate(index, query, K).rows, queries), resident()
 
 
 def build_approximate(folder: Path, queries: np.ndarray) -> Any:
-    from search.nearest import build
+    from search.nearest import build_approximate as build
 
     begun = time.perf_counter()
     build(np.load(folder / "vectors.npy", mmap_mode="r"), folder / "nearest.faiss")
@@ -244,7 +246,7 @@ def clients(arguments: argparse.Namespace) -> None:
     def client(number: int) -> None:
         draw = random.Random(number)
         while time.monotonic() < end:
-            asked = urllib.parse.urlencode({"q": draw.choice(texts), "k": 24})
+            asked = urllib.parse.urlencode({"q": draw.choice(texts), "top_k": 24})
             begun = time.perf_counter()
             try:
                 with urllib.request.urlopen(
@@ -279,7 +281,7 @@ def kills(arguments: argparse.Namespace) -> None:
     photographs = folder / "photographs"
     draw_pictures(photographs, arguments.count)
     bundle = with_small_crops(arguments.bundle, folder / "bundle")
-    command = [sys.executable, "-m", "pipeline", "index", "--bundle", str(bundle), "--threads", "1"]
+    command = [sys.executable, "-m", "search", "build-index", "--bundle", str(bundle), "--threads", "1"]
     command += ["--photographs", str(photographs), "--output"]
     whole, killed = folder / "whole", folder / "killed"
     for one in (whole, killed):

@@ -6,16 +6,12 @@ import os
 import sys
 
 import pipeline.training.commands
-import search.commands
 from pipeline import cli
 from pipeline.edited import VARIABLE, refuse_edited
 from pipeline.stages import STAGES
 
 # Packages whose stages the table does not have yet.
-PACKAGES = (
-    pipeline.training.commands,
-    search.commands,
-)
+PACKAGES = (pipeline.training.commands,)
 
 
 def main() -> int:

@@ -39,8 +39,6 @@ UNLISTED = {
     "train": ["pipeline.training.train"],
     "assign": ["pipeline.training.assign"],
     "train-multitask": ["pipeline.training.multitask"],
-    "bundle": ["search.bundle"],
-    "index": ["search.index"],
     "context": ["pipeline.evaluation.clip"],
 }
 WITHOUT = {"train": CHOICE_OF_EPOCH, "assign": CHOICE_OF_EPOCH, "train-multitask": CHOICE_OF_EPOCH}

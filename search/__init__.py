@@ -3,13 +3,13 @@
 from search import load, open_index
 model = load("bundle")
 vectors = model.embed_sentences(["ein Hund im Schnee"], "de")  # (1, e) float32
-found = model.search(open_index("index"), sentences=["ein Hund im Schnee"])
+neighbours = model.search(open_index("index"), sentences=["ein Hund im Schnee"])
 """
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # both take seconds to import, and every stage imports this package's commands
+if TYPE_CHECKING:  # both take seconds to import, and every command imports this package
     from search.index import Index
     from search.model import SearchModel
 

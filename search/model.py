@@ -20,50 +20,71 @@ from pipeline.evaluation.embed import CHUNK, embed_sentences
 from pipeline.evaluation.similarity import similarity
 from pipeline.words.corpus import encode
 from search.bundle import Bundle, read_bundle
-from search.nearest import Found, approximate, exact
-from search.recognise import Recognised, read_as, recognised
+from search.index import Index
+from search.language_detection import Detection, detect_language, parse
+from search.nearest import Compare, Neighbours, search_approximate, search_exact
 
 if TYPE_CHECKING:
     from pipeline.images.backbone import Backbone
     from pipeline.images.settings import ExtractionSettings
-    from search.index import Index
 
 log = logging.getLogger("pipeline")
 
 BATCH = 8  # photographs in one pass
-AMONG = ("images", "sentences")
+SEARCH_IN = ("images", "sentences")
 
 Vectors = NDArray[np.float32]
 
 
-def load(folder: Path, device: str = "cpu", weights: str | None = None) -> "SearchModel":
+def load(
+    folder: Path, device: str = "cpu", weights: str | None = None, threads: int | None = None
+) -> "SearchModel":
     """Load a bundle.
 
     Args:
-        device: `cpu` or `cuda`. weights: file of the backbone's weights, where the bundle names a file, not a
-            package or the hub.
+        device: `cpu` or `cuda`.
+        weights: file of the backbone's weights, if the bundle names a file and not a package or the hub.
+        threads: threads on a CPU; by default all.
 
     Raises:
-        InputError: the folder is no whole bundle, or there is no such device.
+        InputError: the folder is not a whole bundle, or there is no such device.
     """
+    if threads is not None:
+        check_positive("--threads", threads)
+        torch.set_num_threads(threads)
     if device != "cpu" and not torch.cuda.is_available():
         raise InputError(f"device {device!r}: no GPU is visible to this process. Use cpu.")
     return SearchModel(read_bundle(folder), torch.device(device), weights)
+
+
+def load_for(
+    index: Index, bundle: Path | None, device: str, weights: str | None, threads: int | None
+) -> "SearchModel":
+    """The model of an index, from another folder than the index names if `bundle` is given."""
+    model = load(bundle or index.bundle, device, weights, threads)
+    model.check_index(index)
+    return model
+
+
+def check_positive(option: str, number: int) -> None:
+    """Raise `InputError` if the number of an option is below 1."""
+    if number < 1:
+        raise InputError(f"{option} {number}: expected a whole number, 1 or more.")
 
 
 class SearchModel:
     """A trained model that embeds sentences and photographs, and searches an index of them.
 
     Attributes:
-        languages: the languages it reads. size: e, numbers of an embedding.
+        languages: the languages it reads. network: the trained model. size: e, numbers of an embedding.
     """
 
     def __init__(self, bundle: Bundle, device: torch.device, weights: str | None = None):
         self.bundle, self.device, self.weights = bundle, device, weights
-        self.model = bundle.model.to(device)
+        self.network = bundle.model.to(device)
         self.languages = list(bundle.vocabularies)
         self._backbones: dict[int, Backbone] = {}
-        self._lock = threading.RLock()  # of tokenisers and backbones, which serve one thread at a time
+        self._lock = threading.RLock()  # tokenisers and backbones serve one thread at a time
 
     @functools.cached_property
     def size(self) -> int:
@@ -72,47 +93,47 @@ class SearchModel:
 
     @property
     def reads_photographs(self) -> bool:
-        """Whether its backbone is known; otherwise it embeds features alone."""
+        """Whether its backbone is known; otherwise it embeds only features."""
         return "weights_sha256" in self.bundle.backbone
 
-    def recognise(self, sentence: str, language: str | None = None) -> Recognised:
-        """What a sentence is read as: the language given, or the one that knows the most of its words."""
+    def parse(self, sentence: str, language: str | None = None) -> Detection:
+        """A sentence as words of a language, by default of the one that knows the largest share of them."""
         with self._lock:
             if language is None:
-                return recognised(sentence, self.bundle.vocabularies)
+                return detect_language(sentence, self.bundle.vocabularies)
             self._check_language(language)
-            return Recognised(read_as(sentence, self.bundle.vocabularies[language]), [])
+            return Detection(parse(sentence, self.bundle.vocabularies[language]), [])
 
     def embed_sentences(self, sentences: Sequence[str], language: str | None = None) -> Vectors:
-        """Embed sentences of one language, or each in the language recognised, which the log says.
+        """Embed sentences of one language, or each in its detected language, which is logged.
 
-        A sentence without any known word is read as padding, as in the evaluation.
+        A sentence without any known word is encoded as padding, as in the evaluation.
 
         Returns:
             (B, e) float32, of length 1.
         """
         if isinstance(sentences, str):
             raise InputError("embed_sentences takes a list of sentences, found a string. Give [text].")
-        reads = [self.recognise(sentence, language).read for sentence in sentences]
+        parsed = [self.parse(sentence, language).sentence for sentence in sentences]
         if language is None:
-            _log_languages([read.language for read in reads])
-        if unknown := sum(not read.known for read in reads):
-            log.warning("%d of %d sentences have no word that the model knows", unknown, len(reads))
-        found = np.zeros((len(reads), self.size), np.float32)
-        for code in dict.fromkeys(read.language for read in reads):
-            rows = [row for row, read in enumerate(reads) if read.language == code]
-            found[rows] = self._embed([reads[row].tokens for row in rows], code)
-        return found
+            _log_languages([sentence.language for sentence in parsed])
+        if unknown := sum(not sentence.known for sentence in parsed):
+            log.warning("%d of %d sentences have no word that the model knows", unknown, len(parsed))
+        vectors = np.zeros((len(parsed), self.size), np.float32)
+        for code in dict.fromkeys(sentence.language for sentence in parsed):
+            rows = [row for row, sentence in enumerate(parsed) if sentence.language == code]
+            vectors[rows] = self._embed([parsed[row].tokens for row in rows], code)
+        return vectors
 
     def embed_features(self, features: NDArray[np.floating], file: Path | str = "features") -> Vectors:
         """Embed features (n, D) of the model's backbone, from a file: (n, e) float32, of length 1."""
         expected = self.bundle.backbone["dimension"]
         if features.ndim != 2 or features.shape[1] != expected:
             raise InputError(f"{file}: found shape {features.shape}, expected (n, {expected}) as trained on.")
-        given = torch.from_numpy(np.ascontiguousarray(features, dtype=np.float32))
+        tensor = torch.from_numpy(np.ascontiguousarray(features, dtype=np.float32))
         with torch.inference_mode():
-            chunks = [self.model.embed_images(chunk.to(self.device)).cpu() for chunk in given.split(CHUNK)]
-        return torch.cat(chunks).numpy() if len(given) else np.zeros((0, self.size), np.float32)
+            chunks = [self.network.embed_images(chunk.to(self.device)).cpu() for chunk in tensor.split(CHUNK)]
+        return torch.cat(chunks).numpy() if len(tensor) else np.zeros((0, self.size), np.float32)
 
     def embed_images(self, paths: "Sequence[str | Path | BinaryIO]") -> Vectors:
         """Embed photographs: (n, e) float32, of length 1; progress is logged.
@@ -121,12 +142,12 @@ class SearchModel:
             paths: files of photographs, by path or open for reading.
 
         Raises:
-            InputError: photographs do not decode, all named; or the backbone's weights are not at hand.
+            InputError: photographs do not decode (all are named), or the backbone's weights are missing.
         """
         size = BATCH if len(paths) > 1 else 1
         features, progress = [], Progress("images", len(paths))
-        for begin in range(0, len(paths), size):
-            batch = paths[begin : begin + size]
+        for start in range(0, len(paths), size):
+            batch = paths[start : start + size]
             features.append(self._features(batch, size))
             progress.advance(len(batch))
         dimension = self.bundle.backbone["dimension"]
@@ -134,67 +155,65 @@ class SearchModel:
 
     def search(
         self,
-        index: "Index",
+        index: Index,
         sentences: Sequence[str] | None = None,
         images: "Sequence[str | Path | BinaryIO] | None" = None,
-        among: str = "images",
-        k: int = 10,
+        search_in: str = "images",
+        top_k: int = 10,
         language: str | None = None,
-    ) -> Found:
-        """The k nearest of an index for each sentence, or for each image.
+    ) -> Neighbours:
+        """The nearest neighbours in an index of each sentence, or of each image.
 
         Args:
-            sentences: queries among images. images: queries among `images` or `sentences`, as `among` says.
-            language: of the sentences; recognised where it is not given.
+            sentences: queries, for which images are searched.
+            images: queries, for which `images` or `sentences` are searched, see `search_in`.
+            language: of the sentences; by default it is detected.
         """
         if (sentences is None) == (images is None):
             raise InputError("search takes either sentences or images.")
         self.check_index(index)
         if sentences is not None:
-            if among != "images":
-                raise InputError("Sentences are searched for among images alone.")
-            return self.images_of_sentences(index, self.embed_sentences(sentences, language), k)
-        vectors = self.embed_images(images or [])
-        if among not in AMONG:
-            raise InputError(f"among: found {among!r}, expected one of {', '.join(AMONG)}.")
-        return (
-            self.images_of_images(index, vectors, k)
-            if among == "images"
-            else self.sentences_of_images(index, vectors, k)
-        )
+            if search_in != "images":
+                raise InputError("With sentences, only images can be searched.")
+            return self.images_of_sentences(index, self.embed_sentences(sentences, language), top_k)
+        if search_in not in SEARCH_IN:
+            raise InputError(f"search_in: found {search_in!r}, expected one of {', '.join(SEARCH_IN)}.")
+        search = self.images_of_images if search_in == "images" else self.sentences_of_images
+        return search(index, self.embed_images(images or []), top_k)
 
-    def images_of_sentences(self, index: "Index", vectors: Vectors, k: int) -> Found:
-        """The k images nearest to each sentence (Q, e), by the model's similarity."""
+    def images_of_sentences(self, index: Index, vectors: Vectors, top_k: int) -> Neighbours:
+        """The images nearest to each sentence (Q, e), by the model's similarity."""
+        return self._nearest_images(index, vectors, top_k, partial(similarity, kind=self.network.similarity))
+
+    def images_of_images(self, index: Index, vectors: Vectors, top_k: int) -> Neighbours:
+        """The images nearest to each image (Q, e), by their cosine, whatever the model's similarity."""
+        return self._nearest_images(index, vectors, top_k, _cosine)
+
+    def sentences_of_images(self, index: Index, vectors: Vectors, top_k: int) -> Neighbours:
+        """The sentences nearest to each image (Q, e), by the model's similarity."""
+        return search_exact(index.sentence_vectors, vectors, top_k, self._sentences_to_images)
+
+    def _nearest_images(self, index: Index, vectors: Vectors, top_k: int, compare: Compare) -> Neighbours:
         if index.approximate is not None:
-            return approximate(index.approximate, vectors, k)
-        return exact(index.image_vectors, vectors, k, partial(similarity, kind=self.model.similarity))
+            return search_approximate(index.approximate, vectors, top_k)
+        return search_exact(index.image_vectors, vectors, top_k, compare)
 
-    def images_of_images(self, index: "Index", vectors: Vectors, k: int) -> Found:
-        """The k images nearest to each image (Q, e), by their cosine, whatever the model's similarity."""
-        if index.approximate is not None:
-            return approximate(index.approximate, vectors, k)
-        return exact(index.image_vectors, vectors, k, _cosine)
-
-    def sentences_of_images(self, index: "Index", vectors: Vectors, k: int) -> Found:
-        """The k sentences nearest to each image (Q, e), by the model's similarity."""
-        return exact(index.sentence_vectors, vectors, k, self._sentences_to_images)
-
-    def check_index(self, index: "Index") -> None:
-        """Raise `InputError` where an index was made by another model."""
+    def check_index(self, index: Index) -> None:
+        """Raise `InputError` if an index was made by another model."""
         if index.bundle_digest != self.bundle.digest:
             raise InputError(
-                f"{index.folder}: made by another model than {self.bundle.folder}. Give its own, or index "
-                "again."
+                f"{index.folder}: made by another model than {self.bundle.folder}. Give the model's own "
+                "index, or build it again."
             )
-        held = (index.image_vectors, index.sentence_vectors)
-        if any(len(vectors) and vectors.shape[1:] != (self.size,) for vectors in held):
+        stored = (index.image_vectors, index.sentence_vectors)
+        if any(len(vectors) and vectors.shape[1:] != (self.size,) for vectors in stored):
             raise InputError(f"{index.folder}: its vectors are not of {self.size} numbers. Index again.")
 
     def backbone(self, batch: int = BATCH) -> "tuple[Backbone, ExtractionSettings]":
-        """The CNN with its weights, which must be those that the model was trained on.
+        """The CNN with its weights, which must be the ones that the model was trained on.
 
         Raises:
-            InputError: the weights are not at hand, or are others.
+            InputError: the weights are missing, or are others.
         """
         from pipeline.images.backbone import load_backbone
         from pipeline.images.settings import ExtractionSettings
@@ -203,7 +222,7 @@ class SearchModel:
         if not self.reads_photographs:
             raise InputError(
                 f"{self.bundle.folder}: trained on imported features: it embeds features, not photographs. "
-                "Make features of the photographs as its training data's were made, and give --features."
+                "Extract features with the network used for its training data and pass them with --features."
             )
         if "crop_evaluation" not in described:
             log.warning(
@@ -213,28 +232,28 @@ class SearchModel:
         if described["precision"] == "bfloat16":
             described["precision"] = "auto"  # float32 where the device has no instructions for it
         digest = described.pop("weights_sha256")
-        weights = self.weights or _reachable(described["weights"], described["backbone"])
+        weights = self.weights or _weights_source(described["weights"], described["backbone"])
         settings = ExtractionSettings(**{**described, "weights": weights})
         with self._lock:
             if batch not in self._backbones:
                 backbone = load_backbone(settings, self.device, batch)
                 if backbone.weights_sha256 != digest:
                     raise InputError(
-                        f"{weights}: weights with sha256 {backbone.weights_sha256}, expected {digest}, those "
-                        "that the model was trained on. Give their file with --weights."
+                        f"{weights}: weights with sha256 {backbone.weights_sha256}, expected {digest} as in "
+                        "training. Give their file with --weights."
                     )
                 self._backbones[batch] = backbone
             return self._backbones[batch], settings
 
     def _sentences_to_images(self, images: Tensor, sentences: Tensor) -> Tensor:
-        return similarity(sentences, images, self.model.similarity).T
+        return similarity(sentences, images, self.network.similarity).T
 
     def _embed(self, tokens: Sequence[Sequence[str]], language: str) -> Vectors:
         rows = [str(row) for row in range(len(tokens))]
         table = pd.DataFrame({"image": rows, "tokens": [" ".join(words) for words in tokens]})
         longest = self.bundle.saved.settings["max_caption_length"]
         part = encode(table.assign(caption=""), self.bundle.vocabularies[language], rows, longest)
-        return embed_sentences(self.model, language, part.to(self.device)).cpu().numpy()
+        return embed_sentences(self.network, language, part.to(self.device)).cpu().numpy()
 
     def _features(self, paths: "Sequence[str | Path | BinaryIO]", size: int) -> Vectors:
         from pipeline.images.crops import UnreadableImage, read_image, resized
@@ -261,8 +280,8 @@ def _cosine(queries: Tensor, images: Tensor) -> Tensor:
     return queries @ images.T
 
 
-def _reachable(weights: str, backbone: str) -> str:
-    """Weights as `load_backbone` takes them, from the name that a feature store gives them."""
+def _weights_source(weights: str, backbone: str) -> str:
+    """Where `load_backbone` finds the weights that a feature store names."""
     if weights == "timm" or weights.startswith("package:"):
         return weights
     raise InputError(
@@ -274,5 +293,5 @@ def _reachable(weights: str, backbone: str) -> str:
 def _log_languages(languages: Sequence[str]) -> None:
     counts = {code: languages.count(code) for code in dict.fromkeys(languages)}
     log.info(
-        "languages by the words known: %s", ", ".join(f"{code} {count}" for code, count in counts.items())
+        "languages by their known words: %s", ", ".join(f"{code} {count}" for code, count in counts.items())
     )

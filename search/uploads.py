@@ -1,4 +1,4 @@
-"""Pictures from strangers: what they declare is looked at before anything is decoded."""
+"""Uploaded pictures: the size that a file declares is checked before anything is decoded."""
 
 import io
 import struct
@@ -8,28 +8,28 @@ from PIL import Image
 
 from pipeline.common.errors import InputError
 
-MOST_BYTES = 20 * 10**6
-MOST_PIXELS = 40 * 10**6  # 120 MB of memory when decoded
-LONGEST = 20  # times the shorter side: a strip would grow when its shorter side is resized for the network
+MAX_BYTES = 20 * 10**6
+MAX_PIXELS = 40 * 10**6  # 120 MB of memory when decoded
+MAX_ASPECT = 20  # longer to shorter side: a strip would grow when its shorter side is resized for the network
 FORMATS = ("JPEG", "PNG", "WEBP")
 WEBP_HEAD = 30  # bytes
 
 EXPECTED = (
-    f"expected a JPEG, PNG or WebP of at most {MOST_BYTES // 10**6} MB and {MOST_PIXELS // 10**6} million "
+    f"expected a JPEG, PNG or WebP of at most {MAX_BYTES // 10**6} MB and {MAX_PIXELS // 10**6} million "
     "pixels"
 )
 
 
 def check_picture(content: bytes) -> None:
-    """Raise `InputError`, one line, unless the bytes begin as a picture of bounded size; decodes nothing."""
-    if len(content) > MOST_BYTES:
-        raise InputError(f"The picture has more than {MOST_BYTES // 10**6} MB; {EXPECTED}.")
+    """Raise a one-line `InputError` unless the bytes declare a picture of bounded size; decode nothing."""
+    if len(content) > MAX_BYTES:
+        raise InputError(f"The picture has more than {MAX_BYTES // 10**6} MB; {EXPECTED}.")
     width, height = _declared_size(content)
-    if min(width, height) < 1 or width * height > MOST_PIXELS:
+    if min(width, height) < 1 or width * height > MAX_PIXELS:
         raise InputError(f"The picture declares {width} x {height} pixels; {EXPECTED}.")
-    if max(width, height) > LONGEST * min(width, height):
+    if max(width, height) > MAX_ASPECT * min(width, height):
         raise InputError(
-            f"The picture is {width} x {height} pixels, a strip; expected sides of 1:{LONGEST} at most."
+            f"The picture is {width} x {height} pixels, a strip; expected sides of 1:{MAX_ASPECT} at most."
         )
 
 
@@ -43,7 +43,7 @@ def _declared_size(content: bytes) -> tuple[int, int]:
                 return opened.size
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise InputError(f"The picture declares too many pixels; {EXPECTED}.") from None
-    except Exception:  # readers raise whatever a broken file leads them into
+    except Exception:  # decoders raise errors of many kinds for broken files
         raise InputError(f"The file is not a picture that can be read; {EXPECTED}.") from None
 
 

@@ -1,4 +1,4 @@
-"""A page of `python -m pipeline serve` in a process of its own, as a user starts it."""
+"""A page of `python -m search serve` in a process of its own, as a user starts it."""
 
 import json
 import os
@@ -76,15 +76,15 @@ def _headers(headers: Message) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}
 
 
-def pipeline(*arguments: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
-    """Run a command of the pipeline to its end."""
+def run(*arguments: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    """Run a command of search to its end."""
     return subprocess.run(
         command(*arguments), cwd=cwd, env=environment(), capture_output=True, text=True, timeout=600
     )
 
 
 def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "pipeline", *map(str, arguments)]
+    return [sys.executable, "-m", "search", *map(str, arguments)]
 
 
 def environment() -> dict[str, str]:

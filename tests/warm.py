@@ -46,7 +46,7 @@ PRELOADED = {
 }
 NEED_TORCH = ["extract-features", "pretrain-bert", "embed-captions", "context", "pretrain", "assign", "train"]
 NEED_TORCH += ["train-multitask", "evaluate", "evaluate-consistency", "count-parameters"]
-NEED_TORCH += ["count-smalr-parameters", "measure-scaling", "draw-retrieved", "bundle", "index"]
+NEED_TORCH += ["count-smalr-parameters", "measure-scaling", "draw-retrieved", "write-bundle", "build-index"]
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 # Clients run without site-packages, in a hundredth of a second.
@@ -54,9 +54,9 @@ CLIENT = """#!{python} -SsE
 import json, os, signal, socket, sys
 program, arguments, name = "snakemake", sys.argv[1:], "light"
 if os.path.basename(sys.argv[0]) == "python":
-    if sys.argv[1:3] != ["-m", "pipeline"]:
+    if sys.argv[1:2] != ["-m"] or sys.argv[2] not in ("pipeline", "search"):
         os.execv("{python}", ["{python}", *sys.argv[1:]])
-    program, arguments = "pipeline", sys.argv[3:]
+    program, arguments = sys.argv[2], sys.argv[3:]
     name = "torch" if arguments[:1] and arguments[0] in {need_torch} else "light"
 server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 server.connect("{folder}/" + name)
@@ -189,10 +189,10 @@ def _forward(client: socket.socket, clients: dict[socket.socket, int]) -> None:
     os.kill(clients[client], number[0] if number else signal.SIGKILL)
 
 
-def _pipeline(folder: Path) -> None:
+def _stage(folder: Path, package: str) -> object:
     sys.path[0] = str(folder)  # instead of this project
     import_from(folder, parsed())
-    runpy.run_module("pipeline", run_name="__main__", alter_sys=True)
+    return runpy.run_module(package, run_name="__main__", alter_sys=True)
 
 
 def _snakemake(folder: Path) -> object:
@@ -253,8 +253,10 @@ if __name__ == "__main__":
     name, folder = sys.argv[1:]
     _import(name)
     asked = _serve(Path(folder, name))
-    run = {"pipeline": _pipeline, "snakemake": _snakemake}[asked["program"]]
-    sys.argv = [str(Path(folder, asked["program"])), *asked["arguments"]]
-    status = status_of(lambda: run(Path.cwd()))
+    program = asked["program"]
+    sys.argv = [str(Path(folder, program)), *asked["arguments"]]
+    status = status_of(
+        lambda: _snakemake(Path.cwd()) if program == "snakemake" else _stage(Path.cwd(), program)
+    )
     atexit._run_exitfuncs()
     leave(status)  # as multiprocessing's forks do: an orderly end would free, page by page, all modules

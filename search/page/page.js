@@ -1,211 +1,213 @@
 "use strict";
-// The address says what is shown: ?q= a sentence, ?image= an indexed image, ?picture= one that was dropped.
+// The URL says what is shown: ?q= a sentence, ?image= an indexed image, ?picture= a dropped picture.
 
-const by = id => document.getElementById(id);
-const dropped = new Map(); // pictures of this visit; none is kept by the server
-let indexes = []; // empty until the server has named them
-let asking = new AbortController();
+const byId = id => document.getElementById(id);
+const droppedPictures = new Map(); // pictures of this visit; the server keeps none
+let indexes = []; // empty until the server has listed them
+let pending = new AbortController();
 
-function made(tag, attributes = {}, ...children) {
+function createElement(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   element.append(...children);
   return element;
 }
 
-function address(values) {
+function queryString(values) {
   const parameters = new URLSearchParams();
   for (const [key, value] of Object.entries(values)) if (value !== "" && value != null) parameters.set(key, value);
   return "?" + parameters;
 }
 
-const asked = () => Object.fromEntries(new URLSearchParams(location.search));
-const chosen = () => ({index: by("index").value === "0" ? "" : by("index").value, beside: by("beside").value});
+const currentQuery = () => Object.fromEntries(new URLSearchParams(location.search));
+const selectedIndexes = () => ({index: byId("index").value === "0" ? "" : byId("index").value, compare: byId("compare").value});
 
-function go(where) {
-  history.pushState(null, "", where);
+function navigate(url) {
+  history.pushState(null, "", url);
   show();
 }
 
-async function fetched(path, options = {}) {
-  const answer = await fetch(path, options);
-  const found = await answer.json();
-  if (!answer.ok) throw new Error(found.error);
-  return found;
+async function fetchJson(path, options = {}) {
+  const response = await fetch(path, options);
+  const values = await response.json();
+  if (!response.ok) throw new Error(values.error);
+  return values;
 }
 
-function question(now, index, signal) {
-  if (now.q) return fetched("/api/sentence" + address({q: now.q, language: now.language, index}), {signal});
-  if (now.image) return fetched("/api/image" + address({image: now.image, index}), {signal});
-  const picture = dropped.get(now.picture);
-  if (!picture) throw new Error("The picture is not kept. Drop it again.");
-  return fetched("/api/picture" + address({index}), {method: "POST", body: picture, signal});
+function fetchResults(query, index, signal) {
+  if (query.q) return fetchJson("/api/sentence" + queryString({q: query.q, language: query.language, index}), {signal});
+  if (query.image) return fetchJson("/api/image" + queryString({image: query.image, index}), {signal});
+  const picture = droppedPictures.get(query.picture);
+  if (!picture) throw new Error("The picture is no longer available. Drop it again.");
+  return fetchJson("/api/picture" + queryString({index}), {method: "POST", body: picture, signal});
 }
 
 function photograph(image, index) {
-  return made("img", {src: "/photograph" + address({image, index}), alt: image, loading: "lazy"});
+  return createElement("img", {src: "/photograph" + queryString({image, index}), alt: image, loading: "lazy"});
 }
 
-function tile(found, index, now) {
-  const shown = found.file ? photograph(found.image, index) : made("span", {class: "without"}, found.image);
-  const where = address({image: found.image, index: index || "", beside: now.beside});
-  return made("li", {}, made("a", {href: where, title: found.image}, shown, made("span", {class: "score"}, found.score.toFixed(3))));
+function tile(result, index, query) {
+  const content = result.file ? photograph(result.image, index) : createElement("span", {class: "no-file"}, result.image);
+  const href = queryString({image: result.image, index: index || "", compare: query.compare});
+  const score = createElement("span", {class: "score"}, result.score.toFixed(3));
+  return createElement("li", {}, createElement("a", {href, title: result.image}, content, score));
 }
 
-const language = code => new Intl.DisplayNames(["en"], {type: "language"}).of(code);
+const languageName = code => new Intl.DisplayNames(["en"], {type: "language"}).of(code);
 
-const grid = (images, index, now) => made("ul", {class: "grid"}, ...images.map(one => tile(one, index, now)));
+const grid = (images, index, query) => createElement("ul", {class: "grid"}, ...images.map(result => tile(result, index, query)));
 
-function sentences(title, list, index, now) {
-  if (!list || !list.length) return "";
-  const lines = list.map(one => made("li", {},
-    made("span", {class: "code"}, one.language),
-    made("a", {lang: one.language, href: address({q: one.sentence, language: one.language, index: index || "", beside: now.beside})}, one.sentence),
-    made("span", {class: "score"}, one.score === undefined ? "" : one.score.toFixed(3))));
-  return made("section", {}, made("h3", {}, title), made("ul", {class: "sentences"}, ...lines));
+function sentenceList(title, results, index, query) {
+  if (!results || !results.length) return "";
+  const items = results.map(({sentence, language, score}) => createElement("li", {},
+    createElement("span", {class: "code"}, language),
+    createElement("a", {lang: language, href: queryString({q: sentence, language, index: index || "", compare: query.compare})}, sentence),
+    createElement("span", {class: "score"}, score === undefined ? "" : score.toFixed(3))));
+  return createElement("section", {}, createElement("h3", {}, title), createElement("ul", {class: "sentences"}, ...items));
 }
 
-function readAs(found) {
-  let text = `${found.recognised ? "Recognised" : "Read"} as ${language(found.language)}.`;
-  if (found.also.length) text += ` ${found.also.map(language).join(", ")} would know as many of its words.`;
-  if (found.unknown.length) text += ` Not known: ${found.unknown.join(", ")}.`;
-  return made("p", {class: "quiet read"}, text);
+function languageNote(results) {
+  let text = `${results.detected ? "Detected" : "Read"} as ${languageName(results.language)}.`;
+  if (results.alternatives.length) text += ` ${results.alternatives.map(languageName).join(", ")} would know as many of its words.`;
+  if (results.unknown_words.length) text += ` Unknown words: ${results.unknown_words.join(", ")}.`;
+  return createElement("p", {class: "quiet language-note"}, text);
 }
 
-function column(found, now, index) {
-  const part = made("section", {class: "column"}, made("h2", {}, indexes[index].name));
-  if (now.q) part.append(readAs(found), grid(found.images, index, now));
+function column(results, query, index) {
+  const section = createElement("section", {class: "column"}, createElement("h2", {}, indexes[index].name));
+  if (query.q) section.append(languageNote(results), grid(results.images, index, query));
   else {
-    if (now.image) part.append(made("div", {class: "chosen"}, photograph(now.image, index)));
-    part.append(made("h3", {}, "Nearest pictures"), grid(found.images, index, now));
-    if (now.image) part.append(sentences("Its own sentences", found.own, index, now));
-    part.append(sentences("Nearest sentences", found.sentences, index, now));
+    if (query.image) section.append(createElement("div", {class: "query-image"}, photograph(query.image, index)));
+    section.append(createElement("h3", {}, "Nearest pictures"), grid(results.images, index, query));
+    if (query.image) section.append(sentenceList("Its captions", results.captions, index, query));
+    section.append(sentenceList("Nearest sentences", results.sentences, index, query));
   }
-  return part;
+  return section;
 }
 
-function fillForm(now) {
-  by("query").value = now.q || "";
-  by("index").value = now.index || "0";
-  by("beside").value = now.beside || "";
-  const languages = indexes[Number(now.index || 0)]?.languages || [];
-  by("language").replaceChildren(made("option", {value: ""}, "recognised"), ...languages.map(code => made("option", {value: code}, language(code))));
-  by("language").value = languages.includes(now.language) ? now.language : "";
+function fillForm(query) {
+  byId("query").value = query.q || "";
+  byId("index").value = query.index || "0";
+  byId("compare").value = query.compare || "";
+  const languages = indexes[Number(query.index || 0)]?.languages || [];
+  const options = languages.map(code => createElement("option", {value: code}, languageName(code)));
+  byId("language").replaceChildren(createElement("option", {value: ""}, "detected"), ...options);
+  byId("language").value = languages.includes(query.language) ? query.language : "";
 }
 
-function status(text, error = false) {
-  by("status").textContent = text;
-  by("status").className = error ? "error" : "quiet";
+function showStatus(text, error = false) {
+  byId("status").textContent = text;
+  byId("status").className = error ? "error" : "quiet";
 }
 
 async function show() {
-  if (!indexes.length) return; // shown as soon as they are known
-  asking.abort();
-  asking = new AbortController();
-  const mine = asking, now = asked();
-  fillForm(now);
-  document.title = (now.q || now.image || (now.picture ? "A picture" : "")) + (location.search.length > 1 ? " – " : "") + "Search photographs";
-  if (!(now.q || now.image || now.picture)) {
-    const first = indexes[Number(now.index || 0)];
-    by("results").replaceChildren();
-    status(first ? `${first.images.toLocaleString("en")} photographs. Ask in ${first.languages.map(language).join(", ")}, or drop a picture.` : "");
+  if (!indexes.length) return; // called again when they are listed
+  pending.abort();
+  pending = new AbortController();
+  const {signal} = pending, query = currentQuery();
+  fillForm(query);
+  document.title = (query.q || query.image || (query.picture ? "A picture" : "")) + (location.search.length > 1 ? " – " : "") + "Search photographs";
+  if (!(query.q || query.image || query.picture)) {
+    const first = indexes[Number(query.index || 0)];
+    byId("results").replaceChildren();
+    showStatus(first ? `${first.images.toLocaleString("en")} photographs. Search in ${first.languages.map(languageName).join(", ")}, or drop a picture.` : "");
     return;
   }
-  status("Searching …");
-  const wanted = [Number(now.index || 0), ...(now.beside ? [Number(now.beside)] : [])];
-  const columns = await Promise.all(wanted.map(async index => {
+  showStatus("Searching …");
+  const numbers = [Number(query.index || 0), ...(query.compare ? [Number(query.compare)] : [])];
+  const columns = await Promise.all(numbers.map(async index => {
     try {
       if (!indexes[index]) throw new Error(`There is no model ${index} here.`);
-      return column(await question(now, index, mine.signal), now, index);
+      return column(await fetchResults(query, index, signal), query, index);
     } catch (error) {
-      return made("section", {class: "column"}, made("p", {class: "error"}, error.message));
+      return createElement("section", {class: "column"}, createElement("p", {class: "error"}, error.message));
     }
   }));
-  if (mine.signal.aborted) return;
-  const pictured = now.picture && dropped.get(now.picture);
-  if (pictured) {
-    const preview = made("img", {alt: "the picture searched with"});
+  if (signal.aborted) return;
+  const picture = query.picture && droppedPictures.get(query.picture);
+  if (picture) {
+    const preview = createElement("img", {alt: "the query picture"});
     preview.onload = () => URL.revokeObjectURL(preview.src);
-    preview.src = URL.createObjectURL(pictured);
-    columns[0].prepend(made("div", {class: "chosen"}, preview));
+    preview.src = URL.createObjectURL(picture);
+    columns[0].prepend(createElement("div", {class: "query-image"}, preview));
   }
-  by("results").className = columns.length > 1 ? "beside" : "";
-  by("results").replaceChildren(...columns);
-  status("");
+  byId("results").className = columns.length > 1 ? "two-columns" : "";
+  byId("results").replaceChildren(...columns);
+  showStatus("");
 }
 
-function searchWith(picture) {
-  const key = String(dropped.size + 1);
-  dropped.set(key, picture);
-  go(address({picture: key, ...chosen()}));
+function searchWithPicture(picture) {
+  const key = String(droppedPictures.size + 1);
+  droppedPictures.set(key, picture);
+  navigate(queryString({picture: key, ...selectedIndexes()}));
 }
 
-// Arrow keys walk the pictures of a grid as they lie on the screen.
-function walk(event) {
-  const tiles = [...event.target.closest(".grid").querySelectorAll("a")], at = tiles.indexOf(event.target);
-  const across = tiles.filter(one => one.offsetTop === tiles[0].offsetTop).length;
-  const step = {ArrowLeft: -1, ArrowRight: 1, ArrowUp: -across, ArrowDown: across}[event.key];
-  if (step && tiles[at + step]) {
-    tiles[at + step].focus();
+// Arrow keys move the focus between the pictures of a grid as they are laid out on the screen.
+function moveFocus(event) {
+  const tiles = [...event.target.closest(".grid").querySelectorAll("a")], position = tiles.indexOf(event.target);
+  const perRow = tiles.filter(tile => tile.offsetTop === tiles[0].offsetTop).length;
+  const step = {ArrowLeft: -1, ArrowRight: 1, ArrowUp: -perRow, ArrowDown: perRow}[event.key];
+  if (step && tiles[position + step]) {
+    tiles[position + step].focus();
     event.preventDefault();
   }
 }
 
 document.addEventListener("keydown", event => {
-  if (event.target.closest(".grid")) walk(event);
+  if (event.target.closest(".grid")) moveFocus(event);
   if (event.key === "/" && !event.target.closest("input, select")) {
-    by("query").focus();
+    byId("query").focus();
     event.preventDefault();
   }
-  if (event.target === by("picture-label") && (event.key === "Enter" || event.key === " ")) by("picture").click();
+  if (event.target === byId("picture-label") && (event.key === "Enter" || event.key === " ")) byId("picture").click();
 });
 document.addEventListener("click", event => {
   const link = event.target.closest("#results a");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   event.preventDefault();
-  go(link.getAttribute("href"));
+  navigate(link.getAttribute("href"));
   scrollTo(0, 0);
 });
 document.addEventListener("dragover", event => {
   event.preventDefault();
-  document.body.classList.add("over");
+  document.body.classList.add("drop-target");
 });
-document.addEventListener("dragleave", () => document.body.classList.remove("over"));
+document.addEventListener("dragleave", () => document.body.classList.remove("drop-target"));
 document.addEventListener("drop", event => {
   event.preventDefault();
-  document.body.classList.remove("over");
-  if (event.dataTransfer.files.length) searchWith(event.dataTransfer.files[0]);
+  document.body.classList.remove("drop-target");
+  if (event.dataTransfer.files.length) searchWithPicture(event.dataTransfer.files[0]);
 });
-by("picture").addEventListener("change", () => {
-  if (by("picture").files.length) searchWith(by("picture").files[0]);
-  by("picture").value = "";
+byId("picture").addEventListener("change", () => {
+  if (byId("picture").files.length) searchWithPicture(byId("picture").files[0]);
+  byId("picture").value = "";
 });
-by("form").addEventListener("submit", event => {
+byId("form").addEventListener("submit", event => {
   event.preventDefault();
-  go(address({q: by("query").value.trim(), language: by("language").value, ...chosen()}));
+  navigate(queryString({q: byId("query").value.trim(), language: byId("language").value, ...selectedIndexes()}));
 });
-for (const id of ["language", "index", "beside"]) by(id).addEventListener("change", () => {
-  const now = asked();
-  const typed = by("query").value.trim();
-  if (now.picture && !typed) go(address({picture: now.picture, ...chosen()}));
-  else if (now.image && !typed) go(address({image: now.image, ...chosen()}));
-  else go(address({q: typed, language: by("language").value, ...chosen()}));
+for (const id of ["language", "index", "compare"]) byId(id).addEventListener("change", () => {
+  const query = currentQuery();
+  const text = byId("query").value.trim();
+  if (query.picture && !text) navigate(queryString({picture: query.picture, ...selectedIndexes()}));
+  else if (query.image && !text) navigate(queryString({image: query.image, ...selectedIndexes()}));
+  else navigate(queryString({q: text, language: byId("language").value, ...selectedIndexes()}));
 });
 addEventListener("popstate", show);
 
 (async () => {
   try {
-    indexes = await fetched("/api/indexes");
+    indexes = await fetchJson("/api/indexes");
   } catch (error) {
-    status(error.message, true);
+    showStatus(error.message, true);
     return;
   }
-  for (const one of indexes) {
-    by("index").append(made("option", {value: one.index}, one.name));
-    by("beside").append(made("option", {value: one.index}, one.name));
+  for (const {index, name} of indexes) {
+    byId("index").append(createElement("option", {value: index}, name));
+    byId("compare").append(createElement("option", {value: index}, name));
   }
-  by("beside-label").hidden = indexes.length < 2;
-  const typed = by("query").value; // while they were asked for
+  byId("compare-label").hidden = indexes.length < 2;
+  const text = byId("query").value; // typed while the server listed the indexes
   show();
-  if (typed) by("query").value = typed;
+  if (text) byId("query").value = text;
 })();

@@ -24,6 +24,7 @@ from project import SMALL, copied
 from pipeline import digest as code
 from pipeline.settings import merged
 from pipeline.stages import STAGES
+from search.stages import STAGES as SEARCH_STAGES
 
 WORDS = {"en": ["red", "green", "blue", "square", "bar"], "de": ["rot", "grün", "blau", "Quadrat", "Balken"]}
 SPLITS = ["train"] * 20 + ["val"] * 5 + ["test"] * 5
@@ -35,9 +36,8 @@ PRELOADED = [
     "pipeline.images.find",
     "pipeline.images.imported",
     "pipeline.evaluation.evaluate",
-    "search.bundle",
-    "search.index",
-    "search.model",
+    "search.build_index",
+    "search.query",
     "pipeline.datasets.download",
     "pipeline.datasets.unpack",
     "pipeline.translation.translate",
@@ -142,7 +142,7 @@ def snakemake(folder: Path, *arguments: str, environment: Mapping[str, str] | No
 
 
 def stage(folder: Path, *arguments: str) -> Ended:
-    """`python -m pipeline ARGUMENTS` in a folder."""
-    from pipeline.__main__ import main
-
-    return ended(main, folder, ["pipeline", *arguments])
+    """`python -m pipeline ARGUMENTS` or, of a command of search, `python -m search ARGUMENTS` in a folder."""
+    program = "search" if arguments[0] in SEARCH_STAGES else "pipeline"
+    main = importlib.import_module(f"{program}.__main__").main
+    return ended(main, folder, [program, *arguments])

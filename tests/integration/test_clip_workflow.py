@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -103,7 +102,7 @@ def test_context_is_of_the_tables_languages_and_stands_in_no_table(project: Proj
     assert "small" not in (folder / "results" / "mine.csv").read_text()
     report = (folder / "results" / "report.html").read_text(encoding="utf-8")
     assert report.count('<td role="cell" data-label="Model" class="">small</td>') == 2
-    assert "python -m pipeline serve work/demo/multi30k/experiments/parallel-embn/seed0/index" in report
+    assert "python -m search serve work/demo/multi30k/experiments/parallel-embn/seed0/index" in report
     assert project.would_run("results/context.csv") == {}
 
 
@@ -130,13 +129,3 @@ def test_another_model_computes_its_own_rows_alone_and_a_changed_one_anew(projec
     jobs = project.would_run("results/context.csv")
     assert jobs == {"context": 1, "tabulate_context": 1, "keep_file": 1, "publish_file": 1}
     assert set(project.would_run("results/mine.csv")) == set()
-
-
-def test_a_model_that_a_bundle_cannot_hold_is_refused_at_once(project: Project) -> None:
-    configure(project)
-    target = "work/demo/multi30k/experiments/bert-embn/seed0/bundle"
-    done = project.snakemake("-n", target)
-    assert done.returncode == 1
-    assert "experiment bert-embn cannot be bundled: only models that read word vectors" in done.stdout
-    assert "Traceback" not in done.stdout
-    assert Path(target).name == "bundle"

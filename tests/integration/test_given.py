@@ -28,7 +28,7 @@ def given(project: Project, *targets: str) -> dict[str, Options]:
     """Values of the options of each job that a dry run announces, by the file that the job makes."""
     done = project.snakemake("-n", "-p", *targets)
     assert done.returncode == 0, done.stdout
-    commands = r"^Shell command: (?:exec )?python -m pipeline \S+ (.*?) > \S+ 2>&1"
+    commands = r"^Shell command: (?:exec )?python -m (?:pipeline|search) \S+ (.*?) > \S+ 2>&1"
     found: dict[str, Options] = {}
     for command in re.findall(commands, done.stdout, re.M):
         options: Options = {}
@@ -357,7 +357,7 @@ def test_parts_of_a_data_set_are_of_its_own_captions(flickr8k: dict[str, Options
 def test_an_index_has_own_captions_of_test_images_alone(flickr8k: dict[str, Options]) -> None:
     """As the recalls do: Flickr8K-CN has Google's and Baidu's Chinese in the same table."""
     made = flickr8k[f"{CHINESE}/experiments/mule-full/seed3/index"]
-    assert made["own"] == [] and made["split"] == [f"{CHINESE}/split.csv:test"]
+    assert made["original"] == [] and made["split"] == [f"{CHINESE}/split.csv:test"]
     assert made["sentences"] == each(f"{CHINESE}/tokens/*.csv", ["en", "zh", "ja"])
 
 

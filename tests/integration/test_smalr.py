@@ -25,7 +25,7 @@ from pipeline.training.train import Inputs, train
 from pipeline.words.corpus import Sentences
 from pipeline.words.vocabulary import read_vocabulary
 from search import load
-from search.bundle import write_bundle
+from search.write_bundle import write_bundle
 
 pytestmark = pytest.mark.integration
 
@@ -162,7 +162,7 @@ def test_smalr_learns_what_the_captions_say(
     assert inputs.features
     bundle = tmp_path / "bundle"  # refuses other recalls than the evaluation's
     write_bundle(
-        model, inputs.features, inputs.words, inputs.sentences, tmp_path / "test-original.json", [], bundle
+        model, inputs.features, inputs.words, inputs.sentences, tmp_path / "test-original.json", bundle
     )
     read, _ = load_model(model)
     words = Sentences(torch.tensor([[1, 8, 5]]), torch.tensor([3]))  # of line 1, 8 and 5 of words/de.txt

@@ -21,10 +21,11 @@ from pipeline.images.store import read_store, write_features
 from pipeline.training.train import Inputs, train
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 from search import load, open_index
-from search.bundle import BACKBONE, write_bundle
-from search.contents import ids, photographs_listed, sentences_of, within
-from search.index import build_index
+from search.build_index import write_index
+from search.bundle import BACKBONE_KEYS
+from search.contents import image_ids, images_of_split, photographs_listed, sentences_of
 from search.model import SearchModel
+from search.write_bundle import write_bundle
 
 KINDS = {
     "cosine": {},
@@ -40,7 +41,7 @@ def trained(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
     assert inputs.features
     evaluate(model, inputs.features, inputs.words, inputs.sentences, EvaluateSettings(), evaluation, ranks)
     output = folder / "bundle"
-    write_bundle(model, inputs.features, inputs.words, inputs.sentences, evaluation, [], output)
+    write_bundle(model, inputs.features, inputs.words, inputs.sentences, evaluation, output)
     return output
 
 
@@ -75,11 +76,11 @@ def test_each_direction_is_searched_by_the_similarity_of_the_model(
     images, features, _ = read_store(inputs.features)
     texts = ["dog cat", "car", "tree house bird", "boat and horse"]
     sentences = [(images[place], "en", text) for place, text in enumerate(texts)]
-    build_index(model, tmp_path / "index", photographs_listed(images, {}, None), inputs.features, sentences)
+    write_index(model, tmp_path / "index", photographs_listed(images, {}, None), inputs.features, sentences)
     index = open_index(tmp_path / "index")
     seen, said = model.embed_features(features), model.embed_sentences(texts, "en")
     np.testing.assert_allclose(index.image_vectors, seen, atol=1e-3)
-    expected = similarity(said, seen, model.model.similarity)
+    expected = similarity(said, seen, model.network.similarity)
 
     found = model.images_of_sentences(index, said, 5)
     np.testing.assert_allclose(found.scores, -np.sort(-expected, axis=1)[:, :5], atol=2e-3)
@@ -129,7 +130,6 @@ def test_a_model_that_reads_sentence_vectors_is_not_bundled(
             words,
             inputs.sentences,
             tmp_path / "test.json",
-            [],
             tmp_path / "b",
         )
 
@@ -143,7 +143,7 @@ def test_no_other_folder_is_replaced(inputs: Inputs, experiment: dict[str, Any],
     def write(output: Path) -> None:
         assert inputs.features
         files = tmp_path / "model.pt", inputs.features, inputs.words, inputs.sentences, tmp_path / "test.json"
-        write_bundle(*files, [], output)
+        write_bundle(*files, output)
 
     with pytest.raises(InputError, match=r"already exists and has no model\.json"):
         write(tmp_path / "mine")
@@ -183,12 +183,12 @@ def test_a_replacement_that_fails_leaves_the_earlier_folder(
 
 
 def test_a_bundle_says_all_of_how_features_are_extracted() -> None:
-    assert set(ExtractionSettings.model_fields) <= set(BACKBONE)
+    assert set(ExtractionSettings.model_fields) <= set(BACKBONE_KEYS)
 
 
 def _index(model: SearchModel, features: Path, output: Path) -> None:
     images = read_store(features)[0]
-    build_index(model, output, photographs_listed(images, {}, None), features, [(images[0], "en", "dog")])
+    write_index(model, output, photographs_listed(images, {}, None), features, [(images[0], "en", "dog")])
 
 
 @one_is_enough
@@ -232,7 +232,7 @@ def test_features_of_another_network_or_other_crops_are_refused(
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["image"] = ["a"]
     with pytest.raises(InputError, match="expected a dataset features"):
-        build_index(model, output, photographs_listed(["a"], {}, None), tmp_path / "other.h5")
+        write_index(model, output, photographs_listed(["a"], {}, None), tmp_path / "other.h5")
 
 
 @one_is_enough
@@ -269,18 +269,18 @@ def test_names_mean_images_with_or_without_folder_and_ending() -> None:
         "cafe\u0301": "even/caf\u00e9.jpg",
         "e.v2": "x/e.v2.jpg",
     }
-    assert ids([*meant, "f", "odd/a.jpg", "e"], images, SEVERAL) == meant
+    assert image_ids([*meant, "f", "odd/a.jpg", "e"], images, SEVERAL) == meant
     with pytest.raises(InputError, match=r"Several:.*\n.*c: even/c.jpg, odd/c.png"):
-        ids(["a", "c"], images, SEVERAL)
+        image_ids(["a", "c"], images, SEVERAL)
 
 
 def test_a_split_and_captions_may_name_images_otherwise(tmp_path: Path) -> None:
-    assert within(["x/b.jpg", "x/a.jpg", "x/c.jpg"], {"a", "b.jpg"}, "split.csv:test") == [
+    assert images_of_split(["x/b.jpg", "x/a.jpg", "x/c.jpg"], {"a", "b.jpg"}, "split.csv:test") == [
         "x/b.jpg",
         "x/a.jpg",
     ]
     with pytest.raises(InputError, match="none of its 1 images is among the 2 found"):
-        within(["a", "b"], {"c"}, "split.csv:test")
+        images_of_split(["a", "b"], {"c"}, "split.csv:test")
     rows = [
         ("x/a.jpg", "test", "en", "a dog", "human", ""),
         ("c", "train", "en", "a cat", "human", ""),
@@ -294,13 +294,15 @@ def test_a_split_and_captions_may_name_images_otherwise(tmp_path: Path) -> None:
     japanese = ("a", "ja", "inu")
     everything = [english, ("c", "en", "a cat"), german, machine, japanese]
     assert sentences_of([table], ["a"]) == everything
-    assert sentences_of([table], ["a"], within_images=True) == [english, german, machine, japanese]
+    assert sentences_of([table], ["a"], indexed_only=True) == [english, german, machine, japanese]
     own = sentences_of([table], ["a"], True, {"ja": "google", "ru": "human"})
     assert own == [english, german, japanese]
-    with pytest.raises(InputError, match="ja: found captions of origin google; its own are of human"):
-        sentences_of([table], ["a"], own_origins={})
+    with pytest.raises(
+        InputError, match="ja: found captions of origin google; its original captions are of human"
+    ):
+        sentences_of([table], ["a"], origins={})
     with pytest.raises(InputError, match="no sentence is of an image that is indexed"):
-        sentences_of([table], ["b"], within_images=True)
+        sentences_of([table], ["b"], indexed_only=True)
     assert sentences_of([], ["a"], True, {}) == []
 
 

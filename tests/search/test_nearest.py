@@ -18,13 +18,13 @@ def dot(queries: Tensor, vectors: Tensor) -> Tensor:
 
 def test_a_case_by_hand() -> None:
     vectors = np.array([[0, 1], [1, 0], [0.6, 0.8], [0.8, 0.6]], np.float16)
-    found = nearest.exact(vectors, np.array([[1, 0], [0, 1]], np.float32), 3, dot)
+    found = nearest.search_exact(vectors, np.array([[1, 0], [0, 1]], np.float32), 3, dot)
     assert found.rows.tolist() == [[1, 3, 2], [0, 2, 3]]
     np.testing.assert_allclose(found.scores, [[1, 0.8, 0.6], [1, 0.8, 0.6]], atol=1e-3)
 
 
 def test_more_are_asked_for_than_there_are() -> None:
-    found = nearest.exact(np.eye(2, dtype=np.float16), np.eye(2, dtype=np.float32), 10, dot)
+    found = nearest.search_exact(np.eye(2, dtype=np.float16), np.eye(2, dtype=np.float32), 10, dot)
     assert found.rows.tolist() == [[0, 1], [1, 0]]
 
 
@@ -38,7 +38,7 @@ def test_as_a_stable_sort_has_it(count: int, queries: int, k: int, block: int, s
     asked = draw.integers(-1, 2, (queries, 3)).astype(np.float32)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(nearest, "BLOCK", block)
-        found = nearest.exact(vectors, asked, k, dot)
+        found = nearest.search_exact(vectors, asked, k, dot)
     scores = asked @ vectors.astype(np.float32).T
     expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     assert found.rows.tolist() == expected.tolist()
@@ -51,11 +51,11 @@ def test_an_approximate_index_is_the_same_each_time_and_finds_what_is_near(tmp_p
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
     torch.set_num_threads(1)
     for name in ("one", "two"):
-        nearest.build(vectors, tmp_path / name)
+        nearest.build_approximate(vectors, tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     queries = vectors[:50].astype(np.float32)
-    found = nearest.approximate(nearest.opened(tmp_path / "one"), queries, 10)
-    right = nearest.exact(vectors, queries, 10, dot)
+    found = nearest.search_approximate(nearest.open_approximate(tmp_path / "one"), queries, 10)
+    right = nearest.search_exact(vectors, queries, 10, dot)
     assert found.rows[:, 0].tolist() == list(range(50))
     shared = [len(set(a) & set(b)) / 10 for a, b in zip(found.rows, right.rows, strict=True)]
     assert np.mean(shared) > 0.6  # 32 of 44 lists are searched, of vectors that lie in no groups

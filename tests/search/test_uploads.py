@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from pipeline.common.errors import InputError
-from search.uploads import LONGEST, MOST_BYTES, check_picture
+from search.uploads import MAX_ASPECT, MAX_BYTES, check_picture
 
 
 def picture(form: str, size: tuple[int, int] = (30, 20)) -> bytes:
@@ -79,12 +79,12 @@ def test_a_webp_bomb_is_refused_by_its_head(size: tuple[int, int], monkeypatch: 
 
 
 def test_a_strip_is_refused() -> None:
-    check_picture(picture("PNG", (20, 20 * LONGEST)))
+    check_picture(picture("PNG", (20, 20 * MAX_ASPECT)))
     with pytest.raises(InputError, match="a strip"):
-        check_picture(picture("PNG", (20, 20 * LONGEST + 1)))
+        check_picture(picture("PNG", (20, 20 * MAX_ASPECT + 1)))
 
 
 def test_more_bytes_are_refused() -> None:
-    check_picture(picture("PNG").ljust(MOST_BYTES, b"\0"))
+    check_picture(picture("PNG").ljust(MAX_BYTES, b"\0"))
     with pytest.raises(InputError, match="more than 20 MB"):
-        check_picture(picture("PNG").ljust(MOST_BYTES + 1, b"\0"))
+        check_picture(picture("PNG").ljust(MAX_BYTES + 1, b"\0"))

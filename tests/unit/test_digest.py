@@ -11,6 +11,7 @@ from pipeline import digest as code
 from pipeline import registry as parts
 from pipeline.datasets import languages
 from pipeline.stages import STAGES, language_row
+from search.stages import STAGES as SEARCH_STAGES
 
 Edit = Callable[[str, str, str], None]
 
@@ -40,11 +41,17 @@ def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
 
 
 def digests() -> dict[str, str]:
-    return {stage: code.digest(stage) for stage in [*STAGES, *code.UNLISTED] if stage not in UNPLANNED} | {
-        f"{stage} {name}": code.digest(stage, uses)
-        for name, of in TRAINED.items()
-        for stage, uses in (("train", parts.of_training(of)), ("evaluate", parts.of_model(of)))
-    }
+    listed = [stage for stage in [*STAGES, *code.UNLISTED] if stage not in UNPLANNED]
+    of_search = {name: code.digest(SEARCH_STAGES[name]) for name in ("write-bundle", "build-index")}
+    return (
+        of_search
+        | {stage: code.digest(stage) for stage in listed}
+        | {
+            f"{stage} {name}": code.digest(stage, uses)
+            for name, of in TRAINED.items()
+            for stage, uses in (("train", parts.of_training(of)), ("evaluate", parts.of_model(of)))
+        }
+    )
 
 
 # What they write is checked otherwise, so that an edit of their code reruns nothing.
@@ -77,7 +84,7 @@ def test_the_recall_code_concerns_evaluation_and_search(edit: Edit) -> None:
     before = digests()
     edit("pipeline/evaluation/ranks.py", "similarity > right", "similarity >= right")
     edit("pipeline/evaluation/recall.py", "ranks <= k", "ranks < k")
-    assert changed(before) == {*ALL_EVALUATED, "bundle", "index", "context"}
+    assert changed(before) == {*ALL_EVALUATED, "write-bundle", "context"}
 
 
 def test_the_gallery_concerns_evaluation_figures_and_search_and_no_training(edit: Edit) -> None:
@@ -87,13 +94,13 @@ def test_the_gallery_concerns_evaluation_figures_and_search_and_no_training(edit
         "return Gallery(rows, image_of)",
         "return Gallery(rows[::1], image_of)",
     )
-    assert changed(before) == {*ALL_EVALUATED, "draw-retrieved", "bundle", "index", "context"}
+    assert changed(before) == {*ALL_EVALUATED, "draw-retrieved", "write-bundle", "context"}
 
 
 def test_the_model_concerns_training_evaluation_figures_and_search(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/branches.py", "nn.ReLU()", "nn.GELU()")
-    made = {"assign", *ALL_TRAINED, *ALL_EVALUATED, "bundle", "index"}
+    made = {"assign", *ALL_TRAINED, *ALL_EVALUATED, "write-bundle", "build-index"}
     assert changed(before) == {
         *made,
         "draw-retrieved",

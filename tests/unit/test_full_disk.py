@@ -23,8 +23,8 @@ from pipeline.words.selection import write_words
 from pipeline.words.settings import WordSettings
 from pipeline.words.vectors import train_model, write_model
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary
-from search.nearest import build
-from search.tables import write_embeddings, write_found
+from search.nearest import build_approximate
+from search.result_files import write_embeddings, write_results
 
 LEAST, SIZES = 4096, 60
 WRITTEN, REFUSED, PASSED_BY = 0, 3, 4  # how a fork ends
@@ -65,12 +65,12 @@ def unreserved(path: Path) -> None:
 
 
 def found(path: Path) -> None:
-    write_found(path, [{"query": f"a {image}", "rank": 1, "similarity": 0.5} for image in IMAGES])
+    write_results(path, [{"query": f"a {image}", "rank": 1, "similarity": 0.5} for image in IMAGES])
 
 
 def approximate(path: Path) -> None:
     with atomic_write(path) as temporary:
-        build(DRAWN.astype(np.float16), temporary)
+        build_approximate(DRAWN.astype(np.float16), temporary)
 
 
 def partial(path: Path) -> None:

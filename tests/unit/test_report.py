@@ -522,7 +522,7 @@ def test_the_report_says_how_to_search_with_its_models(tmp_path: Path) -> None:
     folders = [f"work/demo/multi30k/experiments/{name}/seed0" for name in ("mule-full", "parallel-embn")]
     html = report(tmp_path, searchable={"multi30k": folders})
     section = of_table(html, "search")
-    assert f"snakemake {folders[0]}/index --cores all\npython -m pipeline serve {folders[0]}/index" in section
+    assert f"snakemake {folders[0]}/index --cores all\npython -m search serve {folders[0]}/index" in section
     assert f"<code>{folders[1]}/index</code>" in section
     assert "1 more model on Multi30K (demo)" in section
     assert 'href="#search"' in html

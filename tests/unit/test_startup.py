@@ -16,8 +16,6 @@ from pipeline.stages import STAGES
 HEAVY = {"torch", "torchvision", "timm", "transformers"}
 NEED_TORCH = {
     "train",
-    "bundle",
-    "index",
     "context",
     "assign",
     "train-multitask",

@@ -1,5 +1,7 @@
 # Inputs of bundles and indexes.
 
+from search.stages import STAGES as SEARCH_STAGES
+
 
 def data_licences(wildcards):
     """The data that a model was trained on, with their licences from workflow/sources.csv."""

@@ -1,5 +1,5 @@
 # A trained model as a self-contained folder, with the recalls of its evaluation.
-rule bundle:
+rule write_bundle:
     input:
         model=bundled_model,
         features=features_of,
@@ -22,17 +22,17 @@ rule bundle:
         gpu=0,
     params:
         data=data_licences,
-        code=code.digest("bundle"),
+        code=code.digest(SEARCH_STAGES["write-bundle"]),
     message:
         "Bundling {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "python -m pipeline bundle --model {input.model:q} --features {input.features:q} --words {input.words:q} "
+        "python -m search write-bundle --code {params.code} --model {input.model:q} --features {input.features:q} --words {input.words:q} "
         "--sentences {input.sentences:q} --evaluation {input.evaluation:q} --data {params.data:q} --output {output:q} "
         "> {log:q} 2>&1"
 
 
-# Test images alone: among images that it was trained on, a model looks better than it is.
-rule index:
+# Only test images: among images that it was trained on, a model looks better than it is.
+rule build_index:
     input:
         bundle="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/bundle",
         features=features_of,
@@ -53,13 +53,15 @@ rule index:
         disk_mb=1000,
         gpu=0,
     params:
-        images=lambda wildcards, input: [f"--list={path}" for path in input.images],
-        code=code.digest("index"),
+        images=lambda wildcards, input: [
+            f"--image-list={path}" for path in input.images
+        ],
+        code=code.digest(SEARCH_STAGES["build-index"]),
     message:
         "Indexing the test images of {wildcards.dataset} with {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "python -m pipeline index --bundle {input.bundle:q} --features {input.features:q} {params.images:q} "
-        "--split {input.split:q}:test --sentences {input.sentences:q} --own --threads 1 --output {output:q} > {log:q} 2>&1"
+        "python -m search build-index --code {params.code} --bundle {input.bundle:q} --features {input.features:q} {params.images:q} "
+        "--split {input.split:q}:test --sentences {input.sentences:q} --original --threads 1 --output {output:q} > {log:q} 2>&1"
 
 
 # A frozen multilingual CLIP on the same test split: context for the tables, never one of their rows.

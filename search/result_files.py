@@ -1,4 +1,4 @@
-"""Embeddings and what was found, as CSV, JSON or HDF5."""
+"""Embeddings and search results as CSV, JSON or HDF5."""
 
 import csv
 import json
@@ -18,16 +18,16 @@ ENDINGS = (".csv", ".json", ".h5")
 
 
 def check_ending(path: Path) -> None:
-    """Raise `InputError` where a file's ending names no format."""
+    """Raise `InputError` if a file's ending names no format."""
     if path.suffix not in ENDINGS:
         raise InputError(f"{path}: ending {path.suffix!r}, expected one of {', '.join(ENDINGS)}.")
 
 
 def write_embeddings(path: Path, columns: Mapping[str, Sequence[str]], vectors: NDArray[np.float32]) -> None:
-    """Write vectors (n, e) with what they are of.
+    """Write vectors (n, e) with columns that describe them.
 
-    CSV: the columns, then `0` to `e - 1`. JSON: a list of objects with `vector`. HDF5: a dataset a column,
-    and `vectors`.
+    CSV: the columns, then `0` to `e - 1`. JSON: a list of objects with `vector`. HDF5: one dataset per
+    column, and `vectors`.
     """
     check_ending(path)
     if path.suffix == ".h5":
@@ -48,8 +48,8 @@ def write_embeddings(path: Path, columns: Mapping[str, Sequence[str]], vectors: 
             _write_csv(temporary, head, lines)
 
 
-def write_found(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write what was found: one row a query and rank, the same keys in all."""
+def write_results(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write search results: one row per query and rank, all with the same keys."""
     check_ending(path)
     keys = list(rows[0]) if rows else []
     if path.suffix == ".h5":

@@ -1,4 +1,4 @@
-"""Embeddings and what was found, written and read back in each format."""
+"""Embeddings and search results, written and read back in each format."""
 
 import json
 from pathlib import Path
@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from pipeline.common.errors import InputError
-from search.tables import check_ending, write_embeddings, write_found
+from search.result_files import check_ending, write_embeddings, write_results
 
 COLUMNS = {"sentence": ["Ein Hund, müde.", "犬"], "language": ["de", "ja"]}
 VECTORS = np.array([[0.5, -0.25, 0.1], [1, 0, 0]], np.float32)
-FOUND = [
+RESULTS = [
     {"query": "犬", "rank": 1, "image": "a", "similarity": 0.5},
     {"query": "犬", "rank": 2, "image": "b", "similarity": -0.25},
 ]
@@ -41,13 +41,13 @@ def test_embeddings_as_hdf5_have_a_dataset_a_column(tmp_path: Path) -> None:
         assert np.array_equal(file["vectors"], VECTORS) and file["vectors"].dtype == np.float32
 
 
-def test_what_was_found_in_three_formats(tmp_path: Path) -> None:
+def test_results_in_three_formats(tmp_path: Path) -> None:
     for ending in ("csv", "json", "h5"):
-        write_found(tmp_path / f"out.{ending}", FOUND)
+        write_results(tmp_path / f"out.{ending}", RESULTS)
     assert (tmp_path / "out.csv").read_text(encoding="utf-8") == (
         "query,rank,image,similarity\n犬,1,a,0.5\n犬,2,b,-0.25\n"
     )
-    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == FOUND
+    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == RESULTS
     with h5py.File(tmp_path / "out.h5") as file:
         assert list(file["query"].asstr()) == ["犬", "犬"]
         assert file["rank"][:].tolist() == [1, 2]
@@ -55,8 +55,8 @@ def test_what_was_found_in_three_formats(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["csv", "json", "h5"])
-def test_nothing_found_is_an_empty_file(tmp_path: Path, ending: str) -> None:
-    write_found(tmp_path / f"out.{ending}", [])
+def test_no_results_are_an_empty_file(tmp_path: Path, ending: str) -> None:
+    write_results(tmp_path / f"out.{ending}", [])
     assert (tmp_path / f"out.{ending}").exists()
 
 
@@ -65,5 +65,5 @@ def test_another_ending_is_refused_before_anything_is_written(tmp_path: Path) ->
         with pytest.raises(InputError, match=r"expected one of \.csv, \.json, \.h5"):
             check_ending(tmp_path / name)
         with pytest.raises(InputError):
-            write_found(tmp_path / name, FOUND)
+            write_results(tmp_path / name, RESULTS)
     assert not list(tmp_path.iterdir())

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pipeline.words.vocabulary import PADDING, Vocabulary
-from search.recognise import recognised
+from search.language_detection import detect_language
 
 WORDS = {"en": ["a", "dog", "in", "snow"], "de": ["ein", "hund", "im", "schnee", "in"], "zh": ["狗", "雪地"]}
 
@@ -17,31 +17,31 @@ def vocabularies() -> dict[str, Vocabulary]:
 
 def test_the_language_that_knows_the_most_words() -> None:
     for sentence, language in (("A dog.", "en"), ("Ein Hund im Schnee", "de"), ("雪地里有一只狗", "zh")):
-        found = recognised(sentence, vocabularies())
-        assert (found.read.language, found.also) == (language, [])
+        found = detect_language(sentence, vocabularies())
+        assert (found.sentence.language, found.alternatives) == (language, [])
 
 
 def test_unknown_words_are_told() -> None:
-    found = recognised("Ein Hund im Park!", vocabularies())
-    assert found.read.tokens == ["ein", "hund", "im", "park"]
-    assert found.read.unknown == ["park"]
-    assert found.read.known == 3
+    found = detect_language("Ein Hund im Park!", vocabularies())
+    assert found.sentence.tokens == ["ein", "hund", "im", "park"]
+    assert found.sentence.unknown == ["park"]
+    assert found.sentence.known == 3
 
 
 def test_of_equals_the_first_and_the_others_are_told() -> None:
-    found = recognised("in", vocabularies())
-    assert (found.read.language, found.also) == ("en", ["de"])
+    found = detect_language("in", vocabularies())
+    assert (found.sentence.language, found.alternatives) == ("en", ["de"])
 
 
 def test_the_share_decides_and_not_the_number() -> None:
     """Of the same text two tokenisers make four words and three; each language knows three of its own."""
     words = {"en": ["狗", "雪", "地"], "zh": ["狗", "雪地", "里"]}
     few = {code: Vocabulary(code, [PADDING, *known], np.zeros((4, 0))) for code, known in words.items()}
-    found = recognised("狗雪地里", few)
-    assert (found.read.language, found.read.known, found.also) == ("zh", 3, [])
-    assert recognised("狗雪地里", {"en": few["en"]}).read.known == 3
+    found = detect_language("狗雪地里", few)
+    assert (found.sentence.language, found.sentence.known, found.alternatives) == ("zh", 3, [])
+    assert detect_language("狗雪地里", {"en": few["en"]}).sentence.known == 3
 
 
 def test_nothing_known_is_told() -> None:
     for text in ("xyzzy", "!?", ""):
-        assert recognised(text, vocabularies()).read.known == 0
+        assert detect_language(text, vocabularies()).sentence.known == 0

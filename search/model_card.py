@@ -8,28 +8,29 @@ from pipeline.common.rounding import tenths
 METRICS = ("i2s_R@1", "i2s_R@5", "i2s_R@10", "s2i_R@1", "s2i_R@5", "s2i_R@10", "mR")
 
 
-def card(values: Mapping[str, Any]) -> str:
-    """Markdown of what `model.json` holds: data, languages, recalls with intervals, backbone, licences."""
+def model_card(values: Mapping[str, Any]) -> str:
+    """Markdown of the content of `model.json`: languages, recalls, data, backbone, licences."""
     saved, settings = values["saved"], values["saved"]["settings"]
-    made = f"scale {settings['scale']}, seed {settings['seed']}"
+    run = f"scale {settings['scale']}, seed {settings['seed']}"
     parts = [
-        f"# {settings['experiment']} on {settings['dataset']} ({made})",
-        "Embeds sentences of its languages and photographs in one space, to retrieve the one for the other. "
-        "Made by a reproduction of multilingual image-sentence retrieval (MULE and its kin); for research.",
+        f"# {settings['experiment']} on {settings['dataset']} ({run})",
+        "Embeds sentences of its languages and photographs in one space, to retrieve photographs for "
+        "sentences and sentences for photographs. Trained by a reproduction of multilingual image-sentence "
+        "retrieval (MULE, SMALR, Lessons learned). For research.",
         _use(settings["languages"]),
         "## Recalls",
-        "On the test split, in percent; in brackets the 95% bootstrap interval over test images. Image to "
-        "sentence (i2s) and sentence to image (s2i) at 1, 5, 10, and their mean, mR. Another split, or other "
-        "photographs, give other recalls.",
+        "On the test split, in percent, with the 95% bootstrap interval over test images in brackets. Image "
+        "to sentence (i2s) and sentence to image (s2i) at 1, 5, 10, and their mean (mR). Other splits and "
+        "other photographs give other recalls.",
         _recalls(values["test"], values["intervals"]),
         "## Trained on",
         _captions(saved),
-        "## Photographs are read by",
+        "## Image features",
         _backbone(values["backbone"]),
         "## Licences of the data",
         "\n".join(f"- {one['what']}: {one['licence']}" for one in values["data"]) or "- not stated",
-        "A model may repeat what its data say, wrongs and prejudice included. Captions describe what their "
-        "writers saw; nothing here identifies persons, and it must not be used to.",
+        "A model may repeat what its data say, including errors and prejudice. Captions describe what their "
+        "writers saw. Nothing here identifies persons, and the model must not be used for that.",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -43,16 +44,16 @@ def _use(languages: list[str]) -> str:
 
 
 def _recalls(test: Mapping[str, Any], intervals: Mapping[str, Any]) -> str:
-    head = ["language", "images", "sentences", *METRICS, "mR by chance"]
+    head = ["language", "images", "sentences", *METRICS, "mR of a random ranking"]
     rows = [
         [
             language,
-            str(found["images"]),
-            str(found["sentences"]),
-            *(_with_interval(found[metric], intervals[language][metric]) for metric in METRICS),
-            tenths(found["chance"]["mR"]),
+            str(recalls["images"]),
+            str(recalls["sentences"]),
+            *(_with_interval(recalls[metric], intervals[language][metric]) for metric in METRICS),
+            tenths(recalls["chance"]["mR"]),
         ]
-        for language, found in test.items()
+        for language, recalls in test.items()
     ]
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -71,7 +72,7 @@ def _captions(saved: Mapping[str, Any]) -> str:
         f"- of these, translations {pair}: {_counts(origins)}"
         for pair, origins in saved["training_translations"].items()
     ]
-    return "\n".join([*lines, f"- kept: epoch {saved['epoch']}, by the mean mR on the validation split"])
+    return "\n".join([*lines, f"- kept epoch: {saved['epoch']}, by the mean mR on the validation split"])
 
 
 def _counts(origins: Mapping[str, int]) -> str:
