@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.common.errors import InputError
-from pipeline.common.files import atomic_write, require_file
+from pipeline.common.files import atomic_write
 from pipeline.datasets.captions import SENTENCE_COLUMNS
 from pipeline.datasets.select import own_captions
 from pipeline.datasets.table import read_sentences
@@ -55,18 +54,5 @@ def augment(sentences: Path, translations: Path, output: Path, caption_origin: s
 
 
 def read_added(path: Path) -> pd.DataFrame:
-    """The sentence table that `augment` wrote, which may have no rows.
-
-    Raises:
-        InputError: it is missing or no sentence table.
-    """
-    require_file(path, "the table of added translations", "Run `python -m pipeline augment`.")
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
-    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not a CSV file in UTF-8 with columns: {error}.") from None
-    if list(table.columns) != SENTENCE_COLUMNS:
-        raise InputError(
-            f"{path}: found columns {', '.join(table.columns)}; expected {', '.join(SENTENCE_COLUMNS)}."
-        )
-    return table
+    """The sentence table that `augment` wrote, which may have no rows."""
+    return read_sentences(path, may_be_empty=True)

@@ -23,9 +23,13 @@ def read_captions(path: Path) -> pd.DataFrame:
     return _read(path, COLUMNS)
 
 
-def read_sentences(path: Path) -> pd.DataFrame:
-    """Read and validate a sentence table (a caption table with tokens)."""
-    return _read(path, SENTENCE_COLUMNS)
+def read_sentences(path: Path, may_be_empty: bool = False) -> pd.DataFrame:
+    """Read and validate a sentence table (a caption table with tokens).
+
+    Args:
+        may_be_empty: whether it may have no rows.
+    """
+    return _read(path, SENTENCE_COLUMNS, may_be_empty)
 
 
 def write_captions(table: pd.DataFrame, path: Path) -> None:
@@ -38,7 +42,7 @@ def write_sentences(table: pd.DataFrame, path: Path) -> None:
     _write(table, path, SENTENCE_COLUMNS)
 
 
-def _read(path: Path, columns: list[str]) -> pd.DataFrame:
+def _read(path: Path, columns: list[str], may_be_empty: bool = False) -> pd.DataFrame:
     require_file(path, "the caption table", "Run the stage that makes it, or give another file.")
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
@@ -46,7 +50,8 @@ def _read(path: Path, columns: list[str]) -> pd.DataFrame:
         raise InputError(f"{path}: the file is empty; expected columns {', '.join(columns)}.") from None
     except (pd.errors.ParserError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a CSV file in UTF-8: {error}.") from None
-    check_table(table, columns, str(path))
+    if not (may_be_empty and table.empty and list(table.columns) == columns):
+        check_table(table, columns, str(path))
     return table[columns]
 
 

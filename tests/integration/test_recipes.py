@@ -6,11 +6,13 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
 import warm
 import yaml
+from PIL import Image
 from project import DEMO, ROOT, SMALL, Project, ready
 
 from pipeline.settings import merged
@@ -68,6 +70,25 @@ def run(project: Project, command: list[str], given: str = "") -> str:
     return done.stdout
 
 
+def touched(project: Project, title: str) -> tuple[list[str], list[str]]:
+    """Follow a recipe; the files that it added to the project's code and tables, and those that it edited."""
+    before = contents(project)
+    follow(project, title)
+    after = contents(project)
+    edited = [path for path, text in after.items() if before.get(path, text) != text]
+    return [path for path in after if path not in before], edited
+
+
+def contents(project: Project) -> dict[str, bytes]:
+    """The files of the project's code, workflow and configuration."""
+    return {
+        str(path.relative_to(project.folder)): path.read_bytes()
+        for part in ("pipeline", "search", "workflow", "config", "profiles", "Snakefile")
+        for path in sorted([project.folder / part, *(project.folder / part).rglob("*")])
+        if path.is_file() and path.suffix != ".pyc" and path.name != "sources.lock"
+    }
+
+
 def jobs(said: str) -> dict[str, int]:
     """Jobs by rule that the last dry run of an output announced."""
     listed = said[said.rindex("Job stats") :]
@@ -84,8 +105,10 @@ def terms(project: Project, experiment: str) -> set[str]:
 
 
 def test_every_recipe_is_tried_here() -> None:
-    tried = set(re.findall(r'follow\(\w+, "([^"]+)"\)', Path(__file__).read_text(encoding="utf-8")))
-    assert tried | {"Compute nodes without a network"} == set(SECTIONS) - {"Add a data set"}  # no commands
+    tried = set(
+        re.findall(r'(?:follow|touched)\(\w+, "([^"]+)"\)', Path(__file__).read_text(encoding="utf-8"))
+    )
+    assert tried | {"Compute nodes without a network"} == set(SECTIONS)
     linked = set(re.findall(r"\]\(#([a-z-]+)\)", PAGE))
     titles = re.findall(r"^## (.*)$", PAGE, re.M)
     assert linked == {re.sub(r"[^a-z -]", "", title.lower()).replace(" ", "-") for title in titles}
@@ -166,6 +189,72 @@ def test_a_language_is_added(finished: Project) -> None:
     assert "captions of multi30k in ja" in said
     assert "extract_features" not in jobs(said)
     assert jobs(said)["demo_captions"] == 1
+
+
+def market(images: Path, language: str, words: list[str]) -> list[tuple[str, str, str, str]]:
+    """Photographs of noise; image, split, language and caption, in English and another language."""
+    draw = np.random.default_rng(0)
+    images.mkdir(parents=True)
+    rows = []
+    for number in range(30):
+        name = f"market{number:02d}"
+        Image.fromarray(draw.integers(0, 255, (80, 90, 3), np.uint8)).save(images / f"{name}.jpg")
+        split = "train" if number < 18 else "val" if number < 24 else "test"
+        english = " ".join(draw.permutation(["red", "fish", "man", "boat", "bread"])[:3])
+        other = draw.permutation(words)[:3]
+        rows += [(name, split, "en", english)]
+        rows += [(name, split, language, ("" if language == "th" else " ").join(other))]
+    return rows
+
+
+def trained_row(project: Project, table: str, dataset: str, language: str) -> None:
+    """A table has the one row of the recipe, with recalls in both languages."""
+    (row,) = pd.read_csv(project.folder / "results" / f"{table}.csv").to_dict("records")
+    assert row["method"] == "PARALLEL-EmbN"
+    assert all(0 <= row[f"{dataset} {code}"] <= 100 for code in ("en", language))
+    trained = project.folder / f"work/demo/{dataset}/experiments/parallel-embn/seed0"
+    assert {"matching", "val_mR_en", f"val_mR_{language}"} <= set(pd.read_csv(trained / "curves.csv").columns)
+
+
+def test_a_language_without_a_tokeniser_is_a_row(finished: Project) -> None:
+    """To a trained row; its captions, written without spaces, are split into words."""
+    mine = finished.folder / "mine"
+    rows = market(mine / "images", "th", ["สุนัข", "แดง", "วิ่ง", "หญ้า", "เรือ"])
+    lines = ["image,split,language,caption", *(",".join([f"{name}.jpg", *rest]) for name, *rest in rows)]
+    (mine / "captions.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    added, edited = touched(finished, "Add a language without a tokeniser")
+    assert (added, edited) == ([], ["pipeline/datasets/languages.py"])
+    trained_row(finished, "thai", "bazaar", "th")
+    tokens = pd.read_csv(finished.folder / "work/demo/bazaar/tokens/th.csv")["tokens"]
+    assert set(tokens.str.split().str.len()) == {3}
+
+
+def test_a_data_set_is_a_module_and_rows_of_the_table_of_sources(finished: Project) -> None:
+    """To a trained row, with the file copied from a mirror; a malformed line is named."""
+    rows = market(finished.folder / "photographs", "da", ["rød", "fisk", "mand", "båd", "brød"])
+    published = finished.folder / "mirror/example.org/market/captions.tsv"
+    published.parent.mkdir(parents=True)
+    published.write_text("\n".join("\t".join(row) for row in rows) + "\n", encoding="utf-8")
+    added, edited = touched(finished, "Add a data set")
+    assert (added, edited) == (["pipeline/datasets/sources/market.py"], ["workflow/sources.csv"])
+    trained_row(finished, "market", "market", "da")
+    assert "example.org/market" in (finished.folder / "workflow/sources.lock").read_text()
+    damaged = finished.folder / "damaged/example.org/market/captions.tsv"
+    damaged.parent.mkdir(parents=True)
+    damaged.write_text("a\ttrain\ten\n")
+    split = "python -m pipeline split --source market --settings {} --sources damaged --output split.csv"
+    assert "market/captions.tsv: line 1: cannot be read" in run(
+        finished, ["bash", "-euc", f"{split} || true"]
+    )
+
+
+def test_a_stage_is_a_function_a_line_and_a_rule(finished: Project) -> None:
+    added, edited = touched(finished, "Add a stage")
+    assert added == ["pipeline/datasets/frequent_words.py"]
+    assert edited == ["pipeline/stages.py", "workflow/rules/captions.smk"]
+    words = (finished.folder / "work/demo/multi30k/frequent-words/de.txt").read_text(encoding="utf-8")
+    counts = [int(line.split()[1]) for line in words.splitlines()]
+    assert len(counts) == 20 and counts == sorted(counts, reverse=True)
 
 
 def test_another_scale_leaves_this_one_alone(finished: Project) -> None:

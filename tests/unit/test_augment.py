@@ -106,7 +106,8 @@ def test_own_captions_stand_before_added_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("", "not a CSV"), ("image,split\n", "found columns image, split")]
+    ("text", "said"),
+    [("", "the file is empty"), ("image,split\n", "'tokens' is missing; found image, split")],
 )
 def test_another_table_is_refused(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "added.csv").write_text(text)

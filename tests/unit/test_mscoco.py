@@ -256,8 +256,8 @@ def test_what_is_no_json_no_utf8_or_lacks_keys_is_told_together(sources: Path) -
     for part in (
         "captions_val2014.json: `images` have not all an id and a file_name",
         "not JSON",
-        "human-written-caption.txt: not UTF-8",
-        "manually-translated-caption.txt: not UTF-8",
+        "human-written-caption.txt: line 1: the byte 0xb9 is not UTF-8",
+        "manually-translated-caption.txt: line 1: the byte 0xb9 is not UTF-8",
     ):
         assert part in str(caught.value)
 
