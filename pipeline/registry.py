@@ -31,7 +31,7 @@ TRANSLATORS = {
     "marian": ("pipeline.translation.machine", "pipeline.translation.marian"),
 }
 SERVICES = ("pipeline.translation.machine", "pipeline.translation.web")
-BORROWED = ("pipeline.translation.borrowed",)
+BORROWED = ("pipeline.translation.borrowed_translations",)
 
 
 def losses(settings: Mapping[str, Any]) -> dict[str, ModuleType]:

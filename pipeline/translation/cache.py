@@ -1,7 +1,7 @@
 """All answers of translators, in one SQLite file shared by runs, scales and projects.
 
-Answers are appended as they come, one transaction a request: a kill loses at most the request under way.
-Several jobs can use the file at once. The first answer to a caption stays; a later one is not taken in.
+Answers are appended as they arrive, one transaction per request: a kill loses at most the current request.
+Several jobs can use the file at once. The first answer to a caption stays; later ones are ignored.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.common.errors import InputError
-from pipeline.translation.judge import judge
+from pipeline.translation.translation_status import translation_status
 
 COLUMNS = ("provider", "version", "source", "target", "digest", "text", "answer", "status", "date")
 KEY = COLUMNS[:5]
@@ -28,9 +28,9 @@ CREATE TABLE IF NOT EXISTS requests (
     service TEXT NOT NULL, day TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (service, day)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS pauses (service TEXT PRIMARY KEY, next REAL NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS seals (seal TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS digests (digest TEXT PRIMARY KEY) WITHOUT ROWID;
 """
-_INSERT_SEAL = "INSERT OR IGNORE INTO seals VALUES (?)"
+_INSERT_DIGEST = "INSERT OR IGNORE INTO digests VALUES (?)"
 _BUSY = 60.0  # seconds to wait for another job's transaction
 
 
@@ -67,7 +67,6 @@ class Cache:
             )
             self._check_own()
             self._begin()
-            self._seal_older()
         except sqlite3.OperationalError as error:
             raise self._trouble(error) from None
         except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -76,7 +75,7 @@ class Cache:
             ) from None
 
     def _check_own(self) -> None:
-        """Raise an `InputError`, before anything is written, where the file is another database."""
+        """Raise an `InputError`, before anything is written, if the file is another database."""
         query = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
         tables = [name for (name,) in self._connection.execute(query)]
         columns = tuple(row[1] for row in self._connection.execute("PRAGMA table_info(translations)"))
@@ -108,36 +107,28 @@ class Cache:
         """The known answers to some captions."""
         where = " AND ".join(f"{column} = ?" for column in KEY)
         query = f"SELECT {', '.join(COLUMNS)} FROM translations WHERE {where}"
-        found = {}
-        with self._lock, self._sound(), closing(self._connection.cursor()) as cursor:
+        answers = {}
+        with self._lock, self._readable(), closing(self._connection.cursor()) as cursor:
             for text in texts:
                 if row := cursor.execute(query, (*model, digest(text))).fetchone():
                     self._check(cursor, row)
-                    found[text] = row[COLUMNS.index("answer")]
-        return found
+                    answers[text] = row[COLUMNS.index("answer")]
+        return answers
 
     def _check(self, cursor: sqlite3.Cursor, row: tuple[str, ...]) -> None:
-        """Raise an `InputError` where a row is not one that was kept: SQLite itself has no checksums."""
-        if not cursor.execute("SELECT 1 FROM seals WHERE seal = ?", (_seal(row),)).fetchone():
+        """Raise an `InputError` if a row has changed since it was stored: SQLite itself has no checksums."""
+        if not cursor.execute("SELECT 1 FROM digests WHERE digest = ?", (_row_digest(row),)).fetchone():
             raise InputError(
-                f"{self.path}: damaged: the answer to {row[COLUMNS.index('text')][:60]!r} is not the one "
-                "that was kept. Remove it (`python -m pipeline manage-translations find --remove`) to ask "
-                "again."
+                f"{self.path}: damaged: the stored answer to {row[COLUMNS.index('text')][:60]!r} has changed "
+                "since it was written. Remove it (`python -m pipeline manage-translations find --remove`); "
+                "it will be requested again."
             )
-
-    def _seal_older(self) -> None:
-        """Seal the rows of a file from before there were seals."""
-        if self._value("SELECT COUNT(*) FROM seals") or not self.count():
-            return
-        rows = list(self.rows())
-        with self._transaction():
-            self._connection.executemany(_INSERT_SEAL, [(_seal(row),) for row in rows])
 
     def add(self, model: Model, answers: Mapping[str, str]) -> None:
         """Store the answers of one request; captions that already have an answer keep it."""
         date = datetime.now(UTC).isoformat(timespec="seconds")
         self.insert(
-            (*model, digest(text), text, answer, judge(text, answer, model.target), date)
+            (*model, digest(text), text, answer, translation_status(text, answer, model.target), date)
             for text, answer in answers.items()
         )
 
@@ -148,11 +139,11 @@ class Cache:
         listed = list(rows)
         with self._lock, self._transaction():
             self._connection.executemany(command, listed)
-            self._connection.executemany(_INSERT_SEAL, [(_seal(row),) for row in listed])
+            self._connection.executemany(_INSERT_DIGEST, [(_row_digest(row),) for row in listed])
 
     def rows(self) -> Iterable[tuple[str, ...]]:
         """All rows, ordered by their key."""
-        with self._sound(), closing(self._connection.cursor()) as cursor:
+        with self._readable(), closing(self._connection.cursor()) as cursor:
             yield from cursor.execute(
                 f"SELECT {', '.join(COLUMNS)} FROM translations ORDER BY {', '.join(KEY)}"
             )
@@ -199,13 +190,13 @@ class Cache:
             self._connection.execute("REPLACE INTO pauses VALUES (?, ?)", (service, until))
 
     def _value(self, query: str, *parameters: str) -> float:
-        with self._sound():
+        with self._readable():
             row = self._connection.execute(query, parameters).fetchone()
         return row[0] if row else 0
 
     @contextmanager
-    def _sound(self) -> Iterator[None]:
-        """Say of pages that cannot be read that the file is damaged."""
+    def _readable(self) -> Iterator[None]:
+        """Turn an error in reading pages of the file into one that says that the file is damaged."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -242,7 +233,7 @@ class Cache:
         )
 
 
-def _seal(row: tuple[str, ...]) -> str:
+def _row_digest(row: tuple[str, ...]) -> str:
     return digest("\0".join(map(str, row)))
 
 

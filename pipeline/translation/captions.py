@@ -9,7 +9,7 @@ from pipeline.datasets.captions import SPLITS
 from pipeline.datasets.split import read_split
 from pipeline.datasets.table import read_captions, read_sentences, write_sentences
 from pipeline.translation.providers import Provider, check_arguments, translator_of
-from pipeline.translation.translate import published, translate, write_report
+from pipeline.translation.translate import published_translations, translate, write_report
 
 
 def translate_captions(
@@ -61,16 +61,16 @@ def translate_captions(
     check_arguments(provider, source, target, arguments)
     version = ""
     if captions and origin:
-        found = published(read_captions(captions), source, target, origin)
+        translations = published_translations(read_captions(captions), source, target, origin)
         if images is not None:
-            borrowed = import_module("pipeline.translation.borrowed").borrowed
-            found = borrowed(found, read_split(images))
+            module = import_module("pipeline.translation.borrowed_translations")
+            translations = module.borrowed_translations(translations, read_split(images))
     else:
         assert sentences
         translator, version = translator_of(provider, source, target, arguments)
-        found = translate(
+        translations = translate(
             read_sentences(sentences), translator, provider, source_origin or "human", splits or SPLITS
         )
     if report is not None:
-        write_report(report, found, provider=provider, version=version, source=source, target=target)
-    write_sentences(found.table, output)
+        write_report(report, translations, provider=provider, version=version, source=source, target=target)
+    write_sentences(translations.table, output)

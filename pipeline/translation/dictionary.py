@@ -19,10 +19,10 @@ from pipeline.datasets.tokenize import tokenizer
 
 Candidates = dict[str, list[str]]  # word -> translations, the best first
 
-_SHORT = 2  # letters
+_MAX_SHORT = 2  # letters
 
 
-def training_words(path: Path | None, language: str) -> Counter[str]:
+def training_word_counts(path: Path | None, language: str) -> Counter[str]:
     """How often each word occurs in the training captions of a sentence table; nothing without one."""
     if path is None:
         return Counter()
@@ -76,7 +76,7 @@ class DictionaryTranslator:
         if translations := [self._best[part] for part in self._parts(word)]:
             self.translated += 1
             return translations
-        stays = word.isdecimal() or (len(word) > _SHORT and word in self.target_words)
+        stays = word.isdecimal() or (len(word) > _MAX_SHORT and word in self.target_words)
         return [word] if stays else []
 
     def _parts(self, word: str) -> list[str]:
@@ -110,7 +110,7 @@ def read_dictionaries(paths: Sequence[Path], source: str, target: str) -> Candid
         if path.stem == f"{source}-{target}":
             pairs = _pairs(path, mistakes)
         elif path.stem == f"{target}-{source}":
-            pairs = _backwards(_pairs(path, mistakes))
+            pairs = _inverted(_pairs(path, mistakes))
         else:
             mistakes.append(f"{path}: expected the name {source}-{target}.txt or {target}-{source}.txt")
             continue
@@ -135,7 +135,7 @@ def _pairs(path: Path, mistakes: list[str]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _backwards(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _inverted(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     ranks: Counter[str] = Counter()
     ranked = []
     for word, translation in pairs:

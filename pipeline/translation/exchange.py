@@ -14,13 +14,13 @@ from pipeline.common.bounds import text_lines
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write, require_file
 from pipeline.translation.cache import COLUMNS, KEY, Cache, Model, digest
-from pipeline.translation.judge import STATUSES
+from pipeline.translation.translation_status import STATUSES
 
 log = logging.getLogger("pipeline")
 
 Row = tuple[str, ...]
 
-_LONGEST = 1 << 20  # characters of a line
+_MAX_LINE = 1 << 20  # characters of a line
 _PATTERNS = {
     "provider": r"[a-z]+",
     "source": r"[a-z]{2}",
@@ -108,12 +108,12 @@ def import_translations(
 
 def _read(file: Path) -> tuple[list[Row], list[str]]:
     require_file(file, "the file of translations", "Give a file that `translations export` wrote.")
-    usual = csv.field_size_limit(_LONGEST)  # of the whole process
+    usual = csv.field_size_limit(_MAX_LINE)  # of the whole process
     rows: list[Row] = []
     mistakes: list[str] = []
     seen: set[Row] = set()
     try:
-        reader = csv.reader(text_lines(file, _LONGEST, packed=True), strict=True)
+        reader = csv.reader(text_lines(file, _MAX_LINE, packed=True), strict=True)
         if (header := tuple(next(reader, ()))) != COLUMNS:
             raise InputError(f"{file}: found columns {_shown(header)}; expected {_shown(COLUMNS)}.")
         for row in map(tuple, reader):

@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.common.errors import raise_together
 from pipeline.translation.cache import Cache
-from pipeline.translation.cached import CachedTranslator
+from pipeline.translation.cached_translator import CachedTranslator
 from pipeline.translation.limits import Limits
 
 _MARIAN = ("model", "revision", "prefix", "beams", "batch_size", "device")

@@ -11,21 +11,21 @@ import torch
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import sha256
 from pipeline.translation.cache import Model
-from pipeline.translation.cached import Keep
+from pipeline.translation.cached_translator import StoreAnswers
 
 log = logging.getLogger("pipeline")
 
-_NEEDED = ("config.json", "source.spm", "target.spm", "vocab.json")
+_REQUIRED = ("config.json", "source.spm", "target.spm", "vocab.json")
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-_FILES = (*_NEEDED, *_WEIGHTS, "generation_config.json", "tokenizer_config.json", "special_tokens_map.json")
-_LONGEST = 256  # tokens of a translation, and of a caption
+_FILES = (*_REQUIRED, *_WEIGHTS, "generation_config.json", "tokenizer_config.json", "special_tokens_map.json")
+_MAX_TOKENS = 256  # tokens of a translation, and of a caption
 
 
 class MarianEngine:
-    """An `Engine` (cached.py) over one Marian model.
+    """An `Engine` (cached_translator.py) over one Marian model.
 
-    Answers are kept under a digest of the model's files and of what is asked of it, so that a model by
-    name and its copy in a folder are one.
+    Answers are stored under a digest of the model's files and of its options, so that a model on the hub
+    and its copy in a folder share them.
 
     Args:
         model: a folder, or a name on the hub such as Helsinki-NLP/opus-mt-{source}-{target}.
@@ -61,25 +61,25 @@ class MarianEngine:
         self._tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
         self._network = transformers.MarianMTModel.from_pretrained(folder, dtype=torch.float32)
         self._network.eval().to(self.device)
-        self._longest = min(_LONGEST, self._network.config.max_position_embeddings)
+        self._max_tokens = min(_MAX_TOKENS, self._network.config.max_position_embeddings)
         log.info("marian: %s, version %s, on %s", name, self.model.version, self.device)
 
-    def translate(self, texts: Sequence[str], keep: Keep) -> None:
-        """Pass the translations to `keep`, batch by batch, longest captions first."""
+    def translate(self, texts: Sequence[str], store: StoreAnswers) -> None:
+        """Pass the translations to `store`, batch by batch, longest captions first."""
         # Captions of about one length waste no padding; the longest first shows early what does not fit.
         ordered = sorted(texts, key=lambda text: (-len(text), text))
         for start in range(0, len(ordered), self.batch_size):
             batch = ordered[start : start + self.batch_size]
-            keep(dict(zip(batch, self._generate(batch), strict=True)))
+            store(dict(zip(batch, self._generate(batch), strict=True)))
 
     @torch.inference_mode()
     def _generate(self, texts: Sequence[str]) -> list[str]:
         lines = [f"{self.prefix} {' '.join(text.split())}".strip() for text in texts]
         inputs = self._tokenizer(
-            lines, return_tensors="pt", padding=True, truncation=True, max_length=self._longest
+            lines, return_tensors="pt", padding=True, truncation=True, max_length=self._max_tokens
         ).to(self.device)
         outputs = self._network.generate(
-            **inputs, num_beams=self.beams, do_sample=False, max_length=self._longest
+            **inputs, num_beams=self.beams, do_sample=False, max_length=self._max_tokens
         )
         answers: list[str] = self._tokenizer.batch_decode(outputs, skip_special_tokens=True)
         return answers
@@ -101,15 +101,15 @@ def model_folder(name: str, revision: str | None) -> Path:
     """The folder of a model, downloaded from the hub if the name is not a local folder."""
     folder = Path(name)
     if not folder.is_dir():
-        folder = _fetched(name, revision)
-    missing = [f"{file} is missing" for file in _NEEDED if not (folder / file).exists()]
+        folder = _download(name, revision)
+    missing = [f"{file} is missing" for file in _REQUIRED if not (folder / file).exists()]
     if not any((folder / file).exists() for file in _WEIGHTS):
         missing.append(f"{' or '.join(_WEIGHTS)} is missing")
     raise_together(missing, f"{folder}: not a Marian model:")
     return folder
 
 
-def _fetched(name: str, revision: str | None) -> Path:
+def _download(name: str, revision: str | None) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
@@ -125,5 +125,5 @@ def _version(folder: Path, prefix: str, beams: int) -> str:
     weights = next(file for file in _WEIGHTS if (folder / file).exists())  # the file that is loaded
     files = [file for file in _FILES if file not in _WEIGHTS or file == weights]
     parts = [f"{file} {sha256(folder / file)}" for file in sorted(files) if (folder / file).exists()]
-    text = "\n".join([*parts, f"prefix {prefix}", f"beams {beams}", f"longest {_LONGEST}"])
+    text = "\n".join([*parts, f"prefix {prefix}", f"beams {beams}", f"longest {_MAX_TOKENS}"])
     return hashlib.sha256(text.encode()).hexdigest()[:16]

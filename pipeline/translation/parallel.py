@@ -9,7 +9,7 @@ from pipeline.datasets.published import Published
 from pipeline.datasets.sources.multi30k import FOLDER
 
 COLUMNS = ["sentence", "source", "target", "caption", "origin", "translation"]
-NOTHING = pd.DataFrame(columns=COLUMNS, dtype="str")
+NO_TRANSLATIONS = pd.DataFrame(columns=COLUMNS, dtype="str")
 
 _MULTI30K = ("de", "fr", "cs")  # task 1; test_2016_flickr
 

@@ -50,7 +50,7 @@ def translator_of(
     """The translator of a pair of languages and the version of its model, from its provider's arguments."""
     if provider == "dictionary":
         module = import_module("pipeline.translation.dictionary")
-        counts = module.training_words(arguments["target_sentences"], target)
+        counts = module.training_word_counts(arguments["target_sentences"], target)
         return module.DictionaryTranslator(source, target, arguments["dictionaries"], counts), ""
     machine = import_module("pipeline.translation.machine")
     settings, limits = (arguments[name] or {} for name in ("settings", "limits"))

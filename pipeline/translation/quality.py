@@ -15,7 +15,7 @@ from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write, require_file
 from pipeline.datasets.languages import language
 from pipeline.datasets.table import read_captions
-from pipeline.translation.parallel import NOTHING, multi30k_translations, translations_in
+from pipeline.translation.parallel import NO_TRANSLATIONS, multi30k_translations, translations_in
 from pipeline.translation.providers import Provider, check_arguments, translator_of
 from pipeline.translation.translate import Translator
 
@@ -24,7 +24,7 @@ COLUMNS = [
     "without_translation", "BLEU", "chrF", "BLEU_signature", "chrF_signature", "note",
 ]  # fmt: skip
 
-NO_REFERENCE = "no translation of the same sentences by people"
+NO_REFERENCE = "no human translation of the same sentences"
 
 
 def measure_translation_quality(
@@ -67,10 +67,10 @@ def measure_translation_quality(
     check_arguments(provider, source, target, arguments)
     parallel = _parallel(multi30k, captions)
     translator, version = None, ""
-    if provider != "files" and not of_pair(parallel, source, target).empty:
+    if provider != "files" and not pairs_between(parallel, source, target).empty:
         translator, version = translator_of(provider, source, target, arguments)
-    rows = measured(parallel, source, target, translator, provider, version)
-    write(rows.assign(scale=scale, dataset=dataset, split="test"), output)
+    rows = quality_table(parallel, source, target, translator, provider, version)
+    write_quality(rows.assign(scale=scale, dataset=dataset, split="test"), output)
 
 
 def _parallel(multi30k: Path | None, captions: Sequence[Path] | None) -> pd.DataFrame:
@@ -79,11 +79,11 @@ def _parallel(multi30k: Path | None, captions: Sequence[Path] | None) -> pd.Data
     if multi30k is not None:
         return multi30k_translations(multi30k)
     if captions is None:
-        return NOTHING
+        return NO_TRANSLATIONS
     return translations_in(pd.concat(map(read_captions, captions), ignore_index=True))
 
 
-def measured(
+def quality_table(
     parallel: pd.DataFrame,
     source: str,
     target: str,
@@ -93,31 +93,30 @@ def measured(
 ) -> pd.DataFrame:
     """Scores of a translator, and of the translations published with the data, for one pair of languages.
 
-    People's translations serve both ways: their sentences translated back are measured against the
-    captions.
+    Human translations serve in both directions: translated back, they are measured against the captions.
 
     Args:
         parallel: sentences and their translations (parallel.py).
-        translator: None: published ones alone. provider, version: its name in the table.
+        translator: None: only published translations. provider, version: its name in the table.
 
     Returns:
-        One row a translator, without scale, dataset and split; where people translated nothing of the
-        pair, one row with a note and no scores.
+        One row per translator, without scale, dataset and split. If the pair has no human translations, one
+        row with a note and no scores.
     """
-    pairs = of_pair(parallel, source, target)
-    by_people = pairs[pairs["origin"] == "human"]
-    if by_people.empty:
+    pairs = pairs_between(parallel, source, target)
+    human = pairs[pairs["origin"] == "human"]
+    if human.empty:
         return pd.DataFrame([{"source": source, "target": target, "note": NO_REFERENCE}])
-    captions, references = list(by_people["caption"]), list(by_people["translation"])
-    found = {
-        (origin, ""): _published(pairs[pairs["origin"] == origin], by_people["sentence"])
+    captions, references = list(human["caption"]), list(human["translation"])
+    answers_by = {
+        (origin, ""): _published(pairs[pairs["origin"] == origin], human["sentence"])
         for origin in sorted(set(pairs["origin"]) - {"human"})
     }
     if translator is not None:
-        found[provider, version] = translator.translate(captions)
+        answers_by[provider, version] = translator.translate(captions)
     rows = [
-        {"provider": name, "version": of, **scores(answers, references, target)}
-        for (name, of), answers in found.items()
+        {"provider": name, "version": version_of, **scores(answers, references, target)}
+        for (name, version_of), answers in answers_by.items()
     ]
     return pd.DataFrame(rows).assign(source=source, target=target)
 
@@ -152,10 +151,10 @@ def tabulate_translation_quality(parts: Sequence[Path], output: Path) -> None:
         pd.read_csv(require_file(path, "a part of the table", "Run measure-translation-quality."), dtype=str)
         for path in parts
     ]
-    write(pd.concat(tables, ignore_index=True), output)
+    write_quality(pd.concat(tables, ignore_index=True), output)
 
 
-def write(table: pd.DataFrame, output: Path) -> None:
+def write_quality(table: pd.DataFrame, output: Path) -> None:
     """Write a table of scores, with all columns, in its order."""
     if unknown := sorted(set(table.columns) - set(COLUMNS)):
         raise InputError(f"Not a table of translation quality: found columns {', '.join(unknown)}.")
@@ -164,7 +163,7 @@ def write(table: pd.DataFrame, output: Path) -> None:
         ordered.to_csv(temporary, index=False, lineterminator="\n")
 
 
-def of_pair(parallel: pd.DataFrame, source: str, target: str) -> pd.DataFrame:
+def pairs_between(parallel: pd.DataFrame, source: str, target: str) -> pd.DataFrame:
     """Sentences of a language pair with their translations; human ones serve in both directions."""
     forwards = parallel[(parallel["source"] == source) & (parallel["target"] == target)]
     if not forwards.empty:

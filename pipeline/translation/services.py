@@ -19,7 +19,7 @@ from deep_translator.exceptions import LanguageNotSupportedException, NotValidLe
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.retry_after import retry_after_seconds
 from pipeline.datasets.languages import language
-from pipeline.translation.cached import Stopped
+from pipeline.translation.cached_translator import EngineStopped
 
 
 class Service(NamedTuple):
@@ -48,13 +48,13 @@ SERVICES = {
 }
 
 _HTTPS = {"mymemory": "https://api.mymemory.translated.net/get"}  # deep-translator asks it over http
-_LONGEST_ANSWER = 16 << 20  # bytes; a request has at most 50,000 characters
+_MAX_ANSWER = 16 << 20  # bytes; a request has at most 50,000 characters
 _WAIT = {408, 425, 429}  # and 5xx
 _NOTICES = ("MYMEMORY WARNING",)  # come with status 200
 _TOO_LONG = {400, 413, 414, 431}  # 400 is Google's answer to a URL that is too long
 
 
-class Unavailable(Exception):
+class ServiceUnavailable(Exception):
     """The service is unavailable; `retry_after` is the delay that it requested, in seconds."""
 
     def __init__(self, reason: str, retry_after: float = 0.0):
@@ -62,11 +62,11 @@ class Unavailable(Exception):
         self.retry_after = retry_after
 
 
-class Refused(Exception):
+class TextRefused(Exception):
     """The service rejects this text, because it is too long or for reasons of its own."""
 
 
-class Asker:
+class ServiceClient:
     """Requests translations from one service; thread-safe.
 
     Args:
@@ -98,24 +98,24 @@ class Asker:
         """The translation of a text.
 
         Raises:
-            Unavailable: ask again later. Refused: not this text. Stopped: not without the user.
+            ServiceUnavailable: try again later. TextRefused: not this text. EngineStopped: the user must act.
         """
         try:
             answer = self._translator().translate(text)
         except TranslationNotFound:
-            raise Refused("an answer without a translation") from None
+            raise TextRefused("an answer without a translation") from None
         except NotValidLength:
-            raise Refused("too long for the service") from None
-        except (Unavailable, Refused, Stopped, InputError):
+            raise TextRefused("too long for the service") from None
+        except (ServiceUnavailable, TextRefused, EngineStopped, InputError):
             raise
         except Exception as error:  # deep-translator's own exceptions have no common base
-            raise Stopped(f"{self._hidden(error)}.") from None
+            raise EngineStopped(f"{self._without_keys(error)}.") from None
         if answer is None and self._name == "google":  # deep-translator's, of a text that came back as it was
             return text
         if not isinstance(answer, str):
-            raise Refused("an answer without a translation")
+            raise TextRefused("an answer without a translation")
         if answer.upper().startswith(_NOTICES):
-            raise Stopped(f"The service answered with a notice instead of a translation: {answer}")
+            raise EngineStopped(f"The service answered with a notice instead of a translation: {answer}")
         return answer
 
     def _translator(self) -> Any:
@@ -135,7 +135,7 @@ class Asker:
             self._threads.translator = translator
         return self._threads.translator
 
-    def _hidden(self, error: Exception) -> str:
+    def _without_keys(self, error: Exception) -> str:
         """An error's text without the keys, which stand in URLs."""
         text = f"{type(error).__name__}: {error}"
         for key in self.service.keys:
@@ -145,7 +145,7 @@ class Asker:
 
 
 class _Session(requests.Session):
-    """Stands where deep-translator's modules look for `requests`."""
+    """Replaces `requests` in deep-translator's modules."""
 
     exceptions = requests.exceptions
 
@@ -160,7 +160,7 @@ class _Session(requests.Session):
             return target
         here, there = urlsplit(resp.url), urlsplit(urljoin(resp.url, target))
         if here.hostname != there.hostname or (here.scheme, there.scheme) == ("https", "http"):
-            raise Stopped(
+            raise EngineStopped(
                 f"{here.hostname} redirects to {there.scheme}://{there.hostname}, and the key is not sent "
                 "there. If that is the service's new address, set `url` of the provider to it."
             )
@@ -170,42 +170,42 @@ class _Session(requests.Session):
         options = {"timeout": self.timeout, **options, "stream": True}
         try:
             response = super().request(method, url, *arguments, **options)
-            _read(response)
+            _read_body(response)
         except requests.RequestException as error:
             # Without the error's text: it holds the URL, and that may hold a key.
-            raise Unavailable(type(error).__name__) from None
+            raise ServiceUnavailable(type(error).__name__) from None
         status = _status(response)
         if status in _WAIT or status >= 500:
             delay = retry_after_seconds(response.headers.get("Retry-After", ""))
-            raise Unavailable(f"status {status}", delay)
+            raise ServiceUnavailable(f"status {status}", delay)
         if status in _TOO_LONG:
-            raise Refused(f"status {status}")
+            raise TextRefused(f"status {status}")
         if status >= 400:
-            raise Stopped(f"The service answered {status} {response.reason}: check its key and quota.")
+            raise EngineStopped(f"The service answered {status} {response.reason}: check its key and quota.")
         return response
 
 
-def _read(response: requests.Response) -> None:
+def _read_body(response: requests.Response) -> None:
     """Read a response's body, as `requests` itself would but for its bound.
 
     Raises:
-        Stopped: it is longer than any answer, perhaps without end.
+        EngineStopped: it is longer than any answer, perhaps endless.
     """
     body = bytearray()
     for part in response.iter_content(1 << 16):
         body += part
-        if len(body) > _LONGEST_ANSWER:
+        if len(body) > _MAX_ANSWER:
             response.close()
-            raise Stopped(
-                f"The service answered with more than {_LONGEST_ANSWER:,} bytes: check its address."
+            raise EngineStopped(
+                f"The service answered with more than {_MAX_ANSWER:,} bytes: check its address."
             )
     response._content = bytes(body)
 
 
 def _status(response: requests.Response) -> int:
-    """The status of a response; MyMemory sends 200 and says another one inside."""
+    """The status of a response; MyMemory always sends 200 and puts the status into the body."""
     try:
-        said = int(response.json()["responseStatus"])
+        status = int(response.json()["responseStatus"])
     except (ValueError, KeyError, TypeError):
         return response.status_code
-    return max(said, response.status_code)
+    return max(status, response.status_code)

@@ -13,7 +13,7 @@ from pipeline.common.files import atomic_write
 from pipeline.datasets.captions import SENTENCE_COLUMNS, SPLITS
 from pipeline.datasets.select import select
 from pipeline.datasets.tokenize import with_tokens
-from pipeline.translation.judge import EMPTY, OK, SAME, SCRIPT, judge
+from pipeline.translation.translation_status import EMPTY, OK, SAME, SCRIPT, translation_status
 
 log = logging.getLogger("pipeline")
 
@@ -29,14 +29,14 @@ class Translator(Protocol):
     target: str
 
     def translate(self, sentences: Sequence[str]) -> list[str]:
-        """Translations in the order of the sentences; empty where there is none."""
+        """Translations in the order of the sentences; empty if there is none."""
 
 
 class Translations(NamedTuple):
     """The result of translating some captions.
 
     `table`: sentence table in the target language. `left_out`: captions whose answer is no translation,
-    with the columns `LEFT_OUT`; status as in judge.py.
+    with the columns `LEFT_OUT`; status as in translation_status.py.
     """
 
     table: pd.DataFrame
@@ -52,9 +52,9 @@ def translate(
 ) -> Translations:
     """Translate the captions of some splits that have the origin `source_origin`.
 
-    The translations are tokenised anew, as captions of the target language are: a model sees a
-    translation just as it would see a sentence typed by a user. They depend on the captions and the
-    translator's answers alone, not on the order in which these came.
+    The translations are tokenised like captions of the target language: a model sees a translation just as
+    it would see a sentence typed by a user. They depend only on the captions and the translator's answers,
+    not on the order of the answers.
 
     Args:
         sentences: sentence table of the translator's source language.
@@ -71,27 +71,27 @@ def translate(
     chosen = chosen[chosen["split"].isin(splits)]
     captions = list(chosen["caption"])
     answers = translator.translate(captions)
-    asked = chosen.assign(
+    answered = chosen.assign(
         answer=answers,
-        status=[judge(*pair, translator.target) for pair in zip(captions, answers, strict=True)],
+        status=[translation_status(*pair, translator.target) for pair in zip(captions, answers, strict=True)],
     )
-    sound = asked["status"] == OK
-    left_out = asked.loc[~sound, LEFT_OUT]
+    is_translation = answered["status"] == OK
+    left_out = answered.loc[~is_translation, LEFT_OUT]
     _log_left_out(translator, left_out, len(chosen))
-    table = asked[sound].assign(
+    table = answered[is_translation].assign(
         language=translator.target,
-        caption=asked["answer"],
+        caption=answered["answer"],
         origin=provider,
         source_language=translator.source,
     )
     return Translations(with_tokens(table[SENTENCE_COLUMNS], translator.target), left_out)
 
 
-def write_report(path: Path, translations: Translations, **described: str) -> None:
+def write_report(path: Path, translations: Translations, **pair: str) -> None:
     """Write as JSON the number of translated captions, and all that were not translated, by status."""
     left_out = translations.left_out
     report = {
-        **described,
+        **pair,
         "translated": len(translations.table),
         "left_out": left_out["status"].value_counts().sort_index().to_dict(),
         "captions_left_out": left_out.to_dict("records"),
@@ -112,7 +112,7 @@ def _log_left_out(translator: Translator, left_out: pd.DataFrame, captions: int)
         )
 
 
-def published(captions: pd.DataFrame, source: str, target: str, origin: str) -> Translations:
+def published_translations(captions: pd.DataFrame, source: str, target: str, origin: str) -> Translations:
     """All translations from `source` to `target` published with the data.
 
     Raises:

@@ -12,7 +12,7 @@ from pipeline.datasets.augment import added_translations, augment, read_added
 from pipeline.datasets.captions import SENTENCE_COLUMNS
 from pipeline.datasets.select import training_captions
 from pipeline.datasets.table import write_sentences
-from pipeline.translation.borrowed import borrowed
+from pipeline.translation.borrowed_translations import borrowed_translations
 from pipeline.translation.translate import LEFT_OUT, Translations
 
 
@@ -117,7 +117,7 @@ def test_another_table_is_refused(tmp_path: Path, text: str, said: str) -> None:
 
 def test_borrowed_translations_are_of_the_split_that_borrows() -> None:
     table = sentences([("a", "train", "1"), ("b", "train", "2"), ("d", "test", "3")], "zh", "google", "en")
-    found = borrowed(
+    found = borrowed_translations(
         Translations(table, pd.DataFrame(columns=LEFT_OUT)), {"a": "val", "b": "train", "c": "test"}
     )
     assert list(zip(found.table["image"], found.table["split"], strict=True)) == [
@@ -129,4 +129,4 @@ def test_borrowed_translations_are_of_the_split_that_borrows() -> None:
 def test_a_data_set_of_other_images_lends_nothing() -> None:
     table = sentences([("a", "train", "1")], "zh", "google", "en")
     with pytest.raises(InputError, match="same images"):
-        borrowed(Translations(table, pd.DataFrame(columns=LEFT_OUT)), {"z": "train"})
+        borrowed_translations(Translations(table, pd.DataFrame(columns=LEFT_OUT)), {"z": "train"})

@@ -36,9 +36,9 @@ from pipeline.images.store import read_store
 from pipeline.settings import command_line
 from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
 from pipeline.translation.cache import Cache, Model
-from pipeline.translation.cached import Stopped
+from pipeline.translation.cached_translator import EngineStopped
 from pipeline.translation.exchange import export_translations, import_translations
-from pipeline.translation.services import Asker, Refused, Unavailable
+from pipeline.translation.services import ServiceClient, ServiceUnavailable, TextRefused
 from pipeline.words.settings import WordSettings
 from pipeline.words.vectors import read_vectors
 
@@ -280,8 +280,8 @@ def test_any_answer_of_a_service_is_a_translation_or_refused(service: str) -> No
     def tried(body: bytes, status: int, retry: str) -> None:
         with answering(body, status, retry):
             try:
-                said = Asker(service, "en", "de", "", 5.0)("A dog.")
-            except (Unavailable, Refused, Stopped, InputError) as error:
+                said = ServiceClient(service, "en", "de", "", 5.0)("A dog.")
+            except (ServiceUnavailable, TextRefused, EngineStopped, InputError) as error:
                 assert getattr(error, "retry_after", 0.0) <= 86_400
             else:
                 assert isinstance(said, str)

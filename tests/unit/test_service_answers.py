@@ -15,7 +15,7 @@ from pipeline.common.retry_after import retry_after_seconds
 from pipeline.translation.cache import Cache, Model
 from pipeline.translation.exchange import find_translations
 from pipeline.translation.machine import machine_translator
-from pipeline.translation.services import Asker, Unavailable
+from pipeline.translation.services import ServiceClient, ServiceUnavailable
 
 FAST: dict[str, Any] = {"requests_per_second": 1e6, "max_pause": 0.01, "max_wait": 0.2}
 NOTICE = "MYMEMORY WARNING: YOU USED ALL AVAILABLE FREE TRANSLATIONS FOR TODAY."
@@ -123,8 +123,8 @@ def test_an_absurd_retry_after_is_a_day(header: str) -> None:
 
 def test_an_absurd_retry_after_reaches_no_later_job(service: Answering) -> None:
     service.status, service.headers = 429, {"Retry-After": "9" * 400}
-    with pytest.raises(Unavailable) as caught:
-        Asker("libre", "en", "de", service.url, 5.0)("A dog.")
+    with pytest.raises(ServiceUnavailable) as caught:
+        ServiceClient("libre", "en", "de", service.url, 5.0)("A dog.")
     assert caught.value.retry_after == 86_400
 
 
@@ -134,7 +134,7 @@ def test_libre_without_an_address_is_refused(tmp_path: Path) -> None:
 
 
 def test_mymemory_is_asked_over_https() -> None:
-    assert Asker("mymemory", "en", "de", "", 5.0).url.startswith("https://")
+    assert ServiceClient("mymemory", "en", "de", "", 5.0).url.startswith("https://")
 
 
 def test_answers_are_found_and_removed_by_one_command(

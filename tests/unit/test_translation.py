@@ -17,7 +17,7 @@ from pipeline.datasets.table import caption_table, read_sentences, write_caption
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.stages import STAGES
 from pipeline.translation.dictionary import DictionaryTranslator, read_dictionaries
-from pipeline.translation.translate import published, translate, write_report
+from pipeline.translation.translate import published_translations, translate, write_report
 
 DICTIONARIES = os.environ.get("MULTILINGUAL_DICTIONARIES")
 
@@ -132,11 +132,11 @@ def test_published_translations_are_chosen_by_pair_and_origin() -> None:
             ("1", "train", "ja", "犬。", "google", "en"),
         ]
     )
-    assert list(published(captions, "en", "zh", "google").table["tokens"]) == ["一只 狗"]
+    assert list(published_translations(captions, "en", "zh", "google").table["tokens"]) == ["一只 狗"]
     with pytest.raises(
         InputError, match=r"of origin 'human'; origins of this pair of languages: baidu, google"
     ):
-        published(captions, "en", "zh", "human")
+        published_translations(captions, "en", "zh", "human")
 
 
 def _run(*arguments: object) -> None:

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
 from pipeline.translation.cache import COLUMNS, Cache, Model
-from pipeline.translation.cached import CachedTranslator, Keep
+from pipeline.translation.cached_translator import CachedTranslator, StoreAnswers
 from pipeline.translation.exchange import export_translations, import_translations
-from pipeline.translation.judge import STATUSES, judge
+from pipeline.translation.translation_status import STATUSES, translation_status
 
 GOOGLE = Model("google", "", "en", "de")
 ANSWERS = {"A dog.": "Ein Hund.", 'A, "b"\nc.': "Ein\n„B“,\tc.", "23": "23", "A cat.": ""}
@@ -54,12 +54,12 @@ def cache(tmp_path: Path) -> Cache:
     ],
 )
 def test_what_is_a_translation(text: str, answer: str, target: str, status: str) -> None:
-    assert judge(text, answer, target) == status
+    assert translation_status(text, answer, target) == status
 
 
 @given(st.text(), st.text(), st.sampled_from(["de", "zh", "xx"]))
 def test_any_answer_has_a_status(text: str, answer: str, target: str) -> None:
-    assert judge(text, answer, target) in STATUSES
+    assert translation_status(text, answer, target) in STATUSES
 
 
 def test_answers_are_found_again_by_model_and_text_alone(cache: Cache) -> None:
@@ -140,7 +140,7 @@ class Backwards:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def translate(self, texts: Sequence[str], keep: Keep) -> None:
+    def translate(self, texts: Sequence[str], keep: StoreAnswers) -> None:
         self.asked += texts
         for text in reversed(texts):
             keep({text: text[::-1]})
@@ -248,7 +248,7 @@ def test_a_file_that_unpacks_to_more_than_text_is_refused_before_it_takes_memory
     file.write_bytes(gzip.compress(rows))
     with pytest.raises(InputError, match=r"a\.csv\.gz: not a whole file.* more than 100 times its size"):
         import_translations(file, tmp_path / "other.sqlite")
-    monkeypatch.setattr("pipeline.translation.exchange._LONGEST", 1 << 16)
+    monkeypatch.setattr("pipeline.translation.exchange._MAX_LINE", 1 << 16)
     file.write_bytes(gzip.compress(b"a" * (1 << 17)))
     with pytest.raises(InputError, match=r"a\.csv\.gz: .*line 1 has more than 65,536 characters"):
         import_translations(file, tmp_path / "other.sqlite")

@@ -16,7 +16,7 @@ from pipeline.datasets.sources.multi30k import FOLDER
 from pipeline.datasets.table import caption_table, write_captions
 from pipeline.stages import STAGES
 from pipeline.translation.parallel import multi30k_translations, translations_in
-from pipeline.translation.quality import measured, scores
+from pipeline.translation.quality import quality_table, scores
 
 MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
 
@@ -75,7 +75,7 @@ def test_chinese_and_japanese_are_not_split_by_spaces() -> None:
 
 
 def test_published_translations_and_a_translator_are_measured_beside_each_other() -> None:
-    table = measured(translations_in(caption_table(ROWS)), "en", "zh", Upper("en", "zh"), "upper", "1")
+    table = quality_table(translations_in(caption_table(ROWS)), "en", "zh", Upper("en", "zh"), "upper", "1")
     assert table[["provider", "version", "sentences"]].to_numpy().tolist() == [
         ["google", "", 2],
         ["upper", "1", 2],
@@ -85,7 +85,7 @@ def test_published_translations_and_a_translator_are_measured_beside_each_other(
 
 
 def test_peoples_translations_serve_the_other_way_round() -> None:
-    table = measured(translations_in(caption_table(ROWS)), "zh", "en", Upper("zh", "en"), "upper")
+    table = quality_table(translations_in(caption_table(ROWS)), "zh", "en", Upper("zh", "en"), "upper")
     assert table[["provider", "sentences"]].to_numpy().tolist() == [["upper", 2]]
 
 
@@ -109,7 +109,7 @@ def test_the_table_gathers_all_and_says_where_there_is_no_reference(tmp_path: Pa
     table = pd.read_csv(tmp_path / "table.csv", keep_default_na=False)
     columns = ["scale", "dataset", "source", "target", "provider", "sentences", "note"]
     assert table[columns].astype(str).to_numpy().tolist() == [
-        ["flickr8k", "flickr8kcn", "en", "ja", "", "", "no translation of the same sentences by people"],
+        ["flickr8k", "flickr8kcn", "en", "ja", "", "", "no human translation of the same sentences"],
         ["flickr8k", "flickr8kcn", "en", "zh", "google", "2", ""],
     ]
 
@@ -146,6 +146,6 @@ def test_the_published_translations() -> None:
             caption_table(flickr8kcn_captions(Path(MIRROR), language, split)) for language in ("en", "zh")
         )
     )
-    table = measured(flickr, "en", "zh").set_index("provider")
+    table = quality_table(flickr, "en", "zh").set_index("provider")
     assert table["sentences"].to_dict() == {"baidu": 5000, "google": 5000}
     assert 20 < table.loc["google", "chrF"] < table.loc["baidu", "chrF"] < 50

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from benchmarks.stand_in_service import Service, stand_in, translation
 from pipeline.common.errors import InputError
 from pipeline.translation.cache import Cache, Model
-from pipeline.translation.cached import CachedTranslator
+from pipeline.translation.cached_translator import CachedTranslator
 from pipeline.translation.machine import machine_translator
 from pipeline.translation.services import SERVICES
-from pipeline.translation.web import batched, split
+from pipeline.translation.web import request_batches, split_answer
 
 FAST: dict[str, Any] = {"requests_per_second": 1e6, "max_pause": 0.01}
 CAPTIONS = [f"A dog runs after {number} red balls." for number in range(400)]
@@ -369,7 +369,7 @@ texts = st.lists(st.text(min_size=1).filter(lambda text: bool(text.strip())), ma
 @given(texts)
 def test_batches_hold_every_caption_once_in_order_and_fit(captions: list[str]) -> None:
     service = SERVICES["google"]._replace(characters=60, url_bytes=120)
-    batches = list(batched(captions, service))
+    batches = list(request_batches(captions, service))
     assert [caption for batch in batches for caption in batch] == captions
     for batch in batches:
         assert len(batch) == 1 or len("\n".join(" ".join(text.split()) for text in batch)) <= 60
@@ -379,4 +379,4 @@ def test_batches_hold_every_caption_once_in_order_and_fit(captions: list[str]) -
 def test_a_wrong_count_of_lines_is_never_taken(captions: list[str], data: st.DataObject) -> None:
     lines = [" ".join(text.split()) for text in captions]
     count = data.draw(st.integers(0, 60).filter(lambda count: count != len(lines)))
-    assert split("\n".join(["Ein Satz."] * count), lines) is None
+    assert split_answer("\n".join(["Ein Satz."] * count), lines) is None

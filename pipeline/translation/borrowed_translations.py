@@ -10,23 +10,24 @@ from pipeline.translation.translate import Translations
 log = logging.getLogger("pipeline")
 
 
-def borrowed(found: Translations, split: Mapping[str, str]) -> Translations:
+def borrowed_translations(translations: Translations, split: Mapping[str, str]) -> Translations:
     """Published translations of the images of a split.
 
     Args:
-        found: what `published` gives for the other data set's captions. split: image -> train, val or test.
+        translations: `published_translations` of the other data set. split: image -> train, val or test.
 
     Raises:
         InputError: none of the images is among them.
     """
-    table = found.table
-    kept = table[table["image"].isin(split.keys())]
-    if kept.empty:
+    table = translations.table
+    shared = table[table["image"].isin(split.keys())]
+    if shared.empty:
         raise InputError(
             f"None of the {table['image'].nunique()} images with translations is an image of the data set; "
             "borrowed_translations needs a data set of the same images."
         )
-    lacking = len(split) - kept["image"].nunique()
-    if lacking:
-        log.warning("%d of %d images have no translations to borrow", lacking, len(split))
-    return Translations(kept.assign(split=kept["image"].map(split))[SENTENCE_COLUMNS], found.left_out)
+    missing = len(split) - shared["image"].nunique()
+    if missing:
+        log.warning("%d of %d images have no translations to borrow", missing, len(split))
+    table = shared.assign(split=shared["image"].map(split))[SENTENCE_COLUMNS]
+    return Translations(table, translations.left_out)

@@ -11,10 +11,10 @@ from pipeline.translation.cache import Cache, Model
 
 log = logging.getLogger("pipeline")
 
-Keep = Callable[[Mapping[str, str]], None]
+StoreAnswers = Callable[[Mapping[str, str]], None]
 
 
-class Stopped(Exception):
+class EngineStopped(Exception):
     """An engine cannot go on now; the message says why."""
 
 
@@ -23,11 +23,11 @@ class Engine(Protocol):
 
     model: Model
 
-    def translate(self, texts: Sequence[str], keep: Keep) -> None:
-        """Pass the translations of distinct captions to `keep`, in any order, in any parts, from any thread.
+    def translate(self, texts: Sequence[str], store: StoreAnswers) -> None:
+        """Pass the translations of distinct captions to `store`, in any order and parts, from any thread.
 
         Raises:
-            Stopped: what was kept stays; a later call asks for the rest.
+            EngineStopped: stored answers stay; a later call requests the rest.
         """
 
 
@@ -42,7 +42,7 @@ class CachedTranslator:
         """Translations in the order of the sentences; empty if there is none.
 
         Raises:
-            InputError: the engine stopped. All answers that came are kept.
+            InputError: the engine stopped. All answers received are stored.
         """
         texts = [text for text in dict.fromkeys(sentences) if text.strip()]
         known = self.cache.answers(self.engine.model, texts)
@@ -52,7 +52,7 @@ class CachedTranslator:
             self._name, len(sentences), len(texts), len(known), len(missing),
         )  # fmt: skip
         if missing:
-            self._ask(missing, len(texts))
+            self._request(missing, len(texts))
         # Another job may have answered some meanwhile; what the cache holds is what every table gets.
         known |= self.cache.answers(self.engine.model, missing)
         return [known.get(text, "") for text in sentences]
@@ -61,18 +61,18 @@ class CachedTranslator:
     def _name(self) -> str:
         return f"{self.engine.model.provider} {self.source}-{self.target}"
 
-    def _ask(self, missing: Sequence[str], total: int) -> None:
+    def _request(self, missing: Sequence[str], total: int) -> None:
         progress = Progress(f"{self._name} captions", total, total - len(missing))
         one_at_a_time = threading.Lock()
 
-        def keep(answers: Mapping[str, str]) -> None:
+        def store(answers: Mapping[str, str]) -> None:
             self.cache.add(self.engine.model, answers)
             with one_at_a_time:
                 progress.advance(len(answers))
 
         try:
-            self.engine.translate(missing, keep)
-        except Stopped as stop:
+            self.engine.translate(missing, store)
+        except EngineStopped as stop:
             raise InputError(
                 f"{self._name}: {stop} {progress.done:,} of {total:,} captions are translated and kept in "
                 f"{self.cache.path}, {total - progress.done:,} remain. Run the same command again to resume."

@@ -10,7 +10,7 @@ OK, EMPTY, SAME, SCRIPT = "ok", "empty", "same", "script"
 STATUSES = (OK, EMPTY, SAME, SCRIPT)
 
 
-def judge(text: str, answer: str, target: str) -> str:
+def translation_status(text: str, answer: str, target: str) -> str:
     """Say whether the answer to `text` is a translation into the language `target`.
 
     Returns:
@@ -22,21 +22,21 @@ def judge(text: str, answer: str, target: str) -> str:
     if not (letters := _letters(answer)):
         return EMPTY
     if letters == _letters(text):
-        return OK if _may_stay(text) else SAME
-    return SCRIPT if _foreign(answer, target) else OK
+        return OK if _may_be_unchanged(text) else SAME
+    return SCRIPT if _is_foreign(answer, target) else OK
 
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 
-def _may_stay(text: str) -> bool:
+def _may_be_unchanged(text: str) -> bool:
     """Whether all words are numbers or begin with a capital; scripts without capitals have no such words."""
     words = re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text))
     return all(word.isdecimal() or word[0].isupper() for word in words)
 
 
-def _foreign(answer: str, target: str) -> bool:
+def _is_foreign(answer: str, target: str) -> bool:
     expected = language(target).scripts
     if not expected:
         return False
