@@ -39,7 +39,6 @@ UNLISTED = {
     "train": ["pipeline.training.train"],
     "assign": ["pipeline.training.assign"],
     "train-multitask": ["pipeline.training.multitask"],
-    "context": ["pipeline.evaluation.clip"],
 }
 WITHOUT = {"train": CHOICE_OF_EPOCH, "assign": CHOICE_OF_EPOCH, "train-multitask": CHOICE_OF_EPOCH}
 

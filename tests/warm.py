@@ -44,9 +44,6 @@ PRELOADED = {
     ],
     "torch": ["torch", "torchvision", "timm", "pandas", "h5py", "pydantic", "yaml"],
 }
-NEED_TORCH = ["extract-features", "pretrain-bert", "embed-captions", "context", "pretrain", "assign", "train"]
-NEED_TORCH += ["train-multitask", "evaluate", "evaluate-consistency", "count-parameters"]
-NEED_TORCH += ["count-smalr-parameters", "measure-scaling", "draw-retrieved", "write-bundle", "build-index"]
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 # Clients run without site-packages, in a hundredth of a second.
@@ -94,10 +91,19 @@ def _clients() -> Path:
     for name in ("python", "snakemake"):
         client = folder / name
         client.write_text(
-            CLIENT.format(python=sys.executable, folder=folder, need_torch=NEED_TORCH, forwarded=numbers)
+            CLIENT.format(python=sys.executable, folder=folder, need_torch=_need_torch(), forwarded=numbers)
         )
         client.chmod(0o755)
     return folder
+
+
+def _need_torch() -> set[str]:
+    """The commands that import PyTorch."""
+    from pipeline.stages import STAGES
+    from search.stages import STAGES as SEARCH_STAGES
+
+    found = {name for name, stage in (STAGES | SEARCH_STAGES).items() if stage.torch}
+    return found | {"pretrain", "assign", "train", "train-multitask"}
 
 
 @cache

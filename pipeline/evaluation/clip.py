@@ -8,7 +8,7 @@ import hashlib
 import logging
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from pipeline.evaluation.gallery import gallery_of
 from pipeline.evaluation.inputs import own_sentences
 from pipeline.evaluation.ranks import both_ranks
 from pipeline.evaluation.recall import chance_recalls, recalls
+from pipeline.evaluation.settings import ContextSettings
 from pipeline.images.crops import UnreadableImage, read_image
 from pipeline.images.lists import read_image_list
 
@@ -127,7 +128,10 @@ def _features(output: Any) -> Tensor:
 
 
 def check_models(models: Sequence[str]) -> None:
-    """Load every model once and let it embed a sentence and a picture.
+    """Check that frozen models can be used: each is loaded once, and embeds a sentence and a picture.
+
+    Args:
+        models: folders, or names on the Hugging Face hub.
 
     Raises:
         InputError: some models cannot be used; all of them are listed.
@@ -153,21 +157,25 @@ def evaluate_clip(
     model: str,
     sentences: Sequence[Path],
     images: Path,
-    settings: Mapping[str, Any],
+    settings: ContextSettings,
     partial: Path,
     output: Path,
 ) -> None:
     """Write recalls, parameters and embedding speed of a frozen model on a test split, one row per language.
 
     Args:
-        model: folder or name on the hub. sentences: caption tables. images: the list of the images' files.
-        settings: `scale`, `dataset`, `languages`, `caption_origins`, `threads`. partial: folder from which
-            a killed run resumes.
+        model: a folder, or a name on the Hugging Face hub.
+        sentences: own captions, tokenised.
+        images: output of `find-images`.
+        settings: JSON: scale, dataset, languages, caption_origins, threads.
+        partial: folder from which a killed run resumes.
+        output: CSV to write.
 
     Raises:
         InputError: the model cannot be loaded, or photographs are missing or do not decode.
     """
-    own = own_sentences(sentences, settings)
+    torch.set_num_threads(settings.threads)
+    own = own_sentences(sentences, settings.as_values())
     tests = {language: table[table["split"] == "test"] for language, table in own.items()}
     names = sorted(set().union(*(table["image"] for table in tests.values())))
     files = read_image_list(images)
@@ -184,8 +192,8 @@ def evaluate_clip(
         rows.append(
             {
                 "model": clip.name,
-                "scale": settings["scale"],
-                "dataset": settings["dataset"],
+                "scale": settings.scale,
+                "dataset": settings.dataset,
                 "language": language,
                 **_recalls(image_vectors, sentence_vectors, ordered["row"].to_numpy(np.int64)),
                 "architecture": clip.architecture,

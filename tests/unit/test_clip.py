@@ -18,6 +18,7 @@ from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.datasets.tokenize import with_tokens
 from pipeline.evaluation import clip as module
 from pipeline.evaluation.clip import EmbeddingCache, FrozenClip, check_models, evaluate_clip
+from pipeline.evaluation.settings import ContextSettings
 from pipeline.images.lists import COLUMNS, write_table
 from pipeline.tables.context import tabulate_clip
 
@@ -52,7 +53,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "scale": "demo",
     "dataset": "noise",
     "languages": ["en", "de"],
@@ -64,7 +65,7 @@ SETTINGS = {
 def measured(clip: Path, data: Path, **changed: Any) -> pd.DataFrame:
     """The context of the data, by language."""
     sentences = [data / "en.csv", data / "de.csv"]
-    settings = SETTINGS | changed
+    settings = ContextSettings(**(SETTINGS | changed))
     evaluate_clip(str(clip), sentences, data / "images.csv", settings, data / "partial", data / "c.csv")
     return pd.read_csv(data / "c.csv").set_index("language")
 

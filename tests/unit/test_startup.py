@@ -16,7 +16,6 @@ from pipeline.stages import STAGES
 HEAVY = {"torch", "torchvision", "timm", "transformers"}
 NEED_TORCH = {
     "train",
-    "context",
     "assign",
     "train-multitask",
 }

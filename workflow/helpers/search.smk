@@ -113,7 +113,7 @@ def check_context(persistence):
     models = list(dict.fromkeys(CONTEXT[job.wildcards.model] for job in jobs))
     if not models or not importlib.util.find_spec("transformers"):
         return  # where conda brings the packages, the job says it
-    command = [sys.executable, "-m", "pipeline", "check-context", "--models", *models]
+    command = [sys.executable, "-m", "pipeline", "check-clip", "--models", *models]
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         said = re.search(r"^error: (.*)", done.stderr, re.M | re.S)

@@ -91,11 +91,11 @@ rule context:
         settings=context_settings,
         partial="work/{scale}/partial/{dataset}-context-{model}",
         photographs=photographs,
-        code=code.digest("context"),
+        code=code.digest("evaluate-clip"),
     message:
         "Embedding the test split of {wildcards.dataset} by {params.model}, frozen"
     shell:
-        "exec python -m pipeline context --model {params.model:q} --settings {params.settings:q} "
+        "exec python -m pipeline evaluate-clip --code {params.code} --model {params.model:q} --settings {params.settings:q} "
         "--sentences {input.sentences:q} --images {input.images:q} --partial {params.partial:q} "
         "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
