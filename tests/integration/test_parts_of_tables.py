@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from evaluated import Key, write_evaluations
+from evaluations import Key, write_evaluations
 from project import Project, copied
 
 pytestmark = pytest.mark.integration

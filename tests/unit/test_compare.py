@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from evaluated import Key, write_evaluations
+from evaluations import Key, write_evaluations
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import sha256

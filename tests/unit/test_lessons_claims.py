@@ -1,24 +1,17 @@
 """Claims of *Lessons*: all of them there, and judged on the numbers that the paper itself prints."""
 
-import json
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
+from evaluations import ROOT, write_printed_evaluations
 
 from pipeline import settings as configuration
-from pipeline.common.files import sha256
-from pipeline.evaluation.evaluate import RANK_COLUMNS
-from pipeline.tables.cells import cells
 from pipeline.tables.claim_terms import comparisons, read_claims, terms
 from pipeline.tables.claims import judge_claims
+from pipeline.tables.statistics import RECALLS
 
-ROOT = Path(__file__).parents[2]
 CLAIMS = ROOT / "config/claims/lessons.yaml"
-PAPERS = ROOT / "pipeline/tables/papers.csv"
-IMAGES = 1000
 
 
 def test_every_claim_of_the_paper_is_there_once_and_again_as_code() -> None:
@@ -115,52 +108,6 @@ def test_the_gains_that_are_shown_are_those_of_the_text() -> None:
     assert found == gains | {f"{name}-as-code": by for name, by in gains.items()}
 
 
-def papers_evaluations(folder: Path, tables: tuple[str, ...]) -> list[Path]:
-    """Evaluations with the recalls that some tables print; one that is not printed is as R@10."""
-    loaded = configuration.load({"scale": "paper"}, ROOT / "config")
-    every = pd.read_csv(PAPERS, dtype=str, keep_default_na=False).query("paper == 'lessons'")
-    found: dict[str, dict[str, pd.DataFrame]] = {}
-    for table in tables:
-        of_table = every[every["table"] == table]
-        for cell in cells(configuration.table_settings(loaded, f"lessons/table{table}")):
-            of_cell = of_table[
-                (of_table["row"] == str(cell.row["row"])) & (of_table["language"] == cell.language)
-            ]
-            if "as published code" not in str(cell.row.get("section")) and len(of_cell):
-                found.setdefault(cell.experiment, {}).setdefault(cell.language, of_cell)
-    folder.mkdir()
-    return [_written(folder, name, of_languages) for name, of_languages in found.items()]
-
-
-def _written(folder: Path, experiment: str, of_languages: dict[str, pd.DataFrame]) -> Path:
-    test, every = {}, []
-    for language, printed in of_languages.items():
-        values = {
-            metric: float(value) for metric, value in zip(printed["metric"], printed["value"], strict=True)
-        }
-        for way in ("i2s", "s2i"):
-            ten = values.get(f"{way}_R@10", 0.0)
-            found = [values.get(f"{way}_R@{k}", ten) * IMAGES / 100 for k in (1, 5, 10)]
-            rank = np.select([np.arange(IMAGES) < round(count) for count in found], [1, 5, 10], 11)
-            names = [f"{number:04d}" for number in range(IMAGES)]
-            every.append(pd.DataFrame({"language": language, "direction": way, "image": names, "rank": rank}))
-        test[language] = {**values, "images": IMAGES, "sentences": IMAGES, "chance": {}}
-    path = folder / f"{experiment}.json"
-    pd.concat(every)[RANK_COLUMNS].to_csv(folder / f"{experiment}-ranks.csv.gz", index=False)
-    content = {
-        "dataset": "multi30k",
-        "experiment": experiment,
-        "queries": "original",
-        "seed": 0,
-        "test": test,
-    }
-    content |= {"settings": {}, "training_translations": {}, "query_translations": {}}
-    ranks = folder / f"{experiment}-ranks.csv.gz"
-    content |= {"ranks": ranks.name, "ranks_sha256": sha256(ranks)}
-    path.write_text(json.dumps(content))
-    return path
-
-
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     """Claims of Tables 2 to 5, and of 6 and 7, whose Monolingual models have other recalls than Table 4's."""
@@ -169,7 +116,8 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     parts = []
     for tables in (("2", "3", "4", "5"), ("6", "7")):
         folder = tmp_path_factory.mktemp("judged")
-        paths = papers_evaluations(folder / "evaluations", tables)
+        names = [f"lessons/table{number}" for number in tables]
+        paths = write_printed_evaluations(folder, names, RECALLS)
         judge_claims(of, [CLAIMS], folder / "claims.csv", folder / "comparison.csv", paths)
         found = pd.read_csv(folder / "claims.csv", index_col="id", dtype={"tables": str})
         parts.append(found[[tables[-1] in name or name[-1] in tables for name in found["tables"]]])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from evaluated import Key, Translations, write_evaluations
+from evaluations import Key, Translations, write_evaluations
 from PIL import Image
 
 from pipeline import settings as configuration

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 import torch
-from evaluated import write_evaluations
+from evaluations import write_evaluations
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError

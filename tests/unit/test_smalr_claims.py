@@ -6,18 +6,15 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
-from evaluated import Key, write_evaluations
+from evaluations import ROOT, Key, write_evaluations, write_printed_evaluations
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
-from pipeline.tables.cells import cells
 from pipeline.tables.claim_terms import comparisons, read_claims, terms
 from pipeline.tables.claims import judge_claims
 from pipeline.tables.settings import ClaimSettings
 
-ROOT = Path(__file__).parents[2]
 CLAIMS = ROOT / "config" / "claims" / "smalr.yaml"
-PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
 
 Test = dict[Key, dict[str, float]]
 
@@ -27,12 +24,12 @@ def settings(scale: str = "demo", **changed: Any) -> ClaimSettings:
     return configuration.claim_settings(loaded).model_copy(update=changed)
 
 
-def judged(folder: Path, paths: list[Path], of: ClaimSettings, claims: Path = CLAIMS) -> pd.DataFrame:
+def judge(folder: Path, paths: list[Path], of: ClaimSettings, claims: Path = CLAIMS) -> pd.DataFrame:
     judge_claims(of, [claims], folder / "claims.csv", folder / "comparison.csv", paths)
     return pd.read_csv(folder / "claims.csv", index_col="id")
 
 
-def one(folder: Path, *compared: dict[str, Any]) -> Path:
+def claim_file(folder: Path, *compared: dict[str, Any]) -> Path:
     path = folder / "claims.yaml"
     path.write_text(yaml.safe_dump([{"id": "X", "tables": "2", "claim": "c", "compare": list(compared)}]))
     return path
@@ -65,8 +62,8 @@ def test_a_term_names_the_evaluation_of_its_row(
 ) -> None:
     """Would it take the row without consistency, every difference were 0."""
     languages = {"multi30k": ["en", "de", "fr", "cs"]}
-    claim = one(tmp_path, {"greater": greater, "than": than, "in": languages})
-    judged(tmp_path, of_smalr(tmp_path, OWN, AVERAGE, LEARNED), settings(), claim)
+    claim = claim_file(tmp_path, {"greater": greater, "than": than, "in": languages})
+    judge(tmp_path, of_smalr(tmp_path, OWN, AVERAGE, LEARNED), settings(), claim)
     lines = pd.read_csv(tmp_path / "comparison.csv")
     assert lines["difference"].tolist() == pytest.approx(differences)
     assert lines[["greater", "than"]].drop_duplicates().to_numpy().tolist() == [[greater, than]]
@@ -75,13 +72,13 @@ def test_a_term_names_the_evaluation_of_its_row(
 def test_a_mean_over_languages_and_a_gain_against_a_gain_are_of_the_named_rows(tmp_path: Path) -> None:
     """Means 35, 39.5 and 41.25; English gains 10, German 5."""
     mean = " + ".join(f"0.25 * smalr/{{0}}@{code}" for code in ("en", "de", "fr", "cs"))
-    claim = one(
+    claim = claim_file(
         tmp_path,
         {"greater": mean.format("learned"), "than": mean.format("average"), "in": "multi30k"},
         {"greater": mean.format("average"), "than": mean.replace("/{0}", ""), "in": "multi30k"},
         {"greater": "smalr/average@en - smalr@en", "than": "smalr/average@de - smalr@de", "in": "multi30k"},
     )
-    found = judged(tmp_path, of_smalr(tmp_path, OWN, AVERAGE, LEARNED), settings(), claim).loc["X"]
+    found = judge(tmp_path, of_smalr(tmp_path, OWN, AVERAGE, LEARNED), settings(), claim).loc["X"]
     assert (found["verdict"], found["comparisons"]) == ("holds", 3)
     lines = pd.read_csv(tmp_path / "comparison.csv")
     assert lines["difference"].tolist() == pytest.approx([1.75, 4.5, 5])
@@ -95,8 +92,8 @@ def test_a_model_has_its_own_seeds_with_and_without_consistency(tmp_path: Path) 
         for queries, gain in (("original", 0.0), ("average", 10.0))
         for seed, value in enumerate((20.0, 45.0, 70.0))
     }
-    claim = one(tmp_path, {"greater": "smalr/average", "than": "smalr", "in": {"multi30k": ["fr"]}})
-    judged(tmp_path, write_evaluations(tmp_path, test, 100), settings(seeds=[0, 1, 2]), claim)
+    claim = claim_file(tmp_path, {"greater": "smalr/average", "than": "smalr", "in": {"multi30k": ["fr"]}})
+    judge(tmp_path, write_evaluations(tmp_path, test, 100), settings(seeds=[0, 1, 2]), claim)
     line = pd.read_csv(tmp_path / "comparison.csv").iloc[0]
     assert (line["measured_greater"], line["measured_than"]) == pytest.approx((55, 45))
     # Each seed's gain is of 10 other images of 100: 30 images have a third of 100 each.
@@ -107,16 +104,16 @@ def test_a_model_has_its_own_seeds_with_and_without_consistency(tmp_path: Path) 
 
 def test_a_row_that_was_not_evaluated_is_told_by_its_consistency(tmp_path: Path) -> None:
     paths = of_smalr(tmp_path, OWN, AVERAGE, LEARNED)[:2]
-    claim = one(tmp_path, {"greater": "smalr/learned", "than": "smalr", "in": {"multi30k": ["en"]}})
-    found = judged(tmp_path, paths, settings(), claim).loc["X"]
+    claim = claim_file(tmp_path, {"greater": "smalr/learned", "than": "smalr", "in": {"multi30k": ["en"]}})
+    found = judge(tmp_path, paths, settings(), claim).loc["X"]
     assert found["verdict"] == "not testable"
     assert found["reason"].startswith("smalr with queries 'learned' on multi30k is in none of the tables")
-    japanese = one(tmp_path, {"greater": "smalr/average", "than": "smalr", "in": {"multi30k": ["ja"]}})
-    assert judged(tmp_path, paths, settings(), japanese).loc["X", "verdict"] == "not testable"
+    japanese = claim_file(tmp_path, {"greater": "smalr/average", "than": "smalr", "in": {"multi30k": ["ja"]}})
+    assert judge(tmp_path, paths, settings(), japanese).loc["X", "verdict"] == "not testable"
 
 
 def test_another_consistency_is_no_term(tmp_path: Path) -> None:
-    claim = one(tmp_path, {"greater": "smalr/averaged", "than": "smalr", "in": {"multi30k": ["en"]}})
+    claim = claim_file(tmp_path, {"greater": "smalr/averaged", "than": "smalr", "in": {"multi30k": ["en"]}})
     with pytest.raises(InputError, match=r"'smalr/averaged' is not a term like .*smalr/average"):
         read_claims(claim)
 
@@ -160,16 +157,21 @@ def test_claims_about_figure_3_are_of_its_models() -> None:
     }
     claims = {claim["id"]: list(comparisons(claim)) for claim in read_claims(CLAIMS)}
     for name, sides in of_figure.items():
-        greater = {named(compared.greater) for compared in claims[name]}
-        assert (greater, {named(than) for compared in claims[name] for than in compared.than}) == sides, name
-    assert [(named(one.greater), *map(named, one.than), one.within) for one in claims["S27"]] == [
+        greater = {experiment_of(compared.greater) for compared in claims[name]}
+        assert (
+            greater,
+            {experiment_of(than) for compared in claims[name] for than in compared.than},
+        ) == sides, name
+    assert [
+        (experiment_of(one.greater), *map(experiment_of, one.than), one.within) for one in claims["S27"]
+    ] == [
         ("mule-ten-frequency-50", "mule-ten-frequency-5", 2),  # about 1.5: decided
         ("mule-ten-pca-50", "mule-ten-pca-200", 2),
         ("mule-ten-dictionary-50", "mule-ten-dictionary-5", 2),
     ]
 
 
-def named(text: str) -> str:
+def experiment_of(text: str) -> str:
     """The one experiment of a mean over languages."""
     (name,) = {term["name"] for _, term in terms(text)}
     return str(name)
@@ -191,27 +193,12 @@ def test_what_is_asked_of_a_difference_is_what_the_text_says() -> None:
     assert sized == {"S27"}
 
 
-def papers_evaluations(folder: Path) -> list[Path]:
-    """Evaluations whose mR are those that the paper prints in its Tables 1 and 2."""
-    loaded = configuration.load({"scale": "paper"}, ROOT / "config")
-    every = pd.read_csv(PAPERS, dtype=str, keep_default_na=False).query("paper == 'smalr' and metric == 'mR'")
-    places = ["table", "row", "dataset", "language"]
-    printed = {tuple(row[key] for key in places): float(row["value"]) for row in every.to_dict("records")}
-    test: Test = {}
-    for table in ("1", "2"):
-        for cell in cells(configuration.table_settings(loaded, f"smalr/table{table}")):
-            place = (table, str(cell.row["row"]), cell.dataset, cell.language)
-            if place in printed:
-                key = (cell.dataset, cell.experiment, cell.queries, 0)
-                test.setdefault(key, {})[cell.language] = printed[place]
-    return write_evaluations(folder, test, images=1000, sentences=1)
-
-
 @pytest.fixture(scope="module")
 def by_paper(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Claims and their comparisons on the paper's own numbers."""
     folder = tmp_path_factory.mktemp("paper")
-    claims = judged(folder, papers_evaluations(folder), settings("paper"))
+    paths = write_printed_evaluations(folder, ["smalr/table1", "smalr/table2"], ["mR"])
+    claims = judge(folder, paths, settings("paper"))
     return claims, pd.read_csv(folder / "comparison.csv")
 
 

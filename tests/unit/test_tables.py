@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from evaluated import Key, write_evaluations
+from evaluations import Key, write_evaluations
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError

@@ -1,0 +1,113 @@
+"""Evaluations written by hand: every language of every experiment with recalls that a test chooses."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline import settings as configuration
+from pipeline.common.files import sha256
+from pipeline.evaluation.evaluate import RANK_COLUMNS
+from pipeline.tables.cells import cells
+from pipeline.tables.statistics import METRICS
+
+ROOT = Path(__file__).parents[1]
+PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
+
+Key = tuple[str, str, str, int]  # data set, experiment, queries, seed
+Recalls = float | Mapping[str, float]  # of a language in percent: all of them, or by metric
+Translations = Mapping[str, Mapping[str, int]]  # captions by origin, for each pair of languages
+
+
+def write_evaluations(
+    folder: Path,
+    test: Mapping[Key, Mapping[str, float]] | Mapping[Key, Mapping[str, Recalls]],
+    images: int = 20,
+    sentences: int = 2,
+    trained_on: Mapping[Key, Translations] | None = None,
+    asked_with: Mapping[Key, Translations] | None = None,
+    trained_with: Mapping[Key, Mapping[str, Any]] | None = None,
+) -> list[Path]:
+    """An evaluation and its ranks for each key.
+
+    A recall that is not among those of a language is as its R@10. Chance is 1 to 7 percent in the order of
+    `METRICS`.
+    trained_on, asked_with: translations of the models' training captions, and of the test queries.
+    trained_with: the models' settings.
+    """
+    paths = []
+    for number, ((dataset, experiment, queries, seed), recalls) in enumerate(test.items()):
+        path = folder / f"{number}.json"
+        ranks = pd.concat([_ranks(language, value, images, sentences) for language, value in recalls.items()])
+        ranks.to_csv(folder / f"{number}-ranks.csv.gz", index=False, compression="gzip")
+        content = {
+            "dataset": dataset,
+            "experiment": experiment,
+            "queries": queries,
+            "seed": seed,
+            "settings": {**(trained_with or {}).get((dataset, experiment, queries, seed), {}), "seed": seed},
+            "training_translations": (trained_on or {}).get((dataset, experiment, queries, seed), {}),
+            "query_translations": (asked_with or {}).get((dataset, experiment, queries, seed), {}),
+            "ranks": f"{number}-ranks.csv.gz",
+            "ranks_sha256": sha256(folder / f"{number}-ranks.csv.gz"),
+            "test": {
+                language: {
+                    **(value if isinstance(value, Mapping) else dict.fromkeys(METRICS, value)),
+                    "images": images,
+                    "sentences": images * sentences,
+                    "chance": {metric: float(number) for number, metric in enumerate(METRICS, 1)},
+                }
+                for language, value in recalls.items()
+            },
+        }
+        path.write_text(json.dumps(content))
+        paths.append(path)
+    return paths
+
+
+def _ranks(language: str, recalls: Recalls, images: int, sentences: int) -> pd.DataFrame:
+    """The first images are found at once, with all their sentences, as many as R@1 says, and so on."""
+    names = np.array([f"image{number:05d}" for number in range(images)])
+    parts = []
+    for way, each in (("i2s", 1), ("s2i", sentences)):
+        found = [round(images * _percent(recalls, way, k) / 100) for k in (1, 5, 10)]
+        rank = np.select([np.arange(images) < count for count in found], [1, 5, 10], 11)
+        parts.append(pd.DataFrame({"direction": way, "image": names.repeat(each), "rank": rank.repeat(each)}))
+    return pd.concat(parts).assign(language=language)[RANK_COLUMNS]
+
+
+def _percent(recalls: Recalls, way: str, k: int) -> float:
+    if not isinstance(recalls, Mapping):
+        return recalls
+    return recalls.get(f"{way}_R@{k}", recalls.get(f"{way}_R@10", 0.0))
+
+
+def of_models(models: Mapping[str, Mapping[str, float]]) -> dict[Key, Mapping[str, float]]:
+    """The recalls of experiments on Multi30K, of seed 0."""
+    return {("multi30k", name, "original", 0): recalls for name, recalls in models.items()}
+
+
+def write_printed_evaluations(folder: Path, tables: Sequence[str], metrics: Sequence[str]) -> list[Path]:
+    """Evaluations of the models of some tables' rows, with the recalls that the paper prints.
+
+    metrics: of these; with mR only, it stands for all recalls.
+    """
+    paper = configuration.load({"scale": "paper"}, ROOT / "config")
+    transcribed = pd.read_csv(PAPERS, dtype=str, keep_default_na=False)
+    printed: dict[tuple[str, ...], dict[str, float]] = {}
+    for row in transcribed[transcribed["metric"].isin(metrics)].to_dict("records"):
+        place = tuple(row[key] for key in ("paper", "table", "row", "dataset", "language"))
+        printed.setdefault(place, {})[row["metric"]] = float(row["value"])
+    test: dict[Key, dict[str, Recalls]] = {}
+    for name in tables:
+        of, number = paper["tables"][name]["paper"], name.rpartition("table")[2]
+        for cell in cells(configuration.table_settings(paper, name)):
+            place = (of, number, str(cell.row["row"]), cell.dataset, cell.language)
+            if place in printed and "as published code" not in str(cell.row.get("section")):
+                recalls = printed[place]
+                of_model = test.setdefault((cell.dataset, cell.experiment, cell.queries, 0), {})
+                of_model.setdefault(cell.language, recalls["mR"] if set(recalls) == {"mR"} else recalls)
+    return write_evaluations(folder, test, images=1000, sentences=1)
