@@ -18,9 +18,9 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
-from pipeline.common.errors import InputError, system_trouble
+from pipeline.common.errors import InputError, system_message
 from pipeline.common.files import named_file_lists, named_files
-from pipeline.common.gpus import gpu_trouble, take_gpu
+from pipeline.common.gpus import gpu_message, take_gpu
 from pipeline.common.signals import Interrupted, raise_on_signal
 from pipeline.digest import digest, path_of
 from pipeline.stages import Stage
@@ -62,7 +62,7 @@ def exit_status(work: Callable[[], None]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (OSError, RuntimeError, MemoryError, ValueError) as error:
-        message = gpu_trouble(error) or system_trouble(error)
+        message = gpu_message(error) or system_message(error)
         if not message:
             raise
         print(f"error: {message}", file=sys.stderr)

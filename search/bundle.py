@@ -21,7 +21,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from pipeline.common.errors import InputError, disk_trouble, raise_together
+from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import name_in_errors, require_file, sha256
 from pipeline.datasets.languages import language as row_of
 from pipeline.datasets.tokenize import TOKENIZERS
@@ -145,7 +145,7 @@ def _read_model(path: Path, saved: Saved) -> RetrievalModel:
         model = of_shape(saved.settings, weights)
         missing, unexpected = model.load_state_dict(weights, strict=False)
     except (SafetensorError, LookupError, RuntimeError, OSError) as error:
-        if disk_trouble(error):
+        if disk_message(error):
             raise
         raise InputError(f"{path}: weights do not fit the settings in {SETTINGS}: {error}. {HINT}") from None
     if unexpected or not all(name.endswith(".initial") for name in missing):

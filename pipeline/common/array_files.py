@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.common.errors import InputError, disk_trouble
+from pipeline.common.errors import InputError, disk_message
 from pipeline.common.files import atomic_write, verify_digest
 
 log = logging.getLogger("pipeline")
@@ -43,7 +43,7 @@ def load_arrays(path: Path, *names: str) -> list[NDArray[Any]] | None:
         with np.load(verify_digest(path), allow_pickle=False) as file:
             return [file[name] for name in names]
     except _DAMAGED as error:
-        if disk_trouble(error):
+        if disk_message(error):
             raise
         log.warning("%s: damaged, computed again: %s", path, error)
         return None

@@ -29,24 +29,24 @@ class _BoundedGzip(gzip.GzipFile):
         return content
 
 
-def text_lines(path: Path, longest: int, packed: bool) -> Iterator[str]:
+def text_lines(path: Path, max_length: int, gzipped: bool) -> Iterator[str]:
     """Lines of a text file in UTF-8, each with its line feed.
 
     Args:
-        longest: characters that a line may have.
-        packed: whether the file is gzip.
+        max_length: characters that a line may have.
+        gzipped: whether the file is compressed by gzip.
 
     Raises:
         EOFError: a line is longer, or the file unpacks to more than text does.
     """
     with (
-        _BoundedGzip(path) if packed else open(path, "rb") as raw,
+        _BoundedGzip(path) if gzipped else open(path, "rb") as raw,
         # newline: some words hold rarer line separators.
         io.TextIOWrapper(raw, encoding="utf-8", newline="\n") as file,
     ):
         number = 0
-        while line := file.readline(longest + 1):
+        while line := file.readline(max_length + 1):
             number += 1
-            if len(line) > longest:
-                raise EOFError(f"line {number} has more than {longest:,} characters")
+            if len(line) > max_length:
+                raise EOFError(f"line {number} has more than {max_length:,} characters")
             yield line

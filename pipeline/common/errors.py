@@ -61,14 +61,14 @@ def raise_together(mistakes: Iterable[str], heading: str) -> None:
         raise InputError("\n  - ".join([heading, *lines]))
 
 
-def disk_trouble(error: BaseException) -> str:
+def disk_message(error: BaseException) -> str:
     """The message for an error caused by the disk, not by the file or the code; empty for others."""
     if not isinstance(error, OSError) or error.errno not in _DISK:
         return ""
     return f"{error.filename or 'a file'}: {_DISK[error.errno]}, {_AGAIN}"
 
 
-def system_trouble(error: BaseException) -> str:
+def system_message(error: BaseException) -> str:
     """The message for any error of the system: its disk, its memory, its limits; empty for others."""
     if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):
         return (
@@ -82,7 +82,7 @@ def system_trouble(error: BaseException) -> str:
         return ""
     file = f"{error.filename}: " if error.filename else ""
     name = errno.errorcode.get(error.errno, error.errno)
-    return disk_trouble(error) or f"{file}{error.strerror or error} ({name}). Mend this, {_AGAIN}"
+    return disk_message(error) or f"{file}{error.strerror or error} ({name}). Mend this, {_AGAIN}"
 
 
 def _first_line(error: BaseException) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.common.errors import InputError, disk_trouble, raise_together
+from pipeline.common.errors import InputError, disk_message, raise_together
 
 _ATTRIBUTE = "user.sha256"
 _writers = itertools.count()  # threads of one process may write the same file one after another
@@ -58,7 +58,7 @@ def name_in_errors(path: Path, temporary: Path | None = None) -> Iterator[None]:
     except (OSError, RuntimeError) as error:
         # torch.save says of a full disk only that a position is unexpected; the reason is its context.
         cause = error if isinstance(error, OSError) else error.__context__
-        if not isinstance(cause, OSError) or (cause is not error and not disk_trouble(cause)):
+        if not isinstance(cause, OSError) or (cause is not error and not disk_message(cause)):
             raise
         if cause.filename is None or str(cause.filename) == str(temporary):
             cause.filename = str(path)

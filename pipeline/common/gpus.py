@@ -54,7 +54,7 @@ def take_gpu(count: int) -> None:
         )
 
 
-def gpu_trouble(error: BaseException) -> str:
+def gpu_message(error: BaseException) -> str:
     """The message for an error caused by GPU memory; empty for others."""
     torch = sys.modules.get("torch")  # without it there is no such error, and importing it takes seconds
     if torch is None or not isinstance(error, torch.OutOfMemoryError):

@@ -19,10 +19,10 @@ def decode_utf8(content: bytes, path: Path | str, advice: str = "Save it in UTF-
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: {not_utf8(error)}. {advice}") from None
+        raise InputError(f"{path}: {utf8_mistake(error)}. {advice}") from None
 
 
-def not_utf8(error: UnicodeDecodeError) -> str:
+def utf8_mistake(error: UnicodeDecodeError) -> str:
     """The line at which a text stops being UTF-8, and the byte there."""
     line = error.object[: error.start].count(b"\n") + 1
     return f"line {line}: the byte 0x{error.object[error.start]:02x} is not UTF-8 (Latin-1, or damaged?)"

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from pipeline.common.errors import InputError, disk_trouble
+from pipeline.common.errors import InputError, disk_message
 from pipeline.common.files import verify_digest
 
 _DAMAGED = (
@@ -43,7 +43,7 @@ def read_torch(path: Path, what: str, hint: str, device: "torch.device | str" = 
                 raise zipfile.BadZipFile(f"the checksum of its part {damaged} does not hold")
         content = torch.load(path, map_location=device, weights_only=True)
     except _DAMAGED as error:
-        if disk_trouble(error):
+        if disk_message(error):
             raise
         raise InputError(f"{path}: not {what}, or damaged: {short_reason(error)}. {hint}") from None
     if not isinstance(content, dict):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, urlsplit
 
-from pipeline.common.errors import InputError, disk_trouble, raise_together
+from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import sha256
 from pipeline.datasets import first_use
 from pipeline.datasets.content import HEAD, kind_mistake, truncation_message
@@ -83,7 +83,7 @@ def download_file(
     except OSError as error:
         error.filename = error.filename or str(output)
         said = f"{error.filename}: cannot be written: {error.strerror}."
-        raise InputError(disk_trouble(error) or said) from None
+        raise InputError(disk_message(error) or said) from None
     log.info("%s: sha256 %s%s", file, found, "" if expected else " (first use)")
 
 

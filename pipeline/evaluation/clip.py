@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from pipeline.common.array_files import load_arrays, save_arrays
-from pipeline.common.errors import InputError, disk_trouble, raise_together
+from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import atomic_write, sha256
 from pipeline.common.progress import Progress
 from pipeline.common.torch_files import weights_digest
@@ -112,7 +112,7 @@ def _load(model: str) -> tuple[Any, Any]:
             )
         return network, transformers.AutoProcessor.from_pretrained(model, trust_remote_code=False)
     except UNLOADABLE as error:
-        if disk_trouble(error):
+        if disk_message(error):
             raise
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InputError(

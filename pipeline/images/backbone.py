@@ -279,7 +279,7 @@ def _folded(model: nn.Module, sample: Tensor) -> nn.Module:
 
 def _pretrained(settings: ExtractionSettings) -> Any:  # any timm model; they share no base class
     if settings.weights == "timm":
-        return downloaded(settings.backbone)
+        return hub_model(settings.backbone)
     _check_name(settings.backbone)
     path = weights_file(settings.weights)
     model: Any = timm.create_model(settings.backbone, pretrained=False)
@@ -299,7 +299,7 @@ def _check_name(backbone: str) -> None:
         raise InputError(f"backbone {backbone!r}: timm has no such tag. It has {', '.join(tags)}.")
 
 
-def downloaded(backbone: str) -> Any:
+def hub_model(backbone: str) -> Any:
     """A network with timm's weights, from the hub or its cache on this machine; the commit that is known."""
     _check_name(backbone)
     hub = getattr(timm.get_pretrained_cfg(backbone), "hf_hub_id", None) or ""

@@ -18,7 +18,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from pipeline.common.errors import InputError, disk_trouble
+from pipeline.common.errors import InputError, disk_message
 from pipeline.common.files import atomic_write, check_disk_space, name_in_errors, write_digest
 from pipeline.common.hdf5 import WritableFile, create_hdf5, update_hdf5
 from pipeline.common.locks import open_locked
@@ -230,7 +230,7 @@ def _opened(path: Path) -> WritableFile | None:
     try:
         file = _locked(path)
     except OSError as error:
-        if disk_trouble(error):
+        if disk_message(error):
             raise
         _put_away(path, str(error))
         return None

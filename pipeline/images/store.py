@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 
 from pipeline.common.bounds import RATIO, max_unpacked
-from pipeline.common.errors import InputError, disk_trouble, raise_together
+from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import name_in_errors, require_file
 from pipeline.common.hdf5 import create_hdf5
 
@@ -111,7 +111,7 @@ def _opened(path: Path) -> Iterator[h5py.File]:
     except (OSError, TypeError, ValueError, RuntimeError, KeyError, UnicodeDecodeError) as error:
         if isinstance(error, UnicodeDecodeError):
             raise InputError(f"{path}: image: found ids that are not UTF-8, expected texts.") from None
-        if disk_trouble(error):  # a file that is locked or on a failing disk is no damaged one
+        if disk_message(error):  # a file that is locked or on a failing disk is no damaged one
             raise
         raise InputError(
             f"{path}: not a whole HDF5 file: {_reason(error)}. Make or fetch it again."

@@ -11,39 +11,39 @@ from pipeline.prefetch.settings import HubModels
 
 log = logging.getLogger("pipeline")
 
-Fetch = tuple[str, Callable[[], object]]
+Download = tuple[str, Callable[[], object]]  # name of a model, and the function that downloads it
 
 
 def prefetch_models(models: HubModels, output: Path) -> None:
     """Download models into the Hugging Face cache ($HF_HOME), from which jobs load them without a network.
 
     Args:
-        models: JSON: `backbones`, names of timm; `bert`, a name on the hub or None; `marian`, pairs of a
-            name and a revision or None; `context`, names on the hub.
-        output: list to write, of the downloaded models, one a line.
+        models: JSON: `backbones`, names of timm; `bert`, a name on the hub; `marian`, objects with `name` and
+            perhaps `revision`; `context`, names on the hub.
+        output: list of the downloaded models to write, one per line.
 
     Raises:
-        InputError: some could not be fetched; every one is listed.
+        InputError: some models could not be downloaded; all of them are listed.
     """
-    fetched, mistakes = [], []
-    for name, fetch in _fetches(models):
+    names, mistakes = [], []
+    for name, download in _downloads(models):
         try:
-            fetch()
+            download()
             log.info("%s: in the cache", name)
-            fetched.append(name)
+            names.append(name)
         except InputError as error:
             mistakes.append(str(error))
     raise_together(mistakes, "Models could not be fetched:")
     with atomic_write(output) as temporary:
-        temporary.write_text("".join(f"{name}\n" for name in fetched), encoding="utf-8")
+        temporary.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
 
 
-def _fetches(models: HubModels) -> Iterator[Fetch]:
-    """What is fetched, and by which function: that of the stage that uses it."""
+def _downloads(models: HubModels) -> Iterator[Download]:
+    """Each model with the function that downloads it in the stage that uses it."""
     for name in models.backbones:
-        from pipeline.images.backbone import downloaded
+        from pipeline.images.backbone import hub_model
 
-        yield f"timm {name}", partial(downloaded, name)
+        yield f"timm {name}", partial(hub_model, name)
     if models.bert:
         from pipeline.words.sentence_vectors import load_bert
 

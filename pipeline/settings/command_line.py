@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.text_files import not_utf8
+from pipeline.common.text_files import utf8_mistake
 from pipeline.settings.reading import check_keys
 
 _KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # Snakemake ends in a traceback at any other
@@ -76,7 +76,7 @@ def _file_mistake(name: str) -> str:
             return f"--configfile: {name}: its aliases stand for more than {MOST:,} values; write them out"
         content = yaml.load(text, yaml.SafeLoader)
     except UnicodeDecodeError as error:
-        return f"--configfile: {name}: {not_utf8(error)}; save it in UTF-8"
+        return f"--configfile: {name}: {utf8_mistake(error)}; save it in UTF-8"
     except OSError as error:
         return f"--configfile: {name}: cannot be read: {error.strerror}"
     except (yaml.YAMLError, ValueError, RecursionError) as error:

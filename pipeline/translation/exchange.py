@@ -113,7 +113,7 @@ def _read(file: Path) -> tuple[list[Row], list[str]]:
     mistakes: list[str] = []
     seen: set[Row] = set()
     try:
-        reader = csv.reader(text_lines(file, _MAX_LINE, packed=True), strict=True)
+        reader = csv.reader(text_lines(file, _MAX_LINE, gzipped=True), strict=True)
         if (header := tuple(next(reader, ()))) != COLUMNS:
             raise InputError(f"{file}: found columns {_shown(header)}; expected {_shown(COLUMNS)}.")
         for row in map(tuple, reader):

@@ -11,7 +11,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from pipeline.common.errors import InputError, disk_trouble, raise_together
+from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import name_in_errors, require_file
 from pipeline.common.hdf5 import create_hdf5
 
@@ -95,7 +95,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
             english = file["english"][:] if "english" in file else None
             language, unit = str(file.attrs["language"]), str(file.attrs["unit"])
     except (OSError, KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
-        if disk_trouble(error):
+        if disk_message(error):
             raise
         raise InputError(
             f"{path}: not an HDF5 file with `words`, `vectors`, `language` and `unit`: {error}. {mend}"

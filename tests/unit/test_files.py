@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.common.errors import InputError, disk_trouble
+from pipeline.common.errors import InputError, disk_message
 from pipeline.common.files import (
     STALE_AFTER,
     atomic_write,
@@ -41,10 +41,10 @@ def test_an_error_of_the_disk_names_the_file_that_was_to_be_written(tmp_path: Pa
     with pytest.raises(OSError) as full, atomic_write(path) as temporary:
         temporary.write_text("half")
         raise OSError(errno.ENOSPC, "No space left on device")
-    assert disk_trouble(full.value).startswith(f"{path}: no space is left on its disk. Make room, then run")
+    assert disk_message(full.value).startswith(f"{path}: no space is left on its disk. Make room, then run")
     with pytest.raises(OSError) as denied, atomic_write(path) as temporary:
         raise PermissionError(errno.EACCES, "Permission denied", str(temporary))
-    assert disk_trouble(denied.value).startswith(f"{path}: permission denied.")
+    assert disk_message(denied.value).startswith(f"{path}: permission denied.")
     assert path.read_text() == "earlier"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -69,7 +69,7 @@ def test_other_errors_stay_what_they_are(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as missing, name_in_errors(tmp_path / "a.pt"):
         (tmp_path / "b").read_text()
     assert str(missing.value.filename) == str(tmp_path / "b")
-    assert disk_trouble(missing.value) == ""
+    assert disk_message(missing.value) == ""
 
 
 def test_room_is_looked_for_before_long_work(tmp_path: Path) -> None:

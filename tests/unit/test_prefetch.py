@@ -53,7 +53,7 @@ def test_all_that_cannot_be_fetched_is_said_together(tmp_path: Path, monkeypatch
     def refused(name: str, *_: Any) -> None:
         raise InputError(f"{name}: no network")
 
-    monkeypatch.setattr("pipeline.images.backbone.downloaded", refused)
+    monkeypatch.setattr("pipeline.images.backbone.hub_model", refused)
     monkeypatch.setattr("pipeline.translation.marian.model_folder", refused)
     context = str(tmp_path / "four")
     wanted = HubModels(backbones=["one", "two"], marian=[MarianModel(name="three")], context=[context])
@@ -66,7 +66,7 @@ def test_all_that_cannot_be_fetched_is_said_together(tmp_path: Path, monkeypatch
 
 def test_what_was_fetched_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fetched: list[Any] = []
-    monkeypatch.setattr("pipeline.images.backbone.downloaded", fetched.append)
+    monkeypatch.setattr("pipeline.images.backbone.hub_model", fetched.append)
     monkeypatch.setattr("pipeline.translation.marian.model_folder", lambda *given: fetched.append(given))
     wanted = HubModels(backbones=["one", "two"], marian=[MarianModel(name="three", revision="main")])
     prefetch_models(wanted, tmp_path / "list.txt")

@@ -69,9 +69,9 @@ def test_bert_and_timm_are_asked_for_that_commit(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(backbone.timm, "create_model", refused)
     monkeypatch.setattr(backbone, "check_hub_weights", lambda name: None)
     with pytest.raises(InputError, match="timm could not fetch its weights: no network"):
-        backbone.downloaded("resnet50.tv_in1k")
+        backbone.hub_model("resnet50.tv_in1k")
     overlay = asked.pop()["pretrained_cfg_overlay"]
     assert overlay == {"hf_hub_id": "timm/resnet50.tv_in1k@78f3ecfdb38e06d9b8397f662e7ab8fee96026fa"}
     with pytest.raises(InputError):
-        backbone.downloaded("resnet152.tv_in1k")
+        backbone.hub_model("resnet152.tv_in1k")
     assert "pretrained_cfg_overlay" not in asked.pop()

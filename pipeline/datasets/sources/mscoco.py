@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.common.text_files import not_utf8
+from pipeline.common.text_files import utf8_mistake
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.published import Published, require_language, split_lines
 from pipeline.datasets.sample_split import predefined_split, sampled_split
@@ -198,7 +198,7 @@ def _chinese_rows(
     try:
         lines = split_lines(content)
     except UnicodeDecodeError as error:
-        published.mistakes.append(f"{name}: {not_utf8(error)}")
+        published.mistakes.append(f"{name}: {utf8_mistake(error)}")
         return
     unread, unknown = [], []
     for number, line in enumerate(lines, 1):
