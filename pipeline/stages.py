@@ -53,6 +53,10 @@ def _source_and_language(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     return (*_source(arguments), *_language(arguments))
 
 
+def _model(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    return registry.of_model(arguments["settings"])
+
+
 def _every_loss(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """All losses: whoever counts parameters takes the layers of losses with weights of their own."""
     return tuple(registry.LOSSES.values())
@@ -298,6 +302,7 @@ _TABLE = (
         "compute a trained model's recalls on the test split",
         _EVALUATION,
         torch=True,
+        parts=_model,
     ),
     Stage(
         "evaluate-consistency",
@@ -305,6 +310,7 @@ _TABLE = (
         "compute the recalls of queries combined with their translations (CLC)",
         _EVALUATION,
         torch=True,
+        parts=_model,
     ),
     Stage(
         "check-clip",

@@ -6,8 +6,14 @@ from pydantic import Field
 
 from pipeline.common.block import Block, Count
 from pipeline.datasets.settings import LanguageCode, Origins, Scale
-from pipeline.models.settings import Consistency
-from pipeline.training.settings import AssignSettings, PretrainSettings, SelectionRecord
+from pipeline.models.settings import Consistency, Encoder
+from pipeline.training.settings import (
+    AssignSettings,
+    Embedding,
+    PretrainSettings,
+    Reduction,
+    SelectionRecord,
+)
 
 
 class Preparation(Block):
@@ -18,10 +24,19 @@ class Preparation(Block):
     assignment: AssignSettings | None = None
 
 
+class ModelKind(Block):
+    """The key of `model` that says which class a model is of."""
+
+    encoder: Encoder = "embn"
+
+
 class EvaluateSettings(Block):
-    """What an evaluation depends on besides its model."""
+    """What an evaluation depends on besides its model, and which code the model is made of."""
 
     threads: Count = Field(default=1, description="CPU threads of PyTorch")
+    model: ModelKind = Field(default_factory=ModelKind)
+    embedding: Embedding = "universal"
+    reduction: Reduction | None = None
     preparation: Preparation | None = None
 
 

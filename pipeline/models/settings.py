@@ -14,10 +14,13 @@ Hinge = Literal["sum", "max"]
 _MARGIN = "margin of a hinge"
 
 
+Encoder = Literal["embn", "vse", "liwe"]
+
+
 class UniversalModel(Block):
     """The part of a model that pretraining trains: the universal embedding of words."""
 
-    encoder: Literal["embn", "vse", "liwe"] = Field(
+    encoder: Encoder = Field(
         default="embn",
         description=(
             "embn (MULE's), liwe (characters; with vectors: characters), or vse (a recurrent layer on word "

@@ -6,7 +6,13 @@ from typing import Any, Literal, TypeVar
 
 from pipeline.common.block import Block
 from pipeline.datasets.settings import CountedDataset, CountSettings, Dataset
-from pipeline.evaluation.settings import ConsistencySettings, ContextSettings, EvaluateSettings, Preparation
+from pipeline.evaluation.settings import (
+    ConsistencySettings,
+    ContextSettings,
+    EvaluateSettings,
+    ModelKind,
+    Preparation,
+)
 from pipeline.images.settings import FeatureSettings
 from pipeline.models.settings import Classifier, ClassifierWeight, LossSwitches, UniversalModel
 from pipeline.report.settings import ReportSettings
@@ -147,7 +153,17 @@ def selecting(settings: Configuration, dataset: str) -> list[str]:
 
 def evaluation_settings(settings: Configuration, dataset: str, name: str, seed: int) -> EvaluateSettings:
     """What an evaluation depends on besides its model: what it records of what came before the training."""
-    return EvaluateSettings(threads=1, preparation=_preparation(settings, dataset, name, seed))
+    return EvaluateSettings(**_evaluation_values(settings, dataset, name, seed))
+
+
+def _evaluation_values(settings: Configuration, dataset: str, name: str, seed: int) -> dict[str, Any]:
+    experiment, blocks = _experiment(settings, dataset, name)
+    return {
+        "model": _part(ModelKind, blocks.model),
+        "embedding": experiment.embedding,
+        "reduction": experiment.reduction,
+        "preparation": _preparation(settings, dataset, name, seed),
+    }
 
 
 def _preparation(settings: Configuration, dataset: str, name: str, seed: int) -> Preparation | None:
@@ -167,8 +183,7 @@ def consistency_settings(
 ) -> ConsistencySettings:
     """The same of an evaluation with queries and their translations."""
     return ConsistencySettings(
-        threads=1,
-        preparation=_preparation(settings, dataset, name, seed),
+        **_evaluation_values(settings, dataset, name, seed),
         kind=kind,
         network=settings.consistency if kind == "learned" else None,
     )

@@ -643,7 +643,8 @@ def test_an_evaluation_tells_what_training_began_from() -> None:
         assert one.preparation != other.preparation
         train = [configuration.experiment_settings(each, "multi30k", name, 0) for each in (before, after)]
         assert train[0] == train[1]
-    assert configuration.evaluation_settings(before, "multi30k", "mule-one-en", 0) == {"threads": 1}
+    plain = configuration.evaluation_settings(before, "multi30k", "mule-one-en", 0)
+    assert plain == {"threads": 1, "model": {"encoder": "embn"}, "embedding": "universal"}
 
 
 def _row(experiment: str, **keys: str) -> dict[str, Any]:

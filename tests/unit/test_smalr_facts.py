@@ -75,7 +75,7 @@ def test_languages_are_combined_as_the_paper_says(paper: Any) -> None:
     assert found.network == {**section, **decided}
     assert (found.threads, found.kind) == (1, "learned")
     average = configuration.consistency_settings(paper, "multi30k", "mule-one-en", 0, "average")
-    assert average == {"threads": 1, "kind": "average"}
+    assert (average.threads, average.kind, average.network, average.preparation) == (1, "average", None, None)
 
 
 def test_queries_of_languages_with_human_captions_get_into_all_others(paper: Any) -> None:

@@ -80,7 +80,14 @@ def pretraining_code(wildcards):
 
 def evaluation_code(stage):
     """The `params` function that gives the digest of the code that an experiment is evaluated with."""
-    return lambda wildcards: code.digest(stage, parts.of_model(trained_with(wildcards)))
+    return lambda wildcards: code.digest(
+        stage,
+        parts.of_model(
+            configuration.evaluation_settings(
+                SETTINGS, wildcards.dataset, wildcards.experiment, 0
+            )
+        ),
+    )
 
 
 def trained_with(wildcards):

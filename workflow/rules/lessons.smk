@@ -171,11 +171,11 @@ rule evaluate_selected:
         settings=settings_for(configuration.evaluation_settings),
         sentences=selected(".csv"),
         words=selected(".h5"),
-        code=code.digest("evaluate"),
+        code=evaluation_code("evaluate"),
     message:
         "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "python -m pipeline evaluate --settings {params.settings:q} --model {input.model:q} "
+        "python -m pipeline evaluate --code {params.code} --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {params.words:q} --sentences {params.sentences:q} "
         "--output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"
 

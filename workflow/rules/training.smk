@@ -127,7 +127,7 @@ rule evaluate:
     message:
         "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed} on {wildcards.queries} captions"
     shell:
-        "python -m pipeline evaluate --settings {params.settings:q} --model {input.model:q} "
+        "python -m pipeline evaluate --code {params.code} --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
         "--translated-queries {input.queries:q} --output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"
 
@@ -168,6 +168,6 @@ rule evaluate_consistency:
     message:
         "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed} on queries and their translations ({wildcards.consistency})"
     shell:
-        "python -m pipeline evaluate-consistency --settings {params.settings:q} --model {input.model:q} "
+        "python -m pipeline evaluate-consistency --code {params.code} --settings {params.settings:q} --model {input.model:q} "
         "--features {input.features:q} --words {input.words:q} --sentences {input.sentences:q} "
         "--translated-queries {input.translations:q} --output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"
