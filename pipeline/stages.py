@@ -37,7 +37,7 @@ def _translator(arguments: Mapping[str, Any]) -> tuple[str, ...]:
 def _source(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     from pipeline.datasets.sources import module_of
 
-    return (module_of(arguments["source"]),) if arguments["source"] else ()
+    return (module_of(arguments["settings"].source),) if arguments["settings"] else ()
 
 
 def _language(arguments: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,16 +1,19 @@
 """Whether a user's own captions cover every split in every language; checked before anything runs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.captions import SPLITS
 from pipeline.datasets.select import own_captions
+from pipeline.datasets.settings import Dataset
 from pipeline.datasets.source import Inputs
-from pipeline.datasets.sources.custom import SOURCE, read_own
+from pipeline.datasets.source_settings import SplitSettings
+from pipeline.datasets.sources import source_named
+from pipeline.datasets.sources.custom import read_own
 from pipeline.datasets.table import caption_table
 
 FEW = 50  # test images below which a recall moves by two points or more with each image
@@ -30,25 +33,26 @@ class Coverage(NamedTuple):
     repeated: dict[str, int]
 
 
-def coverage(data: Mapping[str, Any], image_list: Path | None) -> Coverage:
+def coverage(data: Dataset, image_list: Path | None) -> Coverage:
     """How many images of each split are captioned in each configured language.
 
     Args:
-        data: a data set of source own: `captions`, `languages`, `caption_origins` and, where given, `split`
-            and `split_seed`.
+        data: a data set of source custom.
 
     Raises:
         InputError: a file cannot be read as what it should be, or no caption of a language is its own.
     """
-    assert SOURCE.read_split is not None
-    split = SOURCE.read_split(data, Inputs(image_list=image_list))
-    found = Coverage({language: dict.fromkeys(SPLITS, 0) for language in data["languages"]}, {}, {})
-    every = pd.concat([caption_table(read_own(path)[0]) for path in _tables(data)])
+    source, settings = source_named(data.source), SplitSettings.of(data.source, data.as_values())
+    assert source.read_split and data.captions, "as source custom has"
+    split = source.read_split(settings.keys, Inputs(image_list=image_list))
+    tables = dict.fromkeys(data.captions.replace("{language}", code) for code in data.languages)
+    found = Coverage({language: dict.fromkeys(SPLITS, 0) for language in data.languages}, {}, {})
+    every = pd.concat([caption_table(read_own(path)[0]) for path in map(Path, tables)])
     for language, captions in every.groupby("language"):
         if language not in found.counts:
             continue
         try:
-            own = own_captions(captions, data["caption_origins"].get(language, "human"))
+            own = own_captions(captions, data.caption_origins.get(language, "human"))
         except InputError as error:
             raise InputError(f"{language}: {error} Set caption_origins: {{{language}: ...}}") from None
         images = own["image"].unique()
@@ -108,9 +112,3 @@ def few_tested(dataset: str, counts: Counts) -> Iterator[str]:
             f"datasets.{dataset}: fewer than {FEW} test images ({said}): one image more or less moves R@1 by "
             f"{points:.0f} points, so compare rows only by their intervals (results/comparison)"
         )
-
-
-def _tables(data: Mapping[str, Any]) -> list[Path]:
-    """The tables of captions: one, or one of each language where the name says so."""
-    names = [data["captions"].replace("{language}", language) for language in data["languages"]]
-    return [Path(name) for name in dict.fromkeys(names)]

@@ -1,14 +1,14 @@
 """The translation part and the comparable part of a data set, as *Lessons* uses them (Section 4)."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 
-from pipeline.common.errors import InputError, raise_together
+from pipeline.common.errors import InputError
 from pipeline.datasets.published import TRANSLATION, no_part
-from pipeline.datasets.source import Data, Inputs, Source
+from pipeline.datasets.source import Inputs
+from pipeline.datasets.source_settings import PartSettings
 from pipeline.datasets.sources import source_named
 from pipeline.datasets.split import Split, read_split
 from pipeline.datasets.table import caption_table, read_sentences, write_sentences
@@ -19,8 +19,7 @@ def read_caption_part(
     part: Literal["translation", "comparable"],
     language: str,
     output: Path,
-    source: str = "",
-    settings: Mapping[str, Any] = {},
+    settings: PartSettings | None = None,
     sources: Path = Path("work/sources"),
     split: Path | None = None,
     sentences: Path | None = None,
@@ -32,37 +31,47 @@ def read_caption_part(
         part: the part.
         language: ISO 639-1 code.
         output: sentence table to write.
-        source: the source, if it has the part apart from its captions.
-        settings: what a source needs that is not published, such as {"dataset": "multi30k", "seed": 0}.
+        settings: the source, if it has the part apart from its captions, such as {"source": "multi30k"}.
         sources: folder of published files, laid out as HOST/PATH.
         split: output of `split`, for a source that is published.
         sentences: sentence table of the data set, if the part is among its captions.
         origin: with `sentences`: origin of the language's own captions.
 
     Raises:
-        InputError: both or neither of `source` and `sentences`; the part has no captions in the language; a
+        InputError: both or neither of `settings` and `sentences`; the part has no captions in the language; a
             file is missing or wrong.
     """
-    if bool(source) == (sentences is not None):
-        raise InputError("read-caption-part: give --source or --sentences; one of them.")
-    if sentences is not None:
-        write_sentences(caption_part(read_sentences(sentences), part, language, origin), output)
-        return
-    found = source_named(source)
-    raise_together(found.part_mistakes(part, settings, split), f"read-caption-part, source {source}:")
-    image_split = read_split(split) if split else {}
-    write_sentences(source_part(found, settings, Inputs(sources), part, language, image_split), output)
+    if (settings is None) == (sentences is None):
+        raise InputError("read-caption-part: give --settings or --sentences; one of them.")
+    if settings is None:
+        assert sentences is not None, "one of them"
+        table = caption_part(read_sentences(sentences), part, language, origin)
+    else:
+        image_split = read_split(split) if split else None
+        table = source_part(settings, Inputs(sources), part, language, image_split)
+    write_sentences(table, output)
 
 
 def source_part(
-    source: Source, data: Data, inputs: Inputs, part: str, language: str, split: Split
+    settings: PartSettings, inputs: Inputs, part: str, language: str, split: Split | None
 ) -> pd.DataFrame:
-    """Sentence table of a part that a source has apart from its captions; raises what its reader raises."""
-    assert source.read_part is not None, "only parts that a source names are read from it"
-    table = caption_table(source.read_part(data, inputs, part, language, split))
-    return (
-        table.assign(tokens=table["caption"]) if source.parts_are_tokenised else with_tokens(table, language)
-    )
+    """Sentence table of a part that a source has apart from its captions.
+
+    Raises:
+        InputError: it has no such part, or needs a split; or what its reader raises.
+    """
+    source = source_named(settings.source)
+    if part not in source.parts or source.read_part is None:
+        raise InputError(
+            f"read-caption-part: source {settings.source} has no {part} part apart from its captions; "
+            "give --sentences."
+        )
+    if source.part_files and split is None:
+        raise InputError(f"read-caption-part: --split is missing, which source {settings.source} needs.")
+    table = caption_table(source.read_part(settings.keys, inputs, part, language, split or {}))
+    if source.parts_are_tokenised:
+        return table.assign(tokens=table["caption"])
+    return with_tokens(table, language)
 
 
 def caption_part(sentences: pd.DataFrame, part: str, language: str, origin: str = "human") -> pd.DataFrame:

@@ -159,8 +159,8 @@ class Dataset(Sparse):
         for key in source.needs:
             if key not in self.model_fields_set:
                 yield f": {key!r} is missing, which source {self.source} needs"
-        others = {key for name in names() for key in (*source_named(name).needs, *source_named(name).accepts)}
-        for key in sorted((others - {*source.needs, *source.accepts}) & self.model_fields_set):
+        others = set[str]().union(*(source_named(name).keys for name in names())) - source.keys
+        for key in sorted(others & self.model_fields_set):
             yield f".{key}: source {self.source} has no such key"
         if source.splits and self.split is not None and self.split not in source.splits:
             yield f".split: found {self.split!r}, expected {' or '.join(source.splits)}"

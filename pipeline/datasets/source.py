@@ -8,8 +8,9 @@ numpy.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
+from pipeline.common.block import Block
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.split import Split
 
@@ -26,12 +27,6 @@ class Inputs(NamedTuple):
     image_list: Path | None = None
 
 
-Data = Mapping[str, Any]  # a block of `datasets`
-SplitReader = Callable[[Data, Inputs], Split]
-CaptionReader = Callable[[Data, Inputs, str, Split], Sequence[Caption]]
-PartReader = Callable[[Data, Inputs, str, str, Split], Sequence[Caption]]  # part, language
-
-
 class Requested(NamedTuple):
     """Data that their owners give on request, which the split is read from.
 
@@ -45,21 +40,6 @@ class Requested(NamedTuple):
     languages: tuple[str, ...]
 
 
-class Keys(NamedTuple):
-    """Keys of a block of `datasets` that belong together."""
-
-    needed: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-
-    def of(self, data: Data) -> dict[str, Any] | None:
-        """Their values in a block, without those that are null; None if a needed one is."""
-        values = {key: data[key] for key in (*self.needed, *self.optional) if data.get(key) is not None}
-        return values if set(self.needed) <= set(values) else None
-
-
-_NONE = Keys()
-
-
 class Terms(NamedTuple):
     """What a data set is, and its licence, for the model card."""
 
@@ -67,17 +47,26 @@ class Terms(NamedTuple):
     licence: str
 
 
+class NoKeys(Block):
+    """Settings of a stage that reads nothing but the source's files."""
+
+
+S = TypeVar("S", bound=Block)  # settings of the split
+C = TypeVar("C", bound=Block)  # settings of the captions
+P = TypeVar("P", bound=Block)  # settings of a part of *Lessons*
+
+
 @dataclass(frozen=True)
-class Source:
+class Source(Generic[S, C, P]):
     """A source of captions.
 
     Patterns are regular expressions that are searched for in the names (HOST/PATH) of published files.
 
     Attributes:
         needs: keys of `datasets.*` that this source needs, besides those of every data set.
-        accepts: keys that it has by choice.
-        split_keys: those of its keys that the split depends on: the first of these whose needed keys are set.
-        caption_keys: those that its captions depend on, besides the split.
+        split_settings: keys that the split depends on: the first of these classes whose needed keys are set.
+        caption_settings: keys that the captions depend on, besides the split.
+        part_settings: settings of the stage that reads parts of *Lessons*.
         splits: values of its key `split`, each with the published data sets that only this split reads; empty
             if the key is a path or there is none.
         published: data sets of workflow/sources.csv (column `dataset`) that split and captions are read from.
@@ -86,7 +75,6 @@ class Source:
         caption_files: by language, pattern of the files of its captions.
         parts: parts of *Lessons* that `read_part` reads; other parts are taken from its captions.
         part_files: by part, pattern of its published files, with `{language}`.
-        part_keys: settings of the stage that reads them.
         parts_are_tokenised: whether these are published as tokens.
         project_files: files of this project that it is made of, perhaps with `{language}`.
         parallel_files: pattern of the files with human translations to measure translators with, where they
@@ -96,12 +84,13 @@ class Source:
         flickr_names: whether photographs are named as in Flickr8k and Multi30K.
         terms: for the model card, of what workflow/sources.csv does not list.
         read_split, read_captions: None if stages of its own write both. read_part: None if `parts` is empty.
+            Of a part: its name, then its language.
     """
 
+    split_settings: tuple[type[S], ...]
+    caption_settings: type[C]
+    part_settings: type[P]
     needs: tuple[str, ...] = ()
-    accepts: tuple[str, ...] = ()
-    split_keys: tuple[Keys, ...] = (_NONE,)
-    caption_keys: Keys = _NONE
     splits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     published: tuple[str, ...] = ()
     further: tuple[str, ...] = ()
@@ -109,7 +98,6 @@ class Source:
     caption_files: Mapping[str, str] = field(default_factory=dict)
     parts: tuple[str, ...] = ()
     part_files: Mapping[str, str] = field(default_factory=dict)
-    part_keys: Keys = _NONE
     parts_are_tokenised: bool = False
     project_files: tuple[str, ...] = ()
     parallel_files: str = ""
@@ -117,50 +105,30 @@ class Source:
     requested: Requested | None = None
     flickr_names: bool = False
     terms: Terms | None = None
-    read_split: SplitReader | None = None
-    read_captions: CaptionReader | None = None
-    read_part: PartReader | None = None
+    read_split: Callable[[S, Inputs], Split] | None = None
+    read_captions: Callable[[C, Inputs, str, Split], Sequence[Caption]] | None = None
+    read_part: Callable[[P, Inputs, str, str, Split], Sequence[Caption]] | None = None
 
-    def published_for(self, data: Data) -> tuple[str, ...]:
-        """Published data sets that a data set's split and captions are read from."""
-        return (*self.published, *self.splits.get(data.get("split", ""), ()))
+    @property
+    def keys(self) -> set[str]:
+        """Keys of `datasets.*` that it may have, besides those of every data set."""
+        classes = (*self.split_settings, self.caption_settings)
+        return {*self.needs, *(key for each in classes for key in each.model_fields)}
+
+    def published_for(self, data: Block) -> tuple[str, ...]:
+        """Published data sets that the split and the captions of a data set are read from."""
+        return (*self.published, *self.splits.get(getattr(data, "split", None) or "", ()))
 
     @property
     def licensed(self) -> tuple[str, ...]:
         """Data sets of workflow/sources.csv whose licences the model card lists."""
         return (*self.published, *([self.requested.name.rpartition("/")[2]] if self.requested else []))
 
-    def split_settings(self, data: Data) -> dict[str, Any]:
-        """The settings of the stage that reads the split, of a block of `datasets`."""
-        return next((values for keys in self.split_keys if (values := keys.of(data)) is not None), {})
 
-    def caption_settings(self, data: Data) -> dict[str, Any]:
-        """The settings of the stage that reads captions, of a block of `datasets`."""
-        return self.caption_keys.of(data) or {}
-
-    def split_mistakes(self, settings: Data) -> list[str]:
-        """What is wrong with settings that the stage was given."""
-        if self.read_split is None:
-            return ["it has a stage of its own for the split"]
-        return _mistakes(settings, self.split_settings(settings), self.split_keys)
-
-    def caption_mistakes(self, settings: Data) -> list[str]:
-        """What is wrong with settings that the stage was given."""
-        if self.read_captions is None:
-            return ["it has a stage of its own for the captions"]
-        return _mistakes(settings, self.caption_settings(settings), (self.caption_keys,))
-
-    def part_mistakes(self, part: str, settings: Data, split: Path | None) -> list[str]:
-        """What is wrong with what the stage that reads a part was given."""
-        if part not in self.parts:
-            return [f"it has no {part} part apart from its captions; give --sentences"]
-        mistakes = _mistakes(settings, self.part_keys.of(settings) or {}, (self.part_keys,))
-        return [*mistakes, *(["--split is missing"] if self.part_files and split is None else [])]
-
-
-def _mistakes(settings: Data, used: Data, alternatives: Sequence[Keys]) -> list[str]:
-    mistakes = []
-    if all(keys.of(settings) is None for keys in alternatives):
-        mistakes.append(f"settings: need {' or '.join(', '.join(keys.needed) for keys in alternatives)}")
-        used = {key: None for keys in alternatives for key in (*keys.needed, *keys.optional)}
-    return [*mistakes, *(f"settings: {key} is not used; leave it out" for key in settings if key not in used)]
+def fitting(classes: Sequence[type[S]], values: Mapping[str, Any]) -> type[S]:
+    """The first class whose needed keys all have a value, or the last."""
+    for each in classes:
+        needed = [key for key, field in each.model_fields.items() if field.is_required()]
+        if all(values.get(key) is not None for key in needed):
+            return each
+    return classes[-1]

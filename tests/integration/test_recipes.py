@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -242,7 +243,8 @@ def test_a_data_set_is_a_module_and_rows_of_the_table_of_sources(finished: Proje
     damaged = finished.folder / "damaged/example.org/market/captions.tsv"
     damaged.parent.mkdir(parents=True)
     damaged.write_text("a\ttrain\ten\n")
-    split = "python -m pipeline split --source market --settings {} --sources damaged --output split.csv"
+    settings = shlex.quote('{"source": "market"}')
+    split = f"python -m pipeline split --settings {settings} --sources damaged --output split.csv"
     assert "market/captions.tsv: line 1: cannot be read" in run(
         finished, ["bash", "-euc", f"{split} || true"]
     )

@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.coverage import coverage, doubts, few_tested, gaps
+from pipeline.datasets.settings import Dataset
 
 # Three images each are for training and validation, two for testing; Swahili has no test captions.
 TABLE = """image,language,caption,split
@@ -21,14 +22,17 @@ f.png,en,six,test
 """
 
 
-def own(folder: Path, **changes: Any) -> dict[str, Any]:
+def own(folder: Path, **changes: Any) -> Dataset:
     (folder / "captions.csv").write_text(TABLE)
-    return {
-        "captions": str(folder / "captions.csv"),
+    captions = str(folder / "captions.csv")
+    values = {
+        "source": "custom",
+        "captions": captions,
+        "images": "photos",
         "languages": ["en", "sw"],
-        "caption_origins": {},
         **changes,
     }
+    return Dataset.from_values(values, "not a data set:")
 
 
 def test_images_are_counted_by_language_and_split(tmp_path: Path) -> None:
@@ -59,13 +63,13 @@ def test_a_file_for_each_language_counts_that_language(tmp_path: Path) -> None:
 
 def test_captions_that_do_not_count_are_told_of_and_not_counted(tmp_path: Path) -> None:
     """Of Swahili captions one was written anew, so that the translated ones are not the data set's own."""
-    given = own(tmp_path)
+    data = own(tmp_path, split=str(_split(tmp_path)))
     rows = [f"{image}.png,sw,moja {image},test,human,en" for image in "ef"] + ["e.png,sw,mbili,test,human,"]
     rows += ["a.png,en,one,train,human,", "a.png,en,one,train,google,", "d.png,en,four,val,human,"]
-    Path(given["captions"]).write_text(
+    Path(str(data.captions)).write_text(
         "image,language,caption,split,origin,source_language\n" + "\n".join(rows)
     )
-    covered = coverage({**given, "split": str(_split(tmp_path))}, None)
+    covered = coverage(data, None)
     assert covered.counts["sw"] == {"train": 0, "val": 0, "test": 1}
     assert covered.left_out == {"en": (1, 3), "sw": (2, 3)}
     english, swahili = doubts("mine", covered)
@@ -79,24 +83,24 @@ def _split(folder: Path) -> Path:
 
 
 def test_captions_that_an_image_has_twice_are_told_of(tmp_path: Path) -> None:
-    given = own(tmp_path)
-    Path(given["captions"]).write_text(TABLE + "a.png,en,one,train\na.png,en,one,train\n")
-    covered = coverage(given, None)
+    data = own(tmp_path)
+    Path(str(data.captions)).write_text(TABLE + "a.png,en,one,train\na.png,en,one,train\n")
+    covered = coverage(data, None)
     assert (covered.left_out, covered.repeated) == ({}, {"en": 2})
     (said,) = doubts("mine", covered)
     assert "mine: en: captions that repeat an earlier one of the same image: 2" in said
 
 
 def test_a_language_without_a_caption_of_its_origin_is_named(tmp_path: Path) -> None:
-    given = own(tmp_path)
-    Path(given["captions"]).write_text(
+    data = own(tmp_path)
+    Path(str(data.captions)).write_text(
         TABLE.replace("split", "split,origin")
         .replace("train", "train,google")
         .replace("val", "val,google")
         .replace("test", "test,google")
     )
     with pytest.raises(InputError, match=r"en: No captions with origin 'human'.*Set caption_origins: \{en:"):
-        coverage(given, None)
+        coverage(data, None)
 
 
 def test_what_is_missing_is_said_with_what_to_do() -> None:

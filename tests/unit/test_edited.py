@@ -31,9 +31,9 @@ def test_an_edit_concerns_the_stages_that_import_it(tmp_path: Path, file: str | 
         with (tmp_path / file).open("a") as source:
             source.write("\nEDITED = True\n")
     planned = code.digest("split", ("pipeline.datasets.sources.custom",))
-    files = ["--settings", '{"captions": "captions.csv"}', "--output", "split.csv"]
+    files = ["--settings", '{"source": "custom", "captions": "captions.csv"}', "--output", "split.csv"]
     done = subprocess.run(
-        [sys.executable, "-m", "pipeline", "split", "--code", planned, "--source", "custom", *files],
+        [sys.executable, "-m", "pipeline", "split", "--code", planned, *files],
         cwd=tmp_path,
         capture_output=True,
         text=True,

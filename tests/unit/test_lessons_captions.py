@@ -10,8 +10,8 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.captions import SENTENCE_COLUMNS
 from pipeline.datasets.lessons_parts import caption_part, source_part
 from pipeline.datasets.sampling import caption_sample, halves
-from pipeline.datasets.source import Inputs
-from pipeline.datasets.sources.multi30k import SOURCE
+from pipeline.datasets.source import Inputs, NoKeys
+from pipeline.datasets.source_settings import PartSettings
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.demo.caption_part import translated_captions
 from pipeline.demo.sentences import write_demo_captions
@@ -29,7 +29,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def published_part(folder: Path, part: str, language: str, split: dict[str, str]) -> pd.DataFrame:
-    return source_part(SOURCE, {}, Inputs(folder), part, language, split)
+    return source_part(PartSettings("multi30k", NoKeys()), Inputs(folder), part, language, split)
 
 
 def sentences(rows: list[tuple[str, str, str]], language: str = "en") -> pd.DataFrame:

@@ -12,8 +12,9 @@ import torch
 from pipeline.datasets.lessons_parts import source_part
 from pipeline.datasets.published import Published
 from pipeline.datasets.sampling import caption_sample, halves
-from pipeline.datasets.source import Inputs
-from pipeline.datasets.sources.multi30k import SOURCE, multi30k_split
+from pipeline.datasets.source import Inputs, NoKeys
+from pipeline.datasets.source_settings import PartSettings
+from pipeline.datasets.sources.multi30k import multi30k_split
 from pipeline.training.multitask import with_reversed_lengths
 from pipeline.training.tasks import TaskSampler, caption_pairs
 from pipeline.words.corpus import Sentences
@@ -33,7 +34,9 @@ def split() -> dict[str, str]:
 @functools.cache
 def part(name: str, language: str) -> pd.DataFrame:
     """Training captions."""
-    table = source_part(SOURCE, {}, Inputs(Path(str(MIRROR))), name, language, split())
+    table = source_part(
+        PartSettings("multi30k", NoKeys()), Inputs(Path(str(MIRROR))), name, language, split()
+    )
     return table[table["split"] == "train"]
 
 

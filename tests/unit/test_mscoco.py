@@ -348,17 +348,28 @@ def run(stage: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 def test_the_stages_write_a_split_that_can_be_given_again_and_the_captions(tmp_path: Path) -> None:
     described = published.write_everything(tmp_path, dimension=4)
     split, again = tmp_path / "made" / "split.csv", tmp_path / "again" / "split.csv"
-    asked = ["--source", "mscoco", "--sources", tmp_path, "--requested", described["coco_cn"]]
-    made = run("split", *asked, "--settings", '{"sample_size": 8}', "--output", split)
+    asked = ["--sources", tmp_path, "--requested", described["coco_cn"]]
+    made = run("split", *asked, "--settings", mscoco(sample_size=8), "--output", split)
     assert made.returncode == 0, made.stderr
     names = read_split(split)
     assert pd.Series(names).value_counts().to_dict() == {"train": 44, "test": 8, "val": 8}
-    lists = json.dumps({"test_images": str(split), "val_images": str(split)})
+    lists = mscoco(test_images=str(split), val_images=str(split))
     made = run("split", *asked, "--settings", lists, "--output", again)
     assert made.returncode == 0, made.stderr
     assert again.read_bytes() == split.read_bytes()
     output = tmp_path / "made" / "ja.csv"
-    made = run("read-captions", *asked, "--language", "ja", "--split", split, "--output", output)
+    made = run(
+        "read-captions",
+        *asked,
+        "--settings",
+        mscoco(),
+        "--language",
+        "ja",
+        "--split",
+        split,
+        "--output",
+        output,
+    )
     assert made.returncode == 0, made.stderr
     table = read_captions(output)
     assert set(table["language"]) == {"ja"} and table["image"].nunique() == 42
@@ -369,32 +380,44 @@ def test_a_list_of_images_restricts_before_the_draw(tmp_path: Path) -> None:
     published.write_mscoco(tmp_path)
     listed = list(published.mscoco_images())[:10]
     (tmp_path / "images.csv").write_text("\n".join(["image", *listed]) + "\n")
-    asked = ["--source", "mscoco", "--sources", tmp_path, "--requested", tmp_path / published.COCO_CN]
+    asked = ["--sources", tmp_path, "--requested", tmp_path / published.COCO_CN]
     asked += ["--image-list", tmp_path / "images.csv", "--output", tmp_path / "split.csv"]
-    made = run("split", *asked, "--settings", '{"sample_size": 3}')
+    made = run("split", *asked, "--settings", mscoco(sample_size=3))
     assert made.returncode == 0, made.stderr
     split = read_split(tmp_path / "split.csv")
     assert list(split) == listed
     assert pd.Series(split).value_counts().to_dict() == {"train": 4, "test": 3, "val": 3}
-    failed = run("split", *asked, "--settings", '{"sample_size": 1000}')
+    failed = run("split", *asked, "--settings", mscoco(sample_size=1000))
     assert failed.returncode == 1 and "there are only 10 to sample from" in failed.stderr
 
 
-def test_settings_that_do_not_fit_are_told_together(tmp_path: Path) -> None:
-    settings = '{"split": "multi30k", "test_images": "x"}'
-    made = run("split", "--source", "mscoco", "--settings", settings, "--output", "c")
+def mscoco(**keys: Any) -> str:
+    return json.dumps({"source": "mscoco", **keys})
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (mscoco(split="multi30k", test_images="x"), ["'sample_size' is missing", "unknown key 'split'"]),
+        (mscoco(sample_size=0, split_seed="x"), ["sample_size: found 0, expected", "split_seed: found 'x'"]),
+        (mscoco(test_images="x", val_images="y", sample_size=3), ["unknown key 'sample_size'"]),
+        (mscoco(sample_size=3), ["--requested is missing, the path of on-request/coco-cn"]),
+        ('{"source": "cocoa"}', ["source: found 'cocoa', expected demo, custom"]),
+        ('{"source": "demo"}', ["source demo has a stage of its own"]),
+        ('{"sample_size": 3}', ['expected an object with a "source"']),
+        ("[]", ['expected an object with a "source"']),
+        ("{", ["--settings: not JSON"]),
+    ],
+)
+def test_settings_that_do_not_fit_are_told_together(settings: str, told: list[str]) -> None:
+    made = run("split", "--settings", settings, "--output", "c")
     assert made.returncode == 1
-    for part in (
-        "--requested is missing: its split need on-request/coco-cn",
-        "settings: need test_images, val_images or sample_size",
-        "settings: split is not used",
-    ):
-        assert part in made.stderr
-    asked = ["--source", "mscoco", "--language", "zh", "--split", "y", "--output", "c"]
-    made = run("read-captions", *asked, "--settings", '{"captions": "x"}')
-    assert made.returncode == 1
-    for part in ("settings: captions is not used", "--requested is missing: its captions in 'zh' need"):
-        assert part in made.stderr
+    assert [part for part in told if part not in made.stderr] == [], made.stderr
+
+
+def test_chinese_captions_need_what_their_owners_give_on_request() -> None:
+    made = run("read-captions", "--settings", mscoco(), "--language", "zh", "--split", "y", "--output", "c")
+    assert made.returncode == 1 and "--requested is missing, the path of on-request/coco-cn" in made.stderr
 
 
 def test_all_that_is_wrong_with_a_split_is_told(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_stages_without_torch_run_without_it(tmp_path: Path) -> None:
     for image in range(10):
         (tmp_path / "images" / f"{image}.jpg").touch()
     (tmp_path / "en-de.txt").write_text("dog hund\nred roter\n")
-    own = '--source custom --settings {"captions":"own.csv"}'
+    own = '--settings {"source":"custom","captions":"own.csv"}'
     imported = {"backbone": "own", "dimension": 4}
     write_features(tmp_path / "imported.h5", [str(image) for image in range(10)], np.ones((10, 4)), imported)
     made = json.dumps(imported, separators=(",", ":"))

@@ -98,20 +98,17 @@ def split_lists(wildcards):
 
 def split_options(wildcards):
     """Arguments of `split` that belong to a data set's source."""
-    settings = source_of(wildcards.dataset).split_settings(DATASETS[wildcards.dataset])
-    listed = SETTINGS["images"]["list"]
+    data, listed = DATASETS[wildcards.dataset], SETTINGS["images"]["list"]
     return [
-        f"--settings={as_json(settings)}",
+        f"--settings={SplitSettings.of(data.source, data.as_values()).as_json()}",
         *(f"--image-list={path}" for path in given(listed)),
     ]
 
 
 def caption_options(wildcards):
     """Arguments of `read-captions` that belong to a data set's source."""
-    settings = source_of(wildcards.dataset).caption_settings(
-        DATASETS[wildcards.dataset]
-    )
-    return [f"--settings={as_json(settings)}"] if settings else []
+    data = DATASETS[wildcards.dataset]
+    return f"--settings={CaptionSettings.of(data.source, data.as_values()).as_json()}"
 
 
 def coco_cn_of_split(wildcards):

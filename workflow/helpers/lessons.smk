@@ -58,12 +58,14 @@ def part_options(wildcards):
             *(f"--sentences={path}" for path in part_inputs(wildcards)["sentences"]),
             f"--origin={own.get(wildcards.language, 'human')}",
         ]
-    if source_of(wildcards.dataset).part_files:
-        split = f"work/{wildcards.scale}/{wildcards.dataset}/split.csv"
-        return [f"--source={source}", f"--split={split}"]
     made = {key: SETTINGS["sources"][key] for key in ("seed", "scenes")}
-    settings = as_json({"dataset": wildcards.dataset, **made})
-    return [f"--source={source}", f"--settings={settings}"]
+    settings = PartSettings.of(source, {"dataset": wildcards.dataset, **made})
+    published = source_of(wildcards.dataset).part_files
+    split = f"work/{wildcards.scale}/{wildcards.dataset}/split.csv"
+    return [
+        f"--settings={settings.as_json()}",
+        *(f"--split={path}" for path in given(split if published else None)),
+    ]
 
 
 def selection(wildcards):

@@ -1,5 +1,10 @@
 # Published files, data on request, and folders of images.
 
+from pipeline.datasets.source_settings import (
+    CaptionSettings,
+    PartSettings,
+    SplitSettings,
+)
 from pipeline.datasets.sources import module_of, source_named
 from pipeline.images.find import ENDINGS
 from pipeline.stages import language_row

@@ -20,14 +20,13 @@ rule split:
         disk_mb=1000,
         gpu=0,
     params:
-        source=lambda wildcards: DATASETS[wildcards.dataset]["source"],
         options=split_options,
         coco_cn=coco_cn_option,
         code=lambda wildcards: reading_code("split", wildcards),
     message:
         "Splitting the images of {wildcards.dataset}"
     shell:
-        "python -m pipeline split --code {params.code} --source {params.source} {params.options:q} {params.coco_cn:q} "
+        "python -m pipeline split --code {params.code} {params.options:q} {params.coco_cn:q} "
         "--output {output:q} > {log:q} 2>&1"
 
 
@@ -52,14 +51,13 @@ rule captions:
         disk_mb=1000,
         gpu=0,
     params:
-        source=lambda wildcards: DATASETS[wildcards.dataset]["source"],
         options=caption_options,
         coco_cn=coco_cn_option,
         code=lambda wildcards: reading_code("read-captions", wildcards),
     message:
         "Reading the captions of {wildcards.dataset} in {wildcards.language}"
     shell:
-        "python -m pipeline read-captions --code {params.code} --source {params.source} --language {wildcards.language} "
+        "python -m pipeline read-captions --code {params.code} --language {wildcards.language} "
         "--split {input.split:q} {params.options:q} {params.coco_cn:q} --output {output:q} > {log:q} 2>&1"
 
 

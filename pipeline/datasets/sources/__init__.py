@@ -6,9 +6,12 @@ They are imported by name, so that a digest counts only the source in use.
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.source import Source
+
+AnySource = Source[Any, Any, Any]
 
 _ELSEWHERE = {"demo": "pipeline.demo.source"}
 
@@ -24,7 +27,7 @@ def module_of(name: str) -> str:
 
 
 @cache
-def source_named(name: str) -> Source:
+def source_named(name: str) -> AnySource:
     """A source by its name in the configuration.
 
     Raises:
@@ -32,5 +35,5 @@ def source_named(name: str) -> Source:
     """
     if name not in names():
         raise InputError(f"source: found {name!r}, expected {', '.join(names())}.")
-    source: Source = import_module(module_of(name)).SOURCE
+    source: AnySource = import_module(module_of(name)).SOURCE
     return source

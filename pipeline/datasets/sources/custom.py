@@ -9,13 +9,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from pipeline.common.block import Block, PathText, Seed
 from pipeline.common.errors import InputError, raise_together
 from pipeline.datasets.captions import COLUMNS, SPLITS, Caption
 from pipeline.datasets.csv_text import csv_text, quotation_mistake, separator_mistake
 from pipeline.datasets.languages import unknown_code, without_tokenizer
 from pipeline.datasets.published import require_language
 from pipeline.datasets.sample_split import sampled_split
-from pipeline.datasets.source import Data, Inputs, Keys, Source, Terms
+from pipeline.datasets.source import Inputs, NoKeys, Source, Terms
 from pipeline.datasets.split import (
     Split,
     image_name,
@@ -221,21 +222,40 @@ def _message(mistake: tuple[str, list[int]]) -> str:
     return f"{what}: line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:_SHOWN]))}{more}"
 
 
-def _read_split(data: Data, inputs: Inputs) -> Split:
-    if "split" in data:
-        return own_predefined(Path(data["split"]), inputs.image_list)
-    return own_split(Path(data["captions"]), data.get("split_seed", 0), inputs.image_list)
+class PredefinedSplit(Block):
+    """A CSV file with columns image, split."""
+
+    split: PathText
 
 
-def _read_captions(data: Data, inputs: Inputs, language: str, split: Split) -> list[Caption]:
-    return own_captions_in(Path(data["captions"].replace("{language}", language)), language, split)
+class TableSplit(Block):
+    """A table of captions, whose column `split` counts, and the seed of the sample if it has none."""
+
+    captions: PathText
+    split_seed: Seed = 0
 
 
-SOURCE = Source(
+class CaptionKeys(Block):
+    """A table of captions, perhaps with {language} in its name."""
+
+    captions: PathText
+
+
+def _read_split(settings: PredefinedSplit | TableSplit, inputs: Inputs) -> Split:
+    if isinstance(settings, PredefinedSplit):
+        return own_predefined(Path(settings.split), inputs.image_list)
+    return own_split(Path(settings.captions), settings.split_seed, inputs.image_list)
+
+
+def _read_captions(settings: CaptionKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
+    return own_captions_in(Path(settings.captions.replace("{language}", language)), language, split)
+
+
+SOURCE: Source[PredefinedSplit | TableSplit, CaptionKeys, NoKeys] = Source(
+    split_settings=(PredefinedSplit, TableSplit),
+    caption_settings=CaptionKeys,
+    part_settings=NoKeys,
     needs=("captions", "images"),
-    accepts=("split", "split_seed"),
-    split_keys=(Keys(("split",)), Keys(("captions",), ("split_seed",))),
-    caption_keys=Keys(("captions",)),
     terms=Terms("photographs and captions of one's own", "not stated here; ask who trained it"),
     read_split=_read_split,
     read_captions=_read_captions,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.flickr8k import FLICKR8K, SPLIT_FILES, flickr8k_split, image_id
 from pipeline.datasets.published import Published, require_language
-from pipeline.datasets.source import Data, Inputs, Source
+from pipeline.datasets.source import Inputs, NoKeys, Source
 from pipeline.datasets.split import Split, limit_to_list
 
 JAPANESE = (
@@ -91,18 +91,21 @@ def _captions(published: Published, text: _Text, split: Mapping[str, str]) -> _C
     return captions
 
 
-def _read_split(data: Data, inputs: Inputs) -> Split:
+def _read_split(settings: NoKeys, inputs: Inputs) -> Split:
     published = Published(inputs.published)
     split = flickr8k_split(published)
     published.check()
     return {image: split[image] for image in limit_to_list(split, inputs.image_list)}
 
 
-def _read_captions(data: Data, inputs: Inputs, language: str, split: Split) -> list[Caption]:
+def _read_captions(settings: NoKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
     return flickr8kcn_captions(inputs.published, language, split)
 
 
 SOURCE = Source(
+    split_settings=(NoKeys,),
+    caption_settings=NoKeys,
+    part_settings=NoKeys,
     needs=("images",),
     published=("flickr8kcn", "flickr8k"),
     split_files=SPLIT_FILES,

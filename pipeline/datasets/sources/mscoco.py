@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pipeline.common.block import Block, Count, PathText, Seed
 from pipeline.common.text_files import utf8_mistake
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.published import Published, require_language, split_lines
 from pipeline.datasets.sample_split import predefined_split, sampled_split
-from pipeline.datasets.source import Data, Inputs, Keys, Requested, Source
+from pipeline.datasets.source import Inputs, NoKeys, Requested, Source
 from pipeline.datasets.split import Split, limit_to_list, whole_split
 
 log = logging.getLogger("pipeline")
@@ -216,27 +217,41 @@ def _chinese_rows(
         published.mistakes.append(f"{name}: {len(unknown)} lines are not of MSCOCO 2014, first {unknown[0]}")
 
 
-def _read_split(data: Data, inputs: Inputs) -> Split:
-    """Test and validation images are sampled from the images with captions in all three languages."""
-    assert inputs.requested is not None, "its rule names COCO-CN"
+class PredefinedSplit(Block):
+    """Lists of the test and validation images."""
+
+    test_images: PathText
+    val_images: PathText
+
+
+class SampledSplit(Block):
+    """Number of test images, and of validation images, sampled from those captioned in all languages."""
+
+    sample_size: Count
+    split_seed: Seed = 0
+
+
+def _read_split(settings: PredefinedSplit | SampledSplit, inputs: Inputs) -> Split:
+    assert inputs.requested is not None, "the stage asks for it"
     found = read_images(inputs.published, inputs.requested)
     images = limit_to_list(found.captioned, inputs.image_list)
     candidates = found.in_all & set(images)
-    if data.get("test_images"):
-        lists = {"test": Path(data["test_images"]), "val": Path(data["val_images"])}
+    if isinstance(settings, PredefinedSplit):
+        lists = {"test": Path(settings.test_images), "val": Path(settings.val_images)}
         return whole_split(images, predefined_split(lists, candidates))
-    size = data["sample_size"]
-    return whole_split(images, sampled_split(candidates, size, size, data.get("split_seed", 0)))
+    size = settings.sample_size
+    return whole_split(images, sampled_split(candidates, size, size, settings.split_seed))
 
 
-def _read_captions(data: Data, inputs: Inputs, language: str, split: Split) -> list[Caption]:
+def _read_captions(settings: NoKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
     return mscoco_captions(inputs.published, inputs.requested, language, split)
 
 
-SOURCE = Source(
+SOURCE: Source[PredefinedSplit | SampledSplit, NoKeys, NoKeys] = Source(
+    split_settings=(PredefinedSplit, SampledSplit),
+    caption_settings=NoKeys,
+    part_settings=NoKeys,
     needs=("images", "sample_size", "split_seed"),
-    accepts=("test_images", "val_images"),
-    split_keys=(Keys(("test_images", "val_images")), Keys(("sample_size",), ("split_seed",))),
     published=("mscoco", "yjcaptions"),
     caption_files={"en": "annotations", "ja": "yjcaptions"},
     requested=Requested("coco_cn", "on-request/coco-cn", "**/imageid.*-caption.txt", ("zh",)),

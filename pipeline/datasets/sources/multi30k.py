@@ -7,12 +7,14 @@ the order of its list of images.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Literal
 
+from pipeline.common.block import Block
 from pipeline.common.errors import InputError
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.flickr8k import SPLIT_FILES, flickr8k_split, image_id
 from pipeline.datasets.published import COMPARABLE, TRANSLATION, Published, no_part, require_language
-from pipeline.datasets.source import Data, Inputs, Keys, Source
+from pipeline.datasets.source import Inputs, NoKeys, Source
 from pipeline.datasets.split import Split, limit_to_list
 
 FOLDER = "raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data"
@@ -129,24 +131,32 @@ def _text(published: Published, path: str, images: list[str]) -> dict[str, str]:
     return dict(zip(images, lines, strict=False))
 
 
-def _read_split(data: Data, inputs: Inputs) -> Split:
+class SplitKeys(Block):
+    """Which official lists are followed."""
+
+    split: Literal["multi30k", "flickr8k"]
+
+
+def _read_split(settings: SplitKeys, inputs: Inputs) -> Split:
     published = Published(inputs.published)
-    split = multi30k_split(published, data["split"])
+    split = multi30k_split(published, settings.split)
     published.check()
     return {image: split[image] for image in limit_to_list(split, inputs.image_list)}
 
 
-def _read_captions(data: Data, inputs: Inputs, language: str, split: Split) -> list[Caption]:
+def _read_captions(settings: NoKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
     return multi30k_captions(inputs.published, language, split)
 
 
-def _read_part(data: Data, inputs: Inputs, part: str, language: str, split: Split) -> list[Caption]:
+def _read_part(settings: NoKeys, inputs: Inputs, part: str, language: str, split: Split) -> list[Caption]:
     return multi30k_part(inputs.published, part, language, split)
 
 
 SOURCE = Source(
+    split_settings=(SplitKeys,),
+    caption_settings=NoKeys,
+    part_settings=NoKeys,
     needs=("images", "split"),
-    split_keys=(Keys(("split",)),),
     splits={"multi30k": (), "flickr8k": ("flickr8k",)},
     published=("multi30k",),
     further=("multi30k-text",),
