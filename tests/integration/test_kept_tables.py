@@ -60,7 +60,7 @@ def test_a_table_outlasts_evaluations_that_fail_and_is_replaced_by_the_next_whol
     for _ in range(2):
         status, said = tabulate(project)
         assert status == 1
-        assert "evaluations are missing" in said and "multi30k mule-full 0 own" in said
+        assert "evaluations are missing" in said and "multi30k mule-full 0 original" in said
         assert published(project) == before
     evaluate(project, {"en": 50.0, "de": 35.0})
     assert tabulate(project)[0] == 0

@@ -110,7 +110,7 @@ def test_another_way_of_the_code_trains_what_uses_it_alone(made: Project) -> Non
 COMPARABLE = {"parts": ["comparable"], "tested_on": "comparable"}
 WRONG: dict[str, dict[str, Any]] = {
     "comparable part has no captions in 'fr'": {"fr": COMPARABLE},
-    "6 captions of each image are to be drawn, but": {"en": {**COMPARABLE, "captions_per_image": 6}},
+    "6 captions of each image are to be sampled, but": {"en": {**COMPARABLE, "captions_per_image": 6}},
 }
 
 

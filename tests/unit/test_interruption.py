@@ -56,13 +56,13 @@ def test_a_stage_that_is_ended_says_so_and_leaves_no_temporary_file(tmp_path: Pa
         "import signal, sys\n"
         "from pipeline import __main__\n"
         "from pipeline.common.files import atomic_write\n"
-        "from pipeline.datasets import download_commands as commands\n"
-        "def unpack(arguments):\n"
-        "    with atomic_write(arguments.output) as temporary:\n"
+        "from pipeline.datasets import unpack as module\n"
+        "def unpack(archive, output):\n"
+        "    with atomic_write(output) as temporary:\n"
         "        temporary.write_text('half')\n"
         "        print('writes', flush=True)\n"
         "        signal.pause()\n"
-        "commands._unpack = unpack\n"
+        "module.unpack = unpack\n"
         "sys.exit(__main__.main())\n"
     )
     stage = subprocess.Popen(
