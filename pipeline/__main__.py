@@ -7,6 +7,7 @@ import sys
 
 import pipeline.training.commands
 from pipeline import cli
+from pipeline.common.inputs import check_paths, watch_inputs
 from pipeline.edited import VARIABLE, refuse_edited
 from pipeline.stages import STAGES
 
@@ -28,8 +29,14 @@ def main() -> int:
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
         if before := os.environ.get(VARIABLE):
             refuse_edited(before)
-        return cli.exit_status(lambda: arguments.run(arguments))
+        return cli.exit_status(lambda: _run(arguments))
     return cli.main(STAGES, "python -m pipeline", __doc__ or "")
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    check_paths(vars(arguments).values())
+    with watch_inputs():
+        arguments.run(arguments)
 
 
 if __name__ == "__main__":

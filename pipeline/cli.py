@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 from pipeline.common.errors import InputError, system_message
 from pipeline.common.files import named_file_lists, named_files
 from pipeline.common.gpus import gpu_message, take_gpu
+from pipeline.common.inputs import check_paths, watch_inputs
 from pipeline.common.signals import Interrupted, raise_on_signal
 from pipeline.digest import digest, path_of
 from pipeline.stages import Stage
@@ -112,6 +113,7 @@ def run(stage: Stage, program: str, words: Sequence[str]) -> None:
     wanted = parameters(stage.function)
     values = vars(parser_of(stage, program, wanted).parse_args(words))
     planned, gpus = values.pop("code"), values.pop("gpus", 0)
+    check_paths(values.values())
     parts = stage.parts(values)
     if planned not in (None, digest(stage, parts)):
         raise InputError(
@@ -126,7 +128,8 @@ def run(stage: Stage, program: str, words: Sequence[str]) -> None:
         take_gpu(gpus)
     module, _, name = stage.function.partition(":")
     positional = [values.pop(each.name) for each in wanted if each.positional]
-    getattr(import_module(module), name)(*positional, **values)
+    with watch_inputs():
+        getattr(import_module(module), name)(*positional, **values)
 
 
 def parser_of(stage: Stage, program: str, wanted: Sequence[Parameter]) -> argparse.ArgumentParser:

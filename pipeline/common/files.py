@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pipeline.common.errors import InputError, disk_message, raise_together
+from pipeline.common.inputs import check_inputs, note_input, regular_file
 
 _ATTRIBUTE = "user.sha256"
 _writers = itertools.count()  # threads of one process may write the same file one after another
@@ -35,10 +36,12 @@ def atomic_write(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_writers)}.part")
     try:
         with name_in_errors(path, temporary):
+            regular_file(path)  # a device would be replaced by a file
             path.parent.mkdir(parents=True, exist_ok=True)
             _remove_stale(path)
             temporary.unlink(missing_ok=True)
             yield temporary
+            check_inputs()
             with open(temporary, "rb") as file:
                 os.fsync(file.fileno())
             write_digest(temporary, path)
@@ -167,15 +170,22 @@ def _digest_file(path: Path) -> Path:
     return path.with_name(f".{path.name}.sha256")
 
 
-def require_file(path: Path, what: str, hint: str) -> Path:
+def require_file(path: Path, what: str, hint: str, constant: bool = True) -> Path:
     """Return `path`, or raise an `InputError` that says that `what` is missing, with a `hint` at what to do.
 
+    Args:
+        constant: whether the file must stay as it is until the stage has ended (`inputs.py`).
+
     Raises:
-        InputError: it is not there, or is damaged (`verify_digest`).
+        InputError: it is not there, is no regular file or folder, or is damaged (`verify_digest`).
         PermissionError: it is there, but may not be read. Many a reader would take that for a damaged file.
     """
     if not path.exists():
         raise InputError(f"{path}: {what} is not there. {hint}")
     if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    return verify_digest(path) if path.is_file() else path
+    if not regular_file(path).is_file():
+        return path
+    if constant and not _stored_digest(path)[0]:  # a file of this project tells of changes by its digest
+        note_input(path)
+    return verify_digest(path)

@@ -4,10 +4,11 @@ import logging
 import re
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import sha256
+from pipeline.common.http_limits import address
 from pipeline.datasets import first_use
 from pipeline.datasets.content import HEAD, kind_mistake, truncation_message
 from pipeline.datasets.partial_download import PartialDownload, open_partial
@@ -88,17 +89,20 @@ def download_file(
 
 
 def _check_arguments(urls: Sequence[str], file: str, digest: str, mirror: str) -> None:
+    named = [*(("url", url) for url in urls), ("mirror", mirror)]
     mistakes = [
-        f"{name}: has a name or password in its address ({urlsplit(url).hostname}); {NETRC}"
-        for name, url in (*(("url", url) for url in urls), ("mirror", mirror))
-        if "@" in urlsplit(url).netloc
+        f"{name}: has a name or password in its address; {NETRC}"
+        for name, url in named
+        if "@" in url.partition("://")[2].partition("/")[0]
     ]
     raise_together(mistakes, "The download cannot start:")  # before anything names them
     mistakes = [
         f"url: found {url!r}; expected http://, https:// or file://"
         for url in urls
-        if urlsplit(url).scheme not in ("http", "https", "file")
+        if (parts := address(url)) is None or parts.scheme not in ("http", "https", "file")
     ]
+    if _is_web(mirror) and not ((parts := address(mirror)) and parts.hostname):
+        mistakes.append(f"mirror: found {mirror!r}; expected an address such as http://localhost:8000")
     path = PurePosixPath(file)
     if not path.name or path.is_absolute() or ".." in path.parts:
         mistakes.append(f"file: found {file!r}; expected HOST/PATH")

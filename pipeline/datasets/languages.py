@@ -98,6 +98,19 @@ _ROWS = (
     ),
     Language("az", dotted_i=True),
     Language("tr", dotted_i=True),
+    Language("he", services={"google": "iw"}),
+    Language("jv", services={"google": "jw"}),
+    Language("nb", services={"google": "no"}),
+    Language("no", services={"deepl": "nb", "microsoft": "nb"}),
+    Language("mn", services={"microsoft": "mn-Cyrl"}),
+    Language("sr", services={"microsoft": "sr-Cyrl"}),
+    *(
+        Language(code, services={"baidu": named})
+        for code, named in (
+            ("bg", "bul"), ("da", "dan"), ("es", "spa"), ("et", "est"), ("fi", "fin"), ("ro", "rom"),
+            ("sl", "slo"), ("sv", "swe"), ("vi", "vie"),
+        )
+    ),
     *(Language(code, tokenizer="", spaced=False) for code in ("bo", "dz", "km", "lo", "my", "th")),
 )  # fmt: skip
 

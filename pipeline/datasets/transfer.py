@@ -5,18 +5,20 @@ import random
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 from urllib.request import url2pathname
 
 import requests
 import urllib3
 
 from pipeline.common.errors import InputError
+from pipeline.common.http_limits import LimitedSession, TimeLimit, TooSlow, address, time_limit
+from pipeline.common.inputs import regular_file
 from pipeline.common.progress import Progress
 from pipeline.common.retry_after import retry_after_seconds
 from pipeline.datasets.content import kind_mistake
@@ -25,6 +27,9 @@ from pipeline.datasets.partial_download import Origin, PartialDownload
 log = logging.getLogger("pipeline")
 
 _CHUNK = 1 << 16  # bytes; what a connection that is reset can lose
+_REDIRECTS = 5
+_LENGTH = re.compile(r"[0-9]{1,18}")  # of a file in bytes; longer numbers are no length
+_RANGE = re.compile(r"bytes (?:([0-9]{1,18})-[0-9]+|\*)/([0-9]{1,18}|\*)")
 _TEMPORARY = {408, 429, 500, 502, 503, 504}  # and every other 5xx
 
 
@@ -36,6 +41,7 @@ class Patience(NamedTuple):
         first, longest: wait after the first failure, which doubles with each, and its bound.
         retry_after: bound of the wait that a server may ask for.
         timeout: without an answer or a byte.
+        slowest: bytes per second that a transfer must reach on average, after twice `timeout`.
     """
 
     attempts: int = 8
@@ -43,6 +49,7 @@ class Patience(NamedTuple):
     longest: float = 60.0
     retry_after: float = 600.0
     timeout: float = 60.0
+    slowest: float = 1000.0
 
 
 USUAL = Patience()
@@ -94,14 +101,15 @@ def fetch(url: str, part: PartialDownload, name: str, size: int | None, patience
         try:
             _attempt(url, part, name, size, patience)
             return
-        except TemporaryError as trouble:
-            # A server that begins anew each time brings nothing new until it comes further than before.
-            failures = 1 if part.size > reached else failures + 1
+        except (TemporaryError, TooSlow) as trouble:
+            # A server that begins anew each time brings nothing new until it comes further than before. One
+            # that sends a few bytes would never end.
+            failures = 1 if part.size > reached and isinstance(trouble, TemporaryError) else failures + 1
             reached = max(reached, part.size)
             if failures >= patience.attempts:
                 raise PermanentError(f"{trouble}, the last of {failures} attempts without progress") from None
             wait = min(patience.longest, patience.first * 2 ** (failures - 1)) * random.uniform(0.5, 1)
-            wait = max(wait, min(trouble.after, patience.retry_after))
+            wait = max(wait, min(getattr(trouble, "after", 0.0), patience.retry_after))
             log.warning("%s: %s; again in %.1f s", url, trouble, wait)
             time.sleep(wait)
 
@@ -159,10 +167,12 @@ def _check_room(part: PartialDownload, total: int | None) -> None:
 def _file(url: str, offset: int, part: PartialDownload) -> Iterator[Answer]:
     path = Path(url2pathname(urlsplit(url).path))
     try:
-        found = path.stat()
+        found = regular_file(path).stat()
         file = open(path, "rb")  # noqa: SIM115 - closed below; reading is outside this try
     except OSError as error:
         raise PermanentError(f"{path}: {error.strerror}") from None
+    except InputError as error:
+        raise PermanentError(str(error)) from None
     with file:
         validator = f"{found.st_mtime_ns} {found.st_size}"
         start = offset if validator == part.origin.validator else 0
@@ -175,15 +185,43 @@ def _http(url: str, offset: int, part: PartialDownload, patience: Patience) -> I
     headers = {"User-Agent": "multilingual-retrieval", "Accept-Encoding": "identity"}
     if offset:
         headers |= {"Range": f"bytes={offset}-", "If-Range": part.origin.validator}
-    try:
-        response = requests.get(url, headers=headers, stream=True, timeout=patience.timeout)
-    except (requests.ConnectionError, requests.Timeout) as error:
-        raise TemporaryError(f"no answer: {error}") from None
-    except requests.RequestException as error:
-        raise PermanentError(f"no answer: {error}") from None
-    with response:
-        _check_status(response)
-        yield _rest(response, offset, part) if response.status_code in (206, 416) else _whole(response)
+    with LimitedSession() as session, time_limit(2 * patience.timeout) as limit:
+        try:
+            response = _followed(session, url, headers, patience.timeout)
+        except (requests.ConnectionError, requests.Timeout) as error:
+            raise TemporaryError(f"no answer: {error}") from None
+        except requests.RequestException as error:
+            raise PermanentError(f"no answer: {error}") from None
+        with response:
+            _check_status(response)
+            rest = response.status_code in (206, 416)
+            answer = _rest(response, offset, part) if rest else _whole(response)
+            yield answer._replace(pieces=_extending(limit, answer.pieces, patience.slowest))
+
+
+def _extending(limit: TimeLimit, pieces: Iterator[bytes], slowest: float) -> Iterator[bytes]:
+    """The pieces, each of which allows the transfer more time."""
+    for piece in pieces:
+        limit.extend(len(piece) / slowest)
+        yield piece
+
+
+def _followed(
+    session: LimitedSession, url: str, headers: Mapping[str, str], timeout: float
+) -> requests.Response:
+    """The response to a request, after redirects."""
+    passed: list[requests.Response] = []
+    while len(passed) <= _REDIRECTS:
+        response = session.get(url, headers=headers, stream=True, timeout=timeout)
+        if (target := session.get_redirect_target(response)) is None:
+            response.history = passed
+            return response
+        response.close()
+        passed.append(response)
+        if address(target) is None:
+            raise PermanentError(f"{response.url} redirects to what is no address")
+        url = urljoin(response.url, target)
+    raise PermanentError(f"{passed[0].url} redirects more than {_REDIRECTS} times")
 
 
 def _check_status(response: requests.Response) -> None:
@@ -202,13 +240,13 @@ def _whole(response: requests.Response) -> Answer:
         # Its Content-Length is not the file's, and no position in what comes is one in the file.
         return Answer(0, None, "", kind, _pieces(response, decode=True))
     length = response.headers.get("Content-Length", "")
-    total = int(length) if length.isdecimal() else None
+    total = int(length) if _LENGTH.fullmatch(length) else None
     return Answer(0, total, _validator(response), kind, _pieces(response))
 
 
 def _rest(response: requests.Response, offset: int, part: PartialDownload) -> Answer:
     """The answer to a request for what is missing, if it is of the version of which the part is."""
-    match = re.fullmatch(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)", response.headers.get("Content-Range", ""))
+    match = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
     start, total = (match[1], match[2]) if match else (None, "*")
     known = part.origin.total
     same = (

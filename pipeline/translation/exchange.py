@@ -38,7 +38,7 @@ def find_translations(cache: Path, text: str, remove: bool = False) -> None:
         text: text that the caption or its translation contains.
         remove: remove what is found, so that it is requested again.
     """
-    require_file(cache, "the cache of translations", "Give another file (translation.cache).")
+    require_file(cache, "the cache of translations", "Give another file (translation.cache).", constant=False)
     opened = Cache(cache)
     rows = opened.find(text)
     for provider, version, source, target, _, caption, answer, *_ in rows:
@@ -58,7 +58,8 @@ def export_translations(cache: Path, output: Path) -> None:
     Raises:
         InputError: there is no such cache, or it is empty.
     """
-    require_file(cache, "the cache of translations", "Give the file that `translate --cache` wrote.")
+    hint = "Give the file that `translate --cache` wrote."
+    require_file(cache, "the cache of translations", hint, constant=False)
     opened = Cache(cache)
     if not (count := opened.count()):
         raise InputError(f"{cache}: the cache holds no translations.")

@@ -15,7 +15,7 @@ from pipeline.translation.cached_translator import CachedTranslator
 from pipeline.translation.limits import Limits
 
 _MARIAN = ("model", "revision", "prefix", "beams", "batch_size", "device")
-_SERVICE = ("url", "version")
+_SERVICE = ("url", "version", "codes")
 
 
 def machine_translator(
@@ -32,7 +32,8 @@ def machine_translator(
         provider: one of `providers.MACHINES`.
         settings: for marian `model`, `revision`, `prefix`, `beams`, `batch_size`, `device` (marian.py); in
             `model`, {source} and {target} stand for the languages. For services `url`, another address,
-            and `version`, which a user changes to have all asked for anew.
+            `version`, which a user changes to have all asked for anew, and `codes`, the service's codes of
+            languages where they are not those known.
         limits: values of `Limits` (web.py); what is not given has its default.
 
     Raises:

@@ -5,21 +5,26 @@ status of a refusal nor its Retry-After. All its classes call `requests` by that
 session stands there instead, which does all of this.
 """
 
+import html
+import json
 import logging
 import os
+import re
 import sys
 import threading
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote, quote_plus
 
 import deep_translator
-import requests
-from deep_translator.exceptions import LanguageNotSupportedException, NotValidLength, TranslationNotFound
+from deep_translator.exceptions import NotValidLength, TranslationNotFound
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.retry_after import retry_after_seconds
-from pipeline.datasets.languages import language
+from pipeline.common.http_limits import address
 from pipeline.translation.cached_translator import EngineStopped
+from pipeline.translation.limits import Limits
+from pipeline.translation.service_languages import code_at, unlisted
+from pipeline.translation.session import ServiceSession, ServiceUnavailable, TextRefused
 
 
 class Service(NamedTuple):
@@ -48,22 +53,12 @@ SERVICES = {
 }
 
 _HTTPS = {"mymemory": "https://api.mymemory.translated.net/get"}  # deep-translator asks it over http
-_MAX_ANSWER = 16 << 20  # bytes; a request has at most 50,000 characters
-_WAIT = {408, 425, 429}  # and 5xx
-_NOTICES = ("MYMEMORY WARNING",)  # come with status 200
-_TOO_LONG = {400, 413, 414, 431}  # 400 is Google's answer to a URL that is too long
-
-
-class ServiceUnavailable(Exception):
-    """The service is unavailable; `retry_after` is the delay that it requested, in seconds."""
-
-    def __init__(self, reason: str, retry_after: float = 0.0):
-        super().__init__(reason)
-        self.retry_after = retry_after
-
-
-class TextRefused(Exception):
-    """The service rejects this text, because it is too long or for reasons of its own."""
+_WHOLE = 5.0  # times as long as without a byte may a whole answer take
+_MIN_SECONDS = 1.0  # that an answer may take, however short `max_wait` is
+_SECRET = 8  # characters of a key from which an answer that contains it repeats it
+# What deep-translator's readers raise for an answer without a translation.
+_NO_TRANSLATION = (KeyError, IndexError, TypeError, AttributeError, StopIteration)
+_RESULT = re.compile(r"<div[^>]*class=[\"'](?:t0|result-container)[\"'][^>]*>(.*?)</div>", re.DOTALL)
 
 
 class ServiceClient:
@@ -71,27 +66,41 @@ class ServiceClient:
 
     Args:
         url: another address of the service, such as a server of one's own; empty: the service's.
-        timeout: seconds without a byte.
+        codes: the service's codes of languages, where they are others than those known.
 
     Raises:
-        InputError: the service does not know a language, or a key is not in the environment.
+        InputError: the service does not know a language, its address is none, or a key is not in the
+            environment.
     """
 
-    def __init__(self, service: str, source: str, target: str, url: str, timeout: float):
+    def __init__(
+        self,
+        service: str,
+        source: str,
+        target: str,
+        url: str = "",
+        limits: Limits | None = None,
+        codes: Mapping[str, str] | None = None,
+    ):
         self.service = SERVICES[service]
         # To these deep-translator adds the name of a page.
         self.url = (
             f"{url.rstrip('/')}/" if url and service in ("deepl", "libre") else url or _HTTPS.get(service, "")
         )
         self._name = service
-        self._languages = [language(code).services.get(service, code) for code in (source, target)]
+        raise_together(self._mistakes(source, target, codes or {}), f"provider {service}: cannot start:")
+        self._codes = [code_at(service, code, codes or {}) for code in (source, target)]
         self._threads = threading.local()
-        missing = [f"{key} is not set" for key in self.service.keys if not os.environ.get(key)]
-        raise_together(missing, f"provider {service}: its keys are read from environment variables:")
-        self._class = getattr(deep_translator, self.service.translator)
+        # Its own reads the languages from Microsoft, by a request that nobody counts.
+        without_request: dict[str, Any] = {"_get_supported_languages": lambda translator: {}}
+        library = getattr(deep_translator, self.service.translator)
+        self._class = type("Translator", (library,), without_request)
         # urllib3 logs URLs, and keys stand in some.
         logging.getLogger("urllib3").setLevel(logging.CRITICAL)
-        setattr(sys.modules[self._class.__module__], "requests", _Session(timeout, bool(self.service.keys)))  # noqa: B010
+        allowed = limits or Limits()
+        seconds = max(_MIN_SECONDS, min(_WHOLE * allowed.timeout, allowed.max_wait))
+        self._session = ServiceSession(allowed.timeout, seconds, in_json=service != "google")
+        setattr(sys.modules[library.__module__], "requests", self._session)  # noqa: B010
         self._translator()
 
     def __call__(self, text: str) -> str:
@@ -101,111 +110,82 @@ class ServiceClient:
             ServiceUnavailable: try again later. TextRefused: not this text. EngineStopped: the user must act.
         """
         try:
+            answer = self._answer(text)
+        except ServiceUnavailable as error:
+            raise ServiceUnavailable(self._without_keys(str(error)), error.retry_after) from None
+        except (TextRefused, EngineStopped) as error:
+            raise type(error)(self._without_keys(str(error))) from None
+        if self._without_keys(answer, shortest=_SECRET) != answer:
+            raise EngineStopped(
+                "The service's answer repeats the key that was sent: check its address (`url`)."
+            )
+        return answer
+
+    def _answer(self, text: str) -> str:
+        try:
             answer = self._translator().translate(text)
-        except TranslationNotFound:
-            raise TextRefused("an answer without a translation") from None
+        except (TranslationNotFound, *_NO_TRANSLATION):
+            raise TextRefused(self._nothing()) from None
         except NotValidLength:
             raise TextRefused("too long for the service") from None
         except (ServiceUnavailable, TextRefused, EngineStopped, InputError):
             raise
         except Exception as error:  # deep-translator's own exceptions have no common base
-            raise EngineStopped(f"{self._without_keys(error)}.") from None
-        if answer is None and self._name == "google":  # deep-translator's, of a text that came back as it was
-            return text
+            raise EngineStopped(f"{type(error).__name__}: {error}.") from None
+        if self._name == "google":
+            found = _RESULT.search(self._session.last_answer)
+            if found and "<" in found[1]:  # deep-translator would join the words around a tag
+                raise TextRefused(f"an answer with HTML tags: {found[1][:80]!r}")
+            if answer is None:  # deep-translator's, of a text that came back as it was
+                return text
         if not isinstance(answer, str):
-            raise TextRefused("an answer without a translation")
-        if answer.upper().startswith(_NOTICES):
-            raise EngineStopped(f"The service answered with a notice instead of a translation: {answer}")
+            raise TextRefused(self._nothing())
         return answer
+
+    def _nothing(self) -> str:
+        """What is said of an answer without a translation, with the service's own words."""
+        text = " ".join(re.sub(r"<(script|style).*?</\1>|<[^<>]*>", " ", self._session.last_answer).split())
+        return f"an answer without a translation{f': {html.unescape(text)[:80]!r}' if text else ''}"
+
+    def _mistakes(self, source: str, target: str, codes: Mapping[str, str]) -> Iterator[str]:
+        yield from (
+            f"{key} is not set; keys are read from environment variables"
+            for key in self.service.keys
+            if not os.environ.get(key)
+        )
+        parts = address(self.url)
+        if self.url and not (parts and parts.scheme in ("http", "https") and parts.hostname):
+            found = "one with a user or key" if {"@", "?"} & set(self.url) else repr(self.url)
+            yield f"url: found {found}, expected an address such as http://localhost:5000"
+        if lacking := unlisted(self._name, source, target, codes):
+            yield lacking
 
     def _translator(self) -> Any:
         """This thread's translator: deep-translator's keep the text of a request in themselves."""
         if not hasattr(self._threads, "translator"):
-            source, target = self._languages
-            try:
-                translator = self._class(source=source, target=target)
-            except LanguageNotSupportedException as error:
-                raise InputError(
-                    f"provider {self._name}: it does not translate {source!r} to {target!r} "
-                    f"(unknown: {error.val!r}). Choose another provider for this pair (translation.pairs)."
-                ) from None
+            # Its own lists of languages are of 2023, so they are passed by.
+            translator = self._class(source="auto", target="auto")
+            translator._source, translator._target = self._codes
             if self.url:
                 # Only LibreTranslator has an argument for it; the attribute is there in all.
                 translator._base_url = self.url
             self._threads.translator = translator
         return self._threads.translator
 
-    def _without_keys(self, error: Exception) -> str:
-        """An error's text without the keys, which stand in URLs."""
-        text = f"{type(error).__name__}: {error}"
-        for key in self.service.keys:
-            for form in (os.environ[key], quote(os.environ[key], safe="")):
-                text = text.replace(form, f"${key}")
+    def _without_keys(self, text: str, shortest: int = 1) -> str:
+        """A text without the keys, in any of the forms in which URLs, pages and JSON repeat them."""
+        for name in self.service.keys:
+            key = os.environ[name]
+            if len(key) < shortest:
+                continue
+            forms = {
+                key,
+                quote(key),
+                quote(key, safe=""),
+                quote_plus(key),
+                html.escape(key),
+                json.dumps(key)[1:-1],
+            }
+            for form in sorted(forms, key=len, reverse=True):
+                text = re.sub(re.escape(form), f"${name}", text, flags=re.IGNORECASE)
         return text
-
-
-class _Session(requests.Session):
-    """Replaces `requests` in deep-translator's modules."""
-
-    exceptions = requests.exceptions
-
-    def __init__(self, timeout: float, keyed: bool):
-        super().__init__()
-        self.timeout, self.keyed = timeout, keyed
-
-    def get_redirect_target(self, resp: requests.Response) -> str | None:
-        """The target of a redirect; requests with a key never go to another host or to plain HTTP."""
-        target = super().get_redirect_target(resp)
-        if target is None or not self.keyed:
-            return target
-        here, there = urlsplit(resp.url), urlsplit(urljoin(resp.url, target))
-        if here.hostname != there.hostname or (here.scheme, there.scheme) == ("https", "http"):
-            raise EngineStopped(
-                f"{here.hostname} redirects to {there.scheme}://{there.hostname}, and the key is not sent "
-                "there. If that is the service's new address, set `url` of the provider to it."
-            )
-        return target
-
-    def request(self, method: Any, url: Any, *arguments: Any, **options: Any) -> requests.Response:
-        options = {"timeout": self.timeout, **options, "stream": True}
-        try:
-            response = super().request(method, url, *arguments, **options)
-            _read_body(response)
-        except requests.RequestException as error:
-            # Without the error's text: it holds the URL, and that may hold a key.
-            raise ServiceUnavailable(type(error).__name__) from None
-        status = _status(response)
-        if status in _WAIT or status >= 500:
-            delay = retry_after_seconds(response.headers.get("Retry-After", ""))
-            raise ServiceUnavailable(f"status {status}", delay)
-        if status in _TOO_LONG:
-            raise TextRefused(f"status {status}")
-        if status >= 400:
-            raise EngineStopped(f"The service answered {status} {response.reason}: check its key and quota.")
-        return response
-
-
-def _read_body(response: requests.Response) -> None:
-    """Read a response's body, as `requests` itself would but for its bound.
-
-    Raises:
-        EngineStopped: it is longer than any answer, perhaps endless.
-    """
-    body = bytearray()
-    for part in response.iter_content(1 << 16):
-        body += part
-        if len(body) > _MAX_ANSWER:
-            response.close()
-            raise EngineStopped(
-                f"The service answered with more than {_MAX_ANSWER:,} bytes: check its address."
-            )
-    response._content = bytes(body)
-
-
-def _status(response: requests.Response) -> int:
-    """The status of a response; MyMemory always sends 200 and puts the status into the body."""
-    try:
-        status = int(response.json()["responseStatus"])
-    except (ValueError, KeyError, TypeError):
-        return response.status_code
-    return max(status, response.status_code)

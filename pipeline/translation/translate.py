@@ -13,13 +13,18 @@ from pipeline.common.files import atomic_write
 from pipeline.datasets.captions import SENTENCE_COLUMNS, SPLITS
 from pipeline.datasets.select import select
 from pipeline.datasets.tokenize import with_tokens
-from pipeline.translation.translation_status import EMPTY, OK, SAME, SCRIPT, translation_status
+from pipeline.translation.translation_status import EMPTY, FAULT, OK, SAME, SCRIPT, translation_status
 
 log = logging.getLogger("pipeline")
 
 LEFT_OUT = ["image", "split", "caption", "answer", "status"]
 
-_MEANINGS = {EMPTY: "empty", SAME: "the caption itself", SCRIPT: "in another script"}
+_MEANINGS = {
+    EMPTY: "empty",
+    SAME: "the caption itself",
+    SCRIPT: "in another script",
+    FAULT: "escaped, damaged or a notice of the service",
+}
 
 
 class Translator(Protocol):

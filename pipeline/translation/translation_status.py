@@ -5,9 +5,10 @@ import re
 import unicodedata
 
 from pipeline.datasets.languages import UNSPACED_SCRIPTS, language
+from pipeline.translation.answers import fault
 
-OK, EMPTY, SAME, SCRIPT = "ok", "empty", "same", "script"
-STATUSES = (OK, EMPTY, SAME, SCRIPT)
+OK, EMPTY, SAME, SCRIPT, FAULT = "ok", "empty", "same", "script", "fault"
+STATUSES = (OK, EMPTY, SAME, SCRIPT, FAULT)
 
 
 def translation_status(text: str, answer: str, target: str) -> str:
@@ -17,16 +18,20 @@ def translation_status(text: str, answer: str, target: str) -> str:
         `empty`: no letter or digit came. `same`: the caption itself came back, but for case, spaces and
         punctuation; captions of only numbers and capitalised words (`23`, `Michael Jordan`) may. `script`:
         more than half of the answer's words (Chinese and Japanese: characters) are in a script that the
-        language is not written in. `ok`: none of these.
+        language is not written in. `fault`: the answer is escaped, damaged or a notice of the service
+        (answers.py). `ok`: none of these.
     """
-    if not (letters := _letters(answer)):
+    if not (found := letters(answer)):
         return EMPTY
-    if letters == _letters(text):
+    if found == letters(text):
         return OK if _may_be_unchanged(text) else SAME
+    if fault(text, answer, target):
+        return FAULT
     return SCRIPT if _is_foreign(answer, target) else OK
 
 
-def _letters(text: str) -> str:
+def letters(text: str) -> str:
+    """The letters and digits of a text, without case."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
 
 

@@ -2,7 +2,6 @@
 
 import logging
 import random
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,17 +10,21 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from pipeline.common.progress import duration
+from pipeline.translation.answers import fault, mended, stopping_notice
 from pipeline.translation.cache import Cache, Model
 from pipeline.translation.cached_translator import EngineStopped, StoreAnswers
 from pipeline.translation.limits import Limits
-from pipeline.translation.services import SERVICES, Service, ServiceClient, ServiceUnavailable, TextRefused
+from pipeline.translation.services import SERVICES, Service, ServiceClient
+from pipeline.translation.session import ServiceUnavailable, TextRefused
+from pipeline.translation.translation_status import letters
 
 log = logging.getLogger("pipeline")
 
 _FIRST_PAUSE = 2.0  # seconds
 _MAX_REFUSALS = 20  # captions refused one after the other: it is not the captions
 _NEWLINE = len(quote_plus("\n"))
-_NUMBERED = re.compile(r"\W?\d+\s*[.)．）、:]")
+_MAX_ALIKE = 5  # captions one after the other with the same answer: it is no translation of them
+_FEW = 3  # captions that may all have one answer if there are no others
 
 
 def web_engine(
@@ -36,7 +39,7 @@ def web_engine(
     service_limits = Limits(**limits)
     url, version = settings.get("url", ""), str(settings.get("version", ""))
     model = Model(provider, f"{version} {url}".strip(), source, target)
-    client = ServiceClient(provider, source, target, url, service_limits.timeout)
+    client = ServiceClient(provider, source, target, url, service_limits, settings.get("codes"))
     return WebEngine(model, client, SERVICES[provider], url or provider, cache, service_limits)
 
 
@@ -67,25 +70,29 @@ class WebEngine:
     def translate(self, texts: Sequence[str], store: StoreAnswers) -> None:
         """Pass the translations to `store`, request by request; a refused caption gets none.
 
+        Answers that are all the same wait until another one has come.
+
         Raises:
             EngineStopped: the day's requests are used up, no answer came for too long, or the user must act.
         """
         self._stopped.clear()
         self._last_answer, self._refused = time.monotonic(), 0
+        waiting = _Waiting(store)
         with ThreadPoolExecutor(self.limits.max_connections) as threads:
             batches = request_batches(texts, self.service)
-            jobs = [threads.submit(self._translate, batch, store) for batch in batches]
+            jobs = [threads.submit(self._translate, batch, waiting.store) for batch in batches]
             try:
                 for job in as_completed(jobs):
                     job.result()
             finally:
                 self._stopped.set()
                 threads.shutdown(cancel_futures=True)
+        waiting.finish()
 
     def _translate(self, texts: list[str], store: StoreAnswers) -> None:
         lines = [_line(text) for text in texts]
         try:
-            answers = split_answer(self._request("\n".join(lines)), lines)
+            answers = split_answer(self._request("\n".join(lines)), lines, self.model.target)
         except TextRefused as refusal:
             if len(texts) == 1:
                 self._note_refusal(texts[0], refusal)
@@ -141,12 +148,14 @@ class WebEngine:
             )
 
     def _note_refusal(self, text: str, refusal: TextRefused) -> None:
-        log.warning("%s: left without a translation (%s): %r", self.name, refusal, text)
+        pair = f"{self.name} {self.model.source}-{self.model.target}"
+        log.warning("%s: left without a translation (%s): %r", pair, refusal, text)
         self._refused += 1
         if self._refused >= _MAX_REFUSALS:
             raise EngineStopped(
                 f"{_MAX_REFUSALS} captions in a row were refused ({refusal}). The service may require a "
-                "person at a browser, or not support the languages: see what it answers in a browser."
+                "person at a browser, not support the languages, or have another address (`url`): see what "
+                "it answers in a browser."
             )
 
 
@@ -166,22 +175,74 @@ def request_batches(texts: Iterable[str], service: Service) -> Iterator[list[str
         yield batch
 
 
-def split_answer(answer: str, lines: Sequence[str]) -> list[str] | None:
+def split_answer(answer: str, lines: Sequence[str], target: str) -> list[str] | None:
     """The translation of each line; None if the lines of an answer cannot be separated safely.
 
-    They cannot if lines were merged, dropped, added, left blank or numbered. Lines that changed places are
-    not detected.
+    They cannot if lines were merged, dropped, added, left blank or numbered, are all the same, or hold what
+    no translation does. Lines that changed places are not detected.
+
+    Raises:
+        TextRefused: the answer to a single line is no translation.
+        EngineStopped: it is a notice that the service translates nothing.
     """
-    if len(lines) == 1:
-        return [_line(answer)]
+    if stopping_notice(" ".join(lines), answer):
+        raise EngineStopped(
+            f"The service answered with a notice instead of a translation: {_line(answer)[:200]!r} (for "
+            f"{lines[0][:60]!r}). Check its address (`url`), key and quota."
+        )
     parts = [_line(part) for part in answer.strip().split("\n")]
-    if len(parts) != len(lines) or not all(parts):
+    if len(lines) == 1:
+        parts = [part for part in parts if part] or [""]
+        if len(parts) > 1:
+            raise TextRefused(f"{len(parts)} lines for one: {' / '.join(parts)[:80]!r}")
+    if len(parts) != len(lines) or not (all(parts) or len(lines) == 1):
         return None
-    if any(
-        _NUMBERED.match(part) and not line[0].isdecimal() for part, line in zip(parts, lines, strict=True)
-    ):
+    found = [mended(line, part) for line, part in zip(lines, parts, strict=True)]
+    faults = [fault(*pair, target) for pair in zip(lines, found, strict=True)]
+    if len(lines) == 1 and faults[0]:
+        raise TextRefused(f"its answer is no translation: {faults[0]}")
+    if any(faults) or (len(lines) > 1 and len(set(found)) == 1 < len(set(map(letters, lines)))):
         return None
-    return parts
+    return found
+
+
+class _Waiting:
+    """Answers on their way to `store`. A service that gives all captions one answer translates none."""
+
+    def __init__(self, store: StoreAnswers):
+        self._store = store
+        self._lock = threading.Lock()
+        self._waiting: dict[str, str] = {}
+
+    def store(self, answers: Mapping[str, str]) -> None:
+        """Store answers, or let them wait while all that came since the last other one are the same."""
+        with self._lock:
+            if len({*self._waiting.values(), *answers.values()}) > 1:
+                self._pass_on()
+            self._waiting |= answers
+            if len(set(answers.values())) > 1:
+                self._pass_on()
+            self._check(_MAX_ALIKE)
+
+    def finish(self) -> None:
+        """Store what still waits."""
+        with self._lock:
+            self._check(_FEW)
+            self._pass_on()
+
+    def _check(self, limit: int) -> None:
+        if len(set(map(letters, self._waiting))) >= limit:
+            answer = next(iter(self._waiting.values()))
+            first = ", ".join(map(repr, list(self._waiting)[:2]))
+            raise EngineStopped(
+                f"The service gives {len(self._waiting)} captions ({first}, ...) one answer, "
+                f"{answer[:80]!r}, which is not stored: check its address (`url`), languages and quota."
+            )
+
+    def _pass_on(self) -> None:
+        if self._waiting:
+            self._store(self._waiting)
+        self._waiting = {}
 
 
 def _line(text: str) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dripping import DRIPPING, answering, whole
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from serving import Request, Trouble, serving
@@ -282,6 +283,62 @@ def test_a_server_that_stays_silent_is_given_up(web: Web) -> None:
     with pytest.raises(InputError, match="timed out"):
         download_file([f"{web.url}/{FILE}"], web.output, FILE, DIGEST, patience=patience)
     web.troubles[FILE].go_on.set()
+
+
+@pytest.mark.parametrize("name", DRIPPING)
+def test_a_server_that_drips_is_given_up(name: str, tmp_path: Path) -> None:
+    patience = Patience(attempts=2, first=0.01, timeout=0.4)
+    begin = time.monotonic()
+    with answering(DRIPPING[name]) as url, pytest.raises(InputError, match="the last of 2 attempts"):
+        download_file([f"{url}f"], tmp_path / "f", "h/f", DIGEST, patience=patience)
+    assert time.monotonic() - begin < 5
+
+
+def test_a_slow_transfer_that_gets_on_is_waited_for(tmp_path: Path) -> None:
+    def respond(path: str) -> Iterator[bytes]:
+        yield b"HTTP/1.1 200 OK\r\nContent-Length: 1048576\r\n\r\n"
+        for _ in range(16):
+            yield bytes(1 << 16)
+            time.sleep(0.05)
+
+    patience = Patience(attempts=1, timeout=0.2, slowest=500_000)
+    digest = hashlib.sha256(bytes(1 << 20)).hexdigest()
+    with answering(respond) as url:
+        download_file([f"{url}f"], tmp_path / "f", "h/f", digest, patience=patience)
+
+
+def test_redirects_are_followed_without_their_bodies_and_not_in_circles(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def respond(path: str) -> Iterator[bytes]:
+        asked.append(path)
+        if path == "/end":
+            yield whole(CONTENT, "text/plain")
+            return
+        where = "/end" if path == "/first" else "/circle"
+        yield f"HTTP/1.1 302 Found\r\nLocation: {where}\r\n\r\n".encode()
+        while True:
+            yield bytes(1 << 16)
+
+    with answering(respond) as url:
+        download_file([f"{url}first"], tmp_path / "f", "h/f", DIGEST, patience=HASTE)
+        assert asked == ["/first", "/end"]
+        with pytest.raises(InputError, match="redirects more than 5 times"):
+            download_file([f"{url}circle"], tmp_path / "g", "h/f", DIGEST, patience=HASTE)
+    assert len(asked) == 8
+
+
+@pytest.mark.parametrize("where", ["http://[::1", "ftp://host/x", "http://host:99999999/"])
+def test_a_redirect_to_no_address(where: str, tmp_path: Path) -> None:
+    answer = f"HTTP/1.1 302 Found\r\nLocation: {where}\r\nContent-Length: 0\r\n\r\n".encode()
+    with answering(lambda path: iter([answer])) as url, pytest.raises(InputError, match=r"address|ftp"):
+        download_file([f"{url}f"], tmp_path / "f", "h/f", DIGEST, patience=HASTE)
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "-1", "1e3", "0x10"])
+def test_a_length_that_is_none_is_passed_over(length: str, web: Web) -> None:
+    web.troubles[FILE] = Trouble(length=length)
+    assert web.download() == CONTENT
 
 
 def test_no_server_is_an_input_error(web: Web) -> None:

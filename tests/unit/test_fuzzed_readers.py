@@ -38,7 +38,8 @@ from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
 from pipeline.translation.cache import Cache, Model
 from pipeline.translation.cached_translator import EngineStopped
 from pipeline.translation.exchange import export_translations, import_translations
-from pipeline.translation.services import ServiceClient, ServiceUnavailable, TextRefused
+from pipeline.translation.services import ServiceClient
+from pipeline.translation.session import ServiceUnavailable, TextRefused
 from pipeline.words.settings import WordSettings
 from pipeline.words.vectors import read_vectors
 
@@ -280,7 +281,7 @@ def test_any_answer_of_a_service_is_a_translation_or_refused(service: str) -> No
     def tried(body: bytes, status: int, retry: str) -> None:
         with answering(body, status, retry):
             try:
-                said = ServiceClient(service, "en", "de", "", 5.0)("A dog.")
+                said = ServiceClient(service, "en", "de")("A dog.")
             except (ServiceUnavailable, TextRefused, EngineStopped, InputError) as error:
                 assert getattr(error, "retry_after", 0.0) <= 86_400
             else:

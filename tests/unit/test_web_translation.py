@@ -104,7 +104,8 @@ def test_a_refused_caption_stays_without_a_translation_and_holds_up_no_other(
     expected = [("" if caption == CAPTIONS[7] else translation(caption)) for caption in CAPTIONS[:10]]
     with caplog.at_level(logging.WARNING, "pipeline"):
         assert translate(CAPTIONS[:10]) == expected
-    assert f"left without a translation (an answer without a translation): {CAPTIONS[7]!r}" in caplog.text
+    reason = "an answer without a translation: 'Google Translate en Home'"
+    assert f"left without a translation ({reason}): {CAPTIONS[7]!r}" in caplog.text
     service.behaviour = lambda number, lines: ""
     assert translate(CAPTIONS[:10])[7] == translation(CAPTIONS[7])
 
@@ -262,7 +263,7 @@ def test_a_missing_key_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_language_that_a_service_lacks_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"provider google: it does not translate 'en' to 'xx'"):
+    with pytest.raises(InputError, match=r"google is not known to translate 'xx'\..*codes: \{xx: CODE\}"):
         machine_translator("google", "en", "xx", {}, tmp_path / "c.sqlite", {})
 
 
@@ -379,4 +380,4 @@ def test_batches_hold_every_caption_once_in_order_and_fit(captions: list[str]) -
 def test_a_wrong_count_of_lines_is_never_taken(captions: list[str], data: st.DataObject) -> None:
     lines = [" ".join(text.split()) for text in captions]
     count = data.draw(st.integers(0, 60).filter(lambda count: count != len(lines)))
-    assert split_answer("\n".join(["Ein Satz."] * count), lines) is None
+    assert split_answer("\n".join(["Ein Satz."] * count), lines, "de") is None

@@ -1,0 +1,165 @@
+"""HTTP requests that end, whatever the server does.
+
+The time limits of `requests` are for each byte: a server that sends one every half second, or `100 Continue`
+for ever, holds a client as long as it likes. Here a thread closes the connection when the time is up.
+"""
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+import requests
+import urllib3
+
+_current = threading.local()  # the limit that requests of this thread are under
+
+
+class TooSlow(Exception):
+    """A server took longer than a limit allows; the message says how long."""
+
+
+class TimeLimit:
+    """The time that an answer may take, from the first byte sent to the last byte read."""
+
+    def __init__(self, seconds: float):
+        self.expired = False
+        self._lock = threading.Lock()
+        self._connections: list[socket.socket] = []
+        self._begin, self._seconds = time.monotonic(), seconds
+        self._ended = threading.Event()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def extend(self, seconds: float) -> None:
+        """Allow more time, for what has come."""
+        self._seconds += seconds
+
+    def end(self) -> None:
+        """Watch no longer; the connection may be used again."""
+        self._ended.set()
+        with self._lock:
+            for connection in self._connections:
+                connection.close()
+            self._connections.clear()
+
+    def add(self, connection: socket.socket) -> None:
+        """Watch a connection too."""
+        with self._lock:
+            self._connections.append(connection.dup())  # which TLS takes nothing away from
+        if self.expired:
+            self._cut()
+
+    def _watch(self) -> None:
+        while (left := self._begin + self._seconds - time.monotonic()) > 0:
+            if self._ended.wait(left):
+                return
+        self.expired = True
+        self._cut()
+
+    def _cut(self) -> None:
+        with self._lock:
+            for connection in self._connections:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[TimeLimit]:
+    """A limit for the requests of this thread in the block, by a `LimitedSession`.
+
+    Raises:
+        TooSlow: the time was up, whatever else the block raised or did not notice.
+    """
+    limit = TimeLimit(seconds)
+    _current.limit = limit
+    try:
+        yield limit
+    except Exception:
+        if not limit.expired:
+            raise
+    finally:
+        _current.limit = None
+        limit.end()
+    if limit.expired:
+        raise TooSlow(f"no whole answer in {seconds:,.0f} s")
+
+
+class _Watched:
+    """A connection under the limit of the thread that uses it."""
+
+    def _new_conn(self) -> socket.socket:
+        opened: socket.socket = super()._new_conn()  # type: ignore[misc]
+        _watch(opened)
+        return opened
+
+    def request(self, *arguments: Any, **options: Any) -> None:
+        if opened := getattr(self, "sock", None):  # of an earlier request
+            _watch(opened)
+        super().request(*arguments, **options)  # type: ignore[misc]
+
+
+def _watch(opened: socket.socket) -> None:
+    if limit := getattr(_current, "limit", None):
+        limit.add(opened)
+
+
+class _Plain(_Watched, urllib3.connection.HTTPConnection):
+    pass
+
+
+class _Secure(_Watched, urllib3.connection.HTTPSConnection):
+    pass
+
+
+class _PlainPool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _Plain
+
+
+class _SecurePool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _Secure
+
+
+class _Adapter(requests.adapters.HTTPAdapter):
+    """Connections of the classes above, also to proxies."""
+
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        super().init_poolmanager(*arguments, **options)
+        _use_watched(self.poolmanager)
+
+    def proxy_manager_for(self, *arguments: Any, **options: Any) -> Any:
+        manager = super().proxy_manager_for(*arguments, **options)
+        _use_watched(manager)
+        return manager
+
+
+def _use_watched(manager: Any) -> None:
+    # A SOCKS proxy has pools of its own, whose connections keep the limits of each byte.
+    if manager.pool_classes_by_scheme["http"] is urllib3.HTTPConnectionPool:
+        manager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
+
+
+class LimitedSession(requests.Session):
+    """A session whose requests keep to a `time_limit`. Redirects are left to the caller."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, _Adapter())
+
+    def resolve_redirects(self, *arguments: Any, **options: Any) -> Iterator[Any]:
+        """Nothing: `requests` would read the body of a redirect, however long it is."""
+        return iter(())
+
+
+def address(url: str) -> SplitResult | None:
+    """The parts of a URL; None if it is no address at all, such as `http://[::1` or one of port 99999999."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts

@@ -1,0 +1,75 @@
+"""A user's files that a stage reads: regular files, and the same ones until the stage has ended.
+
+Snakemake takes an output that is newer than its input for up to date. A file that is edited while a stage
+reads it would leave old data in the output, and nothing would make it again.
+"""
+
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipeline.common.errors import InputError
+
+_Identity = tuple[int, int, int]
+
+_watched: dict[Path, _Identity] | None = None  # None: outside of a stage
+
+
+@contextmanager
+def watch_inputs() -> Iterator[None]:
+    """Raise `InputError` at the end of the block if a file that it noted has changed since."""
+    global _watched
+    _watched = {}
+    try:
+        yield
+        check_inputs()
+    finally:
+        _watched = None
+
+
+def note_input(path: Path) -> None:
+    """Note a file as it is before it is read."""
+    if _watched is not None and (found := _identity(path)):
+        _watched.setdefault(path.absolute(), found)
+
+
+def check_inputs() -> None:
+    """Raise `InputError` if a file that was noted has changed since. Outputs only appear after this."""
+    for path, noted in (_watched or {}).items():
+        if _identity(path) != noted:
+            raise InputError(
+                f"{path}: changed while it was read, so the output would be of neither version. Run the same "
+                "command again once it stays as it is."
+            )
+
+
+def regular_file(path: Path) -> Path:
+    """The path; raises `InputError` for a pipe or a device, whose reader would wait or read for ever."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:  # what is not there is the reader's to tell
+        return path
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        kind = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+        raise InputError(f"{path}: {kind}, expected a file. Write its content to a file, and give that.")
+    return path
+
+
+def check_paths(values: Iterable[object]) -> None:
+    """Raise `InputError` if a path among some arguments, or in their lists, is a pipe or a device."""
+    for value in values:
+        if isinstance(value, Path):
+            regular_file(value)
+        elif isinstance(value, dict):
+            check_paths(value.values())
+        elif isinstance(value, list | tuple):
+            check_paths(value)
+
+
+def _identity(path: Path) -> _Identity | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
