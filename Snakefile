@@ -1,6 +1,6 @@
 # Every table of the papers is a target: snakemake results/table4.csv --cores 8
-# Rules are in workflow/rules, in the order of the data flow; each is one `python -m pipeline` call. Functions that
-# compute their inputs and parameters are in workflow/helpers.
+# Rules are in workflow/rules, in the order of the data flow; each is one `python -m pipeline` call. What a job reads, and
+# with which settings, is computed by pipeline/plan.
 
 from snakemake.utils import min_version
 
@@ -10,18 +10,7 @@ min_version("9.0")
 configfile: "config/config.yaml"
 
 
-include: "workflow/helpers/common.smk"
-include: "workflow/helpers/sources.smk"
-include: "workflow/helpers/captions.smk"
-include: "workflow/helpers/images.smk"
-include: "workflow/helpers/translation.smk"
-include: "workflow/helpers/words.smk"
-include: "workflow/helpers/training.smk"
-include: "workflow/helpers/lessons.smk"
-include: "workflow/helpers/tables.smk"
-include: "workflow/helpers/report.smk"
-include: "workflow/helpers/search.smk"
-include: "workflow/helpers/smalr.smk"
+include: "workflow/rules/common.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/captions.smk"
 include: "workflow/rules/images.smk"
@@ -38,23 +27,33 @@ include: "workflow/rules/smalr.smk"
 rule all:
     default_target: True
     input:
-        every_table,
-        "results/report.html",
+        for_job(tables.every_table),
+        RESULTS.shown("report.html"),
 
 
-if workflow.is_main_process:
-    check_targets()
+# The environment of every job, with --sdm conda.
+for made in workflow.rules:
+    if made.shellcmd:
+        made.conda_env = str(Path(workflow.basedir, "envs", "pipeline.yaml"))
+
+
+try:
+    targets.check_targets(PLAN, [made.name for made in workflow.rules])
+    for warning in targets.target_warnings(PLAN, config):
+        print(f"warning: {warning}", file=sys.stderr)
+except InputError as error:
+    refuse(error)
 
 
 onstart:
     code.save_code(CODE_OF_RUN)
-    check_context(workflow.persistence)
-    keep_earlier(workflow.persistence)
+    check_clips(workflow.persistence.dag.needrun_jobs())
+    earlier.keep_earlier(workflow.persistence)
 
 
 onsuccess:
-    shutil.rmtree(EARLIER, ignore_errors=True)
+    earlier.forget_earlier()
 
 
 onerror:
-    restore_earlier(workflow.persistence)
+    earlier.restore_earlier(workflow.persistence)

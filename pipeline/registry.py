@@ -9,6 +9,10 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from pipeline.common.block import Block
+
+Values = Mapping[str, Any] | Block
+
 # By the block of an experiment's settings that is there for those who use it. A loss has `terms(step)`, and
 # `layers(settings)` where it has weights of its own, which are trained with the model's.
 LOSSES = {
@@ -51,7 +55,7 @@ def reduction(settings: Mapping[str, Any]) -> ModuleType | None:
     return import_module(REDUCTIONS[name]) if name in REDUCTIONS else None
 
 
-def _kind(settings: Mapping[str, Any]) -> str:
+def _kind(settings: Values) -> str:
     return str(settings.get("reduction") or "").partition("-")[0]
 
 
@@ -67,7 +71,7 @@ def course(settings: Mapping[str, Any]) -> ModuleType | None:
     return import_module(COURSES[name]) if name in COURSES else None
 
 
-def of_model(settings: Mapping[str, Any]) -> tuple[str, ...]:
+def of_model(settings: Values) -> tuple[str, ...]:
     """Modules of an experiment's model, besides those of every model."""
     chosen = (
         EMBEDDINGS.get(settings.get("embedding", "")),
@@ -77,7 +81,7 @@ def of_model(settings: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(module for module in chosen if module)
 
 
-def of_training(settings: Mapping[str, Any]) -> tuple[str, ...]:
+def of_training(settings: Values) -> tuple[str, ...]:
     """Modules of an experiment's training, besides those of every training."""
     losses = [module for name, module in LOSSES.items() if settings.get(name)]
     other = COURSES.get(settings["model"]["encoder"])

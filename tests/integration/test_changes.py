@@ -57,9 +57,9 @@ TARGETS = ["results/small.csv", "results/own.csv"]
 # The rules in the order that the data walks.
 WALKED = ["demo", "demo_captions", "demo_dictionary", "split", "captions", "find_images", "extract_features"]
 WALKED += ["features", "tokenize", "translate", "own_word_vectors", "words", "pretrain", "train"]
-WALKED += ["evaluate", "tabulate", "keep", "publish"]
+WALKED += ["evaluate", "tabulate", "publish"]
 
-TRAINED = {"train", "evaluate", "tabulate", "keep", "publish"}
+TRAINED = {"train", "evaluate", "tabulate", "publish"}
 PRETRAINED = {"pretrain", *TRAINED}
 WORDS = {"own_word_vectors", "words"}
 READ = {"tokenize", *WORDS, *PRETRAINED}
@@ -138,18 +138,18 @@ MODULES = [
     Edit(
         "`retrieval/ranks.py`: code",
         replace("pipeline/evaluation/ranks.py", "similarity > right", "similarity >= right"),
-        {"evaluate", "tabulate", "keep", "publish"},
+        {"evaluate", "tabulate", "publish"},
         often=True,
     ),
     Edit(
         "`retrieval/recall.py`: code",
         replace("pipeline/evaluation/recall.py", "ranks <= k", "ranks < k"),
-        {"evaluate", "tabulate", "keep", "publish"},
+        {"evaluate", "tabulate", "publish"},
     ),
     Edit(
         "`tables/tabulate.py`: code",
         replace("pipeline/tables/tabulate.py", "import ", "import sys, "),
-        {"tabulate", "keep", "publish"},
+        {"tabulate", "publish"},
     ),
     Edit(
         "`images/crops.py`: code",
@@ -192,7 +192,7 @@ DATA = [
     Edit(
         "`pipeline/tables/papers.csv`",
         replace("pipeline/tables/papers.csv", "mule,", "Mule,"),
-        {"tabulate", "keep", "publish"},
+        {"tabulate", "publish"},
     ),
     Edit(
         "`envs/pipeline.yaml`, without `--sdm conda`",
@@ -215,7 +215,7 @@ MORE = [
     Edit(
         "a further table, of models that other tables have",
         configure(tables={"another": {"columns": {"multi30k": ["en"]}, "rows": ROWS[:3]}}),
-        {"tabulate", "keep", "publish"},
+        {"tabulate", "publish"},
         ("results/another.csv",),
     ),
 ]

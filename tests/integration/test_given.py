@@ -96,10 +96,9 @@ def paper(answered: Project) -> dict[str, Options]:
 
 def test_a_split_is_drawn_as_configured(paper: dict[str, Options]) -> None:
     drawn = paper["work/paper/mscoco/split.csv"]
-    assert (drawn["sample-size"], drawn["seed"], drawn["coco-cn"]) == (["12"], ["7"], ["on-request/coco-cn"])
-    assert not {"test-images", "val-images", "image-list"} & drawn.keys()
-    published = paper["work/paper/multi30k/split.csv"]
-    assert published["lists"] == ["multi30k"] and "seed" not in published
+    assert settings(drawn) == {"source": "mscoco", "sample_size": 12, "split_seed": 7}
+    assert drawn["requested"] == ["on-request/coco-cn"] and "image-list" not in drawn
+    assert settings(paper["work/paper/multi30k/split.csv"]) == {"source": "multi30k", "split": "multi30k"}
 
 
 def test_named_images_take_the_place_of_a_draw_and_own_captions_have_a_seed(answered: Project) -> None:
@@ -113,11 +112,10 @@ def test_named_images_take_the_place_of_a_draw_and_own_captions_have_a_seed(answ
     lists = {"test_images": "mine/test.csv", "val_images": "mine/val.csv", "sample_size": 12, "split_seed": 7}
     answered.configure(scale="paper", datasets={"mscoco": lists, "mine": {**own, "split_seed": 9}})
     jobs = given(answered, "work/paper/mscoco/split.csv", "work/paper/mine/split.csv")
-    listed = jobs["work/paper/mscoco/split.csv"]
-    assert (listed["test-images"], listed["val-images"]) == (["mine/test.csv"], ["mine/val.csv"])
-    assert not {"sample-size", "seed"} & listed.keys()
-    drawn = jobs["work/paper/mine/split.csv"]
-    assert (drawn["table"], drawn["seed"]) == (["mine/captions.csv"], ["9"])
+    named = {"test_images": "mine/test.csv", "val_images": "mine/val.csv"}
+    assert settings(jobs["work/paper/mscoco/split.csv"]) == {"source": "mscoco", **named}
+    of_table = {"source": "custom", "captions": "mine/captions.csv", "split_seed": 9}
+    assert settings(jobs["work/paper/mine/split.csv"]) == of_table
 
 
 def test_photographs_are_those_of_the_data_set(paper: dict[str, Options]) -> None:
@@ -220,7 +218,7 @@ def test_lessons_selects_the_parts_of_its_experiments(
     assert selected["languages"][language] == {
         "texts": [f"{folder}/parts/{part}/{language}.csv" for part in texts],
         "tested_on": f"{folder}/parts/{tested_on}/{language}.csv",
-        "halves": drawn and f"{folder}/drawn/{drawn}.csv",
+        **({"halves": f"{folder}/drawn/{drawn}.csv"} if drawn else {}),
         "half": which,
     }
     assert selected["min_count"] == 6
@@ -331,7 +329,7 @@ def test_vectors_are_of_multi30ks_text_where_it_has_the_language(flickr8k: dict[
     for code in MULTI30K:
         text = flickr8k[f"work/flickr8k/text/{code}.csv"]
         assert text["splits"] == ["work/flickr8k/multi30k/split.csv", f"{CHINESE}/split.csv"]
-    assert flickr8k["work/flickr8k/multi30k/split.csv"]["lists"] == ["flickr8k"]
+    assert settings(flickr8k["work/flickr8k/multi30k/split.csv"])["split"] == "flickr8k"
 
 
 def test_captions_that_were_translated_keep_their_origin(flickr8k: dict[str, Options]) -> None:
@@ -430,7 +428,7 @@ def test_parameters_are_counted_with_the_augmented_vocabularies_of_ten_languages
     ten = [*MULTI30K, "zh", "ja", "ar", "af", "ko", "ru"]
     counted = flickr8k["work/results/flickr8k/smalr/parameters.csv"]
     assert counted["words"] == each("work/flickr8k/multi30k/words/augmented/*.h5", ten)
-    assert counted["spelled"] == each("work/flickr8k/multi30k/spelled/augmented/*.h5", ten)
+    assert counted["characters"] == each("work/flickr8k/multi30k/spelled/augmented/*.h5", ten)
 
 
 def test_translation_quality_compares_captions_of_the_pair(flickr8k: dict[str, Options]) -> None:
@@ -650,4 +648,4 @@ def test_captions_are_read_again_where_a_file_in_their_folder_is_overwritten(tmp
     assert project.would_run(split) == {}
     captions.write_text("other captions")
     assert project.would_run(split) == {"split": 1}
-    assert given(project, split)[split]["coco-cn"] == ["on-request/coco-cn"]
+    assert given(project, split)[split]["requested"] == ["on-request/coco-cn"]

@@ -40,7 +40,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 def made(project: Project, target: str, **settings: Any) -> str:
     project.configure(**{"scale": "demo", "seeds": SEEDS, **settings})
-    allowed = ["--allowed-rules", "tabulate", "keep", "publish", "keep_file", "publish_file", "compare"]
+    allowed = ["--allowed-rules", "tabulate", "publish", "publish_file", "compare"]
     done = project.snakemake("--cores", "1", target, *allowed)
     return "" if done.returncode == 0 else done.stdout
 

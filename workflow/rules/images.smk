@@ -1,27 +1,23 @@
 # Batch size, workers and the like do not change features: they are in `resources`, not in `params`, so that
-# changing them reruns nothing. Nor does another number of shards, see `feature_shards` in workflow/helpers/images.smk.
+# changing them reruns nothing. Nor does another number of shards, see `shards` in pipeline/plan/images.py.
+# The wildcard `suffix` is empty for the main feature set, `-vgg` for the set vgg.
 
 
 rule find_images:
     input:
-        split="work/{scale}/{dataset}/split.csv",
-        images=image_folder,
+        split=DATA.split,
+        images=for_job(sources.image_folders),
     output:
-        "work/{scale}/{dataset}/images.csv",
+        DATA.images,
     log:
         "work/logs/{scale}/{dataset}/find-images.log",
     benchmark:
         "work/logs/{scale}/{dataset}/find-images.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(2000),
-        runtime=30,
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=2000, runtime=30),
     params:
-        hint=ask_for_images,
-        names=flickr_names,
+        hint=for_job(sources.missing_hint),
+        names=for_job(images.flickr_names),
         code=code.digest("find-images"),
     message:
         "Locating the images of {wildcards.dataset}"
@@ -32,35 +28,30 @@ rule find_images:
 
 rule extract_features:
     input:
-        "work/{scale}/{dataset}/images.csv",
+        DATA.images,
     output:
-        store=temp("work/{scale}/{dataset}/shards{set}/{shard}-of-{shards}.h5"),
-        failed=temp("work/{scale}/{dataset}/shards{set}/{shard}-of-{shards}.csv"),
+        store=temp(DATA.shard("{suffix}", "{shard}", "{shards}")),
+        failed=temp(DATA.failed_of_shard("{suffix}", "{shard}", "{shards}")),
     log:
-        "work/logs/{scale}/{dataset}/features{set}-{shard}-of-{shards}.log",
+        "work/logs/{scale}/{dataset}/features{suffix}-{shard}-of-{shards}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/features{set}-{shard}-of-{shards}.tsv"
+        "work/logs/{scale}/{dataset}/features{suffix}-{shard}-of-{shards}.tsv"
     wildcard_constraints:
-        set=sets_that_are(imported=False),
+        suffix=images.extracted_sets(PLAN),
         shard=r"\d+",
         shards=r"\d+",
-    conda:
-        "../../envs/pipeline.yaml"
-    threads: SETTINGS["images"]["workers"]
+    threads: SETTINGS.images.workers
     resources:
-        mem_mb=growing(8000),
-        runtime=growing(480),
-        disk_mb=4000,
-        gpu=SETTINGS["gpu"],
+        **needs(mem_mb=8000, runtime=growing(480), disk_mb=4000, gpu=SETTINGS.gpu),
         options=SETTINGS.images.extraction_options(),
     params:
-        settings=feature_set_settings,
-        partial="work/{scale}/partial/{dataset}-features{set}-{shard}-of-{shards}.h5",
-        earlier="work/{scale}/partial/{dataset}-features{set}.h5",
-        photographs=photographs,
+        settings=for_job(images.feature_settings),
+        partial=SCALED.partial("{dataset}-features{suffix}-{shard}-of-{shards}.h5"),
+        earlier=SCALED.partial("{dataset}-features{suffix}.h5"),
+        photographs=for_job(images.photographs),
         code=code.digest("extract-features"),
     message:
-        "Extracting features{wildcards.set} of the images of {wildcards.dataset}, shard {wildcards.shard} of {wildcards.shards}"
+        "Extracting features{wildcards.suffix} of the images of {wildcards.dataset}, shard {wildcards.shard} of {wildcards.shards}"
     shell:
         "exec python -m pipeline extract-features --code {params.code} --images {input:q} --settings {params.settings:q} --partial {params.partial:q} "
         "--reuse-from {params.earlier:q} --shard {wildcards.shard}/{wildcards.shards} --gpus {resources.gpu} {resources.options} "
@@ -69,38 +60,31 @@ rule extract_features:
 
 rule features:
     input:
-        images="work/{scale}/{dataset}/images.csv",
-        weights=lambda wildcards: FEATURE_SETS[wildcards.set]["weights"],
-        shards=feature_shards,
-        failed=lambda wildcards: [
-            path[:-2] + "csv" for path in feature_shards(wildcards)
-        ],
+        images=DATA.images,
+        weights=for_job(images.weights_file),
+        shards=for_job(images.shards),
+        failed=for_job(images.failed_of_shards),
     output:
-        store="work/{scale}/{dataset}/features{set}.h5",
-        failed="work/{scale}/{dataset}/failed{set}.csv",
-        made="work/{scale}/{dataset}/shards{set}.txt",
+        store=DATA.features("{suffix}"),
+        failed=DATA.failed_images("{suffix}"),
+        made=DATA.shard_list("{suffix}"),
     log:
-        "work/logs/{scale}/{dataset}/features{set}.log",
+        "work/logs/{scale}/{dataset}/features{suffix}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/features{set}.tsv"
+        "work/logs/{scale}/{dataset}/features{suffix}.tsv"
     wildcard_constraints:
-        set=sets_that_are(imported=False),
-    conda:
-        "../../envs/pipeline.yaml"
+        suffix=images.extracted_sets(PLAN),
     resources:
-        mem_mb=growing(4000),
-        runtime=60,
-        disk_mb=4000,
-        gpu=0,
-        options=f"--max-failed-fraction {SETTINGS['images']['max_failed_fraction']}",
+        **needs(mem_mb=4000, runtime=60, disk_mb=4000),
+        options=f"--max-failed-fraction {SETTINGS.images.max_failed_fraction}",
     params:
-        settings=feature_set_settings,
-        keep="work/{scale}/partial/{dataset}-features{set}.h5",
+        settings=for_job(images.feature_settings),
+        keep=SCALED.partial("{dataset}-features{suffix}.h5"),
         extraction=code.digest("extract-features"),
-        photographs=photographs,
+        photographs=for_job(images.photographs),
         code=code.digest("merge-features"),
     message:
-        "Merging the features{wildcards.set} of {wildcards.dataset}"
+        "Merging the features{wildcards.suffix} of {wildcards.dataset}"
     shell:
         "python -m pipeline merge-features --code {params.code} --shards {input.shards:q} --failed {input.failed:q} "
         "--images {input.images:q} {resources.options} --output {output.store:q} "
@@ -110,28 +94,23 @@ rule features:
 
 rule import_features:
     input:
-        split="work/{scale}/{dataset}/split.csv",
-        features=lambda wildcards: FEATURE_SETS[wildcards.set]["imported"],
+        split=DATA.split,
+        features=for_job(images.imported_features),
     output:
-        "work/{scale}/{dataset}/features{set}.h5",
+        DATA.features("{suffix}"),
     log:
-        "work/logs/{scale}/{dataset}/features{set}.log",
+        "work/logs/{scale}/{dataset}/features{suffix}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/features{set}.tsv"
+        "work/logs/{scale}/{dataset}/features{suffix}.tsv"
     wildcard_constraints:
-        set=sets_that_are(imported=True),
-    conda:
-        "../../envs/pipeline.yaml"
+        suffix=images.imported_sets(PLAN),
     resources:
-        mem_mb=growing(4000),
-        runtime=30,
-        disk_mb=4000,
-        gpu=0,
+        **needs(mem_mb=4000, runtime=30, disk_mb=4000),
     params:
-        settings=feature_set_settings,
+        settings=for_job(images.feature_settings),
         code=code.digest("import-features"),
     message:
-        "Importing the precomputed features{wildcards.set} of {wildcards.dataset}"
+        "Importing the precomputed features{wildcards.suffix} of {wildcards.dataset}"
     shell:
         "python -m pipeline import-features --code {params.code} --features {input.features:q} --split {input.split:q} "
         "--settings {params.settings:q} --output {output:q} > {log:q} 2>&1"

@@ -1,27 +1,22 @@
-# Experiments of Lessons: parts of the data, samples of them, captions and vocabulary of an experiment, its training.
+# Experiments of Lessons: parts of the data, samples of a part, captions and vocabulary of an experiment, its training.
 ruleorder: train_multitask > train
 ruleorder: evaluate_selected > evaluate
 
 
 rule caption_part:
     input:
-        unpack(part_inputs),
+        unpack(for_job(lessons.part_inputs)),
     output:
-        "work/{scale}/{dataset}/parts/{part}/{language}.csv",
+        DATA.part("{part}", "{language}"),
     log:
         "work/logs/{scale}/{dataset}/part-{part}-{language}.log",
     wildcard_constraints:
         part="translation|comparable",
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(2000),
-        runtime=10,
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=2000, runtime=10),
     params:
-        options=part_options,
-        code=lambda wildcards: code.digest("read-caption-part", part_modules(wildcards)),
+        options=for_job(lessons.part_options),
+        code=for_job(lessons.part_code),
     message:
         "Reading the {wildcards.part} part of {wildcards.dataset} in {wildcards.language}"
     shell:
@@ -29,24 +24,19 @@ rule caption_part:
         "--output {output:q} > {log:q} 2>&1"
 
 
-# What is drawn is a file, so that experiments that should share captions or images do.
+# A sample is a file, so that experiments that should share captions or images do.
 rule draw_captions:
     input:
-        "work/{scale}/{dataset}/parts/{part}/{language}.csv",
+        DATA.part("{part}", "{language}"),
     output:
-        "work/{scale}/{dataset}/parts/drawn/{each}-seed{seed}/{part}/{language}.csv",
+        DATA.sampled_part("{each}", "{seed}", "{part}", "{language}"),
     log:
         "work/logs/{scale}/{dataset}/draw-{each}-seed{seed}-{part}-{language}.log",
     wildcard_constraints:
         part="translation|comparable",
         each=r"\d+",
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(2000),
-        runtime=10,
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=2000, runtime=10),
     params:
         code=code.digest("sample-captions"),
     message:
@@ -58,24 +48,17 @@ rule draw_captions:
 
 rule draw_halves:
     input:
-        "work/{scale}/{dataset}/split.csv",
+        DATA.split,
     output:
-        "work/{scale}/{dataset}/drawn/halves-seed{seed}{own}.csv",
+        DATA.halves("{seed}", "{suffix}"),
     log:
-        "work/logs/{scale}/{dataset}/halves-seed{seed}{own}.log",
+        "work/logs/{scale}/{dataset}/halves-seed{seed}{suffix}.log",
     wildcard_constraints:
-        own="(-[a-z]{2})?",
-    conda:
-        "../../envs/pipeline.yaml"
+        suffix="(-[a-z]{2})?",
     resources:
-        mem_mb=growing(2000),
-        runtime=10,
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=2000, runtime=10),
     params:
-        language=lambda wildcards: [
-            f"--language={code}" for code in given(wildcards.own[1:])
-        ],
+        language=for_job(lessons.halves_language),
         code=code.digest("sample-halves"),
     message:
         "Sampling halves of the training images of {wildcards.dataset}"
@@ -86,22 +69,17 @@ rule draw_halves:
 
 rule select:
     input:
-        selected_texts,
+        for_job(lessons.selected_texts),
     output:
-        directory(SELECTED),
+        directory(DATA.selected("{experiment}")),
     log:
         "work/logs/{scale}/{dataset}/{experiment}-select.log",
     wildcard_constraints:
-        experiment=SELECTING_EXPERIMENTS,
-    conda:
-        "../../envs/pipeline.yaml"
+        experiment=lessons.selecting_experiments(PLAN),
     resources:
-        mem_mb=growing(4000),
-        runtime=30,
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=4000, runtime=30),
     params:
-        settings=lambda wildcards: as_json(selection(wildcards)),
+        settings=for_job(lessons.selection_settings),
         code=code.digest("select-captions"),
     message:
         "Selecting the captions and words of {wildcards.dataset} {wildcards.experiment}"
@@ -111,31 +89,26 @@ rule select:
 
 rule train_multitask:
     input:
-        features=features_of,
-        selected=SELECTED,
+        features=for_job(training.features),
+        selected=DATA.selected("{experiment}"),
     output:
-        model="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/model.pt",
-        curves="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/curves.csv",
+        model=MODEL.model,
+        curves=MODEL.curves,
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-train.log",
     benchmark:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-train.tsv"
     wildcard_constraints:
-        experiment=SELECTING_EXPERIMENTS,
-    conda:
-        "../../envs/pipeline.yaml"
-    threads: SETTINGS["training"]["threads"]
+        experiment=lessons.selecting_experiments(PLAN),
+    threads: SETTINGS.training.threads
     resources:
-        mem_mb=growing(8000),
-        runtime=growing(720),
-        disk_mb=4000,
-        gpu=SETTINGS["gpu"],
+        **needs(mem_mb=8000, runtime=growing(720), disk_mb=4000, gpu=SETTINGS.gpu),
     params:
-        settings=settings_for(configuration.experiment_settings),
-        sentences=selected(".csv"),
-        words=selected(".h5"),
-        pairs=selected("pairs"),
-        checkpoint="work/{scale}/checkpoints/{dataset}-{experiment}-{seed}.pt",
+        settings=for_job(training.training_settings),
+        sentences=for_job(lessons.selected_sentences),
+        words=for_job(lessons.selected_words),
+        pairs=for_job(lessons.selected_pairs),
+        checkpoint=SCALED.checkpoint("{dataset}-{experiment}-{seed}"),
         code=code.digest("train-multitask"),
     message:
         "Training {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
@@ -148,30 +121,25 @@ rule train_multitask:
 
 rule evaluate_selected:
     input:
-        model="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/model.pt",
-        features=features_of,
-        selected=SELECTED,
+        model=MODEL.model,
+        features=for_job(training.features),
+        selected=DATA.selected("{experiment}"),
     output:
-        evaluation="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-original.json",
-        ranks="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-original-ranks.csv.gz",
+        evaluation=MODEL.evaluation("original"),
+        ranks=MODEL.ranks("original"),
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-original.log",
     benchmark:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-original.tsv"
     wildcard_constraints:
-        experiment=SELECTING_EXPERIMENTS,
-    conda:
-        "../../envs/pipeline.yaml"
+        experiment=lessons.selecting_experiments(PLAN),
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(30),
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=4000, runtime=growing(30)),
     params:
-        settings=settings_for(configuration.evaluation_settings),
-        sentences=selected(".csv"),
-        words=selected(".h5"),
-        code=evaluation_code("evaluate"),
+        settings=for_job(training.evaluation_settings),
+        sentences=for_job(lessons.selected_sentences),
+        words=for_job(lessons.selected_words),
+        code=for_job(training.evaluation_code, stage="evaluate"),
     message:
         "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
@@ -182,18 +150,16 @@ rule evaluate_selected:
 
 rule languages_figure:
     input:
-        f"{FINISHED}/comparison/lessons/figure3.csv",
+        RESULTS.made("comparison/lessons/figure3.csv"),
     output:
         report(
-            f"{FINISHED}/lessons/figure3.svg",
+            RESULTS.made("lessons/figure3.svg"),
             caption="../captions/languages.rst",
             category="Figures",
         ),
     log:
         "work/logs/figures/lessons-figure3.log",
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
     params:
         code=code.digest("draw-languages"),
     message:

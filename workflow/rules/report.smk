@@ -1,31 +1,29 @@
-TEMPLATES = sorted(map(str, Path(workflow.basedir).glob("pipeline/report/templates/*")))
+TEMPLATES = pages.templates(Path(workflow.basedir))
 
 
 rule judge_claims:
     input:
-        evaluations=judged_evaluations,
-        ranks=ranks_beside(reported_evaluations()),
-        counts=reported_counts(),
-        claims=expand("config/claims/{paper}.yaml", paper=reported_papers()),
+        evaluations=for_job(pages.claim_evaluations),
+        ranks=for_job(pages.claim_ranks),
+        counts=pages.counts(PLAN),
+        claims=pages.claims(PLAN),
     output:
         claims=report(
-            f"{FINISHED}/claims.csv",
+            RESULTS.made("claims.csv"),
             caption="../captions/claims.rst",
             category="Claims",
         ),
         comparison=report(
-            f"{FINISHED}/comparison/claims.csv",
+            RESULTS.made("comparison/claims.csv"),
             caption="../captions/claim-comparisons.rst",
             category="Claims",
         ),
     log:
         "work/logs/tables/claims.log",
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
     params:
-        settings=as_json(configuration.claim_settings(SETTINGS)),
-        counts=[f"--counts={path}" for path in reported_counts()],
+        settings=for_job(pages.claim_settings),
+        counts=pages.count_arguments(PLAN),
         code=code.digest("judge-claims"),
     message:
         "Judging the papers' claims"
@@ -36,30 +34,23 @@ rule judge_claims:
 
 rule figure:
     input:
-        unpack(figure_inputs),
+        unpack(for_job(pages.figure_inputs)),
         templates=TEMPLATES,
     output:
         report(
-            f"{FINISHED}/figure{{number}}.html",
+            RESULTS.made("figure{number}.html"),
             caption="../captions/figure.rst",
             category="Figures",
         ),
     log:
         "work/logs/figures/figure{number}.log",
     wildcard_constraints:
-        number="|".join(FIGURES),
-    conda:
-        "../../envs/pipeline.yaml"
+        number=either(pages.FIGURES),
     resources:
-        mem_mb=growing(4000),
-        runtime=30,
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=4000, runtime=30),
     params:
-        settings=lambda wildcards: as_json(
-            {"number": int(wildcards.number), "seed": 0, "threads": 1}
-        ),
-        images=lambda wildcards, input: [f"--images={path}" for path in input.images],
+        settings=for_job(pages.figure_settings),
+        images=lambda w, input: arguments("--images", input.images),
         code=code.digest("draw-retrieved", (language_row("*"),)),
     message:
         "Drawing Figure {wildcards.number}"
@@ -69,40 +60,33 @@ rule figure:
         "{params.images:q} --output {output:q} > {log:q} 2>&1"
 
 
-# Run times and fetched files are looked at as they are; they are no reason to write the report again.
+# Run times and downloaded files are shown as they are; they are no reason to write the report again.
 rule report:
     input:
-        comparisons=expand(
-            f"{FINISHED}/comparison/{{table}}.csv", table=reported_comparisons()
-        ),
-        claims=reported_claims(),
-        figures=reported_figures,
-        curves=reported_curves,
-        captions=list(reported_captions().values()),
-        context=reported_context(),
-        sources="workflow/sources.csv",
+        comparisons=pages.comparisons(PLAN),
+        claims=pages.verdicts(PLAN),
+        figures=for_job(pages.figures),
+        curves=for_job(pages.curves),
+        captions=for_job(pages.captions),
+        context=pages.clip_recalls(PLAN),
+        sources=paths.SOURCES_TABLE,
         templates=TEMPLATES,
     output:
         report(
-            f"{FINISHED}/report.html",
+            RESULTS.made("report.html"),
             caption="../captions/report.rst",
             category="Report",
         ),
     log:
         "work/logs/report.log",
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
     params:
-        settings=lambda wildcards: report_options(),
-        claims=claim_options(),
-        benchmarks=f"work/logs/{SCALE}",
-        comparisons=lambda wildcards, input: [
-            f"{name}={path}"
-            for name, path in zip(reported_comparisons(), input.comparisons)
-        ],
-        captions=[f"{name}={path}" for name, path in reported_captions().items()],
-        context=[f"--context={path}" for path in reported_context()],
+        settings=for_job(pages.report_settings),
+        claims=pages.verdict_arguments(PLAN),
+        benchmarks=PLAN.files.benchmarks,
+        comparisons=pages.comparison_arguments(PLAN),
+        captions=for_job(pages.caption_arguments),
+        context=pages.clip_arguments(PLAN),
         code=code.digest("write-report", (language_row("*"),)),
     message:
         "Writing {output}"

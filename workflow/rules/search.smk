@@ -1,27 +1,25 @@
+from search.stages import STAGES as SEARCH_STAGES
+
+
 # A trained model as a self-contained folder, with the recalls of its evaluation.
 rule write_bundle:
     input:
-        model=bundled_model,
-        features=features_of,
-        sentences=own_sentences,
-        words=vocabularies,
-        evaluation="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-original.json",
-        ranks="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-original-ranks.csv.gz",
+        model=for_job(search.bundled_model),
+        features=for_job(training.features),
+        sentences=for_job(training.sentences),
+        words=for_job(words.vocabularies),
+        evaluation=MODEL.evaluation("original"),
+        ranks=MODEL.ranks("original"),
     output:
-        directory("work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/bundle"),
+        directory(MODEL.bundle),
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-bundle.log",
     benchmark:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-bundle.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(30),
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=4000, runtime=growing(30)),
     params:
-        data=data_licences,
+        data=for_job(search.data_licences),
         code=code.digest(SEARCH_STAGES["write-bundle"]),
     message:
         "Bundling {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
@@ -34,28 +32,21 @@ rule write_bundle:
 # Only test images: among images that it was trained on, a model looks better than it is.
 rule build_index:
     input:
-        bundle="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/bundle",
-        features=features_of,
-        split="work/{scale}/{dataset}/split.csv",
-        sentences=own_sentences,
-        images=index_photographs,
+        bundle=MODEL.bundle,
+        features=for_job(training.features),
+        split=DATA.split,
+        sentences=for_job(training.sentences),
+        images=for_job(images.image_list),
     output:
-        directory("work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/index"),
+        directory(MODEL.index),
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-index.log",
     benchmark:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-index.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(30),
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=4000, runtime=growing(30)),
     params:
-        images=lambda wildcards, input: [
-            f"--image-list={path}" for path in input.images
-        ],
+        images=lambda w, input: arguments("--image-list", input.images),
         code=code.digest(SEARCH_STAGES["build-index"]),
     message:
         "Indexing the test images of {wildcards.dataset} with {wildcards.experiment} seed {wildcards.seed}"
@@ -67,30 +58,25 @@ rule build_index:
 # A frozen multilingual CLIP on the same test split: context for the tables, never one of their rows.
 rule context:
     input:
-        sentences=context_sentences,
-        images="work/{scale}/{dataset}/images.csv",
-        model=context_files,
+        sentences=for_job(captions.own_tokens),
+        images=DATA.images,
+        model=for_job(search.clip_files),
     output:
-        "work/{scale}/{dataset}/context/{model}.csv",
+        DATA.clip_recalls("{model}"),
     log:
         "work/logs/{scale}/{dataset}/context-{model}.log",
     benchmark:
         "work/logs/{scale}/{dataset}/context-{model}.tsv"
     wildcard_constraints:
-        model="|".join(map(re.escape, CONTEXT)) or "(?!)",
-    conda:
-        "../../envs/pipeline.yaml"
-    threads: SETTINGS["training"]["threads"]
+        model=either(search.clips(PLAN)),
+    threads: SETTINGS.training.threads
     resources:
-        mem_mb=growing(8000),
-        runtime=growing(480),
-        disk_mb=8000,
-        gpu=SETTINGS["gpu"],
+        **needs(mem_mb=8000, runtime=growing(480), disk_mb=8000, gpu=SETTINGS.gpu),
     params:
-        model=lambda wildcards: CONTEXT[wildcards.model],
-        settings=context_settings,
-        partial="work/{scale}/partial/{dataset}-context-{model}",
-        photographs=photographs,
+        model=lambda w: search.clips(PLAN)[w.model],
+        settings=for_job(search.clip_settings),
+        partial=SCALED.partial("{dataset}-context-{model}"),
+        photographs=for_job(images.photographs),
         code=code.digest("evaluate-clip"),
     message:
         "Embedding the test split of {wildcards.dataset} by {params.model}, frozen"
@@ -102,14 +88,12 @@ rule context:
 
 rule tabulate_context:
     input:
-        context_parts,
+        for_job(search.clip_tables),
     output:
-        f"{FINISHED}/context.csv",
+        RESULTS.made("context.csv"),
     log:
         "work/logs/tables/context.log",
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
     params:
         code=code.digest("tabulate-clip"),
     message:

@@ -1,20 +1,18 @@
 # SMALR's Figures 1b and 3: recall against languages and parameters, as numbers and as pictures.
 rule scaling:
     input:
-        evaluations=scaling_evaluations,
-        ranks=lambda wildcards: ranks_beside(scaling_evaluations(wildcards)),
-        models=scaling_models,
+        evaluations=for_job(scaling.figure_evaluations),
+        ranks=for_job(scaling.figure_ranks),
+        models=for_job(scaling.figure_models),
     output:
-        report(f"{FINISHED}/smalr/figure{{number}}.csv", category="Figures"),
+        report(RESULTS.made("smalr/figure{number}.csv"), category="Figures"),
     log:
         "work/logs/figures/smalr-figure{number}-points.log",
     wildcard_constraints:
-        number="|".join(SCALING_FIGURES),
+        number=either(scaling.FIGURES),
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
     params:
-        settings=lambda wildcards: as_json(scaling_settings(wildcards)),
+        settings=for_job(scaling.figure_settings),
         code=code.digest("measure-scaling"),
     message:
         "Counting the points of SMALR's Figure {wildcards.number}"
@@ -25,18 +23,16 @@ rule scaling:
 
 rule scatter:
     input:
-        f"{FINISHED}/smalr/figure{{number}}.csv",
+        RESULTS.made("smalr/figure{number}.csv"),
     output:
-        report(f"{FINISHED}/smalr/figure{{number}}.svg", category="Figures"),
+        report(RESULTS.made("smalr/figure{number}.svg"), category="Figures"),
     log:
         "work/logs/figures/smalr-figure{number}.log",
     wildcard_constraints:
-        number="|".join(SCALING_FIGURES),
+        number=either(scaling.FIGURES),
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
     params:
-        settings=scaling_look,
+        settings=for_job(scaling.drawing_settings),
         code=code.digest("draw-scaling"),
     message:
         "Drawing SMALR's Figure {wildcards.number}"
@@ -47,25 +43,18 @@ rule scatter:
 # At the paper's sizes, with the vocabularies of the captions at hand.
 rule smalr_parameters:
     input:
-        words=lambda wildcards: ten_vocabularies("fasttext"),
-        spelled=lambda wildcards: ten_vocabularies("characters"),
-        papers="pipeline/tables/papers.csv",
+        words=for_job(scaling.counted_words),
+        spelled=for_job(scaling.counted_characters),
+        papers=paths.PAPERS,
     output:
-        table=f"{FINISHED}/smalr/parameters.csv",
-        comparison=f"{FINISHED}/comparison/smalr/parameters.csv",
+        table=RESULTS.made("smalr/parameters.csv"),
+        comparison=RESULTS.made("comparison/smalr/parameters.csv"),
     log:
         "work/logs/tables/smalr-parameters.log",
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
     params:
-        settings=lambda wildcards: as_json(
-            configuration.ten_language_settings(
-                SETTINGS, ten_languages().dataset, CONFIG
-            )
-        ),
-        # Counting takes the layers of losses with weights of their own, by name.
-        code=code.digest("count-smalr-parameters", tuple(parts.LOSSES.values())),
+        settings=for_job(scaling.parameter_settings),
+        code=scaling.parameter_code(),
     message:
         "Counting the parameters of ten languages"
     shell:

@@ -1,21 +1,19 @@
 rule download:
     output:
-        "work/sources/{file}",
+        paths.source_file("{file}"),
     log:
         "work/logs/download/{file}.log",
     wildcard_constraints:
-        file="|".join(map(re.escape, SOURCES)),
+        file=either(PLAN.sources),
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
-    resources:  # whence a file comes is no reason to fetch it again
+    resources:  # where a file comes from is no reason to fetch it again
         connections=1,
-        disk_mb=downloaded_megabytes,
-        mirror=SETTINGS["sources"]["mirror"] or "",
+        disk_mb=for_job(sources.download_megabytes),
+        mirror=SETTINGS.sources.mirror or "",
     params:
-        urls=lambda wildcards: SOURCES[wildcards.file]["url"].split(),
-        sha256=lambda wildcards: SOURCES[wildcards.file]["sha256"],
-        bytes=lambda wildcards: SOURCES[wildcards.file]["bytes"],
+        urls=lambda w: PLAN.sources[w.file]["url"].split(),
+        sha256=lambda w: PLAN.sources[w.file]["sha256"],
+        bytes=lambda w: PLAN.sources[w.file]["bytes"],
     message:
         "Downloading {wildcards.file}"
     shell:
@@ -23,22 +21,20 @@ rule download:
         "--size={params.bytes} --mirror={resources.mirror:q} --lock workflow/sources.lock --output {output:q} > {log:q} 2>&1"
 
 
-# Everything public that the configured data sets need; what must be asked for, the rules that read it tell.
+# Everything public that the configured data sets need; the rules that read data on request say how to ask for them.
 rule downloads:
     input:
-        public_files(),
+        sources.public_files(PLAN),
 
 
 rule prefetch_models:
     output:
-        "work/{scale}/prefetched-models.txt",
+        SCALED.prefetched_models,
     log:
         "work/logs/{scale}/prefetch-models.log",
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
     params:
-        models=lambda wildcards: as_json(fetched_models()),
+        models=for_job(sources.prefetched_models),
     message:
         "Downloading weights into the Hugging Face cache"
     shell:
@@ -48,26 +44,22 @@ rule prefetch_models:
 # All that jobs would fetch, for compute nodes without network: published files, and weights of the hub.
 rule prefetch:
     input:
-        public_files(),
-        f"work/{SCALE}/prefetched-models.txt",
+        sources.public_files(PLAN),
+        PLAN.files.prefetched_models,
 
 
 rule unpack:
     input:
-        archives,
+        for_job(sources.archives),
     output:
-        directory("work/photographs/{archive}"),
+        directory(paths.unpacked_archive("{archive}")),
     log:
         "work/logs/photographs/{archive}.log",
     wildcard_constraints:
         archive="[^/]+",
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=2000,
-        runtime=240,
-        disk_mb=20000,  # the largest archive, train2014.zip, has 13.5 GB
-        gpu=0,
+        # The largest archive, train2014.zip, has 13.5 GB.
+        **needs(mem_mb=2000, runtime=240, disk_mb=20000),
     message:
         "Unpacking the photographs of {wildcards.archive}"
     shell:
@@ -76,27 +68,22 @@ rule unpack:
 
 rule demo:
     input:
-        DEMO_CONCEPTS,
-        DEMO_DATASETS,
+        paths.DEMO_CONCEPTS,
+        paths.DEMO_DATASETS,
     output:
-        split="work/{scale}/{dataset}/split.csv",
-        images=directory("work/{scale}/{dataset}/images"),
+        split=DATA.split,
+        images=directory(DATA.demo_images),
     log:
         "work/logs/{scale}/{dataset}/demo.log",
     benchmark:
         "work/logs/{scale}/{dataset}/demo.tsv"
     wildcard_constraints:
-        dataset=datasets_from("demo"),
-    conda:
-        "../../envs/pipeline.yaml"
+        dataset=captions.datasets_from(PLAN, "demo"),
     resources:
-        mem_mb=1000,
-        runtime=10,
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=1000, runtime=10),
     params:
-        scenes=SETTINGS["sources"]["scenes"],
-        seed=SETTINGS["sources"]["seed"],
+        scenes=SETTINGS.sources.scenes,
+        seed=SETTINGS.sources.seed,
         code=code.digest("draw-demo"),
     message:
         "Drawing the demo's {wildcards.dataset}"
@@ -107,27 +94,22 @@ rule demo:
 
 rule demo_captions:
     input:
-        DEMO_CONCEPTS,
-        DEMO_DATASETS,
-        DEMO_GRAMMAR,
+        paths.DEMO_CONCEPTS,
+        paths.DEMO_DATASETS,
+        paths.demo_grammar("{language}"),
     output:
-        "work/{scale}/{dataset}/captions/{language}.csv",
+        DATA.captions("{language}"),
     log:
         "work/logs/{scale}/{dataset}/captions-{language}.log",
     benchmark:
         "work/logs/{scale}/{dataset}/captions-{language}.tsv"
     wildcard_constraints:
-        dataset=datasets_from("demo"),
-    conda:
-        "../../envs/pipeline.yaml"
+        dataset=captions.datasets_from(PLAN, "demo"),
     resources:
-        mem_mb=1000,
-        runtime=10,
-        disk_mb=100,
-        gpu=0,
+        **needs(mem_mb=1000, runtime=10, disk_mb=100),
     params:
-        scenes=SETTINGS["sources"]["scenes"],
-        seed=SETTINGS["sources"]["seed"],
+        scenes=SETTINGS.sources.scenes,
+        seed=SETTINGS.sources.seed,
         code=code.digest("write-demo-captions"),
     message:
         "Writing the demo's captions of {wildcards.dataset} in {wildcards.language}"
@@ -138,20 +120,15 @@ rule demo_captions:
 
 rule demo_dictionary:
     input:
-        DEMO_CONCEPTS,
-        DEMO_GRAMMAR.format(language="en"),
-        DEMO_GRAMMAR,
+        paths.DEMO_CONCEPTS,
+        paths.demo_grammar("en"),
+        paths.demo_grammar("{language}"),
     output:
-        "work/demo/dictionaries/en-{language}.txt",
+        paths.demo_dictionary("{language}"),
     log:
         "work/logs/demo/dictionary-{language}.log",
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
-        disk_mb=100,
-        gpu=0,
+        **needs(mem_mb=1000, runtime=10, disk_mb=100),
     params:
         code=code.digest("write-demo-dictionary"),
     message:

@@ -1,23 +1,28 @@
-# A table is made in work/results and then takes the place of an earlier one: Snakemake deletes the outputs of a job
-# before it runs and when it fails, and a finished table must outlast both. A copy stays in results/{scale}, which another
-# scale leaves alone.
+# A table is made in work/results and then published: Snakemake deletes the outputs of a job before it runs and when it
+# fails, and a finished table must outlast both.
 rule tabulate:
     input:
-        evaluations=evaluations,
-        ranks=lambda wildcards: ranks_beside(evaluations(wildcards)),
-        papers="pipeline/tables/papers.csv",
+        evaluations=for_job(tables.table_evaluations),
+        ranks=for_job(tables.table_ranks),
+        papers=paths.PAPERS,
     output:
-        table=f"{FINISHED}/{{table}}.csv",
-        comparison=f"{FINISHED}/comparison/{{table}}.csv",
+        table=report(
+            RESULTS.made("{table}.csv"),
+            caption="../captions/table.rst",
+            category="Tables",
+        ),
+        comparison=report(
+            RESULTS.made("comparison/{table}.csv"),
+            caption="../captions/comparison.rst",
+            category="Beside the paper",
+        ),
     log:
         "work/logs/tables/{table}.log",
     wildcard_constraints:
-        table=TABLE_NAMES,
+        table=table_names(PLAN),
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
     params:
-        settings=lambda wildcards: as_json(table_settings(wildcards)),
+        settings=for_job(tables.table_settings),
         code=code.digest("tabulate"),
     message:
         "Tabulating {wildcards.table}"
@@ -26,97 +31,63 @@ rule tabulate:
         "--papers {input.papers:q} --table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
-# A finished table, kept beside those of other scales.
-rule keep:
+# A finished table goes into results/{scale}, which no other scale writes to (`place` is the scale), and from there into
+# results/ (`place` is empty), which shows the scale that was asked for last: another scale is another input, so a table of
+# one scale never passes for that of another. Not both at once: of a job with an output that no job has made yet, Snakemake
+# does not see that its input is another.
+rule publish:
     input:
-        table=f"{FINISHED}/{{table}}.csv",
-        comparison=f"{FINISHED}/comparison/{{table}}.csv",
+        table=for_job(pages.table_to_publish),
+        comparison=for_job(pages.comparison_to_publish),
     output:
-        table=f"{KEPT}/{{table}}.csv",
-        comparison=f"{KEPT}/comparison/{{table}}.csv",
+        table="results/{place}{table}.csv",
+        comparison="results/{place}comparison/{table}.csv",
     log:
-        f"work/logs/tables/{SCALE}-{{table}}-keep.log",
+        "work/logs/tables/{place}{table}-publish.log",
     wildcard_constraints:
-        table=TABLE_NAMES,
+        place=RESULTS.places,
+        table=table_names(PLAN),
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
     message:
         "Writing {output.table}"
     shell:
         "python -m pipeline publish --files {input:q} --outputs {output:q} > {log:q} 2>&1"
 
 
-# What results/ shows is a copy of the configured scale's, so another scale is another input: a table that was made
-# for one scale never passes for that of another. `use rule` inherits all but `localrule`.
-use rule keep as publish with:
-    input:
-        table=f"{KEPT}/{{table}}.csv",
-        comparison=f"{KEPT}/comparison/{{table}}.csv",
-    output:
-        table=report(
-            "results/{table}.csv", caption="../captions/table.rst", category="Tables"
-        ),
-        comparison=report(
-            "results/comparison/{table}.csv",
-            caption="../captions/comparison.rst",
-            category="Beside the paper",
-        ),
-    log:
-        "work/logs/tables/{table}-publish.log",
-    localrule: True
-
-
 # Every other result, each alone.
-rule keep_file:
+rule publish_file:
     input:
-        made=f"{FINISHED}/{{file}}",
-        told=shown_beside(KEPT),
+        made=for_job(pages.file_to_publish),
+        beside=for_job(pages.published_beside),
     output:
-        f"{KEPT}/{{file}}",
+        "results/{place}{file}",
     log:
-        f"work/logs/tables/{SCALE}-{{file}}-keep.log",
+        "work/logs/tables/{place}{file}-publish.log",
     wildcard_constraints:
-        file=ONE_FILE,
+        place=RESULTS.places,
+        file=targets.single_results(PLAN),
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
     message:
         "Writing {output}"
     shell:
         "python -m pipeline publish --files {input.made:q} --outputs {output:q} > {log:q} 2>&1"
 
 
-use rule keep_file as publish_file with:
-    input:
-        made=f"{KEPT}/{{file}}",
-        told=shown_beside("results"),
-    output:
-        "results/{file}",
-    log:
-        "work/logs/tables/{file}-publish.log",
-    localrule: True
-
-
 # Two experiments over all configured seeds: results/compare/multi30k/mule-full-vs-parallel-embn.csv.
 rule compare:
     input:
-        unpack(compared_evaluations),
-        ranks=lambda wildcards: ranks_beside(
-            sum(compared_evaluations(wildcards).values(), [])
-        ),
+        unpack(for_job(tables.compared_evaluations)),
+        ranks=for_job(tables.compared_ranks),
     output:
-        f"{FINISHED}/compare/{{dataset}}/{{first}}-vs-{{second}}.csv",
+        RESULTS.made("compare/{dataset}/{first}-vs-{second}.csv"),
     log:
         "work/logs/tables/compare-{dataset}-{first}-vs-{second}.log",
     wildcard_constraints:
         first="[a-z0-9+-]+?",
         second="[a-z0-9+-]+",
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
     params:
-        scale=SCALE,
+        scale=PLAN.scale,
         code=code.digest("compare"),
     message:
         "Comparing {wildcards.first} with {wildcards.second} on {wildcards.dataset}"
@@ -126,24 +97,18 @@ rule compare:
 
 rule count_captions:
     input:
-        captions=[path for paths in counted_captions().values() for path in paths],
-        papers="pipeline/tables/papers.csv",
+        captions=tables.counted_captions(PLAN),
+        papers=paths.PAPERS,
     output:
-        table=f"{FINISHED}/table1.csv",
-        comparison=f"{FINISHED}/comparison/table1.csv",
-        counts=f"{FINISHED}/counts.csv",
+        table=RESULTS.made("table1.csv"),
+        comparison=RESULTS.made("comparison/table1.csv"),
+        counts=RESULTS.made("counts.csv"),
     log:
         "work/logs/tables/table1.log",
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
     params:
-        captions=[
-            f"{name}={path}"
-            for name, paths in counted_captions().items()
-            for path in paths
-        ],
-        settings=as_json(configuration.count_settings(SETTINGS)),
+        captions=tables.count_arguments(PLAN),
+        settings=tables.count_settings(PLAN),
         code=code.digest("count-captions"),
     message:
         "Writing {output.table}"
@@ -155,20 +120,19 @@ rule count_captions:
 
 rule vocabulary_overlap:
     input:
-        unpack(overlapping_text),
-        papers="pipeline/tables/papers.csv",
+        translation=for_job(tables.overlapping_text, part="translation"),
+        comparable=for_job(tables.overlapping_text, part="comparable"),
+        papers=paths.PAPERS,
     output:
-        table=f"{FINISHED}/lessons/table1.csv",
-        comparison=f"{FINISHED}/comparison/lessons/table1.csv",
+        table=RESULTS.made("lessons/table1.csv"),
+        comparison=RESULTS.made("comparison/lessons/table1.csv"),
     log:
         "work/logs/tables/lessons-table1.log",
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
     params:
-        translation=lambda wildcards, input: by_language(input.translation),
-        comparable=lambda wildcards, input: by_language(input.comparable),
-        scale=SCALE,
+        translation=for_job(tables.overlap_arguments, part="translation"),
+        comparable=for_job(tables.overlap_arguments, part="comparable"),
+        scale=PLAN.scale,
         code=code.digest("measure-vocabulary-overlap"),
     message:
         "Writing {output.table}"
@@ -180,17 +144,15 @@ rule vocabulary_overlap:
 
 rule parameters:
     input:
-        papers="pipeline/tables/papers.csv",
+        papers=paths.PAPERS,
     output:
-        table=f"{FINISHED}/parameters.csv",
-        comparison=f"{FINISHED}/comparison/parameters.csv",
+        table=RESULTS.made("parameters.csv"),
+        comparison=RESULTS.made("comparison/parameters.csv"),
     log:
         "work/logs/tables/parameters.log",
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
     params:
-        settings=lambda wildcards: as_json(configuration.parameter_settings(CONFIG)),
+        settings=for_job(tables.parameter_settings),
         code=code.digest("count-parameters"),
     message:
         "Counting the parameters of the models"

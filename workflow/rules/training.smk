@@ -2,27 +2,22 @@
 # SIGTERM would end a shell, and with it the job, at once, while Python is still saving its checkpoint.
 rule pretrain:
     input:
-        sentences=own_sentences,
-        translations=training_translations,
-        words=vocabularies,
+        sentences=for_job(training.sentences),
+        translations=for_job(training.translations),
+        words=for_job(words.vocabularies),
     output:
-        "work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/pretrained.pt",
+        MODEL.pretrained,
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-pretrain.log",
     benchmark:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-pretrain.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
-    threads: SETTINGS["training"]["threads"]
+    threads: SETTINGS.training.threads
     resources:
-        mem_mb=growing(8000),
-        runtime=growing(120),
-        disk_mb=1000,
-        gpu=SETTINGS["gpu"],
+        **needs(mem_mb=8000, runtime=growing(120), gpu=SETTINGS.gpu),
     params:
-        settings=settings_for(configuration.pretraining_settings),
-        checkpoint="work/{scale}/checkpoints/{dataset}-{experiment}-{seed}-pretraining.pt",
-        code=pretraining_code,
+        settings=for_job(training.pretraining_settings),
+        checkpoint=SCALED.checkpoint("{dataset}-{experiment}-{seed}-pretraining"),
+        code=for_job(training.pretraining_code),
     message:
         "Pretraining the universal embedding: {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
@@ -34,27 +29,22 @@ rule pretrain:
 # Which entry of the latent vocabulary each word takes (SMALR); `pretrained` asks for the entries.
 rule assign:
     input:
-        sentences=own_sentences,
-        translations=training_translations,
-        words=vocabularies,
+        sentences=for_job(training.sentences),
+        translations=for_job(training.translations),
+        words=for_job(words.vocabularies),
     output:
-        entries="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/entries.pt",
-        table="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/assignment.csv",
+        entries=MODEL.entries,
+        table=MODEL.assignment,
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-assign.log",
     benchmark:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-assign.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
-    threads: SETTINGS["training"]["threads"]
+    threads: SETTINGS.training.threads
     resources:
-        mem_mb=growing(8000),
-        runtime=growing(360),
-        disk_mb=2000,
-        gpu=SETTINGS["gpu"],
+        **needs(mem_mb=8000, runtime=growing(360), disk_mb=2000, gpu=SETTINGS.gpu),
     params:
-        settings=settings_for(configuration.assignment_settings),
-        checkpoint="work/{scale}/checkpoints/{dataset}-{experiment}-{seed}-assignment.pt",
+        settings=for_job(training.assignment_settings),
+        checkpoint=SCALED.checkpoint("{dataset}-{experiment}-{seed}-assignment"),
         code=code.digest("assign"),
     message:
         "Assigning words to the latent vocabulary: {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
@@ -66,31 +56,26 @@ rule assign:
 
 rule train:
     input:
-        features=features_of,
-        sentences=own_sentences,
-        translations=training_translations,
-        words=vocabularies,
-        pretrained=pretrained,
+        features=for_job(training.features),
+        sentences=for_job(training.sentences),
+        translations=for_job(training.translations),
+        words=for_job(words.vocabularies),
+        pretrained=for_job(training.pretrained),
     output:
-        model="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/model.pt",
-        curves="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/curves.csv",
+        model=MODEL.model,
+        curves=MODEL.curves,
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-train.log",
     benchmark:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-train.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
-    threads: SETTINGS["training"]["threads"]
+    threads: SETTINGS.training.threads
     resources:
-        mem_mb=growing(8000),
-        runtime=growing(720),
-        disk_mb=4000,
-        gpu=SETTINGS["gpu"],
-        events=event_folder,
+        **needs(mem_mb=8000, runtime=growing(720), disk_mb=4000, gpu=SETTINGS.gpu),
+        events=for_job(training.event_folder),
     params:
-        settings=settings_for(configuration.experiment_settings),
-        checkpoint="work/{scale}/checkpoints/{dataset}-{experiment}-{seed}.pt",
-        code=training_code,
+        settings=for_job(training.training_settings),
+        checkpoint=SCALED.checkpoint("{dataset}-{experiment}-{seed}"),
+        code=for_job(training.training_code),
     message:
         "Training {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
@@ -102,28 +87,23 @@ rule train:
 
 rule evaluate:
     input:
-        model="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/model.pt",
-        features=features_of,
-        sentences=evaluated_sentences,
-        words=vocabularies,
-        queries=translated_queries,
+        model=MODEL.model,
+        features=for_job(training.features),
+        sentences=for_job(training.evaluated_sentences),
+        words=for_job(words.vocabularies),
+        queries=for_job(training.translated_queries),
     output:
-        evaluation="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-{queries}.json",
-        ranks="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-{queries}-ranks.csv.gz",
+        evaluation=MODEL.evaluation("{queries}"),
+        ranks=MODEL.ranks("{queries}"),
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-{queries}.log",
     benchmark:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-{queries}.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(30),
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=4000, runtime=growing(30)),
     params:
-        settings=settings_for(configuration.evaluation_settings),
-        code=evaluation_code("evaluate"),
+        settings=for_job(training.evaluation_settings),
+        code=for_job(training.evaluation_code, stage="evaluate"),
     message:
         "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed} on {wildcards.queries} captions"
     shell:
@@ -132,39 +112,26 @@ rule evaluate:
         "--translated-queries {input.queries:q} --output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"
 
 
-# The same of own queries together with their translations (SMALR's CLC).
+# Original queries together with their translations (SMALR's CLC).
 rule evaluate_consistency:
     input:
-        unpack(translated_beside),
-        model="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/model.pt",
-        features=features_of,
-        sentences=own_sentences,
-        words=vocabularies,
+        unpack(for_job(training.queries_with_translations)),
+        model=MODEL.model,
+        features=for_job(training.features),
+        sentences=for_job(training.sentences),
+        words=for_job(words.vocabularies),
     output:
-        evaluation="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-{consistency}.json",
-        ranks="work/{scale}/{dataset}/experiments/{experiment}/seed{seed}/test-{consistency}-ranks.csv.gz",
+        evaluation=MODEL.evaluation("{consistency}"),
+        ranks=MODEL.ranks("{consistency}"),
     log:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-{consistency}.log",
     benchmark:
         "work/logs/{scale}/{dataset}/{experiment}-{seed}-evaluate-{consistency}.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(8000),
-        runtime=growing(60),
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=8000, runtime=growing(60)),
     params:
-        settings=lambda wildcards: as_json(
-            configuration.consistency_settings(
-                SETTINGS,
-                wildcards.dataset,
-                wildcards.experiment,
-                int(wildcards.seed),
-                wildcards.consistency,
-            )
-        ),
-        code=evaluation_code("evaluate-consistency"),
+        settings=for_job(training.consistency_settings),
+        code=for_job(training.evaluation_code, stage="evaluate-consistency"),
     message:
         "Evaluating {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed} on queries and their translations ({wildcards.consistency})"
     shell:

@@ -2,29 +2,29 @@
 # changed param, reruns nothing.
 rule translate:
     input:
-        unpack(translation_inputs),
+        unpack(for_job(translation.of_captions, "inputs")),
     output:
-        table="work/{scale}/{dataset}/translations/{source}-{target}.csv",
-        report="work/{scale}/{dataset}/translations/{source}-{target}.json",
+        table=DATA.translations("{source}-{target}"),
+        report=DATA.translation_report("{source}-{target}"),
     log:
         "work/logs/{scale}/{dataset}/translate-{source}-{target}.log",
     benchmark:
         "work/logs/{scale}/{dataset}/translate-{source}-{target}.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=translation_minutes,
-        disk_mb=2000,
-        gpu=translation_gpu,
-        translations=translation_services,
-        cache=TRANSLATION_CACHE,
-        limits=TRANSLATION_LIMITS,
+        **needs(
+            mem_mb=4000,
+            runtime=for_job(translation.of_captions, "minutes"),
+            disk_mb=2000,
+            gpu=for_job(translation.of_captions, "gpus"),
+        ),
+        translations=for_job(translation.of_captions, "services"),
+        cache=SETTINGS.translation.cache,
+        limits=as_json(SETTINGS.translation.limits),
     params:
-        provider=lambda wildcards: provider(wildcards)["provider"],
-        options=translation_options,
-        files=input_options,
-        code=translation_code,
+        provider=for_job(translation.of_captions, "provider"),
+        options=for_job(translation.of_captions, "options"),
+        files=lambda w, input: translation.input_options(input),
+        code=for_job(translation.of_captions, "code"),
     message:
         "Translating the captions of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
     shell:
@@ -33,33 +33,33 @@ rule translate:
         "--limits {resources.limits:q} --gpus {resources.gpu} --report {output.report:q} --output {output.table:q} > {log:q} 2>&1"
 
 
-# Validation and test captions between two languages that are not English: queries alone, nothing is trained on them.
+# Validation and test captions between two languages that are not English: only queries, nothing is trained on them.
 rule translate_queries:
     input:
-        unpack(query_inputs),
+        unpack(for_job(translation.of_queries, "inputs")),
     output:
-        table="work/{scale}/{dataset}/translations/queries/{source}-{target}.csv",
-        report="work/{scale}/{dataset}/translations/queries/{source}-{target}.json",
+        table=DATA.queries("{source}-{target}"),
+        report=DATA.query_report("{source}-{target}"),
     log:
         "work/logs/{scale}/{dataset}/translate-queries-{source}-{target}.log",
     benchmark:
         "work/logs/{scale}/{dataset}/translate-queries-{source}-{target}.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=lambda wildcards: translation_minutes(query_step(wildcards)),
-        disk_mb=2000,
-        gpu=lambda wildcards: translation_gpu(query_step(wildcards)),
-        translations=lambda wildcards: translation_services(query_step(wildcards)),
-        cache=TRANSLATION_CACHE,
-        limits=TRANSLATION_LIMITS,
+        **needs(
+            mem_mb=4000,
+            runtime=for_job(translation.of_queries, "minutes"),
+            disk_mb=2000,
+            gpu=for_job(translation.of_queries, "gpus"),
+        ),
+        translations=for_job(translation.of_queries, "services"),
+        cache=SETTINGS.translation.cache,
+        limits=as_json(SETTINGS.translation.limits),
     params:
-        source=lambda wildcards: query_step(wildcards).source,
-        provider=lambda wildcards: provider(query_step(wildcards))["provider"],
-        options=query_options,
-        files=input_options,
-        code=lambda wildcards: translation_code(query_step(wildcards)),
+        source=for_job(translation.of_queries, "source"),
+        provider=for_job(translation.of_queries, "provider"),
+        options=for_job(translation.of_queries, "options"),
+        files=lambda w, input: translation.input_options(input),
+        code=for_job(translation.of_queries, "code"),
     message:
         "Translating the queries of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
     shell:
@@ -68,28 +68,21 @@ rule translate_queries:
         "--limits {resources.limits:q} --gpus {resources.gpu} --report {output.report:q} --output {output.table:q} > {log:q} 2>&1"
 
 
-# Of a language's translations from English those that give each training image five sentences (SMALR).
+# The translations from English that give each training image five sentences in a language (SMALR).
 rule augment:
     input:
-        sentences="work/{scale}/{dataset}/tokens/{target}.csv",
-        translations="work/{scale}/{dataset}/translations/en-{target}.csv",
+        sentences=DATA.tokens("{target}"),
+        translations=DATA.translations("en-{target}"),
     output:
-        "work/{scale}/{dataset}/augmented/en-{target}.csv",
+        DATA.augmented("en-{target}"),
     log:
         "work/logs/{scale}/{dataset}/augment-{target}.log",
     benchmark:
         "work/logs/{scale}/{dataset}/augment-{target}.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=10,
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=4000, runtime=10),
     params:
-        origin=lambda wildcards: DATASETS[wildcards.dataset]["caption_origins"].get(
-            wildcards.target, "human"
-        ),
+        origin=lambda w: captions.caption_origin(PLAN, w.dataset, w.target),
         code=code.digest("augment"),
     message:
         "Selecting translations that augment the captions of {wildcards.dataset} in {wildcards.target}"
@@ -100,34 +93,28 @@ rule augment:
 
 rule translation_quality:
     input:
-        unpack(quality_inputs),
+        unpack(for_job(translation.of_quality, "inputs")),
     output:
-        "work/{scale}/{dataset}/translation-quality/{source}-{target}.csv",
+        DATA.translation_quality("{source}-{target}"),
     log:
         "work/logs/{scale}/{dataset}/translation-quality-{source}-{target}.log",
     benchmark:
         "work/logs/{scale}/{dataset}/translation-quality-{source}-{target}.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=where_measured(translation_minutes, 60),
-        disk_mb=2000,
-        gpu=where_measured(translation_gpu, 0),
-        translations=where_measured(translation_services, 0),
-        cache=TRANSLATION_CACHE,
-        limits=TRANSLATION_LIMITS,
-    params:
-        provider=quality_provider,
-        options=quality_options,
-        files=input_options,
-        code=lambda wildcards: code.digest(
-            "measure-translation-quality",
-            (
-                *parts.of_translation(quality_provider(wildcards)),
-                *language_rows(wildcards),
-            ),
+        **needs(
+            mem_mb=4000,
+            runtime=for_job(translation.of_quality, "minutes"),
+            disk_mb=2000,
+            gpu=for_job(translation.of_quality, "gpus"),
         ),
+        translations=for_job(translation.of_quality, "services"),
+        cache=SETTINGS.translation.cache,
+        limits=as_json(SETTINGS.translation.limits),
+    params:
+        provider=for_job(translation.of_quality, "provider"),
+        options=for_job(translation.of_quality, "options"),
+        files=lambda w, input: translation.input_options(input),
+        code=for_job(translation.of_quality, "code"),
     message:
         "Measuring the quality of translations of {wildcards.dataset} from {wildcards.source} to {wildcards.target}"
     shell:
@@ -139,14 +126,12 @@ rule translation_quality:
 
 rule translation_quality_table:
     input:
-        measured_pairs,
+        for_job(translation.measured_pairs),
     output:
-        f"{FINISHED}/translation-quality.csv",
+        RESULTS.made("translation-quality.csv"),
     log:
         "work/logs/tables/translation-quality.log",
     localrule: True
-    conda:
-        "../../envs/pipeline.yaml"
     params:
         code=code.digest("tabulate-translation-quality"),
     message:

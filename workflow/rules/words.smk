@@ -1,21 +1,16 @@
 rule word_vectors:
     input:
-        "work/{scale}/text/{language}.csv",
+        SCALED.text("{language}"),
     output:
-        "work/{scale}/text/{language}.bin",
+        SCALED.text_vectors("{language}"),
     log:
         "work/logs/{scale}/word-vectors-{language}.log",
     benchmark:
         "work/logs/{scale}/word-vectors-{language}.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(60),
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=4000, runtime=growing(60)),
     params:
-        settings=as_json(configuration.word_settings(SETTINGS)),
+        settings=words.text_settings(PLAN),
         code=code.digest("train-word-vectors"),
     message:
         "FastText vectors of {wildcards.language} from Multi30K's captions"
@@ -24,26 +19,21 @@ rule word_vectors:
         "> {log:q} 2>&1"
 
 
-# Once for all experiments: rows of a table that differ in their translations begin with the same vectors.
+# Once for all experiments: rows of a table that differ only in their translations start from the same vectors.
 rule own_word_vectors:
     input:
-        lambda wildcards: tokenised(wildcards, [wildcards.language]),
+        for_job(words.sentences),
     output:
-        "work/{scale}/{dataset}/text/{language}.bin",
+        DATA.caption_vectors("{language}"),
     log:
         "work/logs/{scale}/{dataset}/word-vectors-{language}.log",
     benchmark:
         "work/logs/{scale}/{dataset}/word-vectors-{language}.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(60),
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=4000, runtime=growing(60)),
     params:
-        settings=lambda wildcards: as_json(word_settings(wildcards)),
-        origin=caption_origin,
+        settings=for_job(words.word_settings),
+        origin=for_job(captions.caption_origin),
         code=code.digest("train-caption-vectors"),
     message:
         "FastText vectors of {wildcards.language} from the training captions of {wildcards.dataset}"
@@ -54,28 +44,21 @@ rule own_word_vectors:
 
 rule words:
     input:
-        sentences=lambda wildcards: tokenised(wildcards, [wildcards.language]),
-        translations=translations_into,
-        vectors=fasttext_vectors,
+        sentences=for_job(words.sentences),
+        translations=for_job(words.added_translations),
+        vectors=for_job(words.fasttext_vectors),
     output:
-        "work/{scale}/{dataset}/words/{captions}/{language}.h5",
+        DATA.words("{captions}", "{language}"),
     log:
         "work/logs/{scale}/{dataset}/words-{captions}-{language}.log",
     benchmark:
         "work/logs/{scale}/{dataset}/words-{captions}-{language}.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(60),
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=4000, runtime=growing(60)),
     params:
-        settings=lambda wildcards: as_json(word_settings(wildcards)),
-        origin=caption_origin,
-        vectors=lambda wildcards, input: [
-            f"--vectors-file={path}" for path in input.vectors
-        ],
+        settings=for_job(words.word_settings),
+        origin=for_job(captions.caption_origin),
+        vectors=lambda w, input: arguments("--vectors-file", input.vectors),
         code=code.digest("build-vocabulary"),
     message:
         "Vocabulary and FastText vectors of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
@@ -85,36 +68,24 @@ rule words:
         "--settings {params.settings:q} {params.vectors:q} --output {output:q} > {log:q} 2>&1"
 
 
-# Smaller vocabularies: words that are rare left out or read as English ones, or vectors of fewer numbers.
+# Smaller vocabularies: rare words are left out or read as English ones, or vectors have fewer dimensions.
 rule reduce_words:
     input:
-        unpack(to_english),
-        words="work/{scale}/{dataset}/words/{captions}/{language}.h5",
-        sentences=lambda wildcards: tokenised(wildcards, [wildcards.language]),
-        translations=translations_into,
+        unpack(for_job(words.mapped_to_english)),
+        words=DATA.words("{captions}", "{language}"),
+        sentences=for_job(words.sentences),
+        translations=for_job(words.added_translations),
     output:
-        "work/{scale}/{dataset}/words/{captions}/{reduction}/{language}.h5",
+        DATA.reduced_words("{captions}", "{reduction}", "{language}"),
     log:
         "work/logs/{scale}/{dataset}/words-{captions}-{reduction}-{language}.log",
     benchmark:
         "work/logs/{scale}/{dataset}/words-{captions}-{reduction}-{language}.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=10,
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=4000, runtime=10),
     params:
-        origin=caption_origin,
-        english=lambda wildcards, input: [
-            f"--{option}={input[name]}"
-            for name, option in (
-                ("english", "english"),
-                ("dictionary", "dictionaries"),
-            )
-            if name in input.keys()
-        ],
+        origin=for_job(captions.caption_origin),
+        english=lambda w, input: words.english_options(input),
         code=code.digest("reduce-vocabulary"),
     message:
         "Vocabulary of {wildcards.dataset} in {wildcards.language} ({wildcards.captions}, {wildcards.reduction})"
@@ -125,27 +96,22 @@ rule reduce_words:
         "--output {output:q} > {log:q} 2>&1"
 
 
-# The characters of a language's words, which LIWE reads in the place of word vectors.
+# The characters of a language's words, which LIWE reads instead of word vectors.
 rule spell:
     input:
-        sentences=lambda wildcards: tokenised(wildcards, [wildcards.language]),
-        translations=translations_into,
+        sentences=for_job(words.sentences),
+        translations=for_job(words.added_translations),
     output:
-        "work/{scale}/{dataset}/spelled/{captions}/{language}.h5",
+        DATA.characters("{captions}", "{language}"),
     log:
         "work/logs/{scale}/{dataset}/spell-{captions}-{language}.log",
     benchmark:
         "work/logs/{scale}/{dataset}/spell-{captions}-{language}.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
     resources:
-        mem_mb=growing(4000),
-        runtime=10,
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=4000, runtime=10),
     params:
-        longest=SETTINGS["liwe"]["max_word_length"],
-        origin=caption_origin,
+        longest=SETTINGS.liwe.max_word_length,
+        origin=for_job(captions.caption_origin),
         code=code.digest("encode-characters"),
     message:
         "Spelling the words of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
@@ -155,27 +121,22 @@ rule spell:
         "--max-word-length {params.longest} --output {output:q} > {log:q} 2>&1"
 
 
-# Word vectors that are aligned across languages: turned to English here, or published.
+# Word vectors that are aligned across languages: aligned to the English space here, or published.
 rule align:
     input:
-        words="work/{scale}/{dataset}/words/{captions}/{language}.h5",
-        english="work/{scale}/{dataset}/words/{captions}/en.h5",
-        dictionary=english_dictionary,
+        words=DATA.words("{captions}", "{language}"),
+        english=DATA.words("{captions}", "en"),
+        dictionary=for_job(words.english_dictionary),
     output:
-        "work/{scale}/{dataset}/words/{captions}/muse/{language}.h5",
+        DATA.aligned_words("{captions}", "{language}"),
     log:
         "work/logs/{scale}/{dataset}/align-{captions}-{language}.log",
     benchmark:
         "work/logs/{scale}/{dataset}/align-{captions}-{language}.tsv"
     wildcard_constraints:
-        dataset="|".join(DATASETS) if SETTINGS["muse"] == "align" else "(?!)",
-    conda:
-        "../../envs/pipeline.yaml"
+        dataset=words.datasets_with_muse(PLAN, "align"),
     resources:
-        mem_mb=growing(2000),
-        runtime=10,
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=2000, runtime=10),
     params:
         code=code.digest("align-vectors"),
     message:
@@ -187,27 +148,22 @@ rule align:
 
 rule muse:
     input:
-        sentences="work/{scale}/{dataset}/tokens/{language}.csv",
-        translations=translations_into,
-        vectors=muse_vectors,
+        sentences=DATA.tokens("{language}"),
+        translations=for_job(words.added_translations),
+        vectors=for_job(words.muse_vectors),
     output:
-        "work/{scale}/{dataset}/words/{captions}/muse/{language}.h5",
+        DATA.aligned_words("{captions}", "{language}"),
     log:
         "work/logs/{scale}/{dataset}/muse-{captions}-{language}.log",
     benchmark:
         "work/logs/{scale}/{dataset}/muse-{captions}-{language}.tsv"
     wildcard_constraints:
-        dataset="|".join(DATASETS) if SETTINGS["muse"] == "file" else "(?!)",
-    conda:
-        "../../envs/pipeline.yaml"
+        dataset=words.datasets_with_muse(PLAN, "file"),
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(60),
-        disk_mb=1000,
-        gpu=0,
+        **needs(mem_mb=4000, runtime=growing(60)),
     params:
-        settings=as_json(configuration.word_settings(SETTINGS, "file")),
-        origin=caption_origin,
+        settings=words.muse_settings(PLAN),
+        origin=for_job(captions.caption_origin),
         code=code.digest("build-vocabulary"),
     message:
         "Vocabulary and MUSE vectors of {wildcards.dataset} in {wildcards.language} ({wildcards.captions})"
@@ -219,25 +175,18 @@ rule muse:
 
 rule pretrain_bert:
     input:
-        lambda wildcards: tokenised(wildcards, DATASETS[wildcards.dataset]["languages"]),
+        for_job(captions.own_tokens),
     output:
-        directory("work/{scale}/{dataset}/bert/model"),
+        directory(DATA.bert),
     log:
         "work/logs/{scale}/{dataset}/pretrain-bert.log",
     benchmark:
         "work/logs/{scale}/{dataset}/pretrain-bert.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
-    threads: SETTINGS["training"]["threads"]
+    threads: SETTINGS.training.threads
     resources:
-        mem_mb=growing(4000),
-        runtime=growing(60),
-        disk_mb=1000,
-        gpu=SETTINGS["gpu"],
+        **needs(mem_mb=4000, runtime=growing(60), gpu=SETTINGS.gpu),
     params:
-        settings=lambda wildcards: as_json(
-            configuration.bert_settings(SETTINGS, wildcards.dataset)
-        ),
+        settings=for_job(words.bert_settings),
         code=code.digest("pretrain-bert"),
     message:
         "Pretraining a small multilingual BERT on the captions of {wildcards.dataset}"
@@ -248,26 +197,21 @@ rule pretrain_bert:
 
 rule sentence_vectors:
     input:
-        sentences="work/{scale}/{dataset}/tokens/{language}.csv",
-        bert=bert_files,
+        sentences=DATA.tokens("{language}"),
+        bert=for_job(words.bert_files),
     output:
-        "work/{scale}/{dataset}/bert/{language}.h5",
+        DATA.sentence_vectors("{language}"),
     log:
         "work/logs/{scale}/{dataset}/sentence-vectors-{language}.log",
     benchmark:
         "work/logs/{scale}/{dataset}/sentence-vectors-{language}.tsv"
-    conda:
-        "../../envs/pipeline.yaml"
-    threads: SETTINGS["training"]["threads"]
+    threads: SETTINGS.training.threads
     resources:
-        mem_mb=growing(8000),
-        runtime=growing(480),
-        disk_mb=8000,
-        gpu=SETTINGS["gpu"],
+        **needs(mem_mb=8000, runtime=growing(480), disk_mb=8000, gpu=SETTINGS.gpu),
     params:
-        model=bert_model,
-        settings=as_json(configuration.sentence_vector_settings(SETTINGS)),
-        partial="work/{scale}/partial/{dataset}-bert-{language}",
+        model=for_job(words.bert_model),
+        settings=words.sentence_vector_settings(PLAN),
+        partial=SCALED.partial("{dataset}-bert-{language}"),
         code=code.digest("embed-captions"),
     message:
         "Sentence vectors of the captions of {wildcards.dataset} in {wildcards.language}"

@@ -1,0 +1,1 @@
+"""What a job reads, with which settings, and which jobs a table needs: functions without Snakemake."""

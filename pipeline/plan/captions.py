@@ -1,0 +1,208 @@
+"""Inputs and arguments of splits and captions."""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pipeline import digest as code
+from pipeline import settings as configuration
+from pipeline.common.errors import raise_together
+from pipeline.datasets.settings import Dataset
+from pipeline.datasets.source_settings import CaptionSettings, SplitSettings
+from pipeline.datasets.sources import module_of, source_named
+from pipeline.plan.cells import experiments_on
+from pipeline.plan.plan import Plan, arguments, either, files_in
+from pipeline.plan.requests import archives_at, requested_path
+from pipeline.plan.sources import public_files_of, published_texts
+from pipeline.stages import language_row
+
+if TYPE_CHECKING:  # pandas is imported only where there are captions of the user's own
+    from pipeline.datasets.coverage import Coverage
+
+
+def datasets_from(plan: Plan, source: str) -> str:
+    """A regular expression of the data sets that have a source."""
+    return either([name for name, data in plan.datasets.items() if data.source == source])
+
+
+def datasets_read_by(plan: Plan, function: Literal["read_split", "read_captions"]) -> str:
+    """A regular expression of the data sets whose source has this function."""
+    return either([name for name in plan.datasets if getattr(plan.source(name), function)])
+
+
+@cache
+def coverage_of(plan: Plan, dataset: str) -> "Coverage":
+    """What a user's own captions cover."""
+    from pipeline.datasets.coverage import coverage
+
+    image_list = plan.settings.images.list
+    return coverage(plan.datasets[dataset], Path(image_list) if image_list else None)
+
+
+def coverage_warnings(plan: Plan) -> list[str]:
+    """Warnings about a user's own captions: few test images, captions left out or repeated."""
+    from pipeline.datasets import coverage
+
+    return [
+        warning
+        for dataset in _own_datasets(plan)
+        for warning in (
+            *coverage.few_tested(dataset, coverage_of(plan, dataset).counts),
+            *coverage.doubts(dataset, coverage_of(plan, dataset)),
+        )
+    ]
+
+
+def check_coverage(plan: Plan) -> None:
+    """Check that a user's own captions cover every split.
+
+    Raises:
+        InputError: they do not; every gap is listed.
+    """
+    from pipeline.datasets import coverage
+
+    raise_together(
+        [
+            gap
+            for dataset in _own_datasets(plan)
+            for gap in coverage.gaps(
+                dataset, coverage_of(plan, dataset).counts, languages_trained_on(plan, dataset)
+            )
+        ],
+        "Captions of your own do not cover every split:",
+    )
+
+
+def _own_datasets(plan: Plan) -> list[str]:
+    return [name for name, data in plan.datasets.items() if data.source == "custom"]
+
+
+def languages_trained_on(plan: Plan, dataset: str) -> list[str]:
+    """Languages in which an experiment of the configured tables trains on the data set's own captions."""
+    every = plan.settings.expanded(dataset)
+    trained = {
+        language
+        for name in experiments_on(plan, dataset)
+        for language in every[name].languages
+        if every[name].captions != "mt" or language == "en"
+    }
+    return sorted(trained)
+
+
+def caption_tables(plan: Plan, dataset: str) -> list[str]:
+    """The caption tables of a data set, in the order of its languages."""
+    return [plan.data(dataset).captions(language) for language in plan.datasets[dataset].languages]
+
+
+def tokens(plan: Plan, dataset: str, languages: Iterable[str]) -> list[str]:
+    """Tokenised captions of some languages of a data set; of a translated language, its translations."""
+    own, files = plan.datasets[dataset].languages, plan.data(dataset)
+    return [files.tokens(code) if code in own else files.translations(f"en-{code}") for code in languages]
+
+
+def own_tokens(plan: Plan, dataset: str) -> list[str]:
+    """Tokenised captions of a data set's own languages."""
+    return tokens(plan, dataset, plan.datasets[dataset].languages)
+
+
+# Splits.
+
+
+def split_sources(plan: Plan, dataset: str) -> list[str]:
+    """Published files that a data set's split is read from, or the user's own file."""
+    data = plan.datasets[dataset]
+    if data.source == "custom":
+        return [data.split or str(data.captions)]
+    return _matching(published_texts(plan, data), plan.source(dataset).split_files)
+
+
+def split_lists(plan: Plan, dataset: str) -> list[str]:
+    """The user's lists of images that decide a split."""
+    data = plan.datasets[dataset]
+    lists = [data.test_images, data.val_images, plan.settings.images.list]
+    return [path for path in lists if path]
+
+
+def split_options(plan: Plan, dataset: str) -> list[str]:
+    """Arguments of `split` that belong to a data set's source."""
+    data, image_list = plan.datasets[dataset], plan.settings.images.list
+    settings = SplitSettings.of(data.source, data.as_values())
+    lists = arguments("--image-list", [image_list] if image_list else [])
+    return [f"--settings={settings.as_json()}", *lists]
+
+
+# Captions.
+
+
+def caption_sources(plan: Plan, dataset: str, language: str) -> list[str]:
+    """Published files that the captions in a language are read from, or the user's own table."""
+    data = plan.datasets[dataset]
+    if data.source == "custom":
+        return [_own_table(data, language)]
+    pattern = plan.source(dataset).caption_files.get(language)
+    return _matching(published_texts(plan, data), pattern) if pattern else []
+
+
+def caption_options(plan: Plan, dataset: str) -> str:
+    """The argument of `read-captions` that belongs to a data set's source."""
+    data = plan.datasets[dataset]
+    return f"--settings={CaptionSettings.of(data.source, data.as_values()).as_json()}"
+
+
+def multi30k_text(plan: Plan, language: str) -> list[str]:
+    """Multi30K's published captions in a language."""
+    pattern = source_named("multi30k").caption_files[language]
+    return _matching(public_files_of(plan, "multi30k"), pattern)
+
+
+def all_splits(plan: Plan) -> list[str]:
+    """The splits of every data set of this scale."""
+    return [plan.data(dataset).split for dataset in plan.datasets]
+
+
+def _own_table(data: Dataset, language: str) -> str:
+    """The user's own caption table, or that of a language if its name contains {language}."""
+    return str(data.captions).replace("{language}", language)
+
+
+def _matching(paths: Iterable[str], pattern: str) -> list[str]:
+    return [path for path in paths if re.search(pattern, path)]
+
+
+def requested_of_split(plan: Plan, dataset: str) -> list[str]:
+    """Data on request that a split is read from: COCO-CN, whose images MSCOCO is tested with.
+
+    A folder is followed by the files that are read, whose change does not change its own time.
+    """
+    requested = plan.source(dataset).requested
+    if not requested:
+        return []
+    path = requested_path(plan, requested.key)
+    found = archives_at(path)
+    data = found[0] if len(found) == 1 else path
+    return [data, *files_in(data, requested.files)]
+
+
+def requested_of_captions(plan: Plan, dataset: str, language: str) -> list[str]:
+    """The same data, if the captions in a language are read from them."""
+    requested = plan.source(dataset).requested
+    return requested_of_split(plan, dataset) if requested and language in requested.languages else []
+
+
+def reading_code(plan: Plan, stage: str, dataset: str) -> str:
+    """Digest of the code of a stage that reads a data set's published files."""
+    return code.digest(stage, (module_of(plan.datasets[dataset].source),))
+
+
+def language_code(plan: Plan, stage: str, language: str) -> str:
+    """Digest of the code of a stage that reads one language."""
+    return code.digest(stage, (language_row(language),))
+
+
+def caption_origin(plan: Plan, dataset: str, language: str) -> str:
+    """Origin of a language's own captions, or the provider of all its translations."""
+    own = plan.datasets[dataset].caption_origins
+    translated = configuration.translated_origins(plan.settings, dataset)
+    return {**own, **translated}.get(language, "human")

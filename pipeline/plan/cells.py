@@ -1,0 +1,80 @@
+"""Which evaluations and translations the tables need, and which tables the command asks for."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from pipeline import settings as configuration
+from pipeline.plan.paths import ModelFiles
+from pipeline.plan.plan import Plan, either
+from pipeline.settings.translations import Needed
+from pipeline.tables.cells import Cell, cells
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The recalls of a model on some queries: original, translated, average or learned."""
+
+    model: ModelFiles
+    queries: str
+
+    @property
+    def path(self) -> str:
+        return self.model.evaluation(self.queries)
+
+    @property
+    def ranks(self) -> str:
+        return self.model.ranks(self.queries)
+
+
+@cache
+def cells_of_table(plan: Plan, table: str) -> list[Cell]:
+    """The cells of a table, as this configuration fills them."""
+    return list(cells(configuration.table_settings(plan.settings, table)))
+
+
+def evaluations_of(plan: Plan, tables: Iterable[str]) -> list[Evaluation]:
+    """Evaluations that the cells of some tables need, with every seed."""
+    needed = {
+        Evaluation(plan.model(cell.dataset, cell.experiment, seed), cell.queries)
+        for table in tables
+        for cell in cells_of_table(plan, table)
+        for seed in plan.settings.seeds
+    }
+    return sorted(needed, key=lambda evaluation: evaluation.path)
+
+
+def translations_of(plan: Plan, tables: Iterable[str]) -> list[Needed]:
+    """Data set and pair of languages of all translations that the cells of some tables need."""
+    needed = {
+        (cell.dataset, cell.experiment, cell.queries): None
+        for table in tables
+        for cell in cells_of_table(plan, table)
+    }
+    return [
+        (dataset, pair)
+        for dataset, *evaluated in needed
+        for pair in configuration.evaluation_pairs(plan.settings, dataset, *evaluated)
+    ]
+
+
+def experiments_on(plan: Plan, dataset: str) -> set[str]:
+    """Experiments of the configured tables that are trained on a data set."""
+    return {
+        cell.experiment
+        for table in plan.tables
+        for cell in cells_of_table(plan, table)
+        if cell.dataset == dataset
+    }
+
+
+def table_names(plan: Plan) -> str:
+    """A regular expression of tables of evaluations: table2, or some of its rows: table2-row7+11."""
+    return rf"(?:{either(list(plan.tables))})(?:-row[1-9]\d*(?:[+][1-9]\d*)*)?"
+
+
+def target_tables(plan: Plan) -> list[str]:
+    """Tables of evaluations among the targets of the command."""
+    pattern = rf"results/(?:{plan.scale}/)?({table_names(plan)})[.]csv"
+    return [match[1] for target in plan.targets if (match := re.fullmatch(pattern, target))]

@@ -1,0 +1,60 @@
+"""Outputs of jobs that run again, kept until the new ones are complete.
+
+Snakemake 9 deletes the outputs of a job before it starts and when it fails, and records the new inputs and
+settings of a failed job as if it had finished. A missing file from which later results were made, or one
+without a record, is no reason for it to run the job: the next call would find nothing to do, and the old
+results would pass for new. Hence outputs of failed jobs are restored, and marked as incomplete, so that the
+next call makes them again (`rerun-incomplete` in the profiles).
+"""
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+EARLIER = Path(".snakemake", "earlier")
+
+
+def keep_earlier(persistence: Any) -> None:
+    """Link to everything that this call will replace.
+
+    Args:
+        persistence: Snakemake's records, with `dag`, the graph of jobs.
+    """
+    forget_earlier()
+    for job in persistence.dag.needrun_jobs():
+        for path in filter(os.path.exists, job.output):
+            if not os.path.isabs(path):
+                _link(Path(path), EARLIER / path)
+
+
+def restore_earlier(persistence: Any) -> None:
+    """Restore the outputs of failed jobs as they were, and mark all unfinished jobs as incomplete."""
+    for job in persistence.dag.needrun_jobs():
+        for path in job.output:
+            if not os.path.exists(path) and os.path.exists(EARLIER / path):
+                _link(EARLIER / path, Path(path))
+        persistence.started(job)
+    forget_earlier()
+
+
+def forget_earlier() -> None:
+    shutil.rmtree(EARLIER, ignore_errors=True)
+
+
+def _link(path: Path, other: Path) -> None:
+    """Make `other` the same file, or a folder of the same files; copies on a disk without links."""
+    other.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(OSError):
+        if path.is_dir():
+            shutil.copytree(path, other, copy_function=_link_or_copy)
+        else:
+            _link_or_copy(path, other)
+
+
+def _link_or_copy(path: str | Path, other: str | Path) -> None:
+    try:
+        os.link(path, other)
+    except OSError:
+        shutil.copy2(path, other)

@@ -1,0 +1,88 @@
+"""Inputs and arguments of feature extraction.
+
+`suffix` is the name of a feature set in its paths: empty for the main set, `-vgg` for the set vgg.
+"""
+
+import os
+from pathlib import Path
+
+from pipeline import digest as code
+from pipeline.images.lists import photographs_digest
+from pipeline.images.settings import Images
+from pipeline.plan.plan import Plan
+
+
+def suffix_of(name: str | None) -> str:
+    """How paths name a feature set."""
+    return f"-{name}" if name else ""
+
+
+def _set_named(plan: Plan, suffix: str) -> Images:
+    return plan.settings.images.feature_sets()[suffix.removeprefix("-") or None]
+
+
+def extracted_sets(plan: Plan) -> str:
+    """A regular expression of the suffixes of feature sets that are extracted from photographs."""
+    return _suffixes(plan, imported=False)
+
+
+def imported_sets(plan: Plan) -> str:
+    """A regular expression of the suffixes of feature sets that the user has computed elsewhere."""
+    return _suffixes(plan, imported=True)
+
+
+def _suffixes(plan: Plan, imported: bool) -> str:
+    """The suffix of the main set is empty, so the expression may match nothing at all."""
+    sets = plan.settings.images.feature_sets().items()
+    suffixes = [suffix_of(name) for name, chosen in sets if bool(chosen.features) == imported]
+    return f"(?:{'|'.join(suffixes)})" if suffixes else "(?!)"
+
+
+def feature_settings(plan: Plan, suffix: str) -> str:
+    """What the features of a set depend on."""
+    return plan.settings.images.feature_settings(suffix.removeprefix("-") or None).as_json()
+
+
+def imported_features(plan: Plan, suffix: str) -> str:
+    """The user's file of features."""
+    return str(_set_named(plan, suffix).features)
+
+
+def weights_file(plan: Plan, suffix: str) -> list[str]:
+    """The user's file of weights; empty for weights of a package or of the Hugging Face hub."""
+    weights = _set_named(plan, suffix).weights
+    return [weights] if os.path.isfile(weights) else []
+
+
+def shards(plan: Plan, dataset: str, suffix: str) -> list[str]:
+    """Stores of the shards of a data set's features; of finished features, those they were merged from."""
+    files, count = plan.data(dataset), str(plan.settings.images.shards)
+    merged = Path(files.shard_list(suffix))
+    if merged.exists() and Path(files.features(suffix)).exists():
+        settings, digest, *paths = merged.read_text(encoding="utf-8").splitlines()
+        if [settings, digest] == [feature_settings(plan, suffix), code.digest("extract-features")]:
+            return paths
+    return [files.shard(suffix, str(number), count) for number in range(1, int(count) + 1)]
+
+
+def failed_of_shards(plan: Plan, dataset: str, suffix: str) -> list[str]:
+    """The tables of images that could not be read, beside the shards."""
+    return [path.removesuffix(".h5") + ".csv" for path in shards(plan, dataset, suffix)]
+
+
+def photographs(plan: Plan, dataset: str) -> str:
+    """Digest of the size and time of the photographs as they are now: another if one was overwritten."""
+    return photographs_digest(Path(plan.data(dataset).images))
+
+
+def image_list(plan: Plan, dataset: str) -> list[str]:
+    """The list of a data set's photographs; empty if features are imported.
+
+    The list names its photographs: when it exists, so do they.
+    """
+    return [] if plan.settings.images.features else [plan.data(dataset).images]
+
+
+def flickr_names(plan: Plan, dataset: str) -> str:
+    """The argument that allows file names as in Flickr8k; empty for other photographs."""
+    return "--flickr-names" if plan.source(dataset).flickr_names else ""

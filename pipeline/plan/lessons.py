@@ -1,0 +1,123 @@
+"""Captions, vocabularies and training of the experiments of *Lessons*, which select their captions."""
+
+import re
+from functools import cache
+
+from pipeline import digest as code
+from pipeline import settings as configuration
+from pipeline.datasets.source_settings import PartSettings
+from pipeline.datasets.sources import module_of
+from pipeline.plan.plan import Plan, arguments, either
+from pipeline.plan.sources import public_files_of
+from pipeline.plan.words import sentences
+from pipeline.stages import language_row
+from pipeline.words.settings import SelectedLanguage, SelectionSettings
+
+
+def selecting_experiments(plan: Plan) -> str:
+    """A regular expression of the experiments that select their captions."""
+    names = {name for dataset in plan.datasets for name in configuration.selecting(plan.settings, dataset)}
+    return either(sorted(names))
+
+
+def _is_read(plan: Plan, dataset: str, part: str) -> bool:
+    """Whether a data set's source reads a part itself; other parts are taken from its sentences."""
+    return part in plan.source(dataset).parts
+
+
+def part_inputs(plan: Plan, dataset: str, part: str, language: str) -> dict[str, str | list[str]]:
+    """Files that a part is read from, by name."""
+    if not _is_read(plan, dataset, part):
+        return {"sentences": sentences(plan, dataset, language)}
+    source = plan.source(dataset)
+    if part not in source.part_files:
+        return {"sources": [path.format(language=language) for path in source.project_files]}
+    pattern = source.part_files[part].format(language=language)
+    texts = public_files_of(plan, *source.published, *source.further)
+    return {
+        "split": plan.data(dataset).split,
+        "sources": [path for path in texts if re.search(pattern, path)],
+    }
+
+
+def part_options(plan: Plan, dataset: str, part: str, language: str) -> list[str]:
+    """Arguments of `read-caption-part` that say where it reads from."""
+    data = plan.datasets[dataset]
+    if not _is_read(plan, dataset, part):
+        origin = data.caption_origins.get(language, "human")
+        return [*arguments("--sentences", sentences(plan, dataset, language)), f"--origin={origin}"]
+    demo = plan.settings.sources
+    values = {"dataset": dataset, "seed": demo.seed, "scenes": demo.scenes}
+    settings = PartSettings.of(data.source, values).as_json()
+    split = [plan.data(dataset).split] if plan.source(dataset).part_files else []
+    return [f"--settings={settings}", *arguments("--split", split)]
+
+
+def part_code(plan: Plan, dataset: str, part: str, language: str) -> str:
+    """Digest of the code that reads a part: with the source that has the part itself, and the language."""
+    source = [module_of(plan.datasets[dataset].source)] if _is_read(plan, dataset, part) else []
+    return code.digest("read-caption-part", (*source, language_row(language)))
+
+
+@cache
+def selection(plan: Plan, dataset: str, experiment: str) -> SelectionSettings:
+    """Settings of `select-captions`: by language the texts, test captions and halves, as paths."""
+    record = configuration.selection_record(plan.settings, dataset, experiment)
+    files, seed = plan.data(dataset), str(record.sampling_seed)
+    languages = {}
+    for language, chosen in record.languages.items():
+        own = f"-{language}" if record.halves == "per_language" else ""
+        each, half = chosen.captions_per_image, None if chosen.images == "all" else chosen.images
+        languages[language] = SelectedLanguage(
+            texts=[
+                files.sampled_part(str(each), seed, part, language) if each else files.part(part, language)
+                for part in chosen.parts
+            ],
+            tested_on=files.part(chosen.tested_on, language),
+            halves=files.halves(seed, own) if half else None,
+            half=half or "first",
+        )
+    return SelectionSettings(
+        languages=languages,
+        min_count=record.min_count,
+        dimension=plan.settings.words.dimension,
+        with_all_pairs=record.pairs_of == "all_images",
+    )
+
+
+def selection_settings(plan: Plan, dataset: str, experiment: str) -> str:
+    return selection(plan, dataset, experiment).as_json()
+
+
+def selected_texts(plan: Plan, dataset: str, experiment: str) -> list[str]:
+    """Files that `select-captions` reads."""
+    found: set[str] = set()
+    for chosen in selection(plan, dataset, experiment).languages.values():
+        found |= {*chosen.texts, chosen.tested_on, *([chosen.halves] if chosen.halves else [])}
+    return sorted(found)
+
+
+def selected_sentences(plan: Plan, dataset: str, experiment: str) -> list[str]:
+    """Captions of an experiment's languages."""
+    return _selected(plan, dataset, experiment, "{}.csv")
+
+
+def selected_words(plan: Plan, dataset: str, experiment: str) -> list[str]:
+    """Vocabularies of an experiment's languages."""
+    return _selected(plan, dataset, experiment, "{}.h5")
+
+
+def selected_pairs(plan: Plan, dataset: str, experiment: str) -> list[str]:
+    """Captions that are paired with those of another language, if pairs are of all images."""
+    paired = selection(plan, dataset, experiment).with_all_pairs
+    return _selected(plan, dataset, experiment, "pairs-{}.csv") if paired else []
+
+
+def _selected(plan: Plan, dataset: str, experiment: str, name: str) -> list[str]:
+    folder = plan.data(dataset).selected(experiment)
+    return [f"{folder}/{name.format(code)}" for code in plan.experiment(dataset, experiment).languages]
+
+
+def halves_language(plan: Plan, suffix: str) -> list[str]:
+    """The argument that names the language whose images are halved; empty for halves of all images."""
+    return arguments("--language", filter(None, [suffix.removeprefix("-")]))

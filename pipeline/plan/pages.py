@@ -1,0 +1,225 @@
+"""Inputs and settings of the report, its claims and its figures, and what is published with them."""
+
+from pathlib import Path
+
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.plan import contents, paths
+from pipeline.plan.captions import caption_tables
+from pipeline.plan.images import image_list
+from pipeline.plan.paths import ModelFiles
+from pipeline.plan.plan import Plan, arguments
+from pipeline.plan.requests import require_providers
+from pipeline.plan.run_times import job_names
+from pipeline.plan.search import searchable_models
+from pipeline.plan.sources import public_files
+from pipeline.plan.tables import paths_of, ranks_of
+from pipeline.plan.training import features, sentences
+from pipeline.plan.words import vocabularies
+from pipeline.report.settings import RetrievedSettings
+
+FIGURES = {"3": "multi30k", "4": "mscoco"}  # the data set whose test images a figure of MULE shows
+SHOWN_MODEL = "mule-full"
+TEMPLATES = "pipeline/report/templates"
+
+
+def templates(folder: Path) -> list[str]:
+    """Templates of the pages.
+
+    Args:
+        folder: of the project.
+    """
+    return sorted(map(str, (folder / TEMPLATES).glob("*")))
+
+
+# Claims.
+
+
+def claim_evaluations(plan: Plan) -> list[str]:
+    """Evaluations that the claims are judged on."""
+    require_providers(plan, contents.translations(plan))
+    return paths_of(contents.evaluations(plan))
+
+
+def claim_ranks(plan: Plan) -> list[str]:
+    """Ranks of the same evaluations."""
+    return ranks_of(contents.evaluations(plan))
+
+
+def counts(plan: Plan) -> list[str]:
+    """Counts of the data; empty if the report does not contain their table."""
+    return [plan.results.made("counts.csv")] if "table1" in plan.settings.report else []
+
+
+def count_arguments(plan: Plan) -> list[str]:
+    """The same file as an argument."""
+    return arguments("--counts", counts(plan))
+
+
+def claims(plan: Plan) -> list[str]:
+    """The claims of the papers whose tables are in the report."""
+    return [paths.claims(paper) for paper in contents.papers(plan)]
+
+
+def claim_settings(plan: Plan) -> str:
+    return configuration.claim_settings(plan.settings).as_json()
+
+
+# Figures 3 and 4 of MULE.
+
+
+def _shown_model(plan: Plan, number: str) -> ModelFiles:
+    """The model whose examples a figure shows."""
+    dataset = plan.stand_ins.get(FIGURES[number])
+    if dataset is None:
+        raise InputError(
+            f"results/figure{number}.html: no data set of the configuration stands for {FIGURES[number]}."
+        )
+    return plan.model(dataset, SHOWN_MODEL, plan.settings.seeds[0])
+
+
+def figure_inputs(plan: Plan, number: str) -> dict[str, str | list[str]]:
+    """Model, features, words, sentences and images of a figure; no images if features are imported."""
+    model = _shown_model(plan, number)
+    return {
+        "model": model.model,
+        "features": features(plan, model.dataset, model.experiment),
+        "words": vocabularies(plan, model.dataset, model.experiment),
+        "sentences": sentences(plan, model.dataset, model.experiment),
+        "images": image_list(plan, model.dataset),
+    }
+
+
+def figure_settings(plan: Plan, number: str) -> str:
+    return RetrievedSettings(number=int(number), seed=0, threads=1).as_json()
+
+
+# The report.
+
+
+def comparisons(plan: Plan) -> list[str]:
+    """Comparisons of the report's tables."""
+    return [_comparison(plan, name) for name in contents.tables_with_comparison(plan)]
+
+
+def comparison_arguments(plan: Plan) -> list[str]:
+    """The same comparisons as `TABLE=PATH`."""
+    return [f"{name}={_comparison(plan, name)}" for name in contents.tables_with_comparison(plan)]
+
+
+def _comparison(plan: Plan, table: str) -> str:
+    return plan.results.made(f"comparison/{table}.csv")
+
+
+def verdicts(plan: Plan) -> list[str]:
+    """The verdicts on the claims, and their comparisons; empty if no table of a paper is in the report."""
+    return [plan.results.made(file) for file in _verdicts(plan)]
+
+
+def verdict_arguments(plan: Plan) -> list[str]:
+    """The same files as arguments."""
+    options = ("--claims", "--claim-comparisons")
+    return [f"{option}={path}" for option, path in zip(options, verdicts(plan), strict=False)]
+
+
+def _verdicts(plan: Plan) -> list[str]:
+    return ["claims.csv", "comparison/claims.csv"] if contents.papers(plan) else []
+
+
+def figures(plan: Plan) -> list[str]:
+    """Figures whose models the report's tables evaluate; a report trains nothing only for a figure."""
+    return [plan.results.made(file) for file in _figures(plan)]
+
+
+def _figures(plan: Plan) -> list[str]:
+    evaluated = {(found.model.dataset, found.model.experiment) for found in contents.evaluations(plan)}
+    return [
+        *(["lessons/figure3.svg"] if "lessons/figure3" in plan.settings.report else []),
+        *(
+            f"figure{number}.html"
+            for number, named in FIGURES.items()
+            if (plan.stand_ins.get(named), SHOWN_MODEL) in evaluated
+        ),
+        *(f"smalr/figure{number}.svg" for number in contents.scaling_figures(plan)),
+    ]
+
+
+def curves(plan: Plan) -> list[str]:
+    """Training curves of the models that the report's tables and figures evaluate."""
+    require_providers(plan, contents.translations(plan))
+    return sorted({evaluation.model.curves for evaluation in contents.evaluations(plan)})
+
+
+def captions(plan: Plan) -> list[str]:
+    """Caption tables of the data sets that the report's tables evaluate on."""
+    return [path for dataset in contents.datasets(plan) for path in caption_tables(plan, dataset)]
+
+
+def caption_arguments(plan: Plan) -> list[str]:
+    """The same tables as `DATASET LANGUAGE=PATH`."""
+    return [
+        f"{dataset} {language}={path}"
+        for dataset in contents.datasets(plan)
+        for language, path in zip(
+            plan.datasets[dataset].languages, caption_tables(plan, dataset), strict=True
+        )
+    ]
+
+
+def clip_recalls(plan: Plan) -> list[str]:
+    """Recalls of frozen CLIPs; empty if none is named."""
+    return [plan.results.made(file) for file in _clip_recalls(plan)]
+
+
+def clip_arguments(plan: Plan) -> list[str]:
+    """The same file as an argument."""
+    return arguments("--context", clip_recalls(plan))
+
+
+def _clip_recalls(plan: Plan) -> list[str]:
+    return ["context.csv"] if plan.settings.context else []
+
+
+def report_settings(plan: Plan) -> str:
+    """What the report shows of the configuration, the published files and its jobs."""
+    files = [path.removeprefix(f"{paths.SOURCES}/") for path in public_files(plan)]
+    settings = configuration.report_settings(plan.settings, plan.folder)
+    jobs = {"jobs": job_names(plan), "searchable": searchable_models(plan)}
+    return settings.model_copy(update={"files": files, **jobs}).as_json()
+
+
+# What is published together.
+
+
+def file_to_publish(plan: Plan, place: str, file: str) -> str:
+    """The file that one below results/ is a copy of; `place` is `{scale}/`, or empty."""
+    return plan.results.made(file) if place else plan.results.of_scale(file)
+
+
+def table_to_publish(plan: Plan, place: str, table: str) -> str:
+    """The table that one below results/ is a copy of."""
+    return file_to_publish(plan, place, f"{table}.csv")
+
+
+def comparison_to_publish(plan: Plan, place: str, table: str) -> str:
+    """The comparison that is published with a table."""
+    return file_to_publish(plan, place, f"comparison/{table}.csv")
+
+
+def published_beside(plan: Plan, place: str, file: str) -> list[str]:
+    """Files that are published in the same folder before one: with the report, everything that it shows."""
+    if file != "report.html":
+        return []
+    path = plan.results.of_scale if place else plan.results.shown
+    return [path(name) for name in _contents(plan)]
+
+
+def _contents(plan: Plan) -> list[str]:
+    """Files of results/ that the report shows; a comparison is published with its table."""
+    return [
+        *(f"comparison/{table}.csv" for table in contents.tables_with_comparison(plan)),
+        *(f"smalr/figure{number}.csv" for number in contents.scaling_figures(plan)),
+        *_verdicts(plan),
+        *_figures(plan),
+        *_clip_recalls(plan),
+    ]

@@ -1,0 +1,121 @@
+"""What every job follows from: the configuration, and where things are published."""
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline import settings as configuration
+from pipeline.common.block import Block
+from pipeline.datasets.settings import Dataset
+from pipeline.datasets.sources import AnySource, source_named
+from pipeline.plan.paths import DatasetFiles, ModelFiles, Results, ScaleFiles
+from pipeline.settings import Configuration, DatasetExperiment
+from pipeline.tables.settings import Table
+
+Inputs = Mapping[str, str | Sequence[str]]  # files of a job, by name
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The configuration and what surrounds it.
+
+    settings: the whole configuration. folder: config/. sources: rows of workflow/sources.csv by file.
+    targets: those of the command, whose needs a refusal names together. in_bucket: all files are in a bucket
+    (profiles/kubernetes), so that none of the user's is read before its job.
+    """
+
+    settings: Configuration
+    folder: Path
+    sources: Mapping[str, Mapping[str, str]]
+    targets: Sequence[str] = ()
+    in_bucket: bool = False
+
+    @property
+    def scale(self) -> str:
+        return self.settings.scale
+
+    @property
+    def datasets(self) -> dict[str, Dataset]:
+        return self.settings.datasets
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        return self.settings.tables
+
+    @property
+    def stand_ins(self) -> dict[str, str]:
+        """The data set of this scale for each data set of the papers."""
+        return self.settings.stand_ins
+
+    @property
+    def files(self) -> ScaleFiles:
+        return ScaleFiles(self.scale)
+
+    @property
+    def results(self) -> Results:
+        return Results(self.scale)
+
+    def data(self, dataset: str) -> DatasetFiles:
+        return DatasetFiles(self.scale, dataset)
+
+    def model(self, dataset: str, experiment: str, seed: int) -> ModelFiles:
+        return ModelFiles(self.scale, dataset, experiment, seed)
+
+    def source(self, dataset: str) -> AnySource:
+        """The source of a data set's captions."""
+        return source_named(self.datasets[dataset].source)
+
+    def experiment(self, dataset: str, experiment: str) -> DatasetExperiment:
+        """An experiment's entry in config/experiments.yaml, with its languages."""
+        return configuration.experiment_named(self.settings, dataset, experiment)
+
+
+def published_sources(path: Path) -> dict[str, dict[str, str]]:
+    """Rows of workflow/sources.csv by file."""
+    with open(path, encoding="utf-8") as file:
+        return {row["file"]: row for row in csv.DictReader(file)}
+
+
+def as_json(values: object) -> str:
+    """Settings as the stages accept them."""
+    if isinstance(values, Block):
+        return values.as_json()
+    return json.dumps(values, ensure_ascii=False)
+
+
+def arguments(option: str, values: Iterable[str]) -> list[str]:
+    """An argument `OPTION=VALUE` for each value."""
+    return [f"{option}={value}" for value in values]
+
+
+def input_arguments(inputs: Inputs, options: Mapping[str, str]) -> list[str]:
+    """Arguments for the files of a job that only some jobs of its rule have.
+
+    Separate from other arguments: Snakemake reruns no job for a parameter that follows from its input.
+
+    Args:
+        inputs: the job's files, by name. options: the option of each name.
+    """
+    return [
+        argument
+        for name, option in options.items()
+        if name in inputs.keys()  # noqa: SIM118 - a list of Snakemake's has names as its keys
+        for argument in arguments(option, _listed(inputs[name]))
+    ]
+
+
+def _listed(paths: str | Sequence[str]) -> Sequence[str]:
+    return [paths] if isinstance(paths, str) else paths
+
+
+def files_in(folder: str, pattern: str = "*") -> list[str]:
+    """Files in a folder, whose own time does not tell that one was overwritten; empty if it is no folder."""
+    return sorted(str(path) for path in Path(folder).glob(pattern) if path.is_file())
+
+
+def either(names: Iterable[str]) -> str:
+    """A regular expression of the names; one that matches nothing if there are none."""
+    return "|".join(map(re.escape, names)) or "(?!)"

@@ -1,0 +1,115 @@
+"""What the user must ask for or configure before jobs can run; refusals name all of it together."""
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.plan.cells import cells_of_table, experiments_on, target_tables, translations_of
+from pipeline.plan.plan import Plan
+from pipeline.settings.translations import Needed
+
+FLICKR30K = "flickr30k"  # the key of `sources` of photographs that are given only on request
+
+
+def _on_request(plan: Plan) -> dict[str, str]:
+    """Data that are given only on request: name in workflow/sources.csv, by key of `sources`."""
+    requested = (plan.source(name).requested for name in plan.datasets)
+    return {FLICKR30K: "on-request/flickr30k", **{data.key: data.name for data in requested if data}}
+
+
+def needs_photographs(plan: Plan, dataset: str) -> bool:
+    """Whether a table's features are extracted from a data set's photographs, or `context` reads these."""
+    if plan.settings.context:
+        return True
+    trained = plan.settings.expanded(dataset)
+    needed = {trained[name].features for name in experiments_on(plan, dataset)}
+    sets = plan.settings.images.feature_sets()
+    return not all(sets[name].features for name in {None, *needed})
+
+
+def _path(plan: Plan, key: str) -> str:
+    """Where data on request are, or should be."""
+    return str(getattr(plan.settings.sources, key))
+
+
+def how_to_ask(plan: Plan, key: str) -> str:
+    """How to obtain data that are given on request."""
+    row = plan.sources[_on_request(plan)[key]]
+    return (
+        f"{row['dataset']} is given on request ({row['licence']}): {row['url']} says how to ask. "
+        f"Put the archive or folder at {_path(plan, key)}, or set sources.{key} to its path."
+    )
+
+
+def missing_on_request(plan: Plan) -> dict[str, list[str]]:
+    """The data sets that need missing data on request, by the data's key of `sources`."""
+    needed: dict[str, list[str]] = {FLICKR30K: []}
+    for name, data in plan.datasets.items():
+        if data.images == FLICKR30K and needs_photographs(plan, name):
+            needed[FLICKR30K].append(name)
+        if requested := plan.source(name).requested:
+            needed.setdefault(requested.key, []).append(name)
+    return {
+        key: datasets for key, datasets in needed.items() if datasets and not os.path.exists(_path(plan, key))
+    }
+
+
+def what_to_ask_for(plan: Plan) -> list[str]:
+    """A message that lists all missing data on request; no lines if nothing is missing."""
+    tables = target_tables(plan)
+    only_tables = tables and len(tables) == len(plan.targets)
+    cells = [cell for table in tables for cell in cells_of_table(plan, table)]
+    of_tables = {cell.dataset for cell in cells} if only_tables else set(plan.datasets)
+    lines = [
+        f"  - for data set {' and '.join(datasets)}"
+        f"{', which these tables do not have' if of_tables.isdisjoint(datasets) else ''}: "
+        f"{how_to_ask(plan, key)}"
+        for key, datasets in missing_on_request(plan).items()
+    ]
+    return lines and [
+        "Some data of this scale must be requested from their owners:",
+        *lines,
+        "Meanwhile the target `downloads` fetches what is public, with this configuration.",
+    ]
+
+
+def requested_path(plan: Plan, key: str) -> str:
+    """Path of data on request.
+
+    Raises:
+        InputError: they are missing; the message lists everything that must be requested or configured.
+    """
+    if key in missing_on_request(plan):
+        providers = configuration.missing_providers(plan.settings, translations_of(plan, target_tables(plan)))
+        raise InputError("\n".join([*what_to_ask_for(plan), *([providers] if providers else [])]))
+    return _path(plan, key)
+
+
+def require_providers(plan: Plan, needed: Iterable[Needed]) -> None:
+    """Check that every pair of languages has a provider.
+
+    Args:
+        needed: data set and pair (`SOURCE-TARGET`) of all translations that a job and its inputs need.
+
+    Raises:
+        InputError: some pair has none; the message lists everything that must be requested or configured.
+    """
+    needed = list(needed)
+    if configuration.missing_providers(plan.settings, needed):
+        every = [*needed, *translations_of(plan, target_tables(plan))]
+        raise InputError(
+            "\n".join([configuration.missing_providers(plan.settings, every), *what_to_ask_for(plan)])
+        )
+
+
+def archives_at(path: str) -> list[str]:
+    """The archive at a path, or those at the top of a folder; empty for a folder of images."""
+    found = [path] if os.path.isfile(path) else sorted(map(str, Path(path).iterdir()))
+    return [
+        name
+        for name in found
+        if re.search(r"\.(zip|tar|tgz|tar\.(gz|bz2|xz))$", name) and os.path.isfile(name)
+    ]

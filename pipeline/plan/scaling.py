@@ -1,0 +1,122 @@
+"""Inputs and settings of SMALR's figures of recall against size, and of its parameter counts."""
+
+from functools import cache
+
+from pipeline import digest as code
+from pipeline import registry
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.plan.cells import Evaluation
+from pipeline.plan.plan import Plan
+from pipeline.plan.requests import require_providers
+from pipeline.plan.tables import paths_of, ranks_of
+from pipeline.settings.translations import Needed
+from pipeline.tables.settings import ScalingAxes, ScalingSettings
+
+FIGURES = ("1b", "3")
+CAPTIONS = "augmented"  # that SMALR's models are trained on
+
+
+@cache
+def _settings(plan: Plan, number: str) -> ScalingSettings:
+    return configuration.figure_settings(plan.settings, plan.folder, number)
+
+
+def figure_settings(plan: Plan, number: str) -> str:
+    """What a figure depends on."""
+    return _settings(plan, number).as_json()
+
+
+def drawing_settings(plan: Plan, number: str) -> str:
+    """What the drawing of a figure depends on besides its points."""
+    settings = _settings(plan, number)
+    return ScalingAxes(figure=settings.figure, across=settings.across, area=settings.area).as_json()
+
+
+def _experiments(plan: Plan, number: str) -> list[tuple[str, str]]:
+    """Data set and experiment of a figure's points."""
+    points = _settings(plan, number).points
+    return list(dict.fromkeys((point.dataset, name) for point in points for name in point.experiments))
+
+
+def evaluations_of_points(plan: Plan, number: str) -> list[Evaluation]:
+    """Evaluations of a figure's points, with every seed."""
+    return [
+        Evaluation(plan.model(dataset, experiment, seed), "original")
+        for dataset, experiment in _experiments(plan, number)
+        for seed in plan.settings.seeds
+    ]
+
+
+def translations_of_points(plan: Plan, number: str) -> list[Needed]:
+    """Data set and pair of languages of all translations that a figure's points need."""
+    return [
+        (dataset, pair)
+        for dataset, experiment in _experiments(plan, number)
+        for pair in configuration.evaluation_pairs(plan.settings, dataset, experiment, "original")
+    ]
+
+
+def _evaluations(plan: Plan, number: str) -> list[Evaluation]:
+    """Evaluations of a figure's points.
+
+    Raises:
+        InputError: translations lack a provider, or no data set has the figure's languages.
+    """
+    found = evaluations_of_points(plan, number)
+    if not found:
+        raise InputError(
+            f"results/smalr/figure{number}.csv: no data set of the configuration has its languages."
+        )
+    require_providers(plan, translations_of_points(plan, number))
+    return found
+
+
+def figure_evaluations(plan: Plan, number: str) -> list[str]:
+    """Evaluations of a figure's points."""
+    return paths_of(_evaluations(plan, number))
+
+
+def figure_ranks(plan: Plan, number: str) -> list[str]:
+    """Ranks of the same evaluations."""
+    return ranks_of(_evaluations(plan, number))
+
+
+def figure_models(plan: Plan, number: str) -> list[str]:
+    """Trained models of a figure's points."""
+    return [evaluation.model.model for evaluation in evaluations_of_points(plan, number)]
+
+
+def _counted_dataset(plan: Plan) -> str:
+    """The data set whose vocabularies SMALR's parameters are counted with."""
+    dataset = plan.stand_ins.get("multi30k", plan.stand_ins.get("mscoco"))
+    if dataset is None:
+        raise InputError(
+            "results/smalr/parameters.csv: no data set of the configuration stands for multi30k or mscoco."
+        )
+    return dataset
+
+
+def counted_words(plan: Plan) -> list[str]:
+    """Vocabularies of the ten languages of that data set."""
+    dataset = _counted_dataset(plan)
+    languages = plan.datasets[dataset].every_language
+    return [plan.data(dataset).words(CAPTIONS, language) for language in languages]
+
+
+def counted_characters(plan: Plan) -> list[str]:
+    """Characters of the words of the same languages."""
+    dataset = _counted_dataset(plan)
+    languages = plan.datasets[dataset].every_language
+    return [plan.data(dataset).characters(CAPTIONS, language) for language in languages]
+
+
+def parameter_settings(plan: Plan) -> str:
+    """What counting SMALR's parameters depends on."""
+    dataset = _counted_dataset(plan)
+    return configuration.ten_language_settings(plan.settings, dataset, plan.folder).as_json()
+
+
+def parameter_code() -> str:
+    """Digest of the code that counts parameters: with the layers of all losses that have weights."""
+    return code.digest("count-smalr-parameters", tuple(registry.LOSSES.values()))

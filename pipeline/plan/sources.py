@@ -1,0 +1,141 @@
+"""Published files, and the folders that hold a data set's photographs."""
+
+import os
+from collections.abc import Iterable
+
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.datasets.settings import Dataset
+from pipeline.datasets.sources import source_named
+from pipeline.images.find import ENDINGS
+from pipeline.plan.cells import translations_of
+from pipeline.plan.paths import source_file, unpacked_archive
+from pipeline.plan.plan import Plan
+from pipeline.plan.requests import archives_at, how_to_ask, needs_photographs, requested_path
+from pipeline.settings import Configuration
+
+# Names in workflow/sources.csv.
+FASTTEXT = "dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.{language}.300.vec.gz"
+MUSE = "dl.fbaipublicfiles.com/arrival/vectors/wiki.multi.{language}.vec"
+DICTIONARIES = "dl.fbaipublicfiles.com/arrival/dictionaries/en-{language}.txt"
+COCO = "images.cocodataset.org/zips/{archive}.zip"
+
+# Published photographs: the archives that are unpacked, each into a folder of its own.
+PHOTOGRAPHS = {
+    "flickr8k": ["flickr8k"],
+    "flickr30k": ["flickr30k"],
+    "mscoco": ["train2014", "val2014"],
+}
+
+
+def public_files_of(plan: Plan, *names: str) -> list[str]:
+    """Public files of some rows of workflow/sources.csv, by their column `dataset`."""
+    return [
+        source_file(file)
+        for file, row in plan.sources.items()
+        if row["dataset"] in names and row["access"] == "public"
+    ]
+
+
+def published_texts(plan: Plan, data: Dataset) -> list[str]:
+    """Published files that a data set's captions and split are read from."""
+    return public_files_of(plan, *source_named(data.source).published_for(data))
+
+
+def download_megabytes(plan: Plan, file: str) -> int:
+    """Disk space of a published file; 2 GB if workflow/sources.csv does not list its size."""
+    return int(plan.sources[file]["bytes"] or 2e9) // 10**6 + 1
+
+
+def public_files(plan: Plan) -> list[str]:
+    """Every public file that the configured data sets need."""
+    files = []
+    for name, data in plan.datasets.items():
+        files += published_texts(plan, data)
+        files += public_files_of(plan, *plan.source(name).further)
+        if data.images in ("flickr8k", "mscoco") and needs_photographs(plan, name):
+            files += public_files_of(plan, f"{data.images}-photographs")
+    for pattern in _patterns_by_language(plan.settings):
+        files += _in_every_language(plan, pattern)
+    return sorted(set(files))
+
+
+def _patterns_by_language(settings: Configuration) -> Iterable[str]:
+    if settings.words.vectors == "file":
+        yield FASTTEXT
+    if settings.muse == "file":
+        yield MUSE
+    if _needs_dictionaries(settings):
+        yield DICTIONARIES
+
+
+def _needs_dictionaries(settings: Configuration) -> bool:
+    """Whether MUSE's dictionaries are downloaded: to align word vectors or to translate."""
+    translation = settings.translation
+    providers = [translation.default, *translation.pairs.values()]
+    named = any(provider and provider.provider == "dictionary" for provider in providers)
+    used = settings.muse == "align" or named
+    return used and settings.scale != "demo" and not translation.dictionaries
+
+
+def _in_every_language(plan: Plan, pattern: str) -> list[str]:
+    languages = {code for data in plan.datasets.values() for code in data.every_language}
+    names = [pattern.format(language=code) for code in sorted(languages)]
+    return [source_file(name) for name in names if name in plan.sources]
+
+
+def prefetched_models(plan: Plan) -> str:
+    """Models of the Hugging Face hub that some table of this configuration uses."""
+    tables = [name for name in configuration.makeable_tables(plan.settings) if name in plan.tables]
+    pairs = {pair for _, pair in translations_of(plan, tables)}
+    return configuration.hub_models(plan.settings, sorted(pairs)).as_json()
+
+
+def archives(plan: Plan, archive: str) -> list[str]:
+    """The archives that a folder of photographs is unpacked from."""
+    if archive == "flickr8k":
+        return public_files_of(plan, "flickr8k-photographs")
+    if archive == "flickr30k":
+        return archives_at(requested_path(plan, "flickr30k"))
+    if archive in PHOTOGRAPHS["mscoco"]:
+        return [source_file(COCO.format(archive=archive))]
+    return archives_at(str(plan.datasets[archive.removeprefix("own-")].images))
+
+
+def image_folders(plan: Plan, dataset: str) -> list[str]:
+    """The folders that contain a data set's images, at any depth.
+
+    Raises:
+        InputError: photographs must be requested, or a user's folder has archives and photographs.
+    """
+    data = plan.datasets[dataset]
+    if data.source == "demo":
+        return [plan.data(dataset).demo_images]
+    named = str(data.images)
+    if named == "flickr30k" and not archives_at(path := requested_path(plan, "flickr30k")):
+        return [path]
+    if named in PHOTOGRAPHS:
+        return [unpacked_archive(archive) for archive in PHOTOGRAPHS[named]]
+    if os.path.exists(named) and (found := archives_at(named)):
+        _check_only_archives(dataset, named, found[0])
+        return [unpacked_archive(f"own-{dataset}")]
+    return [named]
+
+
+def _check_only_archives(dataset: str, named: str, archive: str) -> None:
+    """Refuse photographs in a folder of archives: it would not be clear which of them are meant."""
+    below = os.walk(named) if os.path.isdir(named) else ()
+    files = (os.path.join(folder, name) for folder, _, names in below for name in names)
+    loose = next((name for name in files if os.path.splitext(name)[1].lower() in ENDINGS), None)
+    if loose:
+        raise InputError(
+            f"datasets.{dataset}.images: {named} has archives, such as {archive}, and photographs beside "
+            f"them, such as {loose}. Move either out of the folder, or name the archive or the photographs' "
+            "folder"
+        )
+
+
+def missing_hint(plan: Plan, dataset: str) -> list[str]:
+    """The argument of `find-images` that says how to obtain images that are given only on request."""
+    on_request = plan.datasets[dataset].images == "flickr30k"
+    return [f"--missing-hint={how_to_ask(plan, 'flickr30k')}"] if on_request else []

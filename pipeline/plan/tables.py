@@ -1,0 +1,158 @@
+"""Inputs and settings of tables and comparisons, and what is published together."""
+
+import re
+from collections.abc import Iterable
+
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.plan.captions import caption_tables
+from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
+from pipeline.plan.plan import Plan, arguments
+from pipeline.plan.requests import require_providers
+from pipeline.plan.sources import public_files_of
+
+# Languages that *Lessons* compares the vocabularies of, by part of Multi30K.
+OVERLAP = {"translation": ["en", "de", "fr", "cs"], "comparable": ["en", "de"]}
+TASKS = {"translation": "task1", "comparable": "task2"}
+
+
+def paths_of(evaluations: Iterable[Evaluation]) -> list[str]:
+    return [evaluation.path for evaluation in evaluations]
+
+
+def ranks_of(evaluations: Iterable[Evaluation]) -> list[str]:
+    """The files of ranks of some evaluations."""
+    return [evaluation.ranks for evaluation in evaluations]
+
+
+# Tables of evaluations.
+
+
+def _evaluations(plan: Plan, table: str) -> list[Evaluation]:
+    """Evaluations that a table's cells need.
+
+    Raises:
+        InputError: translations lack a provider, or the configuration has no data for any cell.
+    """
+    settings = configuration.table_settings(plan.settings, table)
+    require_providers(plan, translations_of(plan, [table]))
+    found = evaluations_of(plan, [table])
+    if not found:
+        why = settings.left_out or ["no data set of the configuration has its languages and experiments"]
+        raise InputError(f"results/{table}.csv: {'; '.join(why)}.")
+    return found
+
+
+def table_evaluations(plan: Plan, table: str) -> list[str]:
+    """Evaluations that a table's cells need."""
+    return paths_of(_evaluations(plan, table))
+
+
+def table_ranks(plan: Plan, table: str) -> list[str]:
+    """Ranks of the same evaluations."""
+    return ranks_of(_evaluations(plan, table))
+
+
+def table_settings(plan: Plan, table: str) -> str:
+    return configuration.table_settings(plan.settings, table).as_json()
+
+
+def every_table(plan: Plan) -> list[str]:
+    """All tables that this configuration has data for."""
+    names = configuration.makeable_tables(plan.settings)
+    require_providers(plan, translations_of(plan, [name for name in names if name in plan.tables]))
+    return [plan.results.shown(f"{name}.csv") for name in names]
+
+
+# Comparisons of two experiments.
+
+
+def compared_evaluations(plan: Plan, dataset: str, first: str, second: str) -> dict[str, list[str]]:
+    """Evaluations of two experiments with every seed, in all languages of each."""
+    return {
+        "first": paths_of(_compared(plan, dataset, first)),
+        "second": paths_of(_compared(plan, dataset, second)),
+    }
+
+
+def compared_ranks(plan: Plan, dataset: str, first: str, second: str) -> list[str]:
+    """Ranks of the same evaluations."""
+    return ranks_of([*_compared(plan, dataset, first), *_compared(plan, dataset, second)])
+
+
+def _compared(plan: Plan, dataset: str, experiment: str) -> list[Evaluation]:
+    return [
+        Evaluation(plan.model(dataset, name, seed), "original")
+        for name in _models(plan, dataset, experiment)
+        for seed in plan.settings.seeds
+    ]
+
+
+def _models(plan: Plan, dataset: str, experiment: str) -> list[str]:
+    """The models of an experiment: itself, or one for each language."""
+    every = plan.settings.expanded(dataset)
+    if experiment in every:
+        return [experiment]
+    if experiment not in plan.settings.experiments:
+        known = sorted({*every, *plan.settings.experiments})
+        raise InputError(
+            f"results/compare: no experiment {experiment!r}{configuration.did_you_mean(experiment, known)}"
+        )
+    return [name for name in every if re.fullmatch(rf"{re.escape(experiment)}-[a-z]{{2}}", name)]
+
+
+# Tables of counts.
+
+
+def _counted_captions(plan: Plan) -> dict[str, list[str]]:
+    """Caption tables that MULE's Table 1 counts, by the names of its data sets in the paper."""
+    return {name: caption_tables(plan, dataset) for name, dataset in plan.stand_ins.items()}
+
+
+def counted_captions(plan: Plan) -> list[str]:
+    """Caption tables that MULE's Table 1 counts."""
+    return [path for paths in _counted_captions(plan).values() for path in paths]
+
+
+def count_arguments(plan: Plan) -> list[str]:
+    """The same tables as `DATASET=PATH`."""
+    return [
+        argument for name, paths in _counted_captions(plan).items() for argument in arguments(name, paths)
+    ]
+
+
+def count_settings(plan: Plan) -> str:
+    return configuration.count_settings(plan.settings).as_json()
+
+
+def parameter_settings(plan: Plan) -> str:
+    return configuration.parameter_settings(plan.folder).as_json()
+
+
+def _overlapping_text(plan: Plan, part: str) -> list[tuple[str, str]]:
+    """Language and file of text whose vocabularies *Lessons* compares.
+
+    Multi30K's published tokens, or the captions of another data set that stands for it.
+    """
+    dataset = plan.stand_ins.get("multi30k")
+    if dataset is None:
+        raise InputError("results/lessons/table1.csv: no data set of the configuration stands for multi30k.")
+    if plan.datasets[dataset].source != "multi30k":
+        own, files = plan.datasets[dataset].languages, plan.data(dataset)
+        return [(code, files.tokens(code)) for code in OVERLAP[part] if code in own]
+    return [
+        (code, path)
+        for code in OVERLAP[part]
+        for path in public_files_of(plan, "multi30k-text")
+        if f"{TASKS[part]}/tok/train" in path and path.endswith(f".{code}")
+    ]
+
+
+def overlapping_text(plan: Plan, part: str) -> list[str]:
+    """Text whose vocabularies *Lessons* compares."""
+    return [path for _, path in _overlapping_text(plan, part)]
+
+
+def overlap_arguments(plan: Plan, part: str) -> list[str]:
+    """The same text as `LANGUAGE=PATH`."""
+    return [f"{language}={path}" for language, path in _overlapping_text(plan, part)]

@@ -1,0 +1,101 @@
+"""Targets of the command below results/: which there are, which are mistakes, and warnings about them."""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.plan.cells import table_names, target_tables
+from pipeline.plan.plan import Plan, either
+
+# Results that no table of config/tables fills.
+OTHER_RESULTS = [
+    *(f"{folder}{name}.csv" for name in configuration.OTHER_TABLES for folder in ("", "comparison/")),
+    *("claims.csv", "comparison/claims.csv", "counts.csv", "translation-quality.csv", "context.csv"),
+    *("figure3.html", "figure4.html", "report.html", "lessons/figure3.svg"),
+    *(f"{name}.{kind}" for name in configuration.POINTS for kind in ("csv", "svg")),
+]
+
+
+def single_results(plan: Plan) -> str:
+    """A regular expression of all results but tables of evaluations, which have a comparison each."""
+    return f"{either(OTHER_RESULTS)}|{_compared(plan)}[.]csv"
+
+
+def _files_by_name(plan: Plan) -> str:
+    """A regular expression of tables, whole or some of their rows, and of comparisons of experiments."""
+    return rf"(?:(?:comparison/)?{table_names(plan)}|{_compared(plan)})[.]csv"
+
+
+def _compared(plan: Plan) -> str:
+    return rf"compare/(?:{either(list(plan.datasets))})/[a-z0-9+-]+-vs-[a-z0-9+-]+"
+
+
+def check_targets(plan: Plan, rules: Iterable[str]) -> None:
+    """Check that a rule makes each target of the command, other than those in work/.
+
+    Args:
+        rules: names of all rules, which are targets too.
+
+    Raises:
+        InputError: no rule makes some target; the message names similar targets.
+    """
+    rules = list(rules)
+    if mistakes := [mistake for target in plan.targets if (mistake := _mistake(plan, target, rules))]:
+        raise InputError("\n  - ".join(["The command has mistakes:", *mistakes]))
+
+
+def _mistake(plan: Plan, target: str, rules: list[str]) -> str:
+    """What is wrong with a target; empty for a good one."""
+    inside = os.path.relpath(target) if os.path.isabs(target) else target
+    if wrong := _comparison_mistake(plan, inside):
+        return f"{target}: {wrong}"
+    results = _known_results(plan)
+    by_name = re.fullmatch(rf"results/(?:{plan.scale}/)?{_files_by_name(plan)}", inside)
+    if by_name or inside in results or inside in rules or "work/" in inside:
+        return ""
+    plain = os.path.normpath(inside)
+    known = results if plain.startswith("results") else rules
+    return f"no target {target!r}{configuration.did_you_mean(plain, known)}"
+
+
+def _known_results(plan: Plan) -> list[str]:
+    tables = [f"{folder}{table}.csv" for table in plan.tables for folder in ("", "comparison/")]
+    return [
+        path(file)
+        for path in (plan.results.shown, plan.results.of_scale)
+        for file in (*OTHER_RESULTS, *tables)
+    ]
+
+
+def _comparison_mistake(plan: Plan, target: str) -> str:
+    """What is wrong with a target of results/compare; empty for a good one and for others."""
+    match = re.fullmatch(rf"results/(?:{plan.scale}/)?compare/(.+)[.]csv", target)
+    if not match:
+        return ""
+    parts = re.fullmatch(r"([^/]+)/([a-z0-9+-]+?)-vs-([a-z0-9+-]+)", match[1])
+    if not parts:
+        return "expected results/compare/DATASET/EXPERIMENT-vs-EXPERIMENT.csv, names in small letters"
+    dataset, first, second = parts.groups()
+    if dataset not in plan.datasets:
+        return f"no data set {dataset!r}{configuration.did_you_mean(dataset, list(plan.datasets))}"
+    return f"{first} is compared with itself" if first == second else ""
+
+
+def target_warnings(plan: Plan, user: Mapping[str, Any]) -> list[str]:
+    """What the user configures and some rows of the tables of the command ignore.
+
+    Args:
+        user: the configuration that the user gave.
+
+    Raises:
+        InputError: a table has no such row.
+    """
+    given = configuration.user_settings(user)
+    return [
+        warning
+        for table in target_tables(plan)
+        for warning in configuration.doubts(plan.settings, given, table)
+    ]

@@ -1,0 +1,129 @@
+"""Inputs and settings of an experiment's training and evaluation."""
+
+from typing import Literal
+
+from pipeline import digest as code
+from pipeline import registry
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.plan.captions import tokens
+from pipeline.plan.images import suffix_of
+from pipeline.plan.plan import Plan
+from pipeline.plan.requests import require_providers
+from pipeline.plan.translation import added_tables, query_tables, translation_tables
+from pipeline.training.settings import LessonsSettings, TrainSettings
+
+
+def features(plan: Plan, dataset: str, experiment: str) -> str:
+    """The feature store that an experiment is trained and evaluated with.
+
+    Raises:
+        InputError: the configuration lacks the feature set.
+    """
+    name = plan.experiment(dataset, experiment).features
+    if name not in plan.settings.images.feature_sets():
+        reason = configuration.left_out(plan.settings)[experiment]
+        raise InputError(f"experiment {experiment} cannot be trained: {reason}")
+    return plan.data(dataset).features(suffix_of(name))
+
+
+def sentences(plan: Plan, dataset: str, experiment: str) -> list[str]:
+    """Tokenised captions of an experiment's languages."""
+    return tokens(plan, dataset, plan.experiment(dataset, experiment).languages)
+
+
+def translations(plan: Plan, dataset: str, experiment: str) -> list[str]:
+    """Translations that an experiment trains on besides a language's own captions.
+
+    Raises:
+        InputError: the data set has no captions to translate into one of the languages.
+    """
+    if lacking := configuration.without_translations(plan.settings, dataset, experiment):
+        raise InputError(
+            f"experiment {experiment} trains on translations, and {dataset} has no captions to "
+            f"translate into {', '.join(lacking)}: translations are from English, or into English from other "
+            f"languages, found datasets.{dataset}.languages {plan.datasets[dataset].languages}. Add "
+            "captions in English, or ask for rows without translations (results/TABLE-row1+2.csv)"
+        )
+    pairs = configuration.training_pairs(plan.settings, dataset, experiment)
+    return added_tables(plan, dataset, pairs, plan.experiment(dataset, experiment).captions)
+
+
+def pretrained(plan: Plan, dataset: str, experiment: str, seed: int) -> list[str]:
+    """The pretrained weights or assignment that training starts from; empty if there are none."""
+    chosen, files = plan.experiment(dataset, experiment), plan.model(dataset, experiment, seed)
+    if chosen.embedding == "hybrid":
+        return [files.entries]
+    return [files.pretrained] if chosen.pretraining else []
+
+
+def event_folder(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
+    """Folder of a training's TensorBoard events; empty for none."""
+    return plan.model(dataset, experiment, seed).events if plan.settings.tensorboard else ""
+
+
+def training_settings(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
+    return configuration.experiment_settings(plan.settings, dataset, experiment, seed).as_json()
+
+
+def pretraining_settings(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
+    return configuration.pretraining_settings(plan.settings, dataset, experiment, seed).as_json()
+
+
+def assignment_settings(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
+    return configuration.assignment_settings(plan.settings, dataset, experiment, seed).as_json()
+
+
+def evaluation_settings(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
+    return configuration.evaluation_settings(plan.settings, dataset, experiment, seed).as_json()
+
+
+def consistency_settings(
+    plan: Plan, dataset: str, experiment: str, seed: int, consistency: Literal["average", "learned"]
+) -> str:
+    return configuration.consistency_settings(plan.settings, dataset, experiment, seed, consistency).as_json()
+
+
+def training_code(plan: Plan, dataset: str, experiment: str) -> str:
+    """Digest of the code that an experiment is trained with."""
+    return code.digest("train", registry.of_training(_any_seed(plan, dataset, experiment)))
+
+
+def pretraining_code(plan: Plan, dataset: str, experiment: str) -> str:
+    """Digest of the code that an experiment's linear layers are pretrained with."""
+    return code.digest("train", registry.of_model(_any_seed(plan, dataset, experiment)))
+
+
+def evaluation_code(plan: Plan, stage: str, dataset: str, experiment: str) -> str:
+    """Digest of the code of a stage that evaluates an experiment's model."""
+    settings = configuration.evaluation_settings(plan.settings, dataset, experiment, 0)
+    return code.digest(stage, registry.of_model(settings))
+
+
+def _any_seed(plan: Plan, dataset: str, experiment: str) -> TrainSettings | LessonsSettings:
+    """An experiment's settings; which modules it uses is the same for every seed."""
+    return configuration.experiment_settings(plan.settings, dataset, experiment, 0)
+
+
+def evaluated_sentences(plan: Plan, dataset: str, experiment: str, queries: str) -> list[str]:
+    """Tokenised captions of an experiment's languages, or of all if queries are translated."""
+    if queries != "translated":
+        return sentences(plan, dataset, experiment)
+    return tokens(plan, dataset, plan.datasets[dataset].languages)
+
+
+def translated_queries(plan: Plan, dataset: str, experiment: str, queries: str) -> list[str]:
+    """Test captions of the other languages, translated into a model's only language."""
+    if queries != "translated":
+        return []
+    return translation_tables(plan, dataset, configuration.query_pairs(plan.settings, dataset, experiment))
+
+
+def queries_with_translations(plan: Plan, dataset: str, experiment: str) -> dict[str, list[str]]:
+    """Own queries translated into the model's other languages: tables, and reports on what was left out."""
+    pairs = configuration.consistency_pairs(plan.settings, dataset, experiment)
+    direct = [pair for pair in pairs if not configuration.via_english(plan.settings, dataset, pair)]
+    require_providers(plan, [(dataset, pair) for pair in direct])
+    tables = query_tables(plan, dataset, pairs)
+    reports = [path.removesuffix(".csv") + ".json" for path in tables]
+    return {"translations": tables, "reports": reports}

@@ -1,0 +1,150 @@
+"""Vocabularies, word vectors and sentence vectors of an experiment."""
+
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.datasets.sources import source_named
+from pipeline.plan.captions import coverage_of, tokens
+from pipeline.plan.paths import source_file
+from pipeline.plan.plan import Inputs, Plan, either, files_in, input_arguments
+from pipeline.plan.sources import FASTTEXT, MUSE
+from pipeline.plan.translation import added_tables, dictionary
+from pipeline.training.settings import Captions
+from pipeline.words.settings import WordSettings
+
+
+def sentences(plan: Plan, dataset: str, language: str) -> list[str]:
+    """Tokenised captions of a language, or its translations."""
+    return tokens(plan, dataset, [language])
+
+
+def word_settings(plan: Plan, dataset: str, language: str) -> str:
+    """Settings of a language's word vectors: if Multi30K has no text, they are trained on the captions."""
+    return _word_settings(plan, language).as_json()
+
+
+def muse_settings(plan: Plan) -> str:
+    """Settings of a vocabulary with published aligned vectors."""
+    return configuration.word_settings(plan.settings, "file").as_json()
+
+
+def text_settings(plan: Plan) -> str:
+    """Settings of the word vectors that are trained on Multi30K's captions."""
+    return configuration.word_settings(plan.settings).as_json()
+
+
+def _word_settings(plan: Plan, language: str) -> WordSettings:
+    without_text = language not in source_named("multi30k").caption_files
+    trained = plan.settings.words.vectors == "multi30k" and without_text
+    return configuration.word_settings(plan.settings, "train" if trained else None)
+
+
+def fasttext_vectors(plan: Plan, dataset: str, language: str) -> list[str]:
+    """The vectors of a language; empty if it has only translations to train them on."""
+    source = _word_settings(plan, language).vectors
+    if source == "train":
+        own = _has_training_captions(plan, dataset, language)
+        return [plan.data(dataset).caption_vectors(language)] if own else []
+    if source == "multi30k":
+        return [plan.files.text_vectors(language)]
+    return [_published_vectors(plan, FASTTEXT.format(language=language), "set words.vectors to train")]
+
+
+def _has_training_captions(plan: Plan, dataset: str, language: str) -> bool:
+    """Whether a language has captions to train on besides translations that an experiment adds.
+
+    Captions in a bucket are not read for it: a language without any is refused by its job.
+    """
+    data = plan.datasets[dataset]
+    if data.source != "custom" or language not in data.languages or plan.in_bucket:
+        return True  # a language that a data set has only in translations is trained on these
+    return coverage_of(plan, dataset).counts[language]["train"] > 0
+
+
+def muse_vectors(plan: Plan, language: str) -> str:
+    """The published aligned vectors of a language."""
+    return _published_vectors(plan, MUSE.format(language=language), "set muse to align")
+
+
+def _published_vectors(plan: Plan, name: str, otherwise: str) -> str:
+    if name not in plan.sources:
+        raise InputError(
+            f"workflow/sources.csv has no published vectors {name}. Add them to it, or {otherwise}."
+        )
+    return source_file(name)
+
+
+def added_translations(plan: Plan, dataset: str, language: str, captions: Captions) -> list[str]:
+    """Translation tables that are added to a language's own training captions."""
+    own = plan.datasets[dataset].languages
+    if language not in own:
+        return []
+    sources = configuration.translation_sources(own, language, captions)
+    return added_tables(plan, dataset, [f"{source}-{language}" for source in sources], captions)
+
+
+def english_dictionary(plan: Plan, dataset: str, language: str) -> str:
+    """The bilingual dictionary of English and a language."""
+    return dictionary(plan, dataset, "en", language)
+
+
+def mapped_to_english(
+    plan: Plan, dataset: str, captions: str, reduction: str, language: str
+) -> dict[str, str]:
+    """What maps a language's words to English ones, by name; empty for English and other reductions."""
+    if language == "en" or not reduction.startswith("dictionary"):
+        return {}
+    return {
+        "english": plan.data(dataset).words(captions, "en"),
+        "dictionary": english_dictionary(plan, dataset, language),
+    }
+
+
+def english_options(inputs: Inputs) -> list[str]:
+    """Arguments that name the same files."""
+    return input_arguments(inputs, {"english": "--english", "dictionary": "--dictionaries"})
+
+
+def datasets_with_muse(plan: Plan, muse: str) -> str:
+    """A regular expression of all data sets if their aligned vectors are made as named: align or file."""
+    return either(list(plan.datasets) if plan.settings.muse == muse else [])
+
+
+def vocabularies(plan: Plan, dataset: str, experiment: str) -> list[str]:
+    """Vocabularies of an experiment's languages, in their order."""
+    languages = plan.experiment(dataset, experiment).languages
+    return [_vocabulary(plan, dataset, experiment, language) for language in languages]
+
+
+def _vocabulary(plan: Plan, dataset: str, experiment: str, language: str) -> str:
+    chosen, files = plan.experiment(dataset, experiment), plan.data(dataset)
+    captions, kind = chosen.captions, chosen.vectors
+    if reduction := chosen.reduction:
+        whole = reduction.startswith("dictionary") and language == "en"
+        return files.words(captions, "en") if whole else files.reduced_words(captions, reduction, language)
+    if kind == "characters":
+        return files.characters(captions, language)
+    if kind == "bert":
+        return files.sentence_vectors(language)
+    # Vectors are aligned to those of English, which stay as they are.
+    aligned = kind == "muse" and not (plan.settings.muse == "align" and language == "en")
+    return files.aligned_words(captions, language) if aligned else files.words(captions, language)
+
+
+def bert_model(plan: Plan, dataset: str) -> str:
+    """The folder of the BERT, or its name on the Hugging Face hub."""
+    model = plan.settings.bert.model
+    return plan.data(dataset).bert if model == "pretrain" else model
+
+
+def bert_files(plan: Plan, dataset: str) -> list[str]:
+    """What is read of the BERT: the folder that a rule makes, or the user's files; none from the hub."""
+    model = bert_model(plan, dataset)
+    return [model] if plan.settings.bert.model == "pretrain" else files_in(model)
+
+
+def bert_settings(plan: Plan, dataset: str) -> str:
+    return configuration.bert_settings(plan.settings, dataset).as_json()
+
+
+def sentence_vector_settings(plan: Plan) -> str:
+    return configuration.sentence_vector_settings(plan.settings).as_json()

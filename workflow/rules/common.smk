@@ -1,0 +1,174 @@
+# The configuration, the plan of all jobs, and what all rules use. What a job reads, and with which settings, is
+# computed by the functions of pipeline/plan.
+
+import contextlib
+import importlib.util
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import snakemake.cli
+
+sys.path.insert(0, workflow.basedir)
+
+# Jobs run the Python that runs Snakemake, also if its environment is not active; on a cluster's nodes too, which
+# read this file before their job. A conda environment, if one is asked for, comes before it.
+os.environ.update(
+    PATH=os.pathsep.join([os.path.dirname(sys.executable), *os.get_exec_path()])
+)
+
+from pipeline import digest as code
+from pipeline import edited
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.plan import (
+    captions,
+    earlier,
+    images,
+    lessons,
+    pages,
+    paths,
+    scaling,
+    search,
+    sources,
+    tables,
+    targets,
+    training,
+    translation,
+    words,
+)
+from pipeline.plan.cells import table_names
+from pipeline.plan.plan import Plan, arguments, as_json, either, published_sources
+from pipeline.stages import language_row
+
+# The code that this run began with; a job of a queue reads these files again, and must not plan with edited code.
+CODE_OF_RUN = Path(".snakemake", "code.json")
+
+if workflow.is_main_process:
+    os.environ[edited.VARIABLE] = edited.snapshot()
+else:
+    code.plan_with(CODE_OF_RUN)
+
+CONFIG = Path(workflow.basedir, "config")
+
+# If all files are in a bucket (profiles/kubernetes), none of the user's is read before its job.
+IN_BUCKET = bool(workflow.storage_settings.default_storage_provider)
+
+# Checks that are made before the first job are not repeated in every job of a cluster.
+CHECKED = workflow.is_main_process and not IN_BUCKET
+
+
+def refuse(message):
+    """End Snakemake with a message about the configuration.
+
+    A WorkflowError would be lost if an older result exists: Snakemake would use that one without a word.
+    """
+    sys.exit(f"error: {message}")
+
+
+def command_targets():
+    """Targets of the command; the workflow itself learns them only after it has read its rules."""
+    if not workflow.is_main_process or os.path.basename(sys.argv[0]) != "snakemake":
+        return ()
+    with contextlib.redirect_stderr(None):  # it says again which profile it reads
+        return snakemake.cli.parse_args(sys.argv[1:])[1].targets
+
+
+try:
+    configuration.check_keys(workflow.configfiles)
+    SETTINGS = configuration.load(config, CONFIG)
+    PLAN = Plan(
+        SETTINGS,
+        CONFIG,
+        published_sources(Path(workflow.basedir, paths.SOURCES_TABLE)),
+        command_targets(),
+        IN_BUCKET,
+    )
+    if CHECKED:
+        configuration.check_paths(
+            SETTINGS, configuration.usual_sources(SETTINGS.scale, CONFIG)
+        )
+        for warning in captions.coverage_warnings(PLAN):
+            print(f"warning: {warning}", file=sys.stderr)
+        captions.check_coverage(PLAN)
+except InputError as error:
+    refuse(error)
+
+
+def for_job(function, attribute=None, **chosen):
+    """The function of a job's wildcards that asks the plan about the job; what it refuses ends Snakemake.
+
+    Parameters of `function` that are not chosen here bear the names of wildcards. attribute: of what it returns.
+    """
+    _, *parameters = inspect.signature(function).parameters.values()
+    parameters = [parameter for parameter in parameters if parameter.name not in chosen]
+
+    def of_wildcards(wildcards):
+        values = {
+            parameter.name: of_type(parameter.annotation, wildcards[parameter.name])
+            for parameter in parameters
+        }
+        try:
+            found = function(PLAN, **values, **chosen)
+            return getattr(found, attribute) if attribute else found
+        except InputError as error:
+            refuse(error)
+
+    return of_wildcards
+
+
+def of_type(annotation, text):
+    """A wildcard as a parameter of the plan: a seed is a number, all others are texts."""
+    return int(text) if annotation is int else str(text)
+
+
+def check_clips(jobs):
+    """Load the frozen CLIPs that the jobs of this call need, so that one that cannot be used stops it at once."""
+    names = [job.wildcards.model for job in jobs if job.rule.name == "context"]
+    models = [search.clips(PLAN)[name] for name in dict.fromkeys(names)]
+    if not models or not importlib.util.find_spec("transformers"):
+        return  # if conda brings the packages, the job says what is wrong
+    command = [sys.executable, "-m", "pipeline", "check-clip", "--models", *models]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        message = re.search(r"^error: (.*)", done.stderr, re.M | re.S)
+        refuse((message[1] if message else done.stderr).strip())
+
+
+def growing(amount):
+    """Megabytes or minutes of a job, which is retried with more of them."""
+    return lambda wildcards, attempt: amount * attempt
+
+
+def needs(mem_mb, runtime, disk_mb=1000, gpu=0):
+    """Resources of a job that a cluster's queue may get; a retry has more memory."""
+    return {
+        "mem_mb": growing(mem_mb),
+        "runtime": runtime,
+        "disk_mb": disk_mb,
+        "gpu": gpu,
+    }
+
+
+# Paths of the jobs' files, with wildcards.
+SCALED = paths.ScaleFiles("{scale}")
+DATA = paths.DatasetFiles("{scale}", "{dataset}")
+MODEL = paths.ModelFiles("{scale}", "{dataset}", "{experiment}", "{seed}")
+RESULTS = PLAN.results
+
+
+wildcard_constraints:
+    scale=PLAN.scale,
+    dataset=either(PLAN.datasets),
+    language="[a-z]{2}",
+    source="[a-z]{2}",
+    target="[a-z]{2}",
+    seed=r"\d+",
+    captions="human|human[+]mt|mt|augmented",
+    experiment="[a-z0-9+-]+",
+    queries="original|translated",
+    consistency="average|learned",
+    reduction=r"(frequency|pca|dictionary)-\d+",
