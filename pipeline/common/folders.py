@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import name_in_errors
+from pipeline.common.inputs import check_inputs, forget_inputs
 
 
 @contextmanager
@@ -26,6 +27,8 @@ def atomic_folder(path: Path, mark: str | None = None) -> Iterator[Path]:
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir(parents=True)
             yield temporary
+            forget_inputs(temporary)
+            check_inputs()
             for file in temporary.rglob("*"):
                 if file.is_file():
                     with open(file, "rb") as opened:

@@ -44,6 +44,13 @@ def check_inputs() -> None:
             )
 
 
+def forget_inputs(folder: Path) -> None:
+    """No longer note the files of a folder of the stage's own, which has read back what it wrote."""
+    watched = {} if _watched is None else _watched
+    for path in [path for path in watched if path.is_relative_to(folder.absolute())]:
+        del watched[path]
+
+
 def regular_file(path: Path) -> Path:
     """The path; raises `InputError` for a pipe or a device, whose reader would wait or read for ever."""
     try:

@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import atomic_write, require_file, write_digest
+from pipeline.common.folders import atomic_folder
 from pipeline.common.inputs import check_paths, watch_inputs
 
 
@@ -44,6 +45,23 @@ def test_a_change_after_the_last_output_is_told_too(tmp_path: Path) -> None:
         with atomic_write(tmp_path / "out.csv") as temporary:
             temporary.write_text("old")
         edit(path)
+
+
+def test_a_folder_that_a_stage_reads_back_may_move_to_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "captions.csv"
+    path.write_text("old")
+    for output in ("first", "second"):
+        with watch_inputs():
+            require_file(path, "the table", "")
+            with atomic_folder(tmp_path / output) as folder:
+                (folder / "model").write_text("new")
+                require_file(folder / "model", "the model", "")
+    assert (tmp_path / "second/model").read_text() == "new"
+    with pytest.raises(InputError, match=r"captions\.csv: changed while it was read"), watch_inputs():
+        require_file(path, "the table", "")
+        with atomic_folder(tmp_path / "third"):
+            edit(path)
+    assert not (tmp_path / "third").exists()
 
 
 def test_what_may_change_is_not_watched(tmp_path: Path) -> None:
