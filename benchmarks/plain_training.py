@@ -3,7 +3,7 @@
 A DataLoader draws one image after the other in Python and pads a batch's sentences to the longest of each
 language; every language passes the recurrent layer in a call of its own, over padding too, masked sentences
 in another; every loss term makes its own matrix of distances, and Equation 2 of SMALR is computed for each
-pair of languages. Layers are those of a `RetrievalModel`, so that losses and gradients can be compared with
+pair of languages. Layers are those of a `WordModel`, so that losses and gradients can be compared with
 those of `pipeline.training`; losses are those of tests/reference.
 """
 
@@ -22,7 +22,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from pipeline.models.branches import RecurrentBranch
 from pipeline.models.hybrid import HybridEmbedding
-from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.word_model import WordModel
 from pipeline.words.corpus import Corpus
 
 Embedded = dict[str, tuple[Tensor, Tensor]]  # u and s by language
@@ -104,14 +104,14 @@ def plain_loader(
 
 
 def plain_objective(
-    model: RetrievalModel, batch: PaddedBatch, settings: Mapping[str, Any], done: float
+    model: WordModel, batch: PaddedBatch, settings: Mapping[str, Any], done: float
 ) -> Objective:
     """The weighted loss terms of a batch, and what is minimised. done: share of the training that is done."""
     weights: Weights = dict(model.named_parameters())
     initial = {language: model.universal[language].initial for language in model.languages}
     images, embedded = model.embed_images(batch.features), embed(model, batch.ids, batch.lengths)
     with batch.features.device:  # the reading makes its index tensors on the default device
-        if "masking" not in settings:
+        if not settings.get("masking"):
             return embedded_objective(weights, initial, embedded, images, batch.slots, settings, done)
         masked = embed(
             model, masked_ids(model, batch.ids, settings["masking"]["mask_probability"]), batch.lengths
@@ -119,7 +119,7 @@ def plain_objective(
         return masking_objective(weights, initial, embedded, masked, images, batch.slots, settings, done)
 
 
-def embed(model: RetrievalModel, ids: Mapping[str, Tensor], lengths: Mapping[str, Tensor]) -> Embedded:
+def embed(model: WordModel, ids: Mapping[str, Tensor], lengths: Mapping[str, Tensor]) -> Embedded:
     """u and s of padded sentences (B, W), one language after another."""
     embedded = {}
     for language, padded in ids.items():
@@ -135,8 +135,8 @@ def embed(model: RetrievalModel, ids: Mapping[str, Tensor], lengths: Mapping[str
     return embedded
 
 
-def masked_ids(model: RetrievalModel, ids: Mapping[str, Tensor], share: float) -> dict[str, Tensor]:
-    """Word ids with a share of the words replaced by MASK, drawn as `pipeline.models.masking` draws them."""
+def masked_ids(model: WordModel, ids: Mapping[str, Tensor], share: float) -> dict[str, Tensor]:
+    """Word ids with a share of the words replaced by MASK, drawn as `pipeline.models` draws them."""
     assert isinstance(model.universal, HybridEmbedding)
     masked = {}
     for language, padded in ids.items():
@@ -146,7 +146,7 @@ def masked_ids(model: RetrievalModel, ids: Mapping[str, Tensor], share: float) -
 
 
 def plain_step(
-    model: RetrievalModel,
+    model: WordModel,
     optimizer: torch.optim.Optimizer,
     batch: PaddedBatch,
     settings: Mapping[str, Any],

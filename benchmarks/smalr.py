@@ -19,23 +19,42 @@ import torch
 from torch import Tensor
 
 from benchmarks.plain_training import PaddedBatch, plain_objective
-from benchmarks.training import LONGEST, MULTI30K, _peak_resident, median_ratio
+from benchmarks.training import HALFWAY, LONGEST, MULTI30K, _peak_resident, median_ratio
+from pipeline.images.settings import FeatureSettings
 from pipeline.models.assignment import Assignment
-from pipeline.models.hybrid import HybridEmbedding, Places
-from pipeline.models.losses.masking import layers
+from pipeline.models.hybrid import HybridEmbedding
+from pipeline.models.losses.loss import losses
 from pipeline.models.products import product
-from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.protocols import Sizes
+from pipeline.models.settings import (
+    ClassifierWeight,
+    Exploration,
+    Hybrid,
+    Masking,
+    Matching,
+    Model,
+    Neighborhood,
+    Triplets,
+    WordRegularizer,
+)
+from pipeline.models.word_model import WordModel
 from pipeline.training.assign import assignment_terms
 from pipeline.training.batches import Batch, Sampler
+from pipeline.training.driver import adam
 from pipeline.training.objective import training_terms
-from pipeline.training.train import adam
+from pipeline.training.settings import (
+    AssignSettings,
+    DataSettings,
+    FrequentWords,
+    PretrainSchedule,
+    TrainingSchedule,
+    TrainSettings,
+)
 from pipeline.words.corpus import Corpus, LanguageCorpus
 
 TEN = ("en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru")
 WORDS, ENTRIES, OWN = 20_000, 40_000, 5_000
 TAKEN = 12_500  # entries that words take in the end, about as many as the paper's sum leaves room for
-
-Settings = dict[str, Any]
 
 
 def main() -> None:
@@ -51,31 +70,42 @@ def main() -> None:
         parts[name](arguments)
 
 
-def settings_of(images: int) -> Settings:
+def settings_of(images: int) -> TrainSettings:
     """The paper's settings."""
-    return {
-        "languages": list(TEN),
-        "branches": "shared",
-        "embedding": "hybrid",
-        "model": {
-            "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "universal_dim": 512,
-            "multimodal_dim": 512, "recurrent": "gru", "recurrent_init": "pytorch", "hidden_size": 512,
-            "image_hidden_size": 2048, "dropout": 0.5, "batch_norm_momentum": 0.1, "universal_mean": "words",
-            "universal_layers": "separate",
-        },
-        "triplets": {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"},
-        "ranking": None,
-        "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.0},
-        "neighborhood": {"weight": 5e-2},
-        "classifier": {"weight": 1e-6, "weight_applied": "once"},
-        "masking": {"mask_probability": 0.2, "weight": 1e-4, "matching": 1.0},
-        "word_regularizer": {"weight": 5e-7, "regularize_toward": "initial"},
-        "assignment": {"exploration": 0.2, "top_m": 20, "gradient": "softmax", "pairs": "all"},
-        "training": {
-            "epoch_unit": "images", "batch_images": images, "sentences_per_image": 2,
-            "repeat_captions": False, "images_in_batch": "distinct", "precision": "float32",
-        },
-    }  # fmt: skip
+    return TrainSettings(
+        scale="paper",
+        dataset="multi30k",
+        experiment="smalr",
+        seed=0,
+        languages=list(TEN),
+        captions="augmented",
+        caption_origins={},
+        groups=[],
+        features=FeatureSettings(),
+        embedding="hybrid",
+        hybrid=Hybrid(frequent_words=OWN),
+        model=Model(recurrent="gru", recurrent_init="pytorch", hidden_size=512),
+        triplets=Triplets(distance="cosine"),
+        matching=Matching(sentence_only=0.0),
+        neighborhood=Neighborhood(weight=5e-2),
+        classifier=ClassifierWeight(),
+        masking=Masking(),
+        word_regularizer=WordRegularizer(),
+        training=TrainingSchedule(epoch_unit="images", batch_images=images),
+    )
+
+
+def assignment_settings(settings: TrainSettings) -> AssignSettings:
+    """The settings of its pretraining."""
+    shared = {key: getattr(settings, key) for key in DataSettings.model_fields}
+    return AssignSettings(
+        **shared,
+        universal_dim=settings.model.universal_dim,
+        hybrid=FrequentWords(frequent_words=OWN, latent_entries=ENTRIES),
+        assignment=Exploration(),
+        triplets=Triplets(distance="cosine"),
+        training=PretrainSchedule(epoch_unit="images", batch_images=settings.training.batch_images),
+    )
 
 
 def captions(images: int) -> Corpus:
@@ -94,21 +124,25 @@ def captions(images: int) -> Corpus:
     return Corpus([str(number) for number in range(images)], features, languages)
 
 
-def smalr(settings: Settings) -> RetrievalModel:
+def smalr(settings: TrainSettings) -> WordModel:
     """SMALR with ten languages; a word's number is its rank, and rarer ones take any entry."""
     torch.manual_seed(0)
     rank = torch.arange(WORDS + 1)
-    own = torch.where(rank <= OWN, rank, 0)
-    places = Places(own, torch.where(rank > OWN, torch.randint(1, TAKEN + 1, (WORDS + 1,)), 0))
-    embedding = HybridEmbedding(
-        {language: torch.randn(OWN, 50) for language in TEN},
-        dict.fromkeys(TEN, places),
-        torch.randn(TAKEN, settings["model"]["universal_dim"]) * 0.1,
-        masks=True,
-    )
-    vectors = {language: torch.zeros(1, 300) for language in TEN}
-    model = RetrievalModel(vectors, 2048, "shared", settings["model"], embedding)
-    model.losses["masking"] = layers(settings)
+    model = WordModel(settings, Sizes(dict.fromkeys(TEN, WORDS + 1), 300, 2048, TAKEN + 1))
+    embedding = model.universal
+    assert isinstance(embedding, HybridEmbedding)
+    with torch.no_grad():
+        embedding.entries.weight[1 : TAKEN + 1].normal_(std=0.1)
+        for language in TEN:
+            words = embedding[language]
+            words.table.weight.normal_()
+            words.own[: len(rank)] = torch.where(rank <= OWN, rank, 0)
+            words.entry[: len(rank)] = torch.where(rank > OWN, torch.randint(1, TAKEN + 1, (len(rank),)), 0)
+            words.entry[-1] = TAKEN + 1  # MASK
+    embedding.forget_initial()
+    for name, loss in losses(settings).items():
+        if layers := loss.layers():
+            model.losses[name] = layers
     return model
 
 
@@ -117,7 +151,7 @@ def step(arguments: argparse.Namespace) -> None:
     settings, corpus = settings_of(arguments.images), captions(arguments.images)
     model = smalr(settings)
     optimizer = adam(model.parameters(), 1e-3)
-    sampler = Sampler(corpus, [np.arange(len(corpus.images))], settings["training"], 0)
+    sampler = Sampler(corpus, [np.arange(len(corpus.images))], settings.training, 0)
     seconds: dict[str, list[float]] = {"fast": [], "plain": []}
     for number in range(arguments.rounds + 1):
         drawn = next(sampler.epoch(number))
@@ -126,10 +160,10 @@ def step(arguments: argparse.Namespace) -> None:
             torch.manual_seed(number)
             begun = time.process_time()
             if name == "fast":
-                terms = training_terms(model, corpus, drawn, settings, 0.5)
+                terms = training_terms(model, corpus, drawn, settings, HALFWAY)
                 loss = torch.stack(list(terms.values())).sum()
             else:
-                _, loss = plain_objective(model, batch, settings, 0.5)
+                _, loss = plain_objective(model, batch, settings.model_dump(), HALFWAY.done)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -170,11 +204,11 @@ def _two_steps(arguments: argparse.Namespace, answer: Any) -> None:
     settings, corpus = settings_of(arguments.images), captions(arguments.images)
     model, features = pretraining()
     optimizer = adam(model.parameters(), 1e-3)
-    sampler = Sampler(corpus, [np.arange(len(corpus.images))], settings["training"], 0)
+    sampler = Sampler(corpus, [np.arange(len(corpus.images))], settings.training, 0)
     for number in range(2):
         drawn = next(sampler.epoch(number))
         begun = time.process_time()
-        terms = assignment_terms(model, features, corpus, drawn, settings)
+        terms = assignment_terms(model, features, corpus, drawn, assignment_settings(settings))
         optimizer.zero_grad()
         torch.stack(list(terms.values())).sum().backward()
         optimizer.step()
@@ -203,7 +237,7 @@ def assignment(arguments: argparse.Namespace) -> None:
             product(left, right)
         floor.append((time.process_time() - begun) / 10 * len(words) / len(left))
         begun, wall = time.process_time(), time.perf_counter()
-        model.chosen(words)
+        model.best_entry(words)
         spent.append(time.process_time() - begun)
         waited = time.perf_counter() - wall
     print(f"assignment of {len(words):,} words to {ENTRIES:,} entries, {arguments.threads} threads:")

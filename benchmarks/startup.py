@@ -21,7 +21,7 @@ import numpy as np
 from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.digest import UNLISTED
 from pipeline.images.store import write_features
-from pipeline.settings import experiment_settings, load
+from pipeline.settings import load, train_settings
 from pipeline.stages import STAGES
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary
 
@@ -88,7 +88,7 @@ def smallest(folder: Path) -> tuple[list[str], list[str]]:
     table = caption_table(rows)
     images = list(table["image"].unique())
     settings = load({"scale": "demo"}, Path("config"))
-    chosen = experiment_settings(settings, next(iter(settings["datasets"])), "embn-en", 0)
+    chosen = train_settings(settings, next(iter(settings.datasets)), "embn-en", 0).as_values()
     chosen["training"] |= {"epochs": 1, "threads": 1}
     draw = np.random.default_rng(0)
     write_sentences(table.assign(tokens=table["caption"]), folder / "en.csv")

@@ -19,7 +19,7 @@ import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
@@ -32,19 +32,30 @@ import torch
 from torch import Tensor
 
 from benchmarks.plain_training import plain_loader, plain_step
-from pipeline.models import prefixes, step
+from pipeline.images.settings import FeatureSettings
+from pipeline.models import prefixes
+from pipeline.models.losses import matching, neighborhood
 from pipeline.models.prefixes import prefix_tree
 from pipeline.models.products import product
-from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.training import objective
+from pipeline.models.protocols import Sizes
+from pipeline.models.settings import (
+    ClassifierWeight,
+    Matching,
+    Model,
+    Neighborhood,
+    Triplets,
+    WordRegularizer,
+)
+from pipeline.models.word_model import WordModel
 from pipeline.training.batches import Batch, Sampler
-from pipeline.training.loop import Run
+from pipeline.training.driver import adam
+from pipeline.training.loop import Moment, Run
 from pipeline.training.objective import training_terms
 from pipeline.training.precision import set_precision
-from pipeline.training.train import adam
+from pipeline.training.settings import TrainingSchedule, TrainSettings
 from pipeline.words.corpus import Corpus, LanguageCorpus
 
-Settings = dict[str, Any]
+HALFWAY = Moment(0, 0.5)
 
 
 @dataclass
@@ -70,12 +81,10 @@ MULTI30K = {
 }
 LONGEST = 40
 MODELS: dict[str, dict[str, Any]] = {
-    "mule": {"languages": list(MULTI30K), "branches": "shared", "neighborhood": {"weight": 1.0},
-             "classifier": {"weight": 1e-6, "weight_applied": "once"}},
-    "embn": {"languages": ["en"], "branches": "shared", "neighborhood": None, "classifier": None},
-    "parallel": {"languages": list(MULTI30K), "branches": "separate", "neighborhood": None,
-                 "classifier": None},
-}  # fmt: skip
+    "mule": {"languages": list(MULTI30K), "neighborhood": Neighborhood(), "classifier": ClassifierWeight()},
+    "embn": {"languages": ["en"]},
+    "parallel": {"languages": list(MULTI30K), "branches": "separate"},
+}
 
 
 def main() -> None:
@@ -106,27 +115,25 @@ class Steps:
     def __init__(self, name: str, arguments: argparse.Namespace):
         self.settings = settings_of(name, arguments)
         self.device = arguments.device
-        languages = self.settings["languages"]
+        languages = self.settings.languages
         self.corpus = captions_like_multi30k(arguments.corpus_images, languages).to(self.device)
         torch.manual_seed(0)
         vectors = {key: torch.randn(MULTI30K[key].words + 1, 300) for key in languages}
         for table in vectors.values():
             table[0] = 0
-        self.model = RetrievalModel(vectors, 2048, self.settings["branches"], self.settings["model"])
+        rows = {key: len(table) for key, table in vectors.items()}
+        self.model = WordModel(self.settings, Sizes(rows, 300, 2048))
+        self.model.copy_values({f"universal.{key}.table.weight": table for key, table in vectors.items()})
         self.model.to(self.device)
         everything = [np.arange(arguments.corpus_images)]
-        self.sampler = Sampler(self.corpus, everything, self.settings["training"], 0)
+        self.sampler = Sampler(self.corpus, everything, self.settings.training, 0)
         self.optimizer = adam(self.model.parameters(), 1e-4)
         self.run = Run(
             model=self.model,
             optimizer=self.optimizer,
-            sampler=self.sampler,
+            batches=self.sampler,
             epochs=1,
-            decay=1.0,
-            terms=lambda drawn, done: training_terms(self.model, self.corpus, drawn, self.settings, done),
-            after_epoch=lambda epoch: {},
-            checkpoint=Path(),
-            fingerprint="",
+            terms=lambda batch, at: training_terms(self.model, self.corpus, batch, self.settings, at),
         )
         self.drawn = self._endless()
 
@@ -138,42 +145,44 @@ class Steps:
 
     def fast(self) -> None:
         """A step of `pipeline.training`."""
-        self.run._step(next(self.drawn), 0.5)
+        self.run._step(next(self.drawn), HALFWAY)
 
     @functools.cached_property
     def _plain(self) -> tuple[Iterator[Any], torch.optim.Optimizer]:
-        each = {key: min(2, MULTI30K[key].each) for key in self.settings["languages"]}
+        each = {key: min(2, MULTI30K[key].each) for key in self.settings.languages}
         cpu = self.corpus.to(torch.device("cpu"))
-        loader = plain_loader(cpu, each, self.settings["training"]["batch_images"])
+        loader = plain_loader(cpu, each, self.settings.training.batch_images)
         batches = (batch for _ in iter(int, 1) for batch in loader)
         return batches, torch.optim.Adam(self.model.parameters(), 1e-4)
 
     def plain(self) -> None:
         """A step of the plain loop."""
         batches, optimizer = self._plain
-        plain_step(self.model, optimizer, next(batches), self.settings, 0.5)
+        plain_step(self.model, optimizer, next(batches), self.settings.model_dump(), HALFWAY.done)
 
 
-def settings_of(name: str, arguments: argparse.Namespace) -> Settings:
+def settings_of(name: str, arguments: argparse.Namespace) -> TrainSettings:
     """The paper's settings of a model, with the sizes that were asked for."""
-    return {
+    return TrainSettings(
         **MODELS[name],
-        "model": {
-            "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine",
-            "universal_dim": arguments.universal, "multimodal_dim": 512, "recurrent": "lstm",
-            "recurrent_init": "pytorch",
-            "hidden_size": arguments.hidden, "image_hidden_size": 2048, "dropout": 0.5,
-            "batch_norm_momentum": 0.1, "universal_mean": "words", "universal_layers": "separate",
-        },
-        "triplets": {"margin": 0.05, "num_hard_negatives": 10, "distance": "euclidean"},
-        "ranking": None,
-        "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.05},
-        "word_regularizer": {"weight": 5e-7, "regularize_toward": "initial"},
-        "training": {
-            "epoch_unit": "images", "batch_images": arguments.images, "sentences_per_image": 2,
-            "repeat_captions": False, "images_in_batch": "distinct", "precision": arguments.precision,
-        },
-    }  # fmt: skip
+        scale="paper",
+        dataset="multi30k",
+        experiment=name,
+        seed=0,
+        captions="human",
+        caption_origins={},
+        groups=[],
+        features=FeatureSettings(),
+        model=Model(
+            universal_dim=arguments.universal, hidden_size=arguments.hidden, recurrent_init="pytorch"
+        ),
+        triplets=Triplets(),
+        matching=Matching(),
+        word_regularizer=WordRegularizer(),
+        training=TrainingSchedule(
+            epoch_unit="images", batch_images=arguments.images, precision=arguments.precision
+        ),
+    )
 
 
 def captions_like_multi30k(images: int, languages: list[str]) -> Corpus:
@@ -270,8 +279,8 @@ def product_rate(arguments: argparse.Namespace) -> float:
 
 def multiply_adds(steps: Steps) -> dict[str, float]:
     """Multiply-adds of a step, mean of a few batches: forward, and twice as many backward."""
-    model = steps.settings["model"]
-    size, hidden, out = model["universal_dim"], model["hidden_size"], model["multimodal_dim"]
+    model = steps.settings.model
+    size, hidden, out = model.universal_dim, model.hidden_size, model.multimodal_dim
     every, computed = [], []
     for drawn in (next(steps.drawn) for _ in range(5)):
         sentences = {key: steps.corpus.languages[key].take(rows) for key, rows in drawn.rows.items()}
@@ -291,20 +300,20 @@ def multiply_adds(steps: Steps) -> dict[str, float]:
     return found | ({"as computed": statistics.mean(computed)} if steps.device.type == "cpu" else {})
 
 
-def _images(count: int, model: Mapping[str, int]) -> int:
+def _images(count: int, model: Model) -> int:
     """Of the image branch; its features get no gradient."""
-    return count * model["image_hidden_size"] * (2 * 2048 + 3 * model["multimodal_dim"])
+    return count * model.image_hidden_size * (2 * 2048 + 3 * model.multimodal_dim)
 
 
 def _losses(steps: Steps, drawn: Batch) -> int:
     """Of one matrix of cosines for each loss term, forward."""
     counts = [len(rows) for rows in drawn.rows.values()]
-    model = steps.settings["model"]
-    matching = sum(count * (len(drawn.images) + count) for count in counts) * model["multimodal_dim"]
-    if not steps.settings["neighborhood"]:
-        return matching
-    both = model["multimodal_dim"] + model["universal_dim"]
-    return matching + both * sum(first * second for first, second in combinations(counts, 2))
+    model = steps.settings.model
+    of_matching = sum(count * (len(drawn.images) + count) for count in counts) * model.multimodal_dim
+    if not steps.settings.neighborhood:
+        return of_matching
+    both = model.multimodal_dim + model.universal_dim
+    return of_matching + both * sum(first * second for first, second in combinations(counts, 2))
 
 
 def shares(steps: Steps) -> dict[str, float]:
@@ -331,8 +340,8 @@ def shares(steps: Steps) -> dict[str, float]:
     with (
         timed(steps.model, "embed_sentences", "sentences, forward"),
         timed(steps.model, "embed_images", "images, forward"),
-        timed(step, "matching_loss", "matching, forward"),
-        timed(objective, "neighborhood_loss", "neighbourhood, forward"),
+        timed(matching, "matching_loss", "matching, forward"),
+        timed(neighborhood, "neighborhood_loss", "neighbourhood, forward"),
         timed(LanguageCorpus, "take", "drawing and taking"),
         timed(Tensor, "backward", "backward"),
         timed(prefixes._States, "backward", "of it the recurrent layer"),
@@ -341,7 +350,7 @@ def shares(steps: Steps) -> dict[str, float]:
     ):
         with part("drawing and taking"):
             drawn = next(steps.drawn)
-        steps.run._step(drawn, 0.5)
+        steps.run._step(drawn, HALFWAY)
     whole = spent.pop("whole")
     known = sum(value for name, value in spent.items() if not name.startswith("of it"))
     return {name: value / whole for name, value in {**spent, "the rest": whole - known}.items()}

@@ -39,10 +39,11 @@ from pipeline.settings import (
     train_settings,
     training_pairs,
 )
-from pipeline.training import train as training
+from pipeline.training import driver
 from pipeline.training.assign import assign
 from pipeline.training.precision import set_precision
-from pipeline.training.train import Inputs, pretrain, train
+from pipeline.training.pretrain import pretrain
+from pipeline.training.train import train
 
 ROOT = Path(__file__).parents[1]
 BASE = "as configured"
@@ -106,27 +107,28 @@ def train_variant(
     _check_files(experiment_named(asked, dataset, experiment), experiment)
     _check_effect(load(merged(settings, arguments.settings), CONFIG), asked, name, arguments)
     data = ROOT / "work" / asked.scale / dataset
-    inputs = Inputs(
-        [data / "tokens" / f"{language}.csv" for language in chosen.languages],
-        [data / "translations" / f"{pair}.csv" for pair in training_pairs(asked, dataset, experiment)],
-        [data / "words" / chosen.captions / f"{language}.h5" for language in chosen.languages],
-        data / "features.h5",
-    )
+    sentences = [data / "tokens" / f"{language}.csv" for language in chosen.languages]
+    translated = [
+        data / "translations" / f"{pair}.csv" for pair in training_pairs(asked, dataset, experiment)
+    ]
+    words = [data / "words" / chosen.captions / f"{language}.h5" for language in chosen.languages]
     folder = arguments.folder / asked.scale / f"{dataset}-{experiment}" / name / f"seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
-    values = chosen.model_dump()
-    code = digest("train", parts.of_training(values)) + digest("evaluate", parts.of_model(values))
-    with patch.object(training, "set_precision", set_precision_anywhere):
+    code = digest("train", parts.of_training(chosen), whole=True)
+    pretrained: list[Path] = []
+    with patch.object(driver, "set_precision", set_precision_anywhere):
         if asked.expanded(dataset)[experiment].pretraining:
             before = pretraining_settings(asked, dataset, experiment, seed)
-            pretrain(inputs, before.model_dump(), code, folder / "pretraining.pt", folder / "pretrained.pt")
-            inputs.pretrained = folder / "pretrained.pt"
+            pretrained = [folder / "pretrained.pt"]
+            checkpoint = folder / "pretraining.pt"
+            pretrain(before, sentences, words, checkpoint, pretrained[0], code, translated)
         if chosen.embedding == "hybrid":
-            assigning = assignment_settings(asked, dataset, experiment, seed).model_dump()
-            files = folder / "assignment.pt", folder / "entries.pt", folder / "assignment.csv"
-            assign(inputs, assigning, digest("assign"), *files)
-            inputs.pretrained = folder / "entries.pt"
-        train(inputs, values, code, folder / "training.pt", folder / "curves.csv", folder / "model.pt")
+            assigning = assignment_settings(asked, dataset, experiment, seed)
+            pretrained, table = [folder / "entries.pt"], folder / "assignment.csv"
+            checkpoint = folder / "assignment.pt"
+            assign(assigning, sentences, words, checkpoint, pretrained[0], table, code, translated)
+        written = folder / "training.pt", folder / "curves.csv", folder / "model.pt"
+        train(chosen, data / "features.h5", sentences, words, *written, code, translated, pretrained)
     saved = load_model(folder / "model.pt")[1]
     found = {**saved.validation, "mean": statistics.mean(saved.validation.values())}
     told = "  ".join(f"{language} {value:.2f}" for language, value in found.items())

@@ -13,7 +13,6 @@ translations have more words; published vectors are not at hand, so words withou
 import argparse
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from pipeline import settings as configuration
 from pipeline.datasets.flickr8k import flickr8k_split
@@ -23,7 +22,8 @@ from pipeline.datasets.sources.flickr8kcn import flickr8kcn_captions
 from pipeline.datasets.sources.multi30k import FOLDER
 from pipeline.datasets.table import caption_table
 from pipeline.datasets.tokenize import with_tokens
-from pipeline.models.sizes import at_test_time, trainable
+from pipeline.models.sizes import at_test_time, count, count_combiner
+from pipeline.training.settings import TrainSettings
 
 CONFIG = Path(__file__).parents[1] / "config"
 TEN = ("en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru")
@@ -93,24 +93,25 @@ def report(counts: dict[str, int]) -> list[str]:
     """What follows for MULE and SMALR with ten languages, a line each."""
     paper = configuration.load({"scale": "paper"}, CONFIG)
 
-    def settings(name: str) -> dict[str, Any]:
-        return configuration.train_settings(paper, "multi30k", name, 0).model_dump()
+    def settings(name: str) -> TrainSettings:
+        return configuration.train_settings(paper, "multi30k", name, 0)
 
     of = settings("smalr")
-    mule = trainable(settings("mule-ten"), counts)
+    assert of.hybrid
+    mule = count(settings("mule-ten"), counts)
     whole = sum(mule.values())
-    latent = sum(max(0, count - of["hybrid"]["frequent_words"]) for count in counts.values())
-    entries = min(latent, of["hybrid"]["latent_entries"])
-    most = trainable(of, counts, entries)
-    without = sum(most.values()) - entries * of["model"]["universal_dim"]
-    test, given = at_test_time(of, counts, paper.consistency.hidden), sum(most.values())
+    latent = sum(max(0, number - of.hybrid.frequent_words) for number in counts.values())
+    entries = min(latent, of.hybrid.latent_entries)
+    most = sum(count(of, counts, entries).values())
+    without = count(of, counts)
+    combiner, fewest = count_combiner(len(counts), paper.consistency.hidden), sum(without.values())
     return [
         f"MULE {whole:,}, of which word tables and their layers "
         f"{100 * (mule['words'] + mule['layers']) / whole:.1f}%",
-        f"SMALR {given:,} with {entries:,} entries for {latent:,} words, {without:,} without any; "
-        f"MULE to SMALR {whole / given:.2f}, without entries {whole / without:.2f}",
-        f"SMALR has 20 million with {(MOST - without) // of['model']['universal_dim']:,} entries",
-        f"at test time {sum(test.values()):,}, of which CLC-C {test['consistency']}",
+        f"SMALR {most:,} with {entries:,} entries for {latent:,} words, {fewest:,} without any; "
+        f"MULE to SMALR {whole / most:.2f}, without entries {whole / fewest:.2f}",
+        f"SMALR has 20 million with {(MOST - fewest) // of.model.universal_dim:,} entries",
+        f"at test time {sum(at_test_time(without).values()) + combiner:,}, of which CLC-C {combiner}",
     ]
 
 

@@ -23,7 +23,7 @@ from benchmarks.training import MULTI30K, captions_like_multi30k
 from pipeline.common.progress import duration
 from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.images.store import write_features
-from pipeline.settings import experiment_settings, load, pretraining_settings
+from pipeline.settings import load, pretraining_settings, train_settings
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary
 
 ROOT = Path(__file__).parents[1]
@@ -48,8 +48,8 @@ def main() -> None:
 def train(arguments: argparse.Namespace, folder: Path) -> None:
     """Write the data, run both commands, print what each took."""
     paper = load({"scale": "paper"}, ROOT / "config")
-    chosen = experiment_settings(paper, "multi30k", arguments.experiment, 0)
-    before = pretraining_settings(paper, "multi30k", arguments.experiment, 0)
+    chosen = train_settings(paper, "multi30k", arguments.experiment, 0).as_values()
+    before = pretraining_settings(paper, "multi30k", arguments.experiment, 0).as_values()
     asked = {"batch_images": arguments.batch, "threads": arguments.threads}
     before["training"] |= asked
     chosen["training"] |= asked | {"epochs": arguments.epochs, "precision": arguments.precision}
@@ -65,7 +65,7 @@ def train(arguments: argparse.Namespace, folder: Path) -> None:
     print(f"{arguments.experiment} on {device}, {arguments.precision}: {arguments.images} images")
     trained = 0.0
     pretrained = str(folder / "pretrained.pt")
-    if paper["experiments"][arguments.experiment].get("pretraining"):
+    if paper.expanded("multi30k")[arguments.experiment].pretraining:
         trained += measure("pretrain", before, [*files, "--output", pretrained], folder)
         files += ["--pretrained", pretrained]
     files += ["--features", str(folder / "features.h5"), "--curves", str(folder / "curves.csv")]

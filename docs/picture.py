@@ -48,13 +48,13 @@ def _retrieved(seed: int) -> tuple[str, list[tuple[str, str, list[str]]]]:
     torch.set_num_threads(1)
     file = WORK / "experiments" / "mule-full" / "seed0" / "model.pt"
     model, saved = load_model(file)
-    languages = saved.settings["languages"]
+    languages = saved.settings.languages
     vocabularies = read_vocabularies(
         [WORK / "words" / "human" / f"{code}.h5" for code in languages], languages
     )
     own = own_sentences([WORK / "tokens" / f"{code}.csv" for code in languages], saved.settings)
     corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
-    add_features(corpus, WORK / "features.h5", saved.settings)
+    add_features(corpus, WORK / "features.h5", saved.settings.features)
     seen = embed_images(model, corpus)
     query = int(np.random.default_rng(seed).integers(len(corpus.images)))
     rows = []

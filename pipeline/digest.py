@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pipeline.common.files import atomic_write
 from pipeline.datasets.languages import LANGUAGES, language
-from pipeline.stages import CHOICE_OF_EPOCH, EVERY_LANGUAGE, STAGES, Stage, language_row
+from pipeline.stages import EVERY_LANGUAGE, STAGES, Stage, language_row
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("pipeline", "search")
@@ -26,7 +26,7 @@ WITHOUT_EFFECT = {
     "pipeline.common.inputs",
     "pipeline.common.signals",
     "pipeline.common.progress",
-    "pipeline.training.watching",
+    "pipeline.training.monitor",
     "pipeline.digest",
     "pipeline.stages",
     # They name modules, which count where they are used (`Stage.parts`).
@@ -35,29 +35,19 @@ WITHOUT_EFFECT = {
     "pipeline.registry",
 }
 
-# Stages that the table does not have yet.
-UNLISTED = {
-    "train": ["pipeline.training.train"],
-    "assign": ["pipeline.training.assign"],
-    "train-multitask": ["pipeline.training.multitask"],
-}
-WITHOUT = {"train": CHOICE_OF_EPOCH, "assign": CHOICE_OF_EPOCH, "train-multitask": CHOICE_OF_EPOCH}
-
 
 @cache
-def digest(stage: Stage | str, parts: tuple[str, ...] = (), whole: bool = False) -> str:
+def digest(stage: Stage | str, parts: tuple[str, ...] | None = None, whole: bool = False) -> str:
     """Digest of all modules of this project that a stage imports, directly or not.
 
     Args:
-        parts: modules that it imports by name for some arguments only (`Stage.parts`).
+        parts: modules that it imports by name for some arguments only; None: those that it has for any
+            (`Stage.parts`).
         whole: with the modules of `Stage.outside`.
     """
-    stage = STAGES.get(stage, stage) if isinstance(stage, str) else stage
-    if isinstance(stage, str):
-        left, outside = [*UNLISTED[stage], *parts], WITHOUT.get(stage, frozenset())
-    else:
-        left, outside = [stage.module, *parts], stage.outside
-    skipped = WITHOUT_EFFECT if whole else WITHOUT_EFFECT | outside
+    stage = STAGES[stage] if isinstance(stage, str) else stage
+    left = [stage.module, *(stage.parts({}) if parts is None else parts)]
+    skipped = WITHOUT_EFFECT if whole else WITHOUT_EFFECT | stage.outside
     found: dict[str, Code] = {}
     while left:
         module = left.pop()

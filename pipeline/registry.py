@@ -1,33 +1,31 @@
-"""Parts that only some experiments use, each a module named here (docs/add-a-method.md).
+"""Parts that only some experiments use, imported by name (docs/add-a-method.md).
 
-They are imported by name, and this file is in no digest: adding a part leaves every finished model alone
-that does not use it.
+This file is in no digest of code: adding a part leaves every finished model alone that does not use it.
 """
 
-from collections.abc import Mapping
 from importlib import import_module
-from types import ModuleType
+from pathlib import Path
 from typing import Any
 
 from pipeline.common.block import Block
 
-Values = Mapping[str, Any] | Block
-
-# By the block of an experiment's settings that is there for those who use it. A loss has `terms(step)`, and
-# `layers(settings)` where it has weights of its own, which are trained with the model's.
-LOSSES = {
-    "ranking": "pipeline.models.losses.ranking",
-    "masking": "pipeline.models.losses.masking",
+# A loss is NAMELoss in a file NAME.py of this folder; experiments that have it have a block of settings NAME.
+LOSSES = Path(__file__).parent / "models" / "losses"
+# By an experiment's `embedding`.
+EMBEDDINGS = {
+    "universal": "pipeline.models.universal:UniversalEmbedding",
+    "hybrid": "pipeline.models.hybrid:HybridEmbedding",
 }
-# By an experiment's `embedding`; each takes the place of `UniversalEmbedding` and has `begun` and `empty`.
-EMBEDDINGS = {"hybrid": "pipeline.models.hybrid"}
-# By the kind of an experiment's `reduction`: how words are read that have no vector of their own. It has
-# `universal_embedding`.
-REDUCTIONS = {"dictionary": "pipeline.models.dictionary_embedding"}
-# By `model.encoder`: models with nothing of `RetrievalModel`'s inside, which have `begun` and `empty`, and
-# how they are trained, a `course`.
-ENCODERS = {"liwe": "pipeline.models.liwe"}
-COURSES = {"liwe": "pipeline.training.liwe"}
+# By the kind of an experiment's `reduction`: embeddings that read words without a vector of their own.
+REDUCTIONS = {"dictionary": "pipeline.models.dictionary_embedding:DictionaryEmbedding"}
+# By `model.encoder`.
+ENCODERS = {
+    "embn": "pipeline.models.word_model:WordModel",
+    "vse": "pipeline.models.word_model:WordModel",
+    "liwe": "pipeline.models.liwe:LiweModel",
+}
+# By `model.encoder`: functions that change the run of a model that is trained differently.
+TRAINERS = {"liwe": "pipeline.training.liwe:paced"}
 
 # By the provider of translations; all others are web services.
 TRANSLATORS = {
@@ -38,54 +36,57 @@ SERVICES = ("pipeline.translation.machine", "pipeline.translation.web")
 BORROWED = ("pipeline.translation.borrowed_translations",)
 
 
-def losses(settings: Mapping[str, Any]) -> dict[str, ModuleType]:
-    """The optional losses of an experiment, by name."""
-    return {name: import_module(module) for name, module in LOSSES.items() if settings.get(name)}
+def load(name: str) -> Any:
+    """The object that MODULE:NAME names."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)
 
 
-def embedding(settings: Mapping[str, Any]) -> ModuleType | None:
-    """The module of an experiment's embedding; None for the universal one."""
-    name = settings.get("embedding", "universal")
-    return None if name == "universal" else import_module(EMBEDDINGS[name])
+def loss(block: str) -> str:
+    """The loss that has a block of settings."""
+    return f"pipeline.models.losses.{block}:{block.title().replace('_', '')}Loss"
 
 
-def reduction(settings: Mapping[str, Any]) -> ModuleType | None:
-    """The module that reads an experiment's smaller vocabularies; None where every word has a vector."""
-    name = _kind(settings)
-    return import_module(REDUCTIONS[name]) if name in REDUCTIONS else None
+def losses(settings: Block) -> list[str]:
+    """The blocks of an experiment's losses."""
+    names = (name for name in type(settings).model_fields if getattr(settings, name) is not None)
+    return [name for name in names if (LOSSES / f"{name}.py").exists()]
 
 
-def _kind(settings: Values) -> str:
-    return str(settings.get("reduction") or "").partition("-")[0]
+def embedding(settings: Block) -> str:
+    """The embedding of an experiment."""
+    kind = (getattr(settings, "reduction", None) or "").partition("-")[0]
+    return REDUCTIONS.get(kind) or EMBEDDINGS[getattr(settings, "embedding", "universal")]
 
 
-def encoder(settings: Mapping[str, Any]) -> ModuleType | None:
-    """The module of an experiment's model; None for a `RetrievalModel`."""
-    name = settings["model"]["encoder"]
-    return import_module(ENCODERS[name]) if name in ENCODERS else None
+def encoder(settings: Any) -> str:
+    """The encoder of an experiment."""
+    return ENCODERS[settings.model.encoder]
 
 
-def course(settings: Mapping[str, Any]) -> ModuleType | None:
-    """The module that defines how an experiment's model is trained; None for the usual training."""
-    name = settings["model"]["encoder"]
-    return import_module(COURSES[name]) if name in COURSES else None
+def trainer(settings: Any) -> str | None:
+    """What changes an experiment's run; None for the usual one."""
+    return TRAINERS.get(settings.model.encoder)
 
 
-def of_model(settings: Values) -> tuple[str, ...]:
-    """Modules of an experiment's model, besides those of every model."""
-    chosen = (
-        EMBEDDINGS.get(settings.get("embedding", "")),
-        REDUCTIONS.get(_kind(settings)),
-        ENCODERS.get(settings["model"]["encoder"]),
-    )
-    return tuple(module for module in chosen if module)
+def of_model(settings: Any) -> tuple[str, ...]:
+    """Modules that an experiment's model imports by name."""
+    return _modules(embedding(settings), encoder(settings))
 
 
-def of_training(settings: Values) -> tuple[str, ...]:
-    """Modules of an experiment's training, besides those of every training."""
-    losses = [module for name, module in LOSSES.items() if settings.get(name)]
-    other = COURSES.get(settings["model"]["encoder"])
-    return (*of_model(settings), *losses, *([other] if other else []))
+def of_training(settings: Any) -> tuple[str, ...]:
+    """Modules that an experiment's training imports by name."""
+    return (*of_model(settings), *_modules(*map(loss, losses(settings)), trainer(settings)))
+
+
+def of_any_training() -> tuple[str, ...]:
+    """Modules of the models and losses of all experiments."""
+    return (*of_any_model(), *_modules(*(loss(path.stem) for path in sorted(LOSSES.glob("[a-z]*.py")))))
+
+
+def of_any_model() -> tuple[str, ...]:
+    """Modules that the models of all experiments import by name."""
+    return _modules(*EMBEDDINGS.values(), *REDUCTIONS.values(), *ENCODERS.values())
 
 
 def of_translation(provider: str, borrowed: bool = False) -> tuple[str, ...]:
@@ -93,3 +94,7 @@ def of_translation(provider: str, borrowed: bool = False) -> tuple[str, ...]:
     if provider == "files":
         return BORROWED if borrowed else ()
     return TRANSLATORS.get(provider, SERVICES)
+
+
+def _modules(*names: str | None) -> tuple[str, ...]:
+    return tuple(name.partition(":")[0] for name in names if name)

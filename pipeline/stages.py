@@ -57,9 +57,22 @@ def _model(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     return registry.of_model(arguments["settings"])
 
 
-def _every_loss(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """All losses: whoever counts parameters takes the layers of losses with weights of their own."""
-    return tuple(registry.LOSSES.values())
+def _training(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    return registry.of_training(arguments["settings"])
+
+
+def any_model(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """The parts of a stage that reads a model, whichever it is."""
+    return registry.of_any_model()
+
+
+def _any_model_and_language(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    return (*registry.of_any_model(), *_every_language(arguments))
+
+
+def _any_training(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """All models and losses, for those who count parameters: some losses have weights of their own."""
+    return registry.of_any_training()
 
 
 class Stage(NamedTuple):
@@ -100,6 +113,7 @@ _DATA = "data sets"
 _IMAGES = "image features"
 _TRANSLATION = "translation"
 _WORDS = "words and their vectors"
+_TRAINING = "training"
 _EVALUATION = "evaluation"
 _TABLES = "tables and claims"
 _REPORT = "figures and report"
@@ -297,6 +311,43 @@ _TABLE = (
         _WORDS,
     ),
     Stage(
+        "pretrain",
+        "pipeline.training.pretrain:pretrain",
+        "pretrain the universal embedding (LP)",
+        _TRAINING,
+        torch=True,
+        gpu=True,
+        parts=_model,
+    ),
+    Stage(
+        "assign",
+        "pipeline.training.assign:assign",
+        "assign words to entries of the latent vocabulary (HEM, LA)",
+        _TRAINING,
+        torch=True,
+        gpu=True,
+    ),
+    Stage(
+        "train",
+        "pipeline.training.train:train",
+        "train one experiment and keep its best epoch",
+        _TRAINING,
+        torch=True,
+        gpu=True,
+        parts=_training,
+        outside=CHOICE_OF_EPOCH,
+    ),
+    Stage(
+        "train-lessons",
+        "pipeline.training.lessons:train_lessons",
+        "train one experiment of Lessons",
+        _TRAINING,
+        torch=True,
+        gpu=True,
+        parts=_model,
+        outside=CHOICE_OF_EPOCH,
+    ),
+    Stage(
         "evaluate",
         "pipeline.evaluation.evaluate:evaluate",
         "compute a trained model's recalls on the test split",
@@ -370,6 +421,7 @@ _TABLE = (
         "count the models' parameters at the papers' sizes",
         _TABLES,
         torch=True,
+        parts=_any_training,
     ),
     Stage(
         "count-smalr-parameters",
@@ -377,7 +429,7 @@ _TABLE = (
         "count the parameters of models of ten languages (SMALR)",
         _TABLES,
         torch=True,
-        parts=_every_loss,
+        parts=_any_training,
     ),
     Stage(
         "measure-scaling",
@@ -385,6 +437,7 @@ _TABLE = (
         "compute recall against model size (SMALR, Figures 1b and 3)",
         _TABLES,
         torch=True,
+        parts=_any_training,
     ),
     Stage(
         "publish",
@@ -398,7 +451,7 @@ _TABLE = (
         "make a page of retrieved test examples (MULE, Figures 3 and 4)",
         _REPORT,
         torch=True,
-        parts=_every_language,
+        parts=_any_model_and_language,
     ),
     Stage(
         "draw-scaling",

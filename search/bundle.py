@@ -27,7 +27,7 @@ from pipeline.datasets.languages import language as row_of
 from pipeline.datasets.tokenize import TOKENIZERS
 from pipeline.evaluation.checks import check_vocabularies
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.saved import Saved, of_shape
+from pipeline.models.saved import Saved, model_with
 from pipeline.words.vocabulary import PADDING, Vocabulary
 
 log = logging.getLogger("pipeline")
@@ -66,7 +66,7 @@ class Bundle:
     def name(self) -> str:
         """Data set, experiment and seed."""
         settings = self.saved.settings
-        return f"{settings['dataset']} {settings['experiment']} seed {settings['seed']}"
+        return f"{settings.dataset} {settings.experiment} seed {settings.seed}"
 
 
 def read_bundle(folder: Path) -> Bundle:
@@ -82,12 +82,12 @@ def _read(folder: Path, path: Path) -> Bundle:
     values = json.loads(path.read_text(encoding="utf-8"))
     if values["format"] != FORMAT:
         raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {HINT}")
-    saved, files = Saved(**values["saved"]), dict(values["files"])
-    expected = file_names(saved.settings["languages"])
+    saved, files = Saved.from_values(values["saved"]), dict(values["files"])
+    expected = file_names(saved.settings.languages)
     raise_together(_file_mistakes(folder, files, expected), f"{folder}: not a whole bundle. {HINT}")
     _warn_of_tokenizers(values["tokenizers"])
     vocabularies = {
-        code: _read_words(folder / "words" / f"{code}.txt", code) for code in saved.settings["languages"]
+        code: _read_words(folder / "words" / f"{code}.txt", code) for code in saved.settings.languages
     }
     model = _read_model(folder / WEIGHTS, saved)
     check_vocabularies(saved, vocabularies, path)
@@ -141,15 +141,11 @@ def _read_words(path: Path, language: str) -> Vocabulary:
 
 def _read_model(path: Path, saved: Saved) -> RetrievalModel:
     try:
-        weights = load_file(path)
-        model = of_shape(saved.settings, weights)
-        missing, unexpected = model.load_state_dict(weights, strict=False)
+        model = model_with(load_file(path), saved.settings)
     except (SafetensorError, LookupError, RuntimeError, OSError) as error:
         if disk_message(error):
             raise
         raise InputError(f"{path}: weights do not fit the settings in {SETTINGS}: {error}. {HINT}") from None
-    if unexpected or not all(name.endswith(".initial") for name in missing):
-        raise InputError(f"{path}: weights do not fit the settings in {SETTINGS}. {HINT}")
     return model.eval().requires_grad_(False)
 
 

@@ -251,7 +251,7 @@ class SearchModel:
     def _embed(self, tokens: Sequence[Sequence[str]], language: str) -> Vectors:
         rows = [str(row) for row in range(len(tokens))]
         table = pd.DataFrame({"image": rows, "tokens": [" ".join(words) for words in tokens]})
-        longest = self.bundle.saved.settings["max_caption_length"]
+        longest = self.bundle.saved.settings.max_caption_length
         part = encode(table.assign(caption=""), self.bundle.vocabularies[language], rows, longest)
         return embed_sentences(self.network, language, part.to(self.device)).cpu().numpy()
 

@@ -1,6 +1,6 @@
 """The table of commands of `python -m search`, as `pipeline.stages` has them for the pipeline."""
 
-from pipeline.stages import Stage
+from pipeline.stages import Stage, any_model
 
 _MODELS = "bundles and indexes"
 _QUERIES = "searching"
@@ -12,6 +12,7 @@ _TABLE = (
         "write a trained model to a self-contained folder",
         _MODELS,
         torch=True,
+        parts=any_model,
     ),
     Stage(
         "build-index",
@@ -19,6 +20,7 @@ _TABLE = (
         "embed photographs and sentences for searching",
         _MODELS,
         torch=True,
+        parts=any_model,
         idle_threads_sleep=True,
     ),
     Stage(

@@ -68,7 +68,7 @@ def write_bundle(
         InputError: the model reads sentence vectors of a BERT, or the files do not belong together.
     """
     network, saved = load_model(model)
-    vocabularies = read_vocabularies(words, saved.settings["languages"])
+    vocabularies = read_vocabularies(words, saved.settings.languages)
     check_vocabularies(saved, vocabularies, model)
     if any(vocabulary.unit != "word" for vocabulary in vocabularies.values()):
         raise InputError(
@@ -89,7 +89,7 @@ def write_bundle(
             (folder / "words" / f"{language}.txt").write_text(text, encoding="utf-8")
         values = {
             "format": FORMAT,
-            "saved": vars(saved),
+            "saved": saved.as_values(),
             "tokenizers": {language: tokenizer_versions(language) for language in vocabularies},
             "backbone": backbone_of(features),
             "test": evaluated["test"],
@@ -114,10 +114,10 @@ def recalls_on_test(bundle: Bundle, sentences: Sequence[Path], features: Path) -
     settings = bundle.saved.settings
     captions = {
         language: with_tokens(table[table["split"] == "test"], language)
-        for language, table in own_sentences(sentences, settings).items()
+        for language, table in own_sentences(sentences, settings.languages, settings.caption_origins).items()
     }
     corpus = evaluation_corpus(captions, bundle.vocabularies, settings, "test")
-    add_features(corpus, features, settings)
+    add_features(corpus, features, settings.features)
     image_vectors = embed_images(bundle.model, corpus)
     compare = partial(similarity, kind=bundle.model.similarity)
     values = {}

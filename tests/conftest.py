@@ -17,8 +17,18 @@ from hypothesis import settings
 
 from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.datasets.tokenize import with_tokens
+from pipeline.images.settings import FeatureSettings
 from pipeline.images.store import write_features
-from pipeline.training.train import Inputs
+from pipeline.models.settings import (
+    ClassifierWeight,
+    Matching,
+    Model,
+    Neighborhood,
+    Triplets,
+    WordRegularizer,
+)
+from pipeline.training.data import Inputs
+from pipeline.training.settings import TrainingSchedule, TrainSettings
 from pipeline.words.make import build_vocabulary
 from pipeline.words.settings import WordSettings
 
@@ -92,52 +102,37 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
 
 @pytest.fixture
 def experiment() -> dict[str, Any]:
-    """Settings of a small MULE with NC and LC."""
-    return {
-        "scale": "demo",
-        "dataset": "things",
-        "experiment": "mule-nc-lc",
-        "seed": 0,
-        "languages": ["en", "de"],
-        "captions": "human",
-        "caption_origins": {},
-        "groups": [],
-        "max_caption_length": 10,
-        "branches": "shared",
-        "features": {"backbone": "eight things"},
-        "model": {
-            "encoder": "embn",
-            "word_vectors": "pretrained",
-            "similarity": "cosine",
-            "universal_dim": 12,
-            "multimodal_dim": 10,
-            "recurrent": "lstm",
-            "recurrent_init": "pytorch",
-            "hidden_size": 16,
-            "image_hidden_size": 16,
-            "dropout": 0.2,
-            "batch_norm_momentum": 0.1,
-            "universal_mean": "words",
-            "universal_layers": "separate",
-        },
-        "triplets": {"margin": 0.2, "num_hard_negatives": 5, "distance": "euclidean"},
-        "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.05},
-        "ranking": None,
-        "neighborhood": {"weight": 1.0},
-        "classifier": {"weight": 1e-6, "weight_applied": "once"},
-        "word_regularizer": {"weight": 5e-7, "regularize_toward": "initial"},
-        "training": {
-            "epochs": 40,
-            "epoch_unit": "images",
-            "learning_rate": 0.01,
-            "learning_rate_decay": 0.99,
-            "max_grad_norm": None,
-            "batch_images": 12,
-            "sentences_per_image": 2,
-            "repeat_captions": False,
-            "images_in_batch": "distinct",
-            "precision": "float32",
-            "threads": 1,
-            "deterministic": False,
-        },
-    }
+    """Settings of a small MULE with NC and LC; what is not named is the paper's."""
+    return TrainSettings(
+        scale="demo",
+        dataset="things",
+        experiment="mule-nc-lc",
+        seed=0,
+        languages=["en", "de"],
+        captions="human",
+        caption_origins={},
+        groups=[],
+        max_caption_length=10,
+        features=FeatureSettings(backbone="eight things"),
+        model=Model(
+            universal_dim=12,
+            multimodal_dim=10,
+            recurrent_init="pytorch",
+            hidden_size=16,
+            image_hidden_size=16,
+            dropout=0.2,
+        ),
+        triplets=Triplets(margin=0.2, num_hard_negatives=5),
+        matching=Matching(),
+        neighborhood=Neighborhood(),
+        classifier=ClassifierWeight(),
+        word_regularizer=WordRegularizer(),
+        training=TrainingSchedule(
+            epochs=40,
+            epoch_unit="images",
+            learning_rate=0.01,
+            learning_rate_decay=0.99,
+            batch_images=12,
+            threads=1,
+        ),
+    ).model_dump()

@@ -35,62 +35,45 @@ from twelve_things import LONGEST, write_files
 from pipeline.evaluation import inputs as retrieval_inputs
 from pipeline.evaluation.evaluate import evaluate
 from pipeline.evaluation.settings import EvaluateSettings
+from pipeline.images.settings import FeatureSettings
+from pipeline.models.settings import Matching, Model, Triplets, WordRegularizer
 from pipeline.training import batches
+from pipeline.training.data import Inputs
 from pipeline.training.loop import Run
-from pipeline.training.train import Inputs
+from pipeline.training.settings import TrainingSchedule, TrainSettings
 
 CLOSE = 1e-9
 SEEDS = (0, pytest.param(1, marks=pytest.mark.extended))
 
 Settings = dict[str, Any]
 
-SETTINGS: dict[str, Any] = {
-    "scale": "demo",
-    "dataset": "things",
-    "experiment": "a model",
-    "languages": ["en", "de", "fr"],
-    "captions": "human",
-    "caption_origins": {"fr": "google"},
-    "groups": [],
-    "max_caption_length": LONGEST,
-    "branches": "shared",
-    "features": {"backbone": "twelve things"},
-    "model": {
-        "encoder": "embn",
-        "word_vectors": "pretrained",
-        "similarity": "cosine",
-        "universal_dim": 7,
-        "universal_layers": "separate",
-        "multimodal_dim": 6,
-        "recurrent": "lstm",
-        "recurrent_init": "pytorch",
-        "hidden_size": 5,
-        "image_hidden_size": 24,
-        "dropout": 0.3,
-        "batch_norm_momentum": 0.1,
-        "universal_mean": "words",
-    },
-    "triplets": {"margin": 0.2, "num_hard_negatives": 10, "distance": "euclidean"},
-    "matching": {"image": 1.5, "sentence": 1.0, "sentence_only": 0.05},
-    "ranking": None,
-    "neighborhood": None,
-    "classifier": None,
-    "word_regularizer": {"weight": 0.01, "regularize_toward": "initial"},
-    "training": {
-        "epochs": 3,
-        "epoch_unit": "sentences",
-        "learning_rate": 0.01,
-        "learning_rate_decay": 0.7,
-        "max_grad_norm": None,
-        "batch_images": 13,
-        "sentences_per_image": 2,
-        "repeat_captions": False,
-        "images_in_batch": "distinct",
-        "precision": "float32",
-        "threads": 1,
-        "deterministic": False,
-    },
-}
+# What is not named is the paper's.
+SETTINGS: dict[str, Any] = TrainSettings(
+    scale="demo",
+    dataset="things",
+    experiment="a model",
+    seed=0,
+    languages=["en", "de", "fr"],
+    captions="human",
+    caption_origins={"fr": "google"},
+    groups=[],
+    max_caption_length=LONGEST,
+    features=FeatureSettings(backbone="twelve things"),
+    model=Model(
+        universal_dim=7,
+        multimodal_dim=6,
+        recurrent_init="pytorch",
+        hidden_size=5,
+        image_hidden_size=24,
+        dropout=0.3,
+    ),
+    triplets=Triplets(margin=0.2),
+    matching=Matching(),
+    word_regularizer=WordRegularizer(weight=0.01),
+    training=TrainingSchedule(
+        epochs=3, learning_rate=0.01, learning_rate_decay=0.7, batch_images=13, threads=1
+    ),
+).model_dump()
 NC = {"neighborhood": {"weight": 0.8}}
 LC = {"classifier": {"weight": 0.3, "weight_applied": "once"}}
 
@@ -134,12 +117,12 @@ def recorded_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recorded]]:
     finish = Run.finish
     features_of_file, vocabulary_of_file = retrieval_inputs.read_features, retrieval_inputs.read_vocabulary
 
-    def finish_recorded(run: Run) -> None:
+    def finish_recorded(run: Run[Any], *files: Any) -> None:
         draw_biases(run.model)
         recorded.append(Recorded(initial=weights_of(run.model)))
         record_dropout(run.model, recorded[-1])
-        run.sampler.epoch = recording_epoch(run.sampler.epoch, recorded[-1])  # type: ignore[method-assign]
-        finish(run)
+        run.batches.epoch = recording_epoch(run.batches.epoch, recorded[-1])  # type: ignore[method-assign]
+        finish(run, *files)
         recorded[-1].last = weights_of(run.model)
 
     def exact_vocabulary(path: Path) -> Any:

@@ -1,14 +1,26 @@
-"""A corpus of few sentences and models for it, in double precision."""
+"""A corpus of few sentences, models for it in double precision, and the terms of a step."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from run_stages import block_of
+from torch import Tensor, nn
+from torch.nn import functional as F
 
-from pipeline.models.hybrid import HybridEmbedding, Places
-from pipeline.models.losses.masking import layers
+from pipeline.models.build import build
+from pipeline.models.hybrid import WordRows
+from pipeline.models.losses.loss import losses
+from pipeline.models.protocols import Sizes
 from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.settings import ModelSettings, SavedSettings
+from pipeline.models.universal import UniversalEmbedding
+from pipeline.models.word_model import WordModel
+from pipeline.training.batches import Batch, Sampler
+from pipeline.training.loop import Moment
+from pipeline.training.objective import training_terms
+from pipeline.training.settings import Batches, TrainSettings
 from pipeline.words.corpus import Corpus, LanguageCorpus
 
 IMAGES, WORDS, EACH = 20, 12, {"en": 3, "de": 2, "fr": 1}
@@ -27,11 +39,21 @@ def corpus() -> Corpus:
     return Corpus([str(image) for image in range(IMAGES)], features, languages)
 
 
-def model(branches: str, settings: dict[str, Any]) -> RetrievalModel:
+def word_model(settings: Mapping[str, Any], vectors: Mapping[str, Tensor], features: int = 9) -> WordModel:
+    """A model of some languages that begins with their word vectors, (V + 1, size)."""
+    chosen = block_of(ModelSettings, {**settings, "languages": list(vectors)})
+    sizes = {language: len(table) for language, table in vectors.items()}
+    result = build(chosen, Sizes(sizes, next(iter(vectors.values())).shape[1], features))
+    assert isinstance(result, WordModel)
+    result.copy_values({f"universal.{code}.table.weight": table for code, table in vectors.items()})
+    return result
+
+
+def model(branches: str, settings: Mapping[str, Any]) -> WordModel:
     """A model without dropout whose word tables have left their initial vectors."""
     torch.manual_seed(0)
-    vectors = {language: nn.functional.pad(torch.randn(WORDS, 5), (0, 0, 1, 0)) for language in EACH}
-    result = RetrievalModel(vectors, 9, branches, settings).double()
+    vectors = {language: F.pad(torch.randn(WORDS, 5), (0, 0, 1, 0)) for language in EACH}
+    result = word_model({"branches": branches, "model": settings}, vectors).double()
     with torch.no_grad():
         for language in EACH:
             result.universal[language].table.weight[1:] += 0.1
@@ -41,20 +63,64 @@ def model(branches: str, settings: dict[str, Any]) -> RetrievalModel:
     return result
 
 
-def smalr_model(settings: dict[str, Any]) -> RetrievalModel:
+def universal(model: WordModel) -> UniversalEmbedding:
+    assert isinstance(model.universal, UniversalEmbedding)
+    return model.universal
+
+
+def hybrid_values(
+    own: Mapping[str, Tensor], rows: Mapping[str, WordRows], entries: Tensor, masks: bool
+) -> dict[str, Tensor]:
+    """What a hybrid embedding begins with: vectors (K, size), the rows of words, entries (E, d)."""
+    values = {"entries.weight": F.pad(entries, (0, 0, 1, int(masks)))}
+    for language, part in rows.items():
+        values[f"{language}.table.weight"] = own[language]
+        values[f"{language}.own"] = F.pad(part.own, (0, 1))
+        values[f"{language}.entry"] = F.pad(part.entry, (0, 1), value=len(entries) + 1 if masks else 0)
+    return values
+
+
+def smalr_model(settings: Mapping[str, Any]) -> WordModel:
     """SMALR: half of each language's words have vectors of their own, the others share three entries."""
     torch.manual_seed(0)
     number, half = torch.arange(WORDS + 1), WORDS // 2
-    places = Places(torch.where(number <= half, number, 0), torch.where(number > half, number % 3 + 1, 0))
-    embedding = HybridEmbedding(
-        {language: torch.randn(half, 4) for language in EACH},
-        dict.fromkeys(EACH, places),
-        torch.randn(3, settings["model"]["universal_dim"]),
-        masks=True,
-    )
-    vectors = {language: torch.zeros(1, 5) for language in EACH}
-    result = RetrievalModel(vectors, 9, "shared", settings["model"], embedding)
-    result.losses["masking"] = layers(settings)
+    rows = WordRows(torch.where(number <= half, number, 0), torch.where(number > half, number % 3 + 1, 0))
+    own = {language: torch.randn(half, 4) for language in EACH}
+    entries = torch.randn(3, settings["model"]["universal_dim"])
+    values = hybrid_values(own, dict.fromkeys(EACH, rows), entries, masks=True)
+    hybrid = {"frequent_words": half, "frequent_dim": 4, "latent_entries": 3}
+    chosen = block_of(ModelSettings, {**settings, "hybrid": hybrid, "languages": list(EACH)})
+    result = build(chosen, Sizes(dict.fromkeys(EACH, WORDS + 1), 5, 9, shared=4))
+    assert isinstance(result, WordModel)
+    result.copy_values({f"universal.{name}": value for name, value in values.items()})
+    for name, loss in losses(chosen).items():
+        if layers := loss.layers():
+            result.losses[name] = layers
     with torch.no_grad():
         result.universal["en"].table.weight.add_(0.1)  # away from the initial vectors
     return result.double()
+
+
+def saved_settings(settings: ModelSettings, **changes: Any) -> SavedSettings:
+    """What a model file records of a training of the demo."""
+    run = {"scale": "demo", "dataset": "multi30k", "experiment": "x", "seed": 0}
+    values = {**run, "caption_origins": {}, "features": {}, **settings.model_dump(), **changes}
+    return SavedSettings.from_values(values, "tests")
+
+
+def batch_of(settings: Mapping[str, Any], number: int = 0) -> Batch:
+    """The first batch of an epoch."""
+    sampler = Sampler(corpus(), [np.arange(IMAGES)], block_of(Batches, settings["training"]), 0)
+    return next(sampler.epoch(number))
+
+
+def terms_of(
+    model: RetrievalModel,
+    corpus: Corpus,
+    batch: Batch,
+    settings: Mapping[str, Any],
+    done: float = 0.1,
+    step: int = 0,
+) -> dict[str, Tensor]:
+    """The loss terms of a batch."""
+    return training_terms(model, corpus, batch, block_of(TrainSettings, settings), Moment(step, done))

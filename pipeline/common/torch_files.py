@@ -1,4 +1,4 @@
-"""Files written by torch.save, of which incomplete ones are refused, and digests of weights."""
+"""Files of torch.save, written completely or not at all, damaged ones refused; digests of weights."""
 
 import hashlib
 import pickle
@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from pipeline.common.errors import InputError, disk_message
-from pipeline.common.files import verify_digest
+from pipeline.common.files import atomic_write, verify_digest
 
 _DAMAGED = (
     RuntimeError,
@@ -26,6 +26,12 @@ _DAMAGED = (
     NotImplementedError,
     AssertionError,
 )
+
+
+def write_torch(content: dict[str, Any], path: Path) -> None:
+    """Write a dictionary, completely or not at all."""
+    with atomic_write(path) as temporary, open(temporary, "wb") as file:
+        torch.save(content, file)  # given a path, it would write the temporary name into the file
 
 
 def read_torch(path: Path, what: str, hint: str, device: "torch.device | str" = "cpu") -> dict[str, Any]:

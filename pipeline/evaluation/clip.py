@@ -175,7 +175,7 @@ def evaluate_clip(
         InputError: the model cannot be loaded, or photographs are missing or do not decode.
     """
     torch.set_num_threads(settings.threads)
-    own = own_sentences(sentences, settings.as_values())
+    own = own_sentences(sentences, settings.languages, settings.caption_origins)
     tests = {language: table[table["split"] == "test"] for language, table in own.items()}
     names = sorted(set().union(*(table["image"] for table in tests.values())))
     files = read_image_list(images)

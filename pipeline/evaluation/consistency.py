@@ -29,7 +29,7 @@ from pipeline.evaluation.gallery import Gallery, gallery_of
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.evaluation.ranks import both_ranks, dot_products
 from pipeline.evaluation.settings import ConsistencySettings
-from pipeline.models.consistency import Combiner, Scored, fit
+from pipeline.models.consistency import Combiner, ScoredQueries, fit
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import Saved, load_model
 from pipeline.models.settings import Consistency
@@ -70,9 +70,9 @@ def evaluate_consistency(
     trained, saved = load_model(model)
     if trained.similarity != "cosine":
         raise InputError(f"{model}: scores by {trained.similarity!r}; consistency takes cosines")
-    vocabularies = read_vocabularies(words, saved.settings["languages"])
+    vocabularies = read_vocabularies(words, saved.settings.languages)
     check_vocabularies(saved, vocabularies, model)
-    own = own_sentences(sentences, saved.settings)
+    own = own_sentences(sentences, saved.settings.languages, saved.settings.caption_origins)
     check_choice_of_epoch(trained, saved, own, vocabularies, features)
     tables = _read(translated_queries)
     _check_pairs(tables, saved)
@@ -111,10 +111,10 @@ class _Queries:
         self.model, self.vocabularies, self.split = model, vocabularies, split
         self.own = {language: of_split(table, split) for language, table in own.items()}
         self.tables = {pair: of_split(table, split) for pair, table in tables.items()}
-        self.longest = saved.settings["max_caption_length"]
+        self.longest = saved.settings.max_caption_length
         self.corpus: Corpus = evaluation_corpus(own, vocabularies, saved.settings, split)
         self.every_image = list(self.corpus.images)
-        add_features(self.corpus, features, saved.settings)
+        add_features(self.corpus, features, saved.settings.features)
         self.images = embed_images(model, self.corpus)
         self.languages = with_human_captions(saved)
 
@@ -156,13 +156,13 @@ class _Queries:
             )
         return described(self.corpus, language, ranks)
 
-    def scored(self, language: str) -> Scored:
+    def scored(self, language: str) -> ScoredQueries:
         """All scores of a language's queries."""
         gallery, candidates = self.gallery(language)
         scores = torch.stack(
             [dot_products(part, candidates) for part in self.embedded(language).unbind(1)], 2
         )
-        return Scored(scores, torch.from_numpy(gallery.image_of))
+        return ScoredQueries(scores, torch.from_numpy(gallery.image_of))
 
     def origins(self, source: str, target: str) -> dict[str, int]:
         """Number of translations by provider, for the images of the gallery."""
@@ -173,20 +173,17 @@ class _Queries:
 
 def with_human_captions(saved: Saved) -> list[str]:
     """The model's languages with human captions."""
-    origins = saved.settings["caption_origins"]
-    return [key for key in saved.settings["languages"] if origins.get(key, "human") == "human"]
+    origins = saved.settings.caption_origins
+    return [key for key in saved.settings.languages if origins.get(key, "human") == "human"]
 
 
 def _learn(combiner: Combiner, queries: _Queries, saved: Saved, network: Consistency) -> list[float]:
     """Train the network; its losses."""
-    how = {
-        "margin": saved.settings["triplets"]["margin"],
-        "num_hard_negatives": saved.settings["triplets"]["num_hard_negatives"],
-        "image": saved.settings["matching"]["image"],
-        "sentence": saved.settings["matching"]["sentence"],
-    }
+    triplets, matching = saved.settings.triplets, saved.settings.matching
+    if not (triplets and matching):
+        raise InputError("A network is trained as the model was, by `matching`, which this one is not.")
     scored = [queries.scored(language) for language in queries.languages]
-    return fit(combiner, scored, how, network.iterations, network.learning_rate)
+    return fit(combiner, scored, network, triplets, matching)
 
 
 def _combining(combiner: Combiner, shape: torch.Size) -> Any:
@@ -287,7 +284,7 @@ def _check_pairs(tables: Tables, saved: Saved) -> None:
         [
             f"no table of translations {source}-{target}"
             for source in with_human_captions(saved)
-            for target in saved.settings["languages"]
+            for target in saved.settings.languages
             if target != source and (source, target) not in tables
         ],
         "Consistency needs the queries in every language of the model:",

@@ -72,20 +72,20 @@ def evaluate(
     """
     torch.set_num_threads(settings.threads)
     trained, saved = load_model(model)
-    vocabularies = read_vocabularies(words, saved.settings["languages"])
+    vocabularies = read_vocabularies(words, saved.settings.languages)
     check_vocabularies(saved, vocabularies, model)
-    own = own_sentences(sentences, saved.settings)
+    own = own_sentences(sentences, saved.settings.languages, saved.settings.caption_origins)
     check_choice_of_epoch(trained, saved, own, vocabularies, features)
     queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated_queries)}
     if queries:
         corpus = _translated(saved, vocabularies, sentences, queries)
     else:
         corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
-    add_features(corpus, features, saved.settings)
+    add_features(corpus, features, saved.settings.features)
     images = embed_images(trained, corpus)
     found = {}
     for query in corpus.languages:
-        read_as = saved.settings["languages"][0] if queries else query
+        read_as = saved.settings.languages[0] if queries else query
         found[query] = _test(trained, corpus, query, read_as, images)
     counts = _query_translations(queries, corpus)
     asked = "translated" if queries else "original"
@@ -116,7 +116,7 @@ def write_evaluation(
         **more,
         "epoch": saved.epoch,
         "validation": saved.validation,
-        "settings": {**saved.settings, **preparation},
+        "settings": {**saved.settings.as_values(), **preparation},
         "vocabularies": saved.vocabularies,
         "training_captions": saved.training_captions,
         "training_translations": saved.training_translations,
@@ -203,14 +203,14 @@ def _translated(
 
     Each source language has the gallery of its own captions, whatever the model reads.
     """
-    (language,) = saved.settings["languages"]
-    originals = own_sentences(sentences, {**saved.settings, "languages": list(queries)})
+    (language,) = saved.settings.languages
+    originals = own_sentences(sentences, list(queries), saved.settings.caption_origins)
     whole = {}
     for source, table in queries.items():
         own = table[table["image"].isin(originals[source]["image"])]
         whole[source] = pd.concat([own, untranslated(originals[source], own)])
     read_as = dict.fromkeys(whole, vocabularies[language])
-    return corpus_of(whole, read_as, saved.settings["max_caption_length"], "test")
+    return corpus_of(whole, read_as, saved.settings.max_caption_length, "test")
 
 
 def _query_translations(queries: Mapping[str, pd.DataFrame], corpus: Corpus) -> dict[str, Origins]:
@@ -242,7 +242,7 @@ def check_choice_of_epoch(
     Such a change reruns evaluation only, so evaluation computes the kept epoch's validation mR again.
     """
     corpus = evaluation_corpus(own, vocabularies, saved.settings, "val")
-    add_features(corpus, features, saved.settings)
+    add_features(corpus, features, saved.settings.features)
     now = mean_recalls(model, corpus)
     wrong = [
         f"{language}: {saved.validation[language]:.2f} then, {value:.2f} now"
@@ -252,6 +252,6 @@ def check_choice_of_epoch(
     if wrong:
         raise InputError(
             "The kept epoch was chosen by another definition of recall, or on other data (validation mR "
-            f"{'; '.join(wrong)}). Delete its checkpoint (work/{saved.settings['scale']}/checkpoints), and "
+            f"{'; '.join(wrong)}). Delete its checkpoint (work/{saved.settings.scale}/checkpoints), and "
             "train again: snakemake --forcerun train"
         )

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,8 +11,9 @@ import torch
 from pipeline.common.errors import InputError, raise_together
 from pipeline.datasets.select import own_captions
 from pipeline.datasets.table import read_sentences
-from pipeline.images.settings import expected_attributes
+from pipeline.images.settings import FeatureSettings, expected_attributes
 from pipeline.images.store import failed_images, read_features
+from pipeline.models.settings import RunSettings
 from pipeline.words.corpus import Corpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary
 
@@ -30,42 +30,41 @@ def read_vocabularies(paths: Sequence[Path], languages: Sequence[str]) -> dict[s
     return {language: read[language] for language in languages}
 
 
-def own_sentences(paths: Sequence[Path], settings: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+def own_sentences(
+    paths: Sequence[Path], languages: Sequence[str], origins: Mapping[str, str]
+) -> dict[str, pd.DataFrame]:
     """The data set's own captions of each language, all splits."""
     tables = pd.concat([read_sentences(path) for path in paths])
     return {
-        language: own_captions(
-            tables[tables["language"] == language], settings["caption_origins"].get(language, "human")
-        )
-        for language in settings["languages"]
+        language: own_captions(tables[tables["language"] == language], origins.get(language, "human"))
+        for language in languages
     }
 
 
 def evaluation_corpus(
     own: Mapping[str, pd.DataFrame],
     vocabularies: Mapping[str, Vocabulary],
-    settings: Mapping[str, Any],
+    settings: RunSettings,
     split: str,
 ) -> Corpus:
     """The corpus of a split to retrieve from, without features yet; each language must have captions."""
-    corpus = corpus_of(own, vocabularies, settings["max_caption_length"], split)
+    corpus = corpus_of(own, vocabularies, settings.max_caption_length, split)
     empty = [language for language, part in corpus.languages.items() if not len(part.image)]
     raise_together(
         [f"{language!r} has no captions in split {split!r}" for language in empty],
-        f"{settings['dataset']} cannot be evaluated; take the language out of the data set's languages:",
+        f"{settings.dataset} cannot be evaluated; take the language out of the data set's languages:",
     )
     return corpus
 
 
-def add_features(corpus: Corpus, features: Path, settings: Mapping[str, Any]) -> None:
+def add_features(corpus: Corpus, features: Path, settings: FeatureSettings) -> None:
     """Read the features of the corpus' images; they must match the configuration.
 
     Images that failed when the features were extracted leave the corpus, with their captions.
     """
     _leave_out(corpus, failed_images(features), features)
-    corpus.features = torch.from_numpy(
-        read_features(features, corpus.images, expected_attributes(settings["features"]))
-    )
+    expected = expected_attributes(settings)
+    corpus.features = torch.from_numpy(read_features(features, corpus.images, expected))
 
 
 def _leave_out(corpus: Corpus, images: set[str], features: Path) -> None:

@@ -6,14 +6,8 @@ from pydantic import Field
 
 from pipeline.common.block import Block, Count
 from pipeline.datasets.settings import LanguageCode, Origins, Scale
-from pipeline.models.settings import Consistency, Encoder
-from pipeline.training.settings import (
-    AssignSettings,
-    Embedding,
-    PretrainSettings,
-    Reduction,
-    SelectionRecord,
-)
+from pipeline.models.settings import Consistency, Embedding, Encoder, Reduction
+from pipeline.training.settings import AssignSettings, PretrainSettings, SelectionRecord
 
 
 class Preparation(Block):

@@ -8,7 +8,6 @@ Sizes in comments: U words, E entries, M best ones, d universal size.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -17,27 +16,11 @@ from torch.utils.checkpoint import checkpoint
 
 from pipeline.common.devices import to_device
 from pipeline.models.products import product
+from pipeline.models.settings import Exploration
 from pipeline.models.universal import linear
 from pipeline.words.corpus import Sentences
 
 CHUNK = 1024  # words whose scores of all entries are held at a time, 160 MB with 40,000
-
-
-@dataclass(frozen=True)
-class Exploration:
-    """How words choose entries during training.
-
-    probability: p, of a random one of the best. best: M. gradient: how the choice is learned through, of
-
-    - `straight_through`: the chosen entry forward, the softmax-weighted mean of the best backward;
-    - `gated`: the chosen entry, with a gradient to the logarithm of its share of the softmax;
-    - `softmax`: the softmax-weighted mean of the best in both directions; exploration has no effect;
-    - `none`: scores stay as initialised, only entries are learned.
-    """
-
-    probability: float
-    best: int
-    gradient: str
 
 
 class Assignment(nn.Module):
@@ -54,12 +37,12 @@ class Assignment(nn.Module):
         nn.init.uniform_(self.entries.weight, -0.1, 0.1)
 
     @torch.no_grad()
-    def chosen(self, words: Tensor) -> Tensor:
+    def best_entry(self, words: Tensor) -> Tensor:
         """The best entry (U,), from 0, for word vectors (U, features); the first one in case of ties."""
         return torch.cat([self._scored(part).argmax(1) for part in words.split(CHUNK)])
 
     @torch.no_grad()
-    def best(self, words: Tensor, count: int) -> Tensor:
+    def best_entries(self, words: Tensor, count: int) -> Tensor:
         """The `count` best entries (U, M) of words, best first."""
         return torch.cat([self._scored(part).topk(count, 1).indices for part in words.split(CHUNK)])
 
@@ -67,9 +50,17 @@ class Assignment(nn.Module):
         return product(words, self.scores.weight).add_(self.scores.bias)
 
     def vectors(self, words: Tensor, how: Exploration) -> Tensor:
-        """Latent vectors (U, d) for word vectors (U, features), each from the entry that it chooses."""
-        best = self.best(words, min(how.best, self.entries.num_embeddings))
-        place = to_device(explored(len(words), best.shape[1], how.probability), words.device)
+        """Latent vectors (U, d) for word vectors (U, features), each from the entry that it chooses.
+
+        The choice is learned through, by `gradient`:
+
+        - `straight_through`: the chosen entry forward, the softmax-weighted mean of the best backward;
+        - `gated`: the chosen entry, with a gradient to the logarithm of its share of the softmax;
+        - `softmax`: the softmax-weighted mean of the best in both directions; exploration has no effect;
+        - `none`: scores stay as initialised, only entries are learned.
+        """
+        best = self.best_entries(words, min(how.top_m, self.entries.num_embeddings))
+        place = to_device(explored_ranks(len(words), best.shape[1], how.exploration), words.device)
         chunks = zip(words.split(CHUNK), best.split(CHUNK), place.split(CHUNK), strict=True)
         # The (U, M, d) numbers that the gradient needs are made again for each chunk, backward.
         return torch.cat(
@@ -86,7 +77,7 @@ class Assignment(nn.Module):
         return mixed
 
 
-def explored(words: int, best: int, probability: float) -> Tensor:
+def explored_ranks(words: int, best: int, probability: float) -> Tensor:
     """Which of its best entries each word takes, (U,): 0, or with some probability a random one."""
     explores = torch.rand(words) < probability
     return torch.where(explores, torch.randint(best, (words,)), 0)

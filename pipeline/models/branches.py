@@ -3,9 +3,7 @@
 Sizes in comments: B sentences, W words of the longest of them, d universal size, e multimodal size, n images.
 """
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +13,7 @@ from torch.nn.utils.rnn import PackedSequence
 from pipeline.common.devices import to_device
 from pipeline.models import prefixes, prefixes_gru
 from pipeline.models.recurrent import Recurrent, recurrent_layer
+from pipeline.models.settings import Model
 from pipeline.models.universal import linear
 
 
@@ -35,7 +34,7 @@ class RecurrentBranch(nn.Module):
         Args:
             lengths: (B,) word counts, which add up to N; on the CPU.
         """
-        return unit(self.projection(packed_states(self.recurrent, words, lengths)))
+        return unit(self.projection(last_states(self.recurrent, words, lengths)))
 
     def reads_prefix_tree(self) -> bool:
         """Whether common prefixes of sentences are computed only once: on a CPU, where it is faster."""
@@ -53,14 +52,14 @@ class RecurrentBranch(nn.Module):
         return unit(self.projection(states))
 
 
-def packed_states(recurrent: Recurrent, words: Tensor, lengths: Tensor) -> Tensor:
+def last_states(recurrent: Recurrent, words: Tensor, lengths: Tensor) -> Tensor:
     """Last states (B, hidden) of sentences, by the layer itself; see `RecurrentBranch.forward`."""
     order, places, sizes = packing(lengths)
     packed = words.index_select(0, to_device(places, words.device))
     # Autocast would give cuDNN's recurrent layers float16, whatever it was asked for, and gradients too small
     # for it would vanish.
     with without_autocast(words.device.type):
-        _, state = recurrent(PackedSequence(full(packed), sizes))
+        _, state = recurrent(PackedSequence(as_float32(packed), sizes))
     last = state[0] if isinstance(state, tuple) else state  # (1, B, hidden); an LSTM adds its cell
     return last[0].index_select(0, to_device(order.argsort(), words.device))
 
@@ -140,47 +139,52 @@ def without_autocast(device: str) -> AbstractContextManager[object]:
     return torch.autocast(device, enabled=False) if available else nullcontext()
 
 
-def full(vectors: Tensor) -> Tensor:
+def as_float32(vectors: Tensor) -> Tensor:
     """The same numbers, converted to float32 if they were bfloat16."""
     return vectors.float() if vectors.dtype == torch.bfloat16 else vectors
 
 
 def unit(vectors: Tensor) -> Tensor:
     """Vectors (B, e) normalised to unit length; never in bfloat16, which is too imprecise for distances."""
-    return F.normalize(full(vectors), dim=-1)
+    return F.normalize(as_float32(vectors), dim=-1)
 
 
 class LinearImageBranch(nn.Module):
-    """Image branch of VSE: features (n, size) of length 1, one linear layer, L2 (Kiros et al. 2014)."""
+    """Image branch: one linear layer, L2.
 
-    def __init__(self, size: int, multimodal: int):
+    Args:
+        unit_features: whether features are scaled to length 1 first, as in VSE (Kiros et al. 2014).
+    """
+
+    def __init__(self, layer: nn.Linear, unit_features: bool):
         super().__init__()
-        self.layers = nn.Sequential(linear(size, multimodal))
+        self.layers = nn.Sequential(layer)
+        self.unit_features = unit_features
 
     def forward(self, features: Tensor) -> Tensor:
         """CNN features (n, size) to unit vectors (n, e)."""
-        return unit(self.layers(F.normalize(features, dim=-1)))
+        return unit(self.layers(F.normalize(features, dim=-1) if self.unit_features else features))
 
 
-def image_branch(size: int, model: Mapping[str, Any]) -> nn.Module:
+def image_branch(size: int, model: Model) -> nn.Module:
     """The image branch selected by `encoder` in the `model` settings: embn or vse."""
-    if model["encoder"] == "vse":
-        return LinearImageBranch(size, model["hidden_size"])
-    sizes = size, model["image_hidden_size"], model["multimodal_dim"]
-    return ImageBranch(*sizes, model["dropout"], model["batch_norm_momentum"])
+    if model.encoder == "vse":
+        return LinearImageBranch(linear(size, model.hidden_size), unit_features=True)
+    sizes = size, model.image_hidden_size, model.multimodal_dim
+    return ImageBranch(*sizes, model.dropout, model.batch_norm_momentum)
 
 
-def sentence_branch(words: int, model: Mapping[str, Any]) -> nn.Module:
+def sentence_branch(words: int, model: Model) -> nn.Module:
     """The sentence branch selected by `recurrent` in the `model` settings: a recurrent layer, mean or mlp.
 
     Args:
         words: size of a word vector, which VSE reads instead of the universal vector.
     """
-    if model["encoder"] == "vse":
+    if model.encoder == "vse":
         return RecurrentBranch(recurrent_layer(words, model), None)
-    size, multimodal, momentum = model["universal_dim"], model["multimodal_dim"], model["batch_norm_momentum"]
-    if model["recurrent"] == "mean":
+    size, multimodal, momentum = model.universal_dim, model.multimodal_dim, model.batch_norm_momentum
+    if model.recurrent == "mean":
         return MeanBranch(size, multimodal, momentum)
-    if model["recurrent"] == "mlp":
-        return LayersBranch(size, multimodal, model["dropout"], momentum)
+    if model.recurrent == "mlp":
+        return LayersBranch(size, multimodal, model.dropout, momentum)
     return RecurrentBranch(recurrent_layer(size, model), multimodal)

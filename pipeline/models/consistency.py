@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.common.progress import with_progress
+from pipeline.models.settings import Consistency, Matching, Triplets
 
 PAIRS = 2**18  # pairs that the network reads at a time: 33 MB with 32 hidden units
 
@@ -24,19 +25,19 @@ class Combiner(nn.Module):
 
     Args:
         languages: L. hidden: hidden units, 32 in the paper, which gives 352 weights for ten languages.
-        begin: initial combined score where all scores are 1; all weights start equal, and 1 gives the mean
+        initial: combined score where all scores are 1; all weights start equal, and 1 gives the mean
             (CLC-A).
         activation: `none` or `relu`. Units with equal initial weights stay equal, so a ReLU would only tie
             candidates whose weighted sum is negative.
     """
 
-    def __init__(self, languages: int, hidden: int, begin: float, activation: str = "none"):
+    def __init__(self, languages: int, hidden: int, initial: float, activation: str = "none"):
         super().__init__()
         self.activation = nn.ReLU() if activation == "relu" else nn.Identity()
         self.first = nn.Linear(languages, hidden, bias=False)
         self.second = nn.Linear(hidden, 1, bias=False)
         for weight in self.parameters():
-            nn.init.constant_(weight, math.sqrt(begin / (languages * hidden)))
+            nn.init.constant_(weight, math.sqrt(initial / (languages * hidden)))
 
     def forward(self, scores: Tensor) -> Tensor:
         """Scores (..., L) to scores (...)."""
@@ -45,7 +46,7 @@ class Combiner(nn.Module):
 
 
 @dataclass
-class Scored:
+class ScoredQueries:
     """A language's queries of the validation split, each with its translations.
 
     scores: (B, n, L) of sentence and image. image_of: (B,) row of each sentence's image.
@@ -57,20 +58,16 @@ class Scored:
 
 def fit(
     combiner: Combiner,
-    queries: Sequence[Scored],
-    how: dict[str, float],
-    iterations: int,
-    learning_rate: float,
+    queries: Sequence[ScoredQueries],
+    settings: Consistency,
+    triplets: Triplets,
+    weights: Matching,
 ) -> list[float]:
-    """Train on all pairs at once (Equation 3, mean over languages); returns the loss before each iteration.
-
-    Args:
-        how: margin, hardest (k); image and sentence, weights of the two directions.
-    """
-    optimizer = torch.optim.Adam(combiner.parameters(), learning_rate)
+    """Train on all pairs at once (Equation 3, mean over languages); return the loss before each iteration."""
+    optimizer = torch.optim.Adam(combiner.parameters(), settings.learning_rate)
     losses = []
-    for _ in with_progress(range(iterations), "iterations", iterations):
-        loss = torch.stack([triplet_loss(combiner, part, how) for part in queries]).mean()
+    for _ in with_progress(range(settings.iterations), "iterations", settings.iterations):
+        loss = torch.stack([triplet_loss(combiner, part, triplets, weights) for part in queries]).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -78,7 +75,7 @@ def fit(
     return losses
 
 
-def triplet_loss(combiner: Combiner, queries: Scored, how: dict[str, float]) -> Tensor:
+def triplet_loss(combiner: Combiner, queries: ScoredQueries, triplets: Triplets, weights: Matching) -> Tensor:
     """Equation 3 on combined scores s, whose distance is 1 - s: mean of the k largest [m + s- - s+]+.
 
     For each sentence among the other images, and for each image with each of its sentences among the
@@ -88,21 +85,21 @@ def triplet_loss(combiner: Combiner, queries: Scored, how: dict[str, float]) -> 
     sentences = torch.arange(len(image_of))
     combined = _combined(combiner, scores)
     combined[sentences, image_of] = -torch.inf
-    images = combined.topk(_count(how, scores.shape[1] - 1), 1).indices  # (B, k)
+    images = combined.topk(_count(triplets, scores.shape[1] - 1), 1).indices  # (B, k)
     most = int(image_of.bincount().max())
     of_image = combined.T.masked_fill(image_of == torch.arange(scores.shape[1])[:, None], -torch.inf)
-    others = of_image.topk(_count(how, len(image_of) - most), 1).indices  # (n, k)
+    others = of_image.topk(_count(triplets, len(image_of) - most), 1).indices  # (n, k)
     right = combiner(scores[sentences, image_of])[:, None]
     to_images = combiner(scores[sentences[:, None], images])
     to_sentences = combiner(scores[others, torch.arange(scores.shape[1])[:, None]])[image_of]
     image_term, sentence_term = (
-        (how["margin"] + wrong - right).clamp(min=0).mean() for wrong in (to_images, to_sentences)
+        (triplets.margin + wrong - right).clamp(min=0).mean() for wrong in (to_images, to_sentences)
     )
-    return how["image"] * image_term + how["sentence"] * sentence_term
+    return weights.image * image_term + weights.sentence * sentence_term
 
 
-def _count(how: dict[str, float], others: int) -> int:
-    return min(int(how["num_hard_negatives"]), others)
+def _count(triplets: Triplets, others: int) -> int:
+    return min(triplets.num_hard_negatives, others)
 
 
 @torch.no_grad()

@@ -6,35 +6,47 @@ Sizes in comments: N words of B sentences, d universal size.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from pipeline.common.devices import to_device
-from pipeline.models.universal import UniversalEmbedding
+from pipeline.models.protocols import Sizes, Values, Vocabularies
+from pipeline.models.settings import EmbeddingSettings
+from pipeline.models.universal import UniversalEmbedding, english_rows, own_vectors, pretrained_layers
 from pipeline.words.corpus import Sentences
 
 
-class MappedEmbedding(UniversalEmbedding):
+class DictionaryEmbedding(UniversalEmbedding):
     """Words of every language in one space, some of them mapped to English words.
 
-    Args:
-        vectors: as `UniversalEmbedding` takes them, of the words that have their own.
-        english: for each language the English rows of its other words, whose ids follow those of its own.
-        model: settings, as of `UniversalEmbedding`.
+    A language has the English rows of its words without a vector of their own, whose ids follow those of the
+    others.
     """
 
-    def __init__(
-        self, vectors: Mapping[str, Tensor], english: Mapping[str, Tensor], model: Mapping[str, Any]
-    ):
-        super().__init__(vectors, model)
+    def __init__(self, settings: EmbeddingSettings, sizes: Sizes):
+        super().__init__(settings, sizes)
         for language in self.languages:
-            self.register_buffer(f"english_{language}", english[language].long())
+            mapped = torch.zeros(sizes.mapped.get(language, 0), dtype=torch.long)
+            self.register_buffer(_english(language), mapped)
+
+    @staticmethod
+    def values(settings: EmbeddingSettings, vocabularies: Vocabularies, pretrained: Path | None) -> Values:
+        tables = own_vectors(vocabularies)
+        english = {_english(language): english_rows(part) for language, part in vocabularies.items()}
+        return tables | english | pretrained_layers(settings, tables, pretrained)
+
+    @staticmethod
+    def sizes(settings: EmbeddingSettings, state: Mapping[str, Tensor]) -> Sizes:
+        own = UniversalEmbedding.sizes(settings, state)
+        mapped = {language: len(state[_english(language)]) for language in own.words}
+        words = {language: count + mapped[language] for language, count in own.words.items()}
+        return replace(own, words=words, mapped=mapped)
 
     def words(self, language: str, ids: Tensor) -> Tensor:
-        """Word ids (N,) of a language to universal word vectors (N, d)."""
-        rows, own = self.get_buffer(f"english_{language}"), len(self[language].table.weight)
+        rows, own = self.get_buffer(_english(language)), len(self[language].table.weight)
         if not len(rows):
             return super().words(language, ids)
         mapped = ids >= own
@@ -43,8 +55,7 @@ class MappedEmbedding(UniversalEmbedding):
         return torch.where(mapped[:, None], by_english, vectors)
 
     def means(self, language: str, sentences: Sentences) -> Tensor:
-        """Mean universal word vector of each sentence, (B, d)."""
-        if not len(self.get_buffer(f"english_{language}")):
+        if not len(self.get_buffer(_english(language))):
             return super().means(language, sentences)
         device = sentences.ids.device
         real = torch.arange(sentences.ids.shape[1]) < sentences.lengths[:, None]
@@ -54,8 +65,5 @@ class MappedEmbedding(UniversalEmbedding):
         return sums / to_device(sentences.lengths, device)[:, None]
 
 
-def universal_embedding(
-    vectors: Mapping[str, Tensor], english: Mapping[str, Tensor], model: Mapping[str, Any]
-) -> UniversalEmbedding:
-    """The universal embedding of some vocabularies; `english` is empty if no word is mapped to English."""
-    return MappedEmbedding(vectors, english, model) if english else UniversalEmbedding(vectors, model)
+def _english(language: str) -> str:
+    return f"english_{language}"

@@ -14,7 +14,6 @@ universal size, K own words and V words of a language, E entries.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,13 +22,15 @@ from torch.nn import functional as F
 from pipeline.common.devices import to_device
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file
-from pipeline.common.torch_files import read_torch, short_reason
-from pipeline.models.universal import UniversalEmbedding, linear
+from pipeline.common.torch_files import read_torch, short_reason, write_torch
+from pipeline.models.protocols import Sizes, Values, Vocabularies
+from pipeline.models.settings import EmbeddingSettings, Hybrid
+from pipeline.models.universal import LanguageWords, TableEmbedding
 from pipeline.words.corpus import Sentences
 
 
 @dataclass(frozen=True)
-class Places:
+class WordRows:
     """Row of each word of one language, by word id: its own vector or an entry; padding, id 0, has none.
 
     own: (V + 1,) 1 to K, the more frequent the smaller, or 0. entry: (V + 1,) 1 to E, or 0.
@@ -39,82 +40,94 @@ class Places:
     entry: Tensor
 
 
-class HybridWords(nn.Module):
+class HybridWords(LanguageWords):
     """One language's own vectors, their linear layer, and the rows of its words.
 
     Args:
-        vectors: (K, own size) initial own vectors, in the order of `places.own`; K may be 0.
-        size: d.
+        words: V + 1. own: K, may be 0. vector: numbers of an own vector. size: d.
     """
 
     own: Tensor
     entry: Tensor
-    initial: Tensor
 
-    def __init__(self, vectors: Tensor, places: Places, size: int):
-        super().__init__()
-        self.table = nn.Embedding.from_pretrained(vectors.clone(), freeze=False)
-        self.projection = linear(vectors.shape[1], size) if len(vectors) else None
-        self.register_buffer("initial", vectors.clone())
-        self.register_buffer("own", places.own)
-        self.register_buffer("entry", places.entry)
+    def __init__(self, words: int, own: int, vector: int, size: int):
+        super().__init__(own, vector, size if own else None, None)
+        for name in ("own", "entry"):
+            self.register_buffer(name, torch.zeros(words + 1, dtype=torch.long))  # a word id more, MASK's
 
     def own_vectors(self) -> Tensor | None:
         """Universal vectors (K + 1, d) of words with their own vectors, after a row of zeros; None for LA."""
-        if self.projection is None:
+        if not len(self.table.weight):
             return None
         return F.pad(self.projection(self.table.weight), (0, 0, 1, 0))
 
-    def drift(self) -> Tensor:
-        """1/2 sum (E - E0)^2 of the words' own vectors; entries have no initial vectors to stay close to."""
-        return 0.5 * F.mse_loss(self.table.weight, self.initial, reduction="sum")
 
-
-class HybridEmbedding(UniversalEmbedding):
+class HybridEmbedding(TableEmbedding):
     """Words of every language in one d-dimensional space, most of them through shared entries.
 
-    Args:
-        own: for each language its (K, own size) initial own vectors. places: of each language's words.
-        entries: (E, d) initial entries.
-        masks: whether there is a MASK (`pipeline.models.masking`), one vector for all languages.
+    The settings: `hybrid.frequent_dim`, numbers of an own vector; `masking`, with which there is a MASK
+    (`pipeline.models.losses.masking`), one vector for all languages.
     """
 
-    def __init__(self, own: Mapping[str, Tensor], places: Mapping[str, Places], entries: Tensor, masks: bool):
-        nn.Module.__init__(self)
-        self.languages = list(own)
-        self.padded = False
-        size = entries.shape[1]
-        # Padding, the entries, MASK.
-        table = F.pad(entries, (0, 0, 1, int(masks)))
-        if masks:
+    def __init__(self, settings: EmbeddingSettings, sizes: Sizes):
+        super().__init__()
+        self.languages = list(sizes.words)
+        self.masks, size = _masks(settings), settings.model.universal_dim
+        table = torch.zeros(sizes.shared + self.masks, size)  # padding, the entries, MASK
+        if self.masks:
             nn.init.uniform_(table[-1], -0.1, 0.1)
         self.entries = nn.Embedding.from_pretrained(table, freeze=False, padding_idx=0)
-        for language in self.languages:
-            # A word id more, MASK's: the last row of the entries, or nothing.
-            at_mask = len(table) - 1 if masks else 0
-            reached = Places(
-                F.pad(places[language].own, (0, 1)), F.pad(places[language].entry, (0, 1), value=at_mask)
-            )
-            self.add_module(language, HybridWords(own[language], reached, size))
+        hybrid = _hybrid(settings)
+        for language, words in sizes.words.items():
+            own = min(hybrid.frequent_words, words - 1)
+            self.add_module(language, HybridWords(words, own, hybrid.frequent_dim, size))
 
-    def __getitem__(self, language: str) -> HybridWords:  # type: ignore[override]
+    def __getitem__(self, language: str) -> HybridWords:
         words = self.get_submodule(language)
         assert isinstance(words, HybridWords)
         return words
+
+    @staticmethod
+    def values(settings: EmbeddingSettings, vocabularies: Vocabularies, pretrained: Path | None) -> Values:
+        if pretrained is None:
+            raise InputError("The hybrid embedding needs its assignment; run `assign` and give --pretrained.")
+        entries, rows = _read_assignment(pretrained)
+        _check_rows(rows, vocabularies, _hybrid(settings).frequent_words, pretrained)
+        masks, size = _masks(settings), _hybrid(settings).frequent_dim
+        values = {"entries.weight": F.pad(entries, (0, 0, 1, masks))}
+        for language, part in vocabularies.items():
+            vectors, places = torch.from_numpy(part.vectors), rows[language]
+            values[f"{language}.table.weight"] = _own_vectors(vectors, places, size)
+            values[f"{language}.own"] = F.pad(places.own, (0, 1))
+            # MASK's entry is the last one, if there is one.
+            values[f"{language}.entry"] = F.pad(places.entry, (0, 1), value=masks * (len(entries) + 1))
+        return values
+
+    @staticmethod
+    def sizes(settings: EmbeddingSettings, state: Mapping[str, Tensor]) -> Sizes:
+        words = {language: len(state[f"{language}.own"]) - 1 for language in settings.languages}
+        shared = len(state["entries.weight"]) - _masks(settings)
+        return Sizes(words, _hybrid(settings).frequent_dim, shared=shared)
+
+    @torch.no_grad()
+    def copy_values(self, values: Values) -> None:
+        mask = self.entries.weight[-1].clone()
+        self.load_state_dict(values, strict=False)
+        if self.masks:  # its vector is random
+            self.entries.weight[-1] = mask
+        self.forget_initial()
 
     def mask_id(self, language: str) -> int:
         """The word id of MASK."""
         return len(self[language].own) - 1
 
     def words(self, language: str, ids: Tensor) -> Tensor:
-        """Word ids (N,) of a language to universal word vectors (N, d)."""
         words = self[language]
         shared = F.embedding(words.entry[ids], self.entries.weight, padding_idx=0)
         own = words.own_vectors()
         return shared if own is None else shared + F.embedding(words.own[ids], own, padding_idx=0)
 
     def means(self, language: str, sentences: Sentences) -> Tensor:
-        """Mean universal word vector of each sentence, (B, d); its unit vector is u."""
         words, ids = self[language], sentences.ids
         total = F.embedding_bag(words.entry[ids], self.entries.weight, mode="sum", padding_idx=0)
         own = words.own_vectors()
@@ -122,68 +135,44 @@ class HybridEmbedding(UniversalEmbedding):
             total = total + F.embedding_bag(words.own[ids], own, mode="sum", padding_idx=0)
         return total / to_device(sentences.lengths, total.device)[:, None]
 
-    def projections(self) -> list[nn.Parameter]:
-        """Weights of the linear layers."""
-        return [weight for language in self.languages for weight in _weights(self[language].projection)]
+    def count(self) -> dict[str, int]:
+        return {
+            "words": sum(self[language].table.weight.numel() for language in self.languages),
+            "entries": self.entries.weight[1:].numel(),
+            "layers": sum(weight.numel() for weight in self.projections()),
+        }
 
 
-def _weights(layer: nn.Linear | None) -> list[nn.Parameter]:
-    return list(layer.parameters()) if layer else []
+def _check_rows(rows: Mapping[str, WordRows], vocabularies: Vocabularies, own_words: int, path: Path) -> None:
+    mistakes = []
+    for language, part in vocabularies.items():
+        expected = len(part.words), min(own_words, len(part.words) - 1)
+        found = (len(of.own), int(of.own.count_nonzero())) if (of := rows.get(language)) else (0, 0)
+        if found != expected:
+            mistakes.append(f"{language!r}: assigned {found}, vocabulary and settings have {expected}")
+    heading = f"{path}: other numbers of words, of words with vectors of their own. Run `assign` again:"
+    raise_together(mistakes, heading)
 
 
-def begun(
-    vectors: Mapping[str, Tensor], pretrained: Path | None, settings: Mapping[str, Any]
-) -> HybridEmbedding:
-    """The embedding at the start of training.
-
-    Args:
-        vectors: for each language its (V + 1, 300) FastText vectors.
-        pretrained: output of `assign`: entries, and the places of each language's words.
-        settings: `hybrid.own_size`; `masking`, where there is any.
-
-    Raises:
-        InputError: the pretraining is missing, damaged, or used other words.
-    """
-    if pretrained is None:
-        raise InputError("The hybrid embedding needs its assignment; run `assign` and give --pretrained.")
-    entries, places = _read(pretrained)
-    raise_together(
-        [
-            f"{language!r}: assigned {len(places[language].own) if language in places else 0} words, "
-            f"the vocabulary has {len(table)}"
-            for language, table in vectors.items()
-            if language not in places or len(places[language].own) != len(table)
-        ],
-        f"{pretrained}: not of these vocabularies. Run `assign` again:",
-    )
-    own = {
-        language: _own_vectors(table, places[language], settings["hybrid"]["frequent_dim"])
-        for language, table in vectors.items()
-    }
-    return HybridEmbedding(own, places, entries, bool(settings.get("masking")))
+def _hybrid(settings: EmbeddingSettings) -> Hybrid:
+    assert settings.hybrid, "the embedding is hybrid"
+    return settings.hybrid
 
 
-def _own_vectors(vectors: Tensor, places: Places, size: int) -> Tensor:
-    """(K, size) reduced vectors of the words that have their own, in the order of their places."""
-    ids = places.own.nonzero()[:, 0]
+def _masks(settings: EmbeddingSettings) -> int:
+    """The number of MASKs, 0 or 1."""
+    return int(bool(settings.masking))
+
+
+def _own_vectors(vectors: Tensor, rows: WordRows, size: int) -> Tensor:
+    """(K, size) reduced vectors of the words that have their own, in the order of their rows."""
+    ids = rows.own.nonzero()[:, 0]
     if not len(ids):
         return vectors.new_zeros(0, size)
-    return reduced(vectors[1:], size)[ids[places.own[ids].argsort()] - 1]
+    return principal_components(vectors[1:], size)[ids[rows.own[ids].argsort()] - 1]
 
 
-def empty(weights: Mapping[str, Tensor], settings: Mapping[str, Any]) -> HybridEmbedding:
-    """An embedding of the shape of a saved model, whose weights are loaded afterwards."""
-    masks = bool(settings.get("masking"))
-    own, places = {}, {}
-    for language in settings["languages"]:
-        name = f"universal.{language}"
-        own[language] = torch.zeros_like(weights[f"{name}.table.weight"])
-        places[language] = Places(*(weights[f"{name}.{kind}"][:-1].clone() for kind in ("own", "entry")))
-    rows = weights["universal.entries.weight"][1:]
-    return HybridEmbedding(own, places, torch.zeros_like(rows[: len(rows) - masks]), masks)
-
-
-def reduced(vectors: Tensor, size: int) -> Tensor:
+def principal_components(vectors: Tensor, size: int) -> Tensor:
     """Project vectors (V, 300) on their principal components, (V, size), after centring.
 
     A component's sign makes its largest weight positive, so that equal vectors give equal numbers.
@@ -193,7 +182,7 @@ def reduced(vectors: Tensor, size: int) -> Tensor:
     """
     if vectors.shape[1] < size:
         raise InputError(
-            f"hybrid.own_size: {size} principal components of vectors of {vectors.shape[1]} numbers"
+            f"hybrid.frequent_dim: {size} principal components of vectors of {vectors.shape[1]} numbers"
         )
     centred = vectors.double() - vectors.double().mean(0)
     _, directions = torch.linalg.eigh(centred.T @ centred)  # columns, by rising variance
@@ -202,17 +191,18 @@ def reduced(vectors: Tensor, size: int) -> Tensor:
     return (centred @ (chosen * largest.sign())).to(vectors.dtype)
 
 
-def write_places(entries: Tensor, places: Mapping[str, Places]) -> dict[str, Any]:
-    """Write what `begun` reads."""
-    kept = {language: {"own": part.own, "entry": part.entry} for language, part in places.items()}
-    return {"entries": entries, "places": kept}
+def write_assignment(entries: Tensor, rows: Mapping[str, WordRows], path: Path) -> None:
+    """Write the entries, and the rows of each language's words."""
+    places = {language: vars(part) for language, part in rows.items()}
+    write_torch({"entries": entries, "places": places}, path)
 
 
-def _read(path: Path) -> tuple[Tensor, dict[str, Places]]:
+def _read_assignment(path: Path) -> tuple[Tensor, dict[str, WordRows]]:
     require_file(path, "the assignment of words", "Run `python -m pipeline assign`.")
-    mend = "Delete it, then run `assign` again."
-    found = read_torch(path, "an assignment of words", mend)
+    hint = "Delete it, then run `assign` again."
+    content = read_torch(path, "an assignment of words", hint)
     try:
-        return found["entries"], {language: Places(**part) for language, part in found["places"].items()}
+        rows = {language: WordRows(**part) for language, part in content["places"].items()}
+        return content["entries"], rows
     except (LookupError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: not an assignment of words ({short_reason(error)}). {mend}") from None
+        raise InputError(f"{path}: not an assignment of words ({short_reason(error)}). {hint}") from None

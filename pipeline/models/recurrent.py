@@ -7,13 +7,13 @@ Sizes in comments: N words of B sentences, n of them of one time step, h hidden 
 """
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence
+
+from pipeline.models.settings import Model
 
 
 class ResetBeforeGRU(nn.Module):
@@ -49,21 +49,19 @@ class ResetBeforeGRU(nn.Module):
 Recurrent = nn.LSTM | nn.GRU | ResetBeforeGRU
 
 
-def recurrent_layer(size: int, model: Mapping[str, Any]) -> Recurrent:
+def recurrent_layer(size: int, model: Model) -> Recurrent:
     """The layer selected by the `model` settings.
 
     Args:
         size: of a word vector that it reads.
-        model: settings: recurrent, lstm, gru or gru_reset_before; hidden; recurrent_init, pytorch or
-            tensorflow.
     """
     layer: Recurrent
-    if model["recurrent"] == "gru_reset_before":
-        layer = ResetBeforeGRU(size, model["hidden_size"])
+    if model.recurrent == "gru_reset_before":
+        layer = ResetBeforeGRU(size, model.hidden_size)
     else:
-        cell = {"lstm": nn.LSTM, "gru": nn.GRU}[model["recurrent"]]
-        layer = cell(size, model["hidden_size"], batch_first=True)
-    if model["recurrent_init"] == "tensorflow":
+        cell = {"lstm": nn.LSTM, "gru": nn.GRU}[model.recurrent]
+        layer = cell(size, model.hidden_size, batch_first=True)
+    if model.recurrent_init == "tensorflow":
         _begin_as_tensorflow(layer)
     return layer
 

@@ -4,13 +4,37 @@ A loss that experiments switch on has its block here, a key of the same name in 
 `ChosenLosses`, and a switch in `LossSwitches`.
 """
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from pipeline.common.block import Block, Count, Expected, Factor, Fraction, Number, Rate, Sparse, Weight
+from pipeline.common.block import (
+    Block,
+    Count,
+    Expected,
+    Factor,
+    Fraction,
+    Number,
+    Rate,
+    Seed,
+    Sparse,
+    Weight,
+)
+from pipeline.datasets.settings import LanguageCode, Origins, Scale
+from pipeline.images.settings import FeatureSettings
 
 Hinge = Literal["sum", "max"]
+Branches = Literal["shared", "separate"]
+Embedding = Literal["universal", "hybrid"]
+Reduction = Annotated[
+    str,
+    Field(pattern="^(frequency|pca|dictionary)-[1-9][0-9]*$"),
+    Expected(
+        "a smaller vocabulary: frequency-5 (words seen 5 times or more), pca-50 (word vectors of 50 "
+        "dimensions), dictionary-5 (words seen fewer than 5 times replaced by English ones)"
+    ),
+]
 _MARGIN = "margin of a hinge"
 
 
@@ -163,15 +187,6 @@ class LossOverrides(Sparse):
     masking: Masking | None = None
 
 
-class ChosenLosses(Block):
-    """The losses that one experiment has switched on; None for the others."""
-
-    ranking: Ranking | None = None
-    neighborhood: Neighborhood | None = None
-    classifier: ClassifierWeight | None = None
-    masking: Masking | None = None
-
-
 class LossSwitches(Sparse):
     """Which losses an experiment has."""
 
@@ -234,6 +249,38 @@ class Hybrid(Block):
     )
 
 
+class Exploration(Block):
+    """How a word chooses an entry of the latent vocabulary."""
+
+    exploration: Fraction = Field(
+        default=0.2, description="probability that a word is assigned a random one of its best entries"
+    )
+    top_m: Count = Field(
+        default=20,
+        description="M of the paper: entries of the latent vocabulary from which a word's is chosen",
+    )
+    features: Literal["unchanged", "centred", "standardized"] = Field(
+        default="standardized",
+        description=(
+            "unchanged (word vectors as they are), centred (minus the mean of their language), or "
+            "standardized (also scaled to variance 1)"
+        ),
+    )
+    gradient: Literal["straight_through", "gated", "softmax", "none"] = Field(
+        default="softmax",
+        description=(
+            "how gradients pass the choice of an entry: straight_through, gated, softmax or none "
+            "(docs/smalr.md)"
+        ),
+    )
+    pairs: Literal["all", "different"] = Field(
+        default="all",
+        description=(
+            "which sentences of an image are positives: all, or different (only those in different languages)"
+        ),
+    )
+
+
 class Consistency(Block):
     """The network over the scores of a query and its translations (CLC)."""
 
@@ -247,3 +294,64 @@ class Consistency(Block):
     activation: Literal["none", "relu"] = Field(
         default="none", description="none or relu: between the two layers"
     )
+
+
+class ChosenLosses(Block):
+    """The losses of one experiment, in the order in which their terms are added up; None for the others."""
+
+    matching: Matching | None = None
+    ranking: Ranking | None = None
+    masking: Masking | None = None
+    liwe: Liwe | None = None
+    neighborhood: Neighborhood | None = None
+    classifier: ClassifierWeight | None = None
+    word_regularizer: WordRegularizer | None = None
+
+
+class RunSettings(Block):
+    """Which model is trained."""
+
+    scale: Scale
+    dataset: str
+    experiment: str
+    seed: Seed
+    languages: list[LanguageCode]
+    caption_origins: Origins
+    max_caption_length: Count | None = Field(
+        default=None, description="tokens that are kept of a caption; null: all"
+    )
+
+
+class EmbeddingSettings(Block):
+    """What an embedding of words is built from."""
+
+    languages: list[LanguageCode]
+    model: UniversalModel
+    embedding: Embedding = "universal"
+    reduction: Reduction | None = None
+    hybrid: Hybrid | None = None
+    masking: Masking | None = None
+
+
+class ModelSettings(EmbeddingSettings, ChosenLosses):
+    """What a model is built from, and its losses."""
+
+    model: Model
+    branches: Branches = "shared"
+    triplets: Triplets | None = None
+
+    def contradictions(self) -> Iterator[str]:
+        """Losses that take each other's place."""
+        if self.matching and self.ranking:
+            yield ".ranking: it takes the place of matching; set one of them"
+        for key in ("matching", "neighborhood"):
+            if getattr(self, key) and not self.triplets:
+                yield f".{key}: needs triplets"
+
+
+class SavedSettings(RunSettings, ModelSettings):
+    """What a model file records of a training; readers need no more than these keys of its settings."""
+
+    model_config = ConfigDict(extra="allow")
+
+    features: FeatureSettings

@@ -1,90 +1,67 @@
-"""Number of parameters of a model for given vocabularies, counted on the model without allocating it."""
+"""Numbers of trainable parameters, of models that are at hand or that are only sizes.
+
+Padding's row of a word table is no parameter, unless it is trained.
+"""
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 
-from pipeline import registry as parts
+from pipeline.models.build import build
 from pipeline.models.consistency import Combiner
-from pipeline.models.hybrid import HybridEmbedding, Places
+from pipeline.models.losses.loss import losses
+from pipeline.models.protocols import Sizes
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
+from pipeline.models.settings import ModelSettings
 
 WORD_VECTOR = 300  # numbers of a FastText vector
-IMAGE_FEATURES = 2048
+IMAGE_FEATURES = 2048  # of an image, of a ResNet
+AT_TEST_TIME = ("sentences", "images")
 
-Sizes = dict[str, int]
+Counts = dict[str, int]
 
 
-def trainable(settings: Mapping[str, Any], words: Mapping[str, int], entries: int = 0) -> Sizes:
-    """Trainable parameters by part, whose sum is the model's.
-
-    Args:
-        settings: of a training, as `configuration.experiment_settings` gives them.
-        words: size of each language's vocabulary, without padding.
-        entries: number of latent entries in use, for a hybrid embedding.
+def count_model(model: RetrievalModel, settings: ModelSettings) -> Counts:
+    """Trainable parameters by part, whose sum is that of a training.
 
     Returns:
-        words: tables of word vectors, own ones alone of a hybrid embedding (padding's row is no parameter).
-        entries: latent vocabulary, with MASK. layers: from word vectors into the universal embedding.
-        sentences, images: the branches. classifier: of languages. losses: weights of losses.
+        words: vectors of words, of a language each. entries: the latent vocabulary, with MASK. layers: from
+        word vectors into the universal embedding. sentences, images: what embeds them. classifier: of
+        languages, if a loss uses it. losses: layers of losses, which no saved model has.
     """
-    model = _built(settings, words, entries)
-    tables = {name: len(part) for name, part in model.universal.named_parameters() if "table" in name}
-    width = settings["hybrid"]["frequent_dim"] if settings.get("embedding") == "hybrid" else WORD_VECTOR
-    padded = 0 if settings.get("embedding") == "hybrid" else len(tables)
-    shared = model.universal.get_submodule("entries") if settings.get("embedding") == "hybrid" else None
-    return {
-        "words": width * (sum(tables.values()) - padded),
-        "entries": count_parameters(shared) - settings["model"]["universal_dim"] if shared else 0,
-        "layers": sum(weight.numel() for weight in model.universal.projections()),
-        "sentences": count_parameters(model.branches),
-        "images": count_parameters(model.image_branch),
-        "classifier": count_parameters(model.classifier) if settings["classifier"] else 0,
-        "losses": count_parameters(model.losses),
-    }
-
-
-def of_losses(settings: Mapping[str, Any]) -> int:
-    """Weights of an experiment's losses, which are trained with the model and not saved with it."""
     with torch.device("meta"):
-        made = [loss.layers(settings) for loss in parts.losses(settings).values() if hasattr(loss, "layers")]
-    return sum(map(count_parameters, made))
+        layers = [layer for loss in losses(settings).values() if (layer := loss.layers())]
+    counts = model.count() | {"losses": sum(map(count_parameters, layers))}
+    return counts | ({} if settings.classifier else {"classifier": 0})
 
 
-def at_test_time(settings: Mapping[str, Any], words: Mapping[str, int], hidden: int = 0) -> Sizes:
-    """Parameters needed for a query if the universal vectors of all words are precomputed.
+def count(settings: ModelSettings, words: Mapping[str, int], shared: int = 0) -> Counts:
+    """The parameters of a model that is not there.
 
     Args:
-        hidden: units of the network that combines languages (CLC-C), 0 for none.
+        settings: of a training. words: size of each language's vocabulary, without padding.
+        shared: latent entries in use, or characters.
     """
-    model = _built(settings, words, 1)
-    combiner = count_parameters(Combiner(len(words), hidden, 1.0)) if hidden else 0
-    return {
-        "sentences": count_parameters(model.branches),
-        "images": count_parameters(model.image_branch),
-        "consistency": combiner,
-    }
-
-
-def _built(settings: Mapping[str, Any], words: Mapping[str, int], entries: int) -> RetrievalModel:
+    ids = {language: number + 1 for language, number in words.items()}
+    sizes = Sizes(ids, WORD_VECTOR, IMAGE_FEATURES, shared + 1)
     with torch.device("meta"):
-        vectors = {language: torch.zeros(count + 1, WORD_VECTOR) for language, count in words.items()}
-        hybrid = settings.get("embedding") == "hybrid"
-        embedding = _hybrid(settings, words, entries) if hybrid else None
-        model = RetrievalModel(vectors, IMAGE_FEATURES, settings["branches"], settings["model"], embedding)
-        for name, loss in parts.losses(settings).items():
-            if hasattr(loss, "layers"):
-                model.losses[name] = loss.layers(settings)
-    return model
+        model = build(settings, sizes)
+    return count_model(model, settings)
 
 
-def _hybrid(settings: Mapping[str, Any], words: Mapping[str, int], entries: int) -> HybridEmbedding:
-    most, size = settings["hybrid"]["frequent_words"], settings["hybrid"]["frequent_dim"]
-    nowhere = {key: torch.zeros(count + 1, dtype=torch.long) for key, count in words.items()}
-    return HybridEmbedding(
-        {key: torch.zeros(min(most, count), size) for key, count in words.items()},
-        {key: Places(rows, rows) for key, rows in nowhere.items()},
-        torch.zeros(entries, settings["model"]["universal_dim"]),
-        bool(settings.get("masking")),
-    )
+def at_test_time(counts: Counts) -> Counts:
+    """Parameters needed for a query if the universal vectors of all words are precomputed."""
+    return {part: counts[part] for part in AT_TEST_TIME}
+
+
+def count_combiner(languages: int, hidden: int) -> int:
+    """Parameters of the network that combines the scores of languages (CLC-C)."""
+    return count_parameters(Combiner(languages, hidden, 1.0))
+
+
+def count_bert(word_pieces: int) -> int:
+    """Parameters of BERT-base (Devlin et al. 2019) with a vocabulary."""
+    from transformers import BertConfig, BertModel
+
+    with torch.device("meta"):
+        return count_parameters(BertModel(BertConfig(vocab_size=word_pieces)))

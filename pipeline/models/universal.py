@@ -6,32 +6,40 @@ Sizes in comments: B sentences, W words of the longest of them, d universal size
 """
 
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pipeline.common.devices import to_device
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.torch_files import read_torch
+from pipeline.models.protocols import Embedding, Sizes, Values, Vocabularies
+from pipeline.models.settings import EmbeddingSettings
 from pipeline.words.corpus import Sentences
+from pipeline.words.vocabulary import Vocabulary
 
 
-class WordEmbedding(nn.Module):
-    """One language's word table and its linear layer into the universal embedding.
+class LanguageWords(nn.Module):
+    """One language's own word vectors, trained, and the layer that maps them into the universal embedding.
 
     Args:
-        vectors: (V + 1, 300) initial word vectors; row 0 is padding.
-        size: d, size of the universal embedding; None: no linear layer, the word vectors themselves are used.
-        padding: row of the table that is not trained, 0; None if padding is treated like a word.
+        rows: of the table. vector: numbers of a word vector.
+        size: d, size of the universal embedding; None: no layer, the word vectors themselves are used.
+        padding: row of the table that is not trained; None if there is none.
+        scratch: whether the vectors are initialised at random.
     """
 
     initial: Tensor
 
-    def __init__(self, vectors: Tensor, size: int | None, padding: int | None):
+    def __init__(self, rows: int, vector: int, size: int | None, padding: int | None, scratch: bool = False):
         super().__init__()
-        self.table = nn.Embedding.from_pretrained(vectors.clone(), freeze=False, padding_idx=padding)
-        self.projection = linear(vectors.shape[1], size) if size else nn.Identity()
-        self.register_buffer("initial", vectors.clone())
+        # No random numbers are drawn for a table whose values are copied in afterwards.
+        table = _from_scratch(rows, vector) if scratch else torch.zeros(rows, vector)
+        self.table = nn.Embedding.from_pretrained(table, freeze=False, padding_idx=padding)
+        self.projection = linear(vector, size) if size else nn.Identity()
+        self.register_buffer("initial", table.clone())
 
     def forward(self, ids: Tensor) -> Tensor:
         """Word ids (N,) to universal word vectors (N, d). Padding gets the layer's bias."""
@@ -43,96 +51,13 @@ class WordEmbedding(nn.Module):
         return 0.5 * F.mse_loss(self.table.weight, self.initial, reduction="sum")
 
 
-class UniversalEmbedding(nn.Module):
-    """Words of every language in one d-dimensional space.
+class TableEmbedding(nn.Module, Embedding):
+    """An embedding that has a table of vectors for each language."""
 
-    Args:
-        vectors: for each language its (V + 1, 300) initial word vectors; where frozen sentence vectors are
-            read instead, padding alone, (1, D).
-        model: settings: universal, d; universal_layers, `separate` for each language or one `shared` by all;
-            universal_mean, what a sentence's mean is taken over: its `words`, or as in the authors' code the
-            row `padded` to the longest training sentence (`pad_to`), where padding's vector is trained as
-            well; encoder, where it is `vse` there are no linear layers; word_vectors, the `pretrained` ones,
-            or initialised from `scratch`.
-    """
-
-    padded_to: Tensor
-
-    def __init__(self, vectors: Mapping[str, Tensor], model: Mapping[str, Any]):
-        super().__init__()
-        self.languages = list(vectors)
-        self.padded = model["universal_mean"] == "padded"
-        if self.padded:
-            self.register_buffer("padded_to", torch.tensor(1))
-        size = None if model["encoder"] == "vse" else model["universal_dim"]
-        for language, table in vectors.items():
-            begun = table if model["word_vectors"] == "pretrained" else _from_scratch(table)
-            self.add_module(language, WordEmbedding(begun, size, None if self.padded else 0))
-        if model["universal_layers"] == "shared":
-            for language in self.languages[1:]:
-                self[language].projection = self[self.languages[0]].projection
-
-    def __getitem__(self, language: str) -> WordEmbedding:
-        embedding = self.get_submodule(language)
-        assert isinstance(embedding, WordEmbedding)
-        return embedding
-
-    def pad_to(self, longest: int) -> None:
-        """Pad means to `longest` words, those of the longest training sentence, if padding counts in them.
-
-        A longer sentence, which training never saw, is its own row.
-        """
-        if self.padded:
-            self.padded_to.fill_(longest)
-
-    def words(self, language: str, ids: Tensor) -> Tensor:
-        """Word ids (N,) of a language to universal word vectors (N, d)."""
-        found: Tensor = self[language](ids)
-        return found
-
-    def means(self, language: str, sentences: Sentences) -> Tensor:
-        """Mean universal word vector of each sentence, (B, d), or its sentence vector; its unit vector is u.
-
-        The mean is taken before the linear layer, which gives the same result at a fraction of the cost.
-        """
-        mean = sentences.vectors
-        if mean is None:
-            table = self[language].table.weight
-            mean = self._padded_mean(table, sentences) if self.padded else _mean(table, sentences)
-        projected: Tensor = self[language].projection(mean)
-        return projected
-
-    def _padded_mean(self, table: Tensor, sentences: Sentences) -> Tensor:
-        words = F.embedding_bag(sentences.ids, table, mode="sum", padding_idx=0)  # (B, 300)
-        count = (sentences.ids != 0).sum(1, keepdim=True)
-        row = torch.maximum(count, self.padded_to)
-        mean: Tensor = (words + (row - count) * table[0]) / row
-        return mean
-
-    def unpadded(self, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor]:
-        """The words of all sentences of all languages, concatenated without padding: vectors (N, d).
-
-        And the word counts (B,) of the sentences, on the CPU.
-        """
-        words = []
-        for language, batch in sentences.items():
-            places = _real_words(batch.lengths, batch.ids.shape[1])
-            words.append(self.words(language, batch.ids.flatten()[to_device(places, batch.ids.device)]))
-        return torch.cat(words), torch.cat([batch.lengths for batch in sentences.values()])
-
-    def distinct(self, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor, Tensor]:
-        """The same, each word computed once: vectors (U, d) of the words that occur, ids (B, W), counts (B,).
-
-        The ids are rows of the vectors. Padding is among the words.
-        """
-        vectors: list[Tensor] = []
-        rows: list[Tensor] = []
-        longest = max(batch.ids.shape[1] for batch in sentences.values())
-        for language, batch in sentences.items():
-            words, ids = batch.ids.unique(return_inverse=True)
-            rows.append(F.pad(ids + sum(map(len, vectors)), (0, longest - ids.shape[1])))
-            vectors.append(self.words(language, words))
-        return torch.cat(vectors), torch.cat(rows), torch.cat([batch.lengths for batch in sentences.values()])
+    def __getitem__(self, language: str) -> LanguageWords:
+        words = self.get_submodule(language)
+        assert isinstance(words, LanguageWords)
+        return words
 
     def drift(self) -> Tensor:
         """Mean over languages of 1/2 sum (E - E0)^2."""
@@ -150,6 +75,168 @@ class UniversalEmbedding(nn.Module):
         return list(layers.parameters())  # a shared layer's weights once
 
 
+class UniversalEmbedding(TableEmbedding):
+    """A vector of its own for each word of every language.
+
+    The `model` settings: universal, d; universal_layers, `separate` for each language or one `shared` by all;
+    universal_mean, what a sentence's mean is taken over: its `words`, or as in the authors' code the row
+    `padded` to the longest training sentence (`pad_to`), where padding's vector is trained as well; encoder,
+    where it is `vse` there are no linear layers; word_vectors, the `pretrained` ones, or initialised from
+    `scratch`.
+    """
+
+    padded_to: Tensor
+
+    def __init__(self, settings: EmbeddingSettings, sizes: Sizes):
+        super().__init__()
+        model = settings.model
+        self.languages = list(sizes.words)
+        self.padded = model.universal_mean == "padded"
+        self.scratch = model.word_vectors == "scratch"
+        if self.padded:
+            self.register_buffer("padded_to", torch.tensor(1))
+        size = None if model.encoder == "vse" else model.universal_dim
+        padding = None if self.padded else 0
+        for language, words in sizes.words.items():
+            rows = words - sizes.mapped.get(language, 0)
+            self.add_module(language, LanguageWords(rows, sizes.vector, size, padding, self.scratch))
+        if model.universal_layers == "shared":
+            for language in self.languages[1:]:
+                self[language].projection = self[self.languages[0]].projection
+
+    @staticmethod
+    def values(settings: EmbeddingSettings, vocabularies: Vocabularies, pretrained: Path | None) -> Values:
+        raise_together(
+            [
+                f"{language}: {len(part.english)} words"
+                for language, part in vocabularies.items()
+                if part.english is not None and len(part.english)
+            ],
+            "The vocabularies have words that are read as English, and the settings no `reduction`:",
+        )
+        tables = own_vectors(vocabularies)
+        return tables | pretrained_layers(settings, tables, pretrained)
+
+    @staticmethod
+    def sizes(settings: EmbeddingSettings, state: Mapping[str, Tensor]) -> Sizes:
+        tables = {language: state[f"{language}.table.weight"] for language in settings.languages}
+        vector = tables[settings.languages[0]].shape[1]
+        return Sizes({language: len(table) for language, table in tables.items()}, vector)
+
+    def copy_values(self, values: Values) -> None:
+        chosen = {name: value for name, value in values.items() if not (self.scratch and ".table." in name)}
+        self.load_state_dict(chosen, strict=False)
+        self.forget_initial()
+
+    def share_table(self) -> None:
+        """Make all languages read one word table."""
+        for language in self.languages[1:]:
+            self[language].table = self[self.languages[0]].table
+
+    def pad_to(self, longest: int) -> None:
+        """Pad means to `longest` words, those of the longest training sentence, if padding counts in them.
+
+        A longer sentence, which training never saw, is its own row.
+        """
+        if self.padded:
+            self.padded_to.fill_(longest)
+
+    def words(self, language: str, ids: Tensor) -> Tensor:
+        vectors: Tensor = self[language](ids)
+        return vectors
+
+    def means(self, language: str, sentences: Sentences) -> Tensor:
+        # The mean is taken before the linear layer, which gives the same result at a fraction of the cost.
+        mean = sentences.vectors
+        if mean is None:
+            table = self[language].table.weight
+            mean = self._padded_mean(table, sentences) if self.padded else _mean(table, sentences)
+        projected: Tensor = self[language].projection(mean)
+        return projected
+
+    def _padded_mean(self, table: Tensor, sentences: Sentences) -> Tensor:
+        words = F.embedding_bag(sentences.ids, table, mode="sum", padding_idx=0)  # (B, 300)
+        count = (sentences.ids != 0).sum(1, keepdim=True)
+        row = torch.maximum(count, self.padded_to)
+        mean: Tensor = (words + (row - count) * table[0]) / row
+        return mean
+
+    def count(self) -> dict[str, int]:
+        first = 0 if self.padded else 1  # padding's vector counts where it is trained
+        tables = [self[language].table.weight[first:] for language in self.languages]
+        layers = sum(weight.numel() for weight in self.projections())
+        return {"words": sum(table.numel() for table in tables), "entries": 0, "layers": layers}
+
+
+def unpadded(embedding: Embedding, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor]:
+    """The words of all sentences of all languages, concatenated without padding: vectors (N, d).
+
+    And the word counts (B,) of the sentences, on the CPU.
+    """
+    words = []
+    for language, batch in sentences.items():
+        places = _real_words(batch.lengths, batch.ids.shape[1])
+        words.append(embedding.words(language, batch.ids.flatten()[to_device(places, batch.ids.device)]))
+    return torch.cat(words), torch.cat([batch.lengths for batch in sentences.values()])
+
+
+def distinct(embedding: Embedding, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor, Tensor]:
+    """The same, each word computed once: vectors (U, d) of the words that occur, ids (B, W), counts (B,).
+
+    The ids are rows of the vectors. Padding is among the words.
+    """
+    vectors: list[Tensor] = []
+    rows: list[Tensor] = []
+    longest = max(batch.ids.shape[1] for batch in sentences.values())
+    for language, batch in sentences.items():
+        words, ids = batch.ids.unique(return_inverse=True)
+        rows.append(F.pad(ids + sum(map(len, vectors)), (0, longest - ids.shape[1])))
+        vectors.append(embedding.words(language, words))
+    return torch.cat(vectors), torch.cat(rows), torch.cat([batch.lengths for batch in sentences.values()])
+
+
+def own_vectors(vocabularies: Vocabularies) -> Values:
+    """Each language's table: the vectors of words that have their own; for sentence vectors padding's row."""
+    rows = {
+        language: 1 if part.unit != "word" else len(part.vectors) - len(english_rows(part))
+        for language, part in vocabularies.items()
+    }
+    return {
+        f"{language}.table.weight": torch.from_numpy(part.vectors[: rows[language]])
+        for language, part in vocabularies.items()
+    }
+
+
+def english_rows(vocabulary: Vocabulary) -> Tensor:
+    """The English rows of a language's last words, which have no vector of their own."""
+    english = vocabulary.english
+    return torch.empty(0, dtype=torch.long) if english is None else torch.from_numpy(english)
+
+
+def pretrained_layers(settings: EmbeddingSettings, tables: Values, path: Path | None) -> Values:
+    """Weights of the linear layers that read the tables, if they were pretrained.
+
+    Raises:
+        InputError: they are of other languages or sizes.
+    """
+    if path is None:
+        return {}
+    layers = read_torch(path, "a pretrained embedding", "Delete it, then pretrain.")
+    size = settings.model.universal_dim
+    expected = {
+        name.replace("table.weight", f"projection.{kind}"): shape
+        for name, table in tables.items()
+        for kind, shape in (("weight", (size, table.shape[1])), ("bias", (size,)))
+    }
+    found = {name: tuple(value.shape) for name, value in layers.items()}
+    if found != expected:
+        raise InputError(
+            f"{path}: pretrained layers {found} do not fit the model's {expected}. Pretrain with the same "
+            "languages and sizes."
+        )
+    return layers
+
+
 def _mean(table: Tensor, sentences: Sentences) -> Tensor:
     words = F.embedding_bag(sentences.ids, table, mode="sum", padding_idx=0)  # (B, 300)
     return words / to_device(sentences.lengths, table.device)[:, None]
@@ -160,11 +247,11 @@ def _real_words(lengths: Tensor, longest: int) -> Tensor:
     return torch.nonzero((torch.arange(longest) < lengths[:, None]).flatten())[:, 0]
 
 
-def _from_scratch(vectors: Tensor) -> Tensor:
+def _from_scratch(rows: int, vector: int) -> Tensor:
     """Uniform between -0.1 and 0.1, as in the public code of VSE++; the padding's row is zeros."""
-    begun = torch.empty_like(vectors).uniform_(-0.1, 0.1)
-    begun[0] = 0
-    return begun
+    table = torch.empty(rows, vector).uniform_(-0.1, 0.1)
+    table[0] = 0
+    return table
 
 
 def linear(size: int, out: int) -> nn.Linear:

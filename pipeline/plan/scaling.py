@@ -2,8 +2,6 @@
 
 from functools import cache
 
-from pipeline import digest as code
-from pipeline import registry
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.plan.cells import Evaluation
@@ -115,8 +113,3 @@ def parameter_settings(plan: Plan) -> str:
     """What counting SMALR's parameters depends on."""
     dataset = _counted_dataset(plan)
     return configuration.ten_language_settings(plan.settings, dataset, plan.folder).as_json()
-
-
-def parameter_code() -> str:
-    """Digest of the code that counts parameters: with the layers of all losses that have weights."""
-    return code.digest("count-smalr-parameters", tuple(registry.LOSSES.values()))

@@ -57,9 +57,9 @@ def pretrained(plan: Plan, dataset: str, experiment: str, seed: int) -> list[str
     return [files.pretrained] if chosen.pretraining else []
 
 
-def event_folder(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
-    """Folder of a training's TensorBoard events; empty for none."""
-    return plan.model(dataset, experiment, seed).events if plan.settings.tensorboard else ""
+def event_option(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
+    """The option that names the folder of a training's TensorBoard events; empty for none."""
+    return f"--events={plan.model(dataset, experiment, seed).events}" if plan.settings.tensorboard else ""
 
 
 def training_settings(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
@@ -91,7 +91,12 @@ def training_code(plan: Plan, dataset: str, experiment: str) -> str:
 
 def pretraining_code(plan: Plan, dataset: str, experiment: str) -> str:
     """Digest of the code that an experiment's linear layers are pretrained with."""
-    return code.digest("train", registry.of_model(_any_seed(plan, dataset, experiment)))
+    return code.digest("pretrain", registry.of_model(_any_seed(plan, dataset, experiment)))
+
+
+def lessons_code(plan: Plan, dataset: str, experiment: str) -> str:
+    """Digest of the code that an experiment of Lessons is trained with."""
+    return code.digest("train-lessons", registry.of_model(_any_seed(plan, dataset, experiment)))
 
 
 def evaluation_code(plan: Plan, stage: str, dataset: str, experiment: str) -> str:

@@ -55,11 +55,11 @@ def draw_retrieved(
     """
     torch.set_num_threads(settings.threads)
     trained, saved = load_model(model)
-    vocabularies = read_vocabularies(words, saved.settings["languages"])
+    vocabularies = read_vocabularies(words, saved.settings.languages)
     check_vocabularies(saved, vocabularies, model)
-    own = own_sentences(sentences, saved.settings)
+    own = own_sentences(sentences, saved.settings.languages, saved.settings.caption_origins)
     corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
-    add_features(corpus, features, saved.settings)
+    add_features(corpus, features, saved.settings.features)
     seen = embed_images(trained, corpus)
     said = {}
     for language, part in corpus.languages.items():
@@ -75,7 +75,7 @@ def draw_retrieved(
     values = {
         **{key: saved.settings[key] for key in ("scale", "dataset", "experiment")},
         "number": settings.number,
-        "seed": saved.settings["seed"],
+        "seed": saved.settings.seed,
         "chosen_by": settings.seed,
         "test_images": len(corpus.images),
         "examples": examples,

@@ -8,6 +8,8 @@ from pydantic import Field
 from pipeline.common.block import Block, Text
 from pipeline.datasets.settings import LanguageCode
 from pipeline.models.settings import (
+    Branches,
+    Embedding,
     Hybrid,
     Liwe,
     Losses,
@@ -15,18 +17,16 @@ from pipeline.models.settings import (
     LossSwitches,
     Matching,
     Model,
+    Reduction,
     Triplets,
     WordRegularizer,
 )
 from pipeline.training.settings import (
     Assignment,
-    Branches,
     Captions,
     CaptionSelection,
-    Embedding,
     Lessons,
     Pretraining,
-    Reduction,
     TaskResources,
     Training,
 )

@@ -14,7 +14,7 @@ from pipeline.evaluation.settings import (
     Preparation,
 )
 from pipeline.images.settings import FeatureSettings
-from pipeline.models.settings import Classifier, ClassifierWeight, LossSwitches, UniversalModel
+from pipeline.models.settings import Classifier, ClassifierWeight, Exploration, LossSwitches, UniversalModel
 from pipeline.report.settings import ReportSettings
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.experiment import DatasetExperiment, LearningBlocks
@@ -37,7 +37,6 @@ from pipeline.tables.settings import (
 from pipeline.training.settings import (
     AssignSettings,
     Batches,
-    Exploration,
     FrequentWords,
     LessonsSettings,
     ParameterSettings,
@@ -81,7 +80,7 @@ def train_settings(settings: Configuration, dataset: str, name: str, seed: int) 
         model=blocks.model,
         triplets=blocks.triplets if matched or experiment.neighborhood else None,
         matching=blocks.matching if matched else None,
-        word_regularizer=blocks.word_regularizer,
+        word_regularizer=None if liwe else blocks.word_regularizer,
         training=_part(TrainingSchedule, blocks.training),
         liwe=blocks.liwe if liwe else None,
         embedding=experiment.embedding,

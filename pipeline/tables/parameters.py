@@ -3,20 +3,18 @@
 Word tables are left out, as in the paper's sums: they grow with the vocabulary in every model.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
-import torch
 
-from pipeline.models.retrieval_model import RetrievalModel, count_parameters
+from pipeline.models.settings import Model, ModelSettings
+from pipeline.models.sizes import WORD_VECTOR, count, count_bert
 from pipeline.tables.counted import Row, paper_rows, write_tables
 from pipeline.training.settings import ParameterSettings
 
 LANGUAGES = ("en", "de", "fr", "cs")  # of Multi30K
-WORD_VECTOR = 300  # numbers of a FastText vector
-IMAGE_FEATURES = 2048
+WORD_PIECES = 119_547  # of multilingual BERT
 
 
 def write_parameters(settings: ParameterSettings, papers: Path, table: Path, comparison: Path) -> None:
@@ -29,7 +27,7 @@ def write_parameters(settings: ParameterSettings, papers: Path, table: Path, com
         comparison: CSV to write, one number per line.
     """
     paper = {row["method"]: row["value"] for row in paper_rows(papers, "mule", "parameters")}
-    rows = pd.DataFrame(counted(settings.model.model_dump()))
+    rows = pd.DataFrame(counted(settings.model))
     rows["millions"] = (rows["parameters"] / 1e6).round(2)
     rows["paper"] = rows["model"].map(paper)
     lines = [
@@ -49,55 +47,40 @@ def write_parameters(settings: ParameterSettings, papers: Path, table: Path, com
     write_tables(printed, table, lines, comparison)
 
 
-def counted(model: Mapping[str, Any]) -> Iterator[Row]:
-    """Each model of the paper's comparison; `model` are settings as in config/scales."""
-    shared, separate = built(model, "shared"), built(model, "separate")
-    branch = count_parameters(shared.branches)
-    universal = count_parameters(torch.nn.ModuleList([shared.universal["en"].projection]))
-    layers = sum(parameter.numel() for parameter in shared.universal.projections())
+def counted(model: Model) -> Iterator[Row]:
+    """Each model of the paper's comparison."""
+    words = dict.fromkeys(LANGUAGES, 0)
+    settings = ModelSettings(languages=list(LANGUAGES), model=model)
+    shared = count(settings, words)
+    separate = count(settings.model_copy(update={"branches": "separate"}), words)
     yield {
         "model": "Language branch",
         "counted": "sentence branch: recurrent layer and linear layer",
-        "parameters": branch,
+        "parameters": shared["sentences"],
         "note": "",
     }
     yield {
         "model": "PARALLEL-EmbN",
         "counted": f"{len(LANGUAGES)} sentence branches",
-        "parameters": count_parameters(separate.branches),
+        "parameters": separate["sentences"],
         "note": "The paper multiplies a rounded 6.8M.",
     }
     yield {
         "model": "FC layer into the universal embedding",
         "counted": "linear layer of one language, weights and bias",
-        "parameters": universal,
-        "note": f"The paper's 1.7M cannot be a layer from {WORD_VECTOR} to {model['universal_dim']} numbers, "
-        f"which has {WORD_VECTOR} x {model['universal_dim']} + {model['universal_dim']} parameters.",
+        "parameters": shared["layers"] // len(LANGUAGES),
+        "note": f"The paper's 1.7M cannot be a layer from {WORD_VECTOR} to {model.universal_dim} numbers, "
+        f"which has {WORD_VECTOR} x {model.universal_dim} + {model.universal_dim} parameters.",
     }
     yield {
         "model": "MULE EmbN",
         "counted": f"one sentence branch and {len(LANGUAGES)} linear layers",
-        "parameters": branch + layers,
+        "parameters": shared["sentences"] + shared["layers"],
         "note": "The paper's 13.6M takes its 1.7M for each linear layer; counted, MULE is smaller still.",
     }
     yield {
         "model": "ML BERT",
         "counted": "encoder of bert-base-multilingual-cased: 12 layers of 768, 119,547 word pieces",
-        "parameters": bert_parameters(),
+        "parameters": count_bert(WORD_PIECES),
         "note": "110M is BERT-base with 30,522 word pieces of English; the multilingual vocabulary adds 68M.",
     }
-
-
-def built(model: Mapping[str, Any], branches: str) -> RetrievalModel:
-    """A model for Multi30K, without memory for its weights."""
-    with torch.device("meta"):
-        vectors = {language: torch.zeros(1, WORD_VECTOR) for language in LANGUAGES}
-        return RetrievalModel(vectors, IMAGE_FEATURES, branches, model)
-
-
-def bert_parameters(word_pieces: int = 119_547) -> int:
-    """Parameters of BERT-base (Devlin et al. 2019) with a vocabulary, multilingual BERT's unless named."""
-    from transformers import BertConfig, BertModel
-
-    with torch.device("meta"):
-        return count_parameters(BertModel(BertConfig(vocab_size=word_pieces)))

@@ -8,9 +8,8 @@ import pandas as pd
 
 from pipeline.common.errors import raise_together
 from pipeline.common.files import atomic_write
-from pipeline.models.retrieval_model import RetrievalModel, count_parameters
-from pipeline.models.saved import Saved, load_model
-from pipeline.models.sizes import of_losses
+from pipeline.models.saved import load_model
+from pipeline.models.sizes import at_test_time, count_model
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.settings import ScalingSettings
 from pipeline.tables.statistics import intervals
@@ -42,30 +41,15 @@ def measure_scaling(
     sizes: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for path in models:
         model, saved = load_model(path)
+        counts = count_model(model, saved.settings)
         of_experiment = sizes.setdefault((saved.settings["dataset"], saved.settings["experiment"]), [])
-        of_experiment.append((trained(model, saved), at_test(model)))
+        of_experiment.append((sum(counts.values()), sum(at_test_time(counts).values())))
     lines = list(_lines(settings, evaluated, sizes))
     raise_together(
         sorted({line["missing"] for line in lines if line["missing"]}), f"{output}: files are missing:"
     )
     with atomic_write(output) as temporary:
         pd.DataFrame(lines, columns=COLUMNS).to_csv(temporary, index=False, float_format="%.6f")
-
-
-def trained(model: RetrievalModel, saved: Saved) -> int:
-    """Trained parameters: all but those of the language classifier, if no loss used it.
-
-    And those of losses, which no saved model has.
-    """
-    unused = getattr(model, "classifier", None) if not saved.settings["classifier"] else None
-    left = count_parameters(model) - (count_parameters(unused) if unused else 0)
-    return left + of_losses(saved.settings)
-
-
-def at_test(model: RetrievalModel) -> int:
-    """Parameters of the sentence and image branches; for LIWE, which reads any word, all."""
-    left = count_parameters(model.branches) + count_parameters(model.image_branch)
-    return left if hasattr(model, "universal") else count_parameters(model)
 
 
 def _lines(settings: ScalingSettings, evaluated: Evaluations, sizes: Sizes) -> Iterator[dict[str, Any]]:

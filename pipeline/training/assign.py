@@ -1,9 +1,8 @@
 """Pretraining of the hybrid embedding: which latent entry each word is assigned to (SMALR, Section 3.1)."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import torch
@@ -11,14 +10,16 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pipeline.common.files import atomic_write
-from pipeline.models.assignment import Assignment, Exploration, sentence_means
-from pipeline.models.hybrid import Places, write_places
+from pipeline.models.assignment import Assignment, sentence_means
+from pipeline.models.hybrid import WordRows, write_assignment
 from pipeline.models.losses.neighborhood import neighborhood_loss
-from pipeline.models.losses.triplets import Anchored, Triplets, alignment_loss
+from pipeline.models.losses.triplets import alignment_loss
 from pipeline.training.batches import Batch
-from pipeline.training.checkpoint import found_finished, keep_finished
-from pipeline.training.loop import Run
-from pipeline.training.train import Inputs, adam, prepare, pretraining_data, vectors_of
+from pipeline.training.data import Inputs, PretrainingData, pretraining_data
+from pipeline.training.driver import Job, Started, adam, run_job
+from pipeline.training.loop import Run, Validation
+from pipeline.training.objective import anchored
+from pipeline.training.settings import AssignSettings
 from pipeline.words.corpus import Corpus, LanguageCorpus
 from pipeline.words.vocabulary import Vocabulary
 
@@ -29,59 +30,83 @@ COLLAPSED = 0.1  # share of the words on one entry that is warned of
 
 
 def assign(
-    inputs: Inputs, settings: Mapping[str, Any], code: str, checkpoint: Path, output: Path, table: Path
+    settings: AssignSettings,
+    sentences: Sequence[Path],
+    words: Sequence[Path],
+    checkpoint: Path,
+    output: Path,
+    table: Path,
+    code: str,
+    translations: Sequence[Path] = (),
 ) -> None:
     """Learn the entries and the assignment; write both, without unused entries.
 
     Args:
-        settings: `hybrid`: own_words, entries; `assignment`: exploration, best, features, gradient, pairs;
-            universal, the size of an entry; triplets, training.
-        output: the entries and the places of all words, which training begins with.
-        table: CSV with columns word, language, entry, of the words that have no vector of their own.
+        settings: JSON: what the assignment depends on besides its files.
+        sentences: tokenised tables with the data set's own captions.
+        words: one vocabulary per language.
+        checkpoint: file from which a killed run resumes.
+        output: the entries and the rows of all words to write, which training begins with.
+        table: CSV to write: word, language, entry, of the words that have no vector of their own.
+        translations: tokenised tables with translated captions.
     """
-    fingerprint = inputs.fingerprint(settings, code)
-    if found_finished(checkpoint, fingerprint, [output, table]):
-        return
-    device = prepare(settings)
-    vocabularies, corpus, sampler = pretraining_data(inputs, settings)
-    corpus = corpus.to(device)
-    how = settings["assignment"]["features"]
-    features = {key: read_from(part, how).to(device) for key, part in vectors_of(vocabularies).items()}
-    width = next(iter(features.values())).shape[1]
-    model = Assignment(width, settings["hybrid"]["latent_entries"], settings["universal_dim"]).to(device)
-    run = Run(
-        model=model,
-        optimizer=adam(model.parameters(), settings["training"]["learning_rate"]),
-        sampler=sampler,
-        epochs=settings["training"]["epochs"],
-        decay=1.0,
-        terms=lambda drawn, done: assignment_terms(model, features, corpus, drawn, settings),
-        after_epoch=lambda epoch: {"entries": float(_used(model, features))},
-        checkpoint=checkpoint,
-        fingerprint=fingerprint,
-    )
-    run.finish()
-    own_words = settings["hybrid"]["frequent_words"]
-    places = {
-        language: Places(
-            own_places(part, len(features[language]), own_words), model.chosen(features[language]).cpu() + 1
+    inputs = Inputs(sentences, translations, words)
+
+    def start(device: torch.device) -> Started[Batch]:
+        data = pretraining_data(inputs, settings)
+        corpus, training = data.corpus.to(device), settings.training
+        features = word_features(data.vocabularies, settings.assignment.features, device)
+        width = next(iter(features.values())).shape[1]
+        model = Assignment(width, settings.hybrid.latent_entries, settings.universal_dim).to(device)
+        run = Run(
+            model=model,
+            optimizer=adam(model.parameters(), training.learning_rate),
+            batches=data.batches,
+            epochs=training.epochs,
+            terms=lambda batch, moment: assignment_terms(model, features, corpus, batch, settings),
+            validate=lambda epoch: Validation({"entries": float(_count_used(model, features))}),
         )
-        for language, part in corpus.languages.items()
+        return run, lambda: _write(model, features, data, settings.hybrid.frequent_words, output, table)
+
+    job = Job(checkpoint, [output, table], inputs.fingerprint(settings, code))
+    run_job(job, settings.seed, settings.training, start)
+
+
+def _write(
+    model: Assignment,
+    features: Mapping[str, Tensor],
+    data: PretrainingData,
+    own_words: int,
+    output: Path,
+    table: Path,
+) -> None:
+    chosen = {language: model.best_entry(part).cpu() + 1 for language, part in features.items()}
+    rows = {
+        language: WordRows(own_rows(part, len(features[language]), own_words), chosen[language])
+        for language, part in data.corpus.languages.items()
     }
-    entries, places = without_empty(model.entries.weight.detach().cpu(), places)
-    _log_filled(places, len(entries))
-    with atomic_write(output) as temporary, open(temporary, "wb") as file:
-        torch.save(write_places(entries, places), file)
+    entries, rows = without_unused(model.entries.weight.detach().cpu(), rows)
+    _log_assignment(rows, len(entries))
+    write_assignment(entries, rows, output)
     with atomic_write(table) as temporary:
-        assigned(places, vocabularies).to_csv(temporary, index=False, lineterminator="\n")
-    keep_finished(checkpoint, fingerprint, [output, table])
+        assignment_table(rows, data.vocabularies).to_csv(temporary, index=False, lineterminator="\n")
+
+
+def word_features(
+    vocabularies: Mapping[str, Vocabulary], how: str, device: torch.device
+) -> dict[str, Tensor]:
+    """For each language what the scoring layer reads of its words, (V + 1, 300)."""
+    return {
+        language: read_from(torch.from_numpy(part.vectors), how).to(device)
+        for language, part in vocabularies.items()
+    }
 
 
 def read_from(vectors: Tensor, how: str) -> Tensor:
     """Input of the scoring layer, (V + 1, 300), from a language's vectors.
 
     Args:
-        how: `given`, unchanged; `centred`, minus their mean, because what all words of a language have in
+        how: `unchanged`; `centred`, minus their mean, because what all words of a language have in
             common would make them choose the same few entries; `standardized`, each dimension with mean 0
             and variance 1 over the language's words, so that scores depend on words more than on the bias.
     """
@@ -97,30 +122,26 @@ def assignment_terms(
     model: Assignment,
     features: Mapping[str, Tensor],
     corpus: Corpus,
-    drawn: Batch,
-    settings: Mapping[str, Any],
+    batch: Batch,
+    settings: AssignSettings,
 ) -> dict[str, Tensor]:
     """Triplet loss between sentences of the same image, on the means of their words' entries.
 
     Each language's sentences are anchors for each later language's, and with `pairs: all` for its own. As in
     MULE, the positive is the farthest sentence of the image, and only the most violated constraints count.
     """
-    how, triplets = settings["assignment"], Triplets(**settings["triplets"])
-    sentences = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}
-    exploration = Exploration(how["exploration"], how["top_m"], how["gradient"])
-    means = sentence_means(model, features, sentences, exploration)
-    anchored = [
-        Anchored(F.normalize(mean, dim=-1), torch.from_numpy(drawn.slots[key]), drawn.each[key])
-        for key, mean in means.items()
-    ]
-    terms = {"between": neighborhood_loss(anchored, triplets)} if len(anchored) > 1 else {}
-    within = [alignment_loss(part, part, triplets) for part in anchored if part.each > 1]
-    if how["pairs"] == "all" and within:
+    triplets = settings.triplets
+    sentences = {language: corpus.languages[language].take(rows) for language, rows in batch.rows.items()}
+    means = sentence_means(model, features, sentences, settings.assignment)
+    embedded = [anchored(F.normalize(mean, dim=-1), batch, language) for language, mean in means.items()]
+    terms = {"between": neighborhood_loss(embedded, triplets)} if len(embedded) > 1 else {}
+    within = [alignment_loss(part, part, triplets) for part in embedded if part.each > 1]
+    if settings.assignment.pairs == "all" and within:
         terms["within"] = torch.stack(within).mean()
     return terms
 
 
-def own_places(part: LanguageCorpus, words: int, most: int) -> Tensor:
+def own_rows(part: LanguageCorpus, words: int, most: int) -> Tensor:
     """Rank (V + 1,), from 1, of each of a language's `most` most frequent words; 0 for all others.
 
     Ties are broken by the order of the vocabulary. Words in no training caption come last; padding has no
@@ -128,18 +149,18 @@ def own_places(part: LanguageCorpus, words: int, most: int) -> Tensor:
     """
     count = torch.bincount(part.ids.flatten().cpu(), minlength=words)[1:]
     order = count.argsort(descending=True, stable=True)[:most] + 1
-    places = torch.zeros(words, dtype=torch.long)
-    places[order] = torch.arange(1, len(order) + 1)
-    return places
+    rows = torch.zeros(words, dtype=torch.long)
+    rows[order] = torch.arange(1, len(order) + 1)
+    return rows
 
 
-def without_empty(entries: Tensor, places: Mapping[str, Places]) -> tuple[Tensor, dict[str, Places]]:
+def without_unused(entries: Tensor, rows: Mapping[str, WordRows]) -> tuple[Tensor, dict[str, WordRows]]:
     """The entries in use, renumbered from 1, and each word's entry; 0 for own words and padding.
 
     Args:
-        entries: (E, d). places: `entry` of all words, 1 to E.
+        entries: (E, d). rows: `entry` of all words, 1 to E.
     """
-    taken = {language: torch.where(part.own > 0, 0, part.entry) for language, part in places.items()}
+    taken = {language: torch.where(part.own > 0, 0, part.entry) for language, part in rows.items()}
     for entry in taken.values():
         entry[0] = 0
     used = torch.cat(list(taken.values())).unique()
@@ -147,30 +168,30 @@ def without_empty(entries: Tensor, places: Mapping[str, Places]) -> tuple[Tensor
     number = torch.zeros(len(entries) + 1, dtype=torch.long)
     number[used] = torch.arange(1, len(used) + 1)
     return entries[used - 1], {
-        language: Places(part.own, number[taken[language]]) for language, part in places.items()
+        language: WordRows(part.own, number[taken[language]]) for language, part in rows.items()
     }
 
 
-def assigned(places: Mapping[str, Places], vocabularies: Mapping[str, Vocabulary]) -> pd.DataFrame:
+def assignment_table(rows: Mapping[str, WordRows], vocabularies: Mapping[str, Vocabulary]) -> pd.DataFrame:
     """Words by entry, then language: columns word, language, entry."""
-    rows = [
-        (vocabularies[language].words[row], language, int(part.entry[row]))
-        for language, part in places.items()
-        for row in part.entry.nonzero()[:, 0].tolist()
+    lines = [
+        (vocabularies[language].words[word], language, int(part.entry[word]))
+        for language, part in rows.items()
+        for word in part.entry.nonzero()[:, 0].tolist()
     ]
-    return pd.DataFrame(rows, columns=COLUMNS).sort_values("entry", kind="stable")
+    return pd.DataFrame(lines, columns=COLUMNS).sort_values("entry", kind="stable")
 
 
-def _used(model: Assignment, features: Mapping[str, Tensor]) -> int:
+def _count_used(model: Assignment, features: Mapping[str, Tensor]) -> int:
     """Number of entries in use."""
-    return len(torch.cat([model.chosen(part[1:]) for part in features.values()]).unique())
+    return len(torch.cat([model.best_entry(part[1:]) for part in features.values()]).unique())
 
 
-def _log_filled(places: Mapping[str, Places], entries: int) -> None:
-    latent = sum(int((part.entry > 0).sum()) for part in places.values())
-    own = sum(int((part.own > 0).sum()) for part in places.values())
+def _log_assignment(rows: Mapping[str, WordRows], entries: int) -> None:
+    latent = sum(int((part.entry > 0).sum()) for part in rows.values())
+    own = sum(int((part.own > 0).sum()) for part in rows.values())
     log.info("%d words have vectors of their own, %d share %d entries", own, latent, entries)
-    filled = torch.cat([part.entry for part in places.values()]).bincount()[1:]
+    filled = torch.cat([part.entry for part in rows.values()]).bincount()[1:]
     if latent and filled.max() > COLLAPSED * latent:
         log.warning(
             "%d of %d words share a single entry: the assignment has collapsed. "

@@ -5,12 +5,12 @@ Every draw depends only on (seed, epoch, step), so a killed run resumes with the
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.common.errors import InputError
+from pipeline.training.settings import Batches
 from pipeline.words.corpus import Corpus, LanguageCorpus
 
 Rows = NDArray[np.int64]
@@ -41,12 +41,12 @@ class Sampler:
         seed: the experiment's seed.
     """
 
-    def __init__(self, corpus: Corpus, groups: Sequence[Rows], settings: Mapping[str, Any], seed: int):
+    def __init__(self, corpus: Corpus, groups: Sequence[Rows], settings: Batches, seed: int):
         self.groups = list(groups)
         self.seed = seed
         self.images = sum(len(group) for group in groups)
-        self.batch = min(int(settings["batch_images"]), self.images)
-        self.by_sentence = settings["images_in_batch"] == "sampled_by_sentence"
+        self.batch = min(int(settings.batch_images), self.images)
+        self.by_sentence = settings.images_in_batch == "sampled_by_sentence"
         self.captions = {
             language: _Captions(part, len(corpus.images), settings)
             for language, part in corpus.languages.items()
@@ -62,7 +62,7 @@ class Sampler:
                 f"training: {self.images} image to train on, but a triplet needs two; "
                 "check the captions' split column and images.list"
             )
-        self.passed_over = self._largest() if settings["epoch_unit"] == "sentences" else self.images
+        self.passed_over = self._largest() if settings.epoch_unit == "sentences" else self.images
 
     def _largest(self) -> int:
         """Sentences of the language that has most of them."""
@@ -145,14 +145,14 @@ def _passes(rows: Rows, generator: np.random.Generator, shape: tuple[int, int]) 
 class _Captions:
     """The sentences of one language by image."""
 
-    def __init__(self, part: LanguageCorpus, images: int, settings: Mapping[str, Any]):
+    def __init__(self, part: LanguageCorpus, images: int, settings: Batches):
         self.image = part.image
         self.count = np.bincount(part.image, minlength=images)
         self.first = np.concatenate([[0], np.cumsum(self.count)[:-1]])
-        most = int(settings["sentences_per_image"])
+        most = int(settings.sentences_per_image)
         # What most images have decides: with 1 or 2 Chinese sentences an image, one is drawn.
         usual = int(np.median(self.count[self.count > 0])) if len(part.image) else 0
-        self.each = most if settings["repeat_captions"] else min(most, usual)
+        self.each = most if settings.repeat_captions else min(most, usual)
 
     def rows_of(self, group: Rows) -> Rows:
         """Rows of the sentences of some images."""

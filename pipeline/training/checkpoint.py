@@ -5,18 +5,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from pipeline.common.files import atomic_write, link_or_copy, sha256
-from pipeline.common.torch_files import read_torch
+from pipeline.common.files import link_or_copy, sha256
+from pipeline.common.torch_files import read_torch, write_torch
 
 log = logging.getLogger("pipeline")
 
 
 def save_checkpoint(path: Path, fingerprint: str, state: dict[str, Any]) -> None:
     """Write `state`, completely or not at all; the earlier checkpoint is kept until then."""
-    with atomic_write(path) as temporary, open(temporary, "wb") as file:
-        torch.save({"fingerprint": fingerprint, **state}, file)
+    write_torch({"fingerprint": fingerprint, **state}, path)
 
 
 def load_checkpoint(path: Path, fingerprint: str) -> dict[str, Any] | None:
@@ -42,25 +39,26 @@ def keep_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> None:
     on in a queue.
     """
     for file in files:
-        link_or_copy(file, _kept(path, file))
+        link_or_copy(file, _link(path, file))
     save_checkpoint(path, fingerprint, {"finished": {file.name: sha256(file) for file in files}})
 
 
-def found_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> bool:
-    """Whether a run was finished before; if so, its files are restored."""
+def restore_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> bool:
+    """Restore the files of a run that an earlier job finished; whether there is one."""
     state = load_checkpoint(path, fingerprint)
     if state is None or "finished" not in state:
         return False
-    kept = {file: _kept(path, file) for file in files}
+    links = {file: _link(path, file) for file in files}
     # A link is damaged together with the file that it is.
-    if not all(link.exists() and sha256(link) == state["finished"][file.name] for file, link in kept.items()):
+    digests = state["finished"]
+    if not all(link.exists() and sha256(link) == digests[file.name] for file, link in links.items()):
         path.unlink()
         return False
-    for file, link in kept.items():
+    for file, link in links.items():
         link_or_copy(link, file)
     log.info("finished by an earlier run")
     return True
 
 
-def _kept(path: Path, file: Path) -> Path:
+def _link(path: Path, file: Path) -> Path:
     return path.with_name(f"{path.stem}-{file.name}")

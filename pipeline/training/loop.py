@@ -1,101 +1,154 @@
-"""The loop shared by pretraining and training: epochs, steps, checkpoints, progress, curves.
+"""The loop of every training: epochs, steps, checkpoints, validation, early stopping, progress, curves.
 
 Batches and dropout are functions of (seed, epoch, step), so on a CPU a run that is killed and resumed from
 its checkpoint ends with the same weights, bit for bit, as an uninterrupted one.
 """
 
+import copy
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from pipeline.common.progress import Progress
 from pipeline.common.signals import Interrupted, collect_signals, raise_on_signal
-from pipeline.training.batches import Batch
 from pipeline.training.checkpoint import load_checkpoint, save_checkpoint
-from pipeline.training.watching import Watched
+from pipeline.training.monitor import Monitor
 
 log = logging.getLogger("pipeline")
 
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
 SHARE_OF_SAVING = 0.05  # of the time, at most, at the ends of short epochs
 
+BatchT = TypeVar("BatchT")
+BatchT_co = TypeVar("BatchT_co", covariant=True)
 
-class Batches(Protocol):
+
+class Batches(Protocol[BatchT_co]):
     """The batches of a run: `steps` per epoch, each a function of (seed, epoch, step)."""
 
-    seed: int
+    @property
+    def seed(self) -> int:
+        """The seed of all draws."""
 
     @property
     def steps(self) -> int:
         """Batches per epoch."""
 
-    def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Batch]:
+    def epoch(self, epoch: int, first_step: int = 0) -> Iterator[BatchT_co]:
         """The batches of an epoch, from `first_step` on."""
 
 
+@dataclass(frozen=True)
+class Moment:
+    """When a step is: its number in the whole run, from 0, and the fraction of the run before it."""
+
+    step: int
+    done: float
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What is found after an epoch, without changing a weight.
+
+    row: its columns of the curves. score: what the best epoch is selected by, the higher the better; None:
+    the last one is. recalls: mR of each language on the validation split, where there is a score.
+    """
+
+    row: Mapping[str, float] = field(default_factory=dict)
+    score: float | None = None
+    recalls: Mapping[str, float] = field(default_factory=dict)
+
+
 @dataclass
-class Course:
-    """The schedule of a training: its batches, its epochs, and the loss terms of a batch."""
+class Best:
+    """The best epoch so far, numbered from 1; `waited`: epochs since then."""
 
-    batches: Batches
-    epochs: int
-    terms: Callable[[Batch, float], dict[str, Tensor]]
+    score: float = -1.0
+    epoch: int = 0
+    recalls: dict[str, float] = field(default_factory=dict)
+    weights: dict[str, Tensor] = field(default_factory=dict)
+    waited: int = 0
+
+    def see(self, epoch: int, validation: Validation, model: nn.Module) -> None:
+        """Record an epoch, numbered from 0; only a score above the best one is an improvement."""
+        assert validation.score is not None
+        if validation.score > self.score:
+            self.weights = copy.deepcopy(model.state_dict())
+            self.score, self.epoch, self.waited = validation.score, epoch + 1, 0
+            self.recalls = dict(validation.recalls)
+        else:
+            self.waited += 1
+
+
+def constant_rate(rate: float, step: int) -> float:
+    """The schedule of a learning rate that does not change."""
+    return rate
 
 
 @dataclass
-class Run:
-    """A training run over a number of epochs.
+class Run(Generic[BatchT]):
+    """A training run.
 
-    terms: the loss terms of a batch, given also the fraction of the run that is done. after_epoch: returns
-    the epoch's row of the curves; it may store state in `kept`. kept: state that a checkpoint contains
-    besides the model and the optimiser. saved_at, took: when the last checkpoint was saved, and how many
-    seconds that took. fingerprint: digest of settings, inputs and code; a checkpoint with another one is not
-    resumed. watched: what shows the run to a person.
+    terms: the loss terms of a batch. schedule: the learning rate of a step, from that of the step before and
+    the step's number in the whole run. validate: called after each epoch, numbered from 0. patience: epochs
+    without a better score after which the run stops; None: it never does. monitor: shows the run to a person.
+    saved_at, took: when the last checkpoint was saved, and how many seconds that took.
     """
 
     model: nn.Module
     optimizer: torch.optim.Optimizer
-    sampler: Batches
+    batches: Batches[BatchT]
     epochs: int
-    decay: float
-    terms: Callable[[Batch, float], dict[str, Tensor]]
-    after_epoch: Callable[[int], dict[str, float]]
-    checkpoint: Path
-    fingerprint: str
-    kept: dict[str, Any] = field(default_factory=dict)
+    terms: Callable[[BatchT, Moment], dict[str, Tensor]]
+    schedule: Callable[[float, int], float] = constant_rate
+    validate: Callable[[int], Validation] = lambda epoch: Validation()
+    patience: int | None = None
+    monitor: Monitor = field(default_factory=Monitor)
+    best: Best = field(default_factory=Best)
     curves: list[dict[str, float]] = field(default_factory=list)
-    watched: Watched = field(default_factory=Watched)
+    checkpoint: Path = field(init=False)
+    fingerprint: str = field(init=False)
     saved_at: float = field(default_factory=lambda: time.monotonic())
     took: float = 0.0
 
-    def finish(self) -> None:
+    @property
+    def stopped(self) -> bool:
+        """Whether the score has not improved for so long that the run is over."""
+        return self.patience is not None and self.best.waited >= self.patience
+
+    def finish(self, checkpoint: Path, fingerprint: str) -> None:
         """Run to the last epoch, from the checkpoint if there is one.
+
+        Args:
+            checkpoint: file to save the state in, again and again.
+            fingerprint: digest of settings, inputs and code; a checkpoint with another one is not resumed.
 
         Raises:
             Interrupted: a signal arrived; the checkpoint contains the step that was in progress.
         """
+        self.checkpoint, self.fingerprint = checkpoint, fingerprint
         with collect_signals() as signals:
             try:
                 self._finish(signals)
             finally:
-                self.watched.end()
+                self.monitor.end()
 
     def _finish(self, signals: Sequence[int]) -> None:
-        epoch, step, sums = self._continued()
-        total = self.epochs * self.sampler.steps
-        progress = Progress("steps", total, done=epoch * self.sampler.steps + step)
-        self.watched.begin(epoch * self.sampler.steps + step)
-        while epoch < self.epochs:
-            for drawn in self.sampler.epoch(epoch, step):
-                seed_dropout(self.sampler.seed, epoch, step)
-                self.watched.step = epoch * self.sampler.steps + step
-                add_to(sums, self._step(drawn, self.watched.step / total))
+        epoch, step, sums = self._resume()
+        total = self.epochs * self.batches.steps
+        progress = Progress("steps", total, done=epoch * self.batches.steps + step)
+        self.monitor.begin(epoch * self.batches.steps + step)
+        while epoch < self.epochs and not self.stopped:
+            for batch in self.batches.epoch(epoch, step):
+                seed_dropout(self.batches.seed, epoch, step)
+                number = epoch * self.batches.steps + step
+                add_to(sums, self._step(batch, Moment(number, number / total)))
                 step += 1
                 progress.advance(note=f"epoch {epoch + 1}/{self.epochs}")
                 if signals or time.monotonic() - self.saved_at > SECONDS_BETWEEN_CHECKPOINTS:
@@ -107,38 +160,40 @@ class Run:
                 raise self._interrupted(signals[0], epoch, step)
             self._end_epoch(epoch, sums)
             epoch, step, sums = epoch + 1, 0, {}
-            if epoch == self.epochs or time.monotonic() - self.saved_at > self.took / SHARE_OF_SAVING:
+            last = epoch == self.epochs or self.stopped
+            if last or time.monotonic() - self.saved_at > self.took / SHARE_OF_SAVING:
                 self._save(epoch, step, sums)
 
-    def _step(self, drawn: Batch, done: float) -> dict[str, Tensor]:
+    def _step(self, batch: BatchT, moment: Moment) -> dict[str, Tensor]:
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.schedule(group["lr"], moment.step)
         self.model.train()
-        terms = self.terms(drawn, done)
+        terms = self.terms(batch, moment)
         loss = torch.stack(list(terms.values())).sum()
         self.optimizer.zero_grad()
         loss.backward()
-        self.watched.before_update({"loss": loss, **terms}, self.optimizer)
+        self.monitor.before_update(moment.step, {"loss": loss, **terms}, self.optimizer)
         self.optimizer.step()
         # Left on the device: asking for a number would make the CPU wait for every step of a GPU.
         return {name: term.detach().double() for name, term in {"loss": loss, **terms}.items()}
 
     def _end_epoch(self, epoch: int, sums: dict[str, Tensor]) -> None:
-        found = self._after_epoch(epoch, sums)  # first: a signal ends it, also while a GPU is waited for
-        means = {name: total.item() / self.sampler.steps for name, total in sums.items()}
-        row = {"epoch": epoch + 1, **means, **found}
-        self.curves.append(row)
-        self.watched.after_epoch(self.curves, (epoch + 1) * self.sampler.steps)
-        for group in self.optimizer.param_groups:
-            group["lr"] *= self.decay
-        log.info("%s", ", ".join(f"{name} {value:.5g}" for name, value in row.items()))
+        validation = self._validate(epoch, sums)  # first: a signal ends it, also while a GPU is waited for
+        means = {name: total.item() / self.batches.steps for name, total in sums.items()}
+        self.curves.append({"epoch": epoch + 1, **means, **validation.row})
+        if validation.score is not None:
+            self.best.see(epoch, validation, self.model)
+        self.monitor.after_epoch(self.curves, (epoch + 1) * self.batches.steps)
+        log.info("%s", ", ".join(f"{name} {value:.5g}" for name, value in self.curves[-1].items()))
 
-    def _after_epoch(self, epoch: int, sums: dict[str, Tensor]) -> dict[str, float]:
-        """What `after_epoch` gives. It may take minutes and changes no weights: a signal ends it at once."""
+    def _validate(self, epoch: int, sums: dict[str, Tensor]) -> Validation:
+        """Validation may take minutes and changes no weights: a signal ends it at once."""
         try:
             with raise_on_signal():
-                return self.after_epoch(epoch)
+                return self.validate(epoch)
         except Interrupted as end:
-            self._save(epoch, self.sampler.steps, sums)
-            raise self._interrupted(end.number, epoch, self.sampler.steps) from None
+            self._save(epoch, self.batches.steps, sums)
+            raise self._interrupted(end.number, epoch, self.batches.steps) from None
 
     def _interrupted(self, number: int, epoch: int, step: int) -> Interrupted:
         return Interrupted(number, f"{self.checkpoint} is of epoch {epoch + 1}, step {step}.")
@@ -151,21 +206,22 @@ class Run:
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "curves": self.curves,
-            "kept": self.kept,
+            "best": vars(self.best),
         }
-        begun = time.monotonic()
+        start = time.monotonic()
         save_checkpoint(self.checkpoint, self.fingerprint, state)
         self.saved_at = time.monotonic()
-        self.took = self.saved_at - begun
+        self.took = self.saved_at - start
 
-    def _continued(self) -> tuple[int, int, dict[str, Tensor]]:
+    def _resume(self) -> tuple[int, int, dict[str, Tensor]]:
+        """The epoch, the step in it and the epoch's sums so far; all 0 without a checkpoint."""
         state = load_checkpoint(self.checkpoint, self.fingerprint)
         if state is None:
             return 0, 0, {}
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.curves.extend(state["curves"])
-        self.kept.update(state["kept"])
+        self.best = Best(**state["best"])
         log.info("resuming after epoch %d, step %d", state["epoch"], state["step"])
         return state["epoch"], state["step"], state["sums"]
 

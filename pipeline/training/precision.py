@@ -34,7 +34,7 @@ def embedding_precision(precision: str, device: torch.device) -> AbstractContext
 
 
 @contextmanager
-def exact() -> Iterator[None]:
+def exact_products() -> Iterator[None]:
     """Products inside are in float32, whatever the precision of training."""
     before = _CUDA.fp32_precision, _CUDNN.rnn.fp32_precision
     _products("ieee", "ieee")

@@ -4,39 +4,39 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pipeline.common.block import Block, Count, Expected, Factor, Fraction, Rate, Seed, Sparse, Unique, Weight
-from pipeline.datasets.settings import LanguageCode, Languages, Origins, Scale
+from pipeline.common.block import Block, Count, Expected, Factor, Rate, Seed, Sparse, Unique, Weight
+from pipeline.datasets.settings import LanguageCode, Languages, Scale
 from pipeline.images.settings import FeatureSettings
 from pipeline.models.settings import (
-    ChosenLosses,
     Consistency,
+    EmbeddingSettings,
+    Exploration,
     Hinge,
-    Hybrid,
     Liwe,
-    Matching,
     Model,
+    ModelSettings,
+    Reduction,
+    RunSettings,
     Triplets,
-    UniversalModel,
-    WordRegularizer,
 )
 
 Captions = Literal["human", "human+mt", "mt", "augmented"]
-Branches = Literal["shared", "separate"]
-Embedding = Literal["universal", "hybrid"]
-Reduction = Annotated[
-    str,
-    Field(pattern="^(frequency|pca|dictionary)-[1-9][0-9]*$"),
-    Expected(
-        "a smaller vocabulary: frequency-5 (words seen 5 times or more), pca-50 (word vectors of 50 "
-        "dimensions), dictionary-5 (words seen fewer than 5 times replaced by English ones)"
-    ),
-]
 Part = Annotated[Literal["translation", "comparable"], Expected("translation or comparable")]
 _EPOCHS = "passes over the training data, as training.epoch_unit counts them"
 _LEARNING_RATE = "learning rate of Adam"
 
 
-class Batches(Block):
+class Resources(Block):
+    """What a training runs with."""
+
+    threads: Count = Field(default=4, description="CPU threads of PyTorch, and CPU cores of the job")
+    deterministic: bool = Field(
+        default=False,
+        description="whether only deterministic algorithms are used, also on a GPU (docs/cluster.md)",
+    )
+
+
+class Batches(Resources):
     """How batches are drawn and computed, in pretraining as in training."""
 
     epoch_unit: Literal["sentences", "images"] = Field(
@@ -57,11 +57,6 @@ class Batches(Block):
     )
     images_in_batch: Literal["distinct", "sampled_by_sentence"] = Field(
         default="distinct", description="distinct, or sampled_by_sentence as in the authors' code"
-    )
-    threads: Count = Field(default=4, description="CPU threads of PyTorch, and CPU cores of the job")
-    deterministic: bool = Field(
-        default=False,
-        description="whether only deterministic algorithms are used, also on a GPU (docs/cluster.md)",
     )
 
 
@@ -97,38 +92,6 @@ class Pretraining(Block):
 
     epochs: Count = Field(default=5, description=_EPOCHS)
     learning_rate: Rate = Field(default=1.0e-4, description=_LEARNING_RATE)
-
-
-class Exploration(Block):
-    """How a word chooses an entry of the latent vocabulary."""
-
-    exploration: Fraction = Field(
-        default=0.2, description="probability that a word is assigned a random one of its best entries"
-    )
-    top_m: Count = Field(
-        default=20,
-        description="M of the paper: entries of the latent vocabulary from which a word's is chosen",
-    )
-    features: Literal["unchanged", "centred", "standardized"] = Field(
-        default="standardized",
-        description=(
-            "unchanged (word vectors as they are), centred (minus the mean of their language), or "
-            "standardized (also scaled to variance 1)"
-        ),
-    )
-    gradient: Literal["straight_through", "gated", "softmax", "none"] = Field(
-        default="softmax",
-        description=(
-            "how gradients pass the choice of an entry: straight_through, gated, softmax or none "
-            "(docs/smalr.md)"
-        ),
-    )
-    pairs: Literal["all", "different"] = Field(
-        default="all",
-        description=(
-            "which sentences of an image are positives: all, or different (only those in different languages)"
-        ),
-    )
 
 
 class Assignment(Exploration):
@@ -241,20 +204,6 @@ class Lessons(TaskTraining, SelectionRules):
     """Captions and training of the experiments with a `selection` of captions (*Lessons*, Section 3)."""
 
 
-class RunSettings(Block):
-    """Which model is trained."""
-
-    scale: Scale
-    dataset: str
-    experiment: str
-    seed: Seed
-    languages: list[LanguageCode]
-    caption_origins: Origins
-    max_caption_length: Count | None = Field(
-        default=None, description="tokens that are kept of a caption; null: all"
-    )
-
-
 class DataSettings(RunSettings):
     """What pretraining, assignment and training depend on alike."""
 
@@ -270,10 +219,9 @@ class PretrainSchedule(Batches, Pretraining):
     """How batches are drawn in a pretraining, and how long."""
 
 
-class PretrainSettings(DataSettings):
+class PretrainSettings(DataSettings, EmbeddingSettings):
     """What the pretraining of one experiment depends on, and nothing else."""
 
-    model: UniversalModel
     triplets: Triplets
     training: PretrainSchedule
 
@@ -295,35 +243,23 @@ class AssignSettings(DataSettings):
     training: PretrainSchedule
 
 
-class TrainSettings(DataSettings, ChosenLosses):
+class TrainSettings(DataSettings, ModelSettings):
     """What the training of one experiment depends on, and nothing else; a model file records it."""
 
-    branches: Branches
     features: FeatureSettings
-    model: Model
-    triplets: Triplets | None = None
-    matching: Matching | None = None
-    word_regularizer: WordRegularizer
     training: TrainingSchedule
-    liwe: Liwe | None = None
-    embedding: Embedding = "universal"
-    hybrid: Hybrid | None = None
 
 
-class TaskResources(Block):
+class TaskResources(Resources):
     """Keys of `training` that *Lessons*' trainings depend on."""
 
-    threads: Count
-    deterministic: bool
     precision: Literal["float32", "tf32", "bfloat16"]
 
 
-class LessonsSettings(RunSettings):
+class LessonsSettings(RunSettings, ModelSettings):
     """What the training of an experiment with a selection depends on; a model file records it."""
 
-    branches: Literal["shared"] = "shared"
     features: FeatureSettings
-    model: Model
     c2c: bool
     stop_on: list[LanguageCode]
     lessons: TaskTraining

@@ -78,6 +78,11 @@ class Corpus:
     features: Tensor
     languages: dict[str, LanguageCorpus]
 
+    @property
+    def longest(self) -> int:
+        """Words of the longest sentence in any language."""
+        return max(part.ids.shape[1] for part in self.languages.values())
+
     def to(self, device: torch.device) -> "Corpus":
         """The same corpus on another device."""
         languages = {language: part.to(device) for language, part in self.languages.items()}
@@ -85,7 +90,7 @@ class Corpus:
 
 
 def encode(
-    sentences: pd.DataFrame, vocabulary: Vocabulary, images: Sequence[str], longest: int
+    sentences: pd.DataFrame, vocabulary: Vocabulary, images: Sequence[str], longest: int | None
 ) -> LanguageCorpus:
     """Encode one language's sentence table. A sentence without any known word is encoded as padding.
 
@@ -95,7 +100,7 @@ def encode(
         sentences: columns image, caption and tokens; every image must be in `images`.
         vocabulary: the language's words.
         images: the split's images, giving each its row.
-        longest: words after the first `longest` are dropped.
+        longest: words after the first `longest` are dropped; None: none are.
 
     Raises:
         InputError: the vocabulary is of whole captions, and some are not among them.
@@ -129,7 +134,7 @@ def _sentence_vectors(vocabulary: Vocabulary, rows: NDArray[np.int64]) -> Tensor
 def corpus_of(
     sentences: Mapping[str, pd.DataFrame],
     vocabularies: Mapping[str, Vocabulary],
-    longest: int,
+    longest: int | None,
     split: str,
 ) -> Corpus:
     """The corpus of one split, without image features; images in the order of their ids."""

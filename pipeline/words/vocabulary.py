@@ -44,7 +44,7 @@ class Vocabulary:
         """Word -> its row, from 1; padding is not a word."""
         return {word: row for row, word in enumerate(self.words) if row}
 
-    def encode(self, text: str, longest: int) -> list[int]:
+    def encode(self, text: str, longest: int | None) -> list[int]:
         """Rows of the known words among space-separated tokens, at most the first `longest` of them.
 
         Of whole captions: the caption's row.

@@ -122,8 +122,8 @@ def preload() -> None:
     """Import what the commands import, and read the code whose digests are asked for, once for all forks."""
     for name in PRELOADED:
         importlib.import_module(name)
-    for stage in [*STAGES, *code.UNLISTED]:
-        code.digest(stage)
+    for stage in STAGES:
+        code.digest(stage, ())
     warm.snakemake()
 
 

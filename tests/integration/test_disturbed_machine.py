@@ -30,7 +30,7 @@ from pipeline.datasets.table import caption_table, write_captions
 from pipeline.images.store import DONE, read_features
 from pipeline.models.saved import load_model
 from pipeline.training import loop
-from pipeline.training.train import Inputs
+from pipeline.training.data import Inputs
 from pipeline.translation.cache import Cache, Model
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]

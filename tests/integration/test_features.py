@@ -92,7 +92,7 @@ def test_shards_of_the_command_line_merge_into_one_store(tmp_path: Path) -> None
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     # Rows of a finished store are reused where they were made by the same code.
-    expected = {"crops": 10, "code": digest("features")}
+    expected = {"crops": 10, "code": digest("extract-features")}
     assert read_features(tmp_path / "merged.h5", IMAGES[:FEW], expected).shape == (FEW, 512)
     wrong = _stage("features", *_listed({**options, "--shard": "3/2", "--output": str(tmp_path / "out.h5")}))
     assert "expected I/N with I from 1 to N" in wrong.stderr

@@ -32,11 +32,12 @@ from reference.captions import Split, read_rows
 from reference.layers import Weights
 from reference.training import pretrain_layers
 from reference.training import train as train_by_reading
+from run_stages import pretrain, train
 from torch import Tensor, nn
 
 from pipeline.training import loop
+from pipeline.training.data import Inputs
 from pipeline.training.loop import Run
-from pipeline.training.train import Inputs, pretrain, train
 
 pytestmark = pytest.mark.integration
 

@@ -22,10 +22,10 @@ from recorded import (
 from reference import lessons
 from reference.batches import caption_pairs, check_tasks
 from reference.captions import read_rows, rows_with_markers
+from run_stages import train_lessons
 from twelve_things import THINGS, table_of
 
-from pipeline.training.multitask import train_multitask
-from pipeline.training.train import Inputs
+from pipeline.training.data import Inputs
 
 pytestmark = pytest.mark.integration
 
@@ -126,7 +126,7 @@ def test_the_project_and_the_reading_agree(
     settings = case(name, seed)
     inputs, pairs = inputs_of_case(files, settings, tmp_path)
     paths = [tmp_path / name for name in ("checkpoint.pt", "curves.csv", "model.pt")]
-    train_multitask(inputs, pairs, settings, "code", *paths)
+    train_lessons(inputs, pairs, settings, "code", *paths)
     result = evaluate_model(inputs, settings["languages"], tmp_path)
 
     whole = {**settings, "max_caption_length": 99}

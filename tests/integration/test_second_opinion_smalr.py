@@ -42,6 +42,7 @@ from reference.model import embed_images
 from reference.smalr import Explored, Masked, Tables
 from reference.training import Training
 from reference.training import train as train_by_reading
+from run_stages import assign, train
 from torch import Tensor
 from twelve_things import table_of
 
@@ -50,11 +51,10 @@ from pipeline.evaluation.consistency import evaluate_consistency
 from pipeline.evaluation.settings import ConsistencySettings
 from pipeline.models import assignment
 from pipeline.models.losses import masking
+from pipeline.models.losses.loss import Step, Terms
 from pipeline.models.settings import Consistency
-from pipeline.models.step import Step, Terms
 from pipeline.training import assign as pretraining
-from pipeline.training.assign import assign
-from pipeline.training.train import Inputs, train
+from pipeline.training.data import Inputs
 from pipeline.words.corpus import Sentences
 
 pytestmark = pytest.mark.integration
@@ -208,13 +208,13 @@ class Choices:
 def choices(monkeypatch: pytest.MonkeyPatch) -> Iterator[Choices]:
     """The choices of all runs of the test."""
     noted = Choices()
-    sentence_means, explored = pretraining.sentence_means, assignment.explored
-    terms, masked_sentences = masking.terms, masking.masked_sentences
+    sentence_means, explored_ranks = pretraining.sentence_means, assignment.explored_ranks
+    terms, masked_sentences = masking.MaskingLoss.terms, masking.masked_sentences
     places: list[Tensor] = []
     languages: list[str] = []
 
     def note_places(*args: Any) -> Tensor:
-        places.append(explored(*args))
+        places.append(explored_ranks(*args))
         return places[-1]
 
     def note_explored(model: Any, features: Any, sentences: dict[str, Sentences], how: Any) -> Any:
@@ -223,10 +223,10 @@ def choices(monkeypatch: pytest.MonkeyPatch) -> Iterator[Choices]:
         noted.explored.append(dict(zip(words, places[-1].tolist(), strict=True)))
         return means
 
-    def note_languages(step: Step) -> Terms:
+    def note_languages(loss: masking.MaskingLoss, step: Step) -> Terms:
         languages[:] = step.sentences
         noted.masked.append({})
-        return terms(step)
+        return terms(loss, step)
 
     def note_masked(sentences: Sentences, *args: Any) -> Sentences:
         masked = masked_sentences(sentences, *args)
@@ -238,9 +238,9 @@ def choices(monkeypatch: pytest.MonkeyPatch) -> Iterator[Choices]:
         ]
         return masked
 
-    monkeypatch.setattr(assignment, "explored", note_places)
+    monkeypatch.setattr(assignment, "explored_ranks", note_places)
     monkeypatch.setattr(pretraining, "sentence_means", note_explored)
-    monkeypatch.setattr(masking, "terms", note_languages)
+    monkeypatch.setattr(masking.MaskingLoss, "terms", note_languages)
     monkeypatch.setattr(masking, "masked_sentences", note_masked)
     yield noted
 

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from run_stages import pretrain, train
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.table import read_sentences, write_sentences
@@ -26,9 +27,8 @@ from pipeline.models.saved import load_model
 from pipeline.settings import merged, read
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import measured
-from pipeline.training import loop
-from pipeline.training import train as training
-from pipeline.training.train import Inputs, pretrain, train
+from pipeline.training import best_epoch, loop
+from pipeline.training.data import Inputs
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary
 
 pytestmark = pytest.mark.integration
@@ -184,7 +184,8 @@ def test_earlier_systems_learn_what_the_captions_say(
     ranking: dict[str, Any],
     expected: dict[str, float],
 ) -> None:
-    experiment |= {"branches": branches, "neighborhood": None, "classifier": None, "ranking": ranking}
+    experiment |= {"branches": branches, "neighborhood": None, "classifier": None}
+    experiment |= {"matching": None, "ranking": ranking}
     experiment["model"] |= {
         "encoder": "vse", "word_vectors": "scratch", "recurrent": "gru", "similarity": similarity,
     }  # fmt: skip
@@ -365,7 +366,7 @@ def test_a_gpu_that_computes_otherwise_is_said(
 ) -> None:
     experiment["training"]["epochs"] = 1
     answers = iter([{"en": 50.0, "de": 50.0}, {"en": 49.5, "de": 40.0}])
-    monkeypatch.setattr(training, "mean_recalls", lambda model, corpus: next(answers))
+    monkeypatch.setattr(best_epoch, "mean_recalls", lambda model, corpus: next(answers))
     with pytest.raises(InputError, match=r"disagree .*\n  - de: 50.00 while training, 40.00 on the CPU$"):
         trained(inputs, experiment, tmp_path)
     assert not (tmp_path / "model.pt").exists()

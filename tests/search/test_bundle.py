@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 import torch
+from run_stages import train
 
 from pipeline.common.errors import InputError
 from pipeline.common.folders import atomic_folder
@@ -18,7 +19,7 @@ from pipeline.evaluation.evaluate import evaluate
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.images.settings import ExtractionSettings
 from pipeline.images.store import read_store, write_features
-from pipeline.training.train import Inputs, train
+from pipeline.training.data import Inputs
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 from search import load, open_index
 from search.build_index import write_index

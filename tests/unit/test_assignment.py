@@ -12,13 +12,20 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from pipeline.models import assignment
-from pipeline.models.assignment import Assignment, Exploration, choice_weights, explored, sentence_means
-from pipeline.models.hybrid import Places
-from pipeline.training.assign import _log_filled, assigned, own_places, read_from, without_empty
+from pipeline.models.assignment import Assignment, choice_weights, explored_ranks, sentence_means
+from pipeline.models.hybrid import WordRows
+from pipeline.models.settings import Exploration
+from pipeline.training.assign import _log_assignment, assignment_table, own_rows, read_from, without_unused
 from pipeline.words.corpus import LanguageCorpus, Sentences
 from pipeline.words.vocabulary import Vocabulary
 
 WORDS = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.5]]).double()
+
+
+def exploration(probability: float, top_m: int, gradient: str) -> Exploration:
+    return Exploration.from_values(
+        {"exploration": probability, "top_m": top_m, "gradient": gradient}, "tests"
+    )
 
 
 def scored() -> Assignment:
@@ -32,8 +39,8 @@ def scored() -> Assignment:
 
 
 def test_a_word_takes_the_entry_with_the_largest_score() -> None:
-    assert scored().chosen(WORDS).tolist() == [0, 1, 2]
-    assert scored().best(WORDS, 2).tolist() == [[0, 1], [1, 0], [2, 1]]
+    assert scored().best_entry(WORDS).tolist() == [0, 1, 2]
+    assert scored().best_entries(WORDS, 2).tolist() == [[0, 1], [1, 0], [2, 1]]
 
 
 def test_entries_begin_with_numbers_between_minus_and_plus_a_tenth() -> None:
@@ -47,24 +54,24 @@ def test_of_equal_scores_the_first_entry_is_taken() -> None:
     made = scored()
     torch.nn.init.zeros_(made.scores.weight)
     torch.nn.init.zeros_(made.scores.bias)
-    assert made.chosen(WORDS).tolist() == [0, 0, 0]
+    assert made.best_entry(WORDS).tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("gradient", ["straight_through", "gated", "none"])
 def test_without_exploration_a_word_is_its_best_entry(gradient: str) -> None:
-    found = scored().vectors(WORDS, Exploration(0.0, 2, gradient))
+    found = scored().vectors(WORDS, exploration(0.0, 2, gradient))
     assert torch.allclose(found, torch.tensor([[1.0, 0.0], [0.0, 1.0], [5.0, 5.0]]).double())
 
 
 def test_softmax_mixes_the_best_entries() -> None:
-    found = scored().vectors(WORDS[:1], Exploration(0.0, 2, "softmax"))
+    found = scored().vectors(WORDS[:1], exploration(0.0, 2, "softmax"))
     share = math.exp(1) / (math.exp(1) + math.exp(0.25))
     assert found.tolist()[0] == pytest.approx([share, 1 - share])
 
 
 def test_exploration_takes_each_of_the_best_alike_often() -> None:
     torch.manual_seed(0)
-    none, every = explored(1000, 20, 0.0), explored(100_000, 20, 1.0)
+    none, every = explored_ranks(1000, 20, 0.0), explored_ranks(100_000, 20, 1.0)
     assert not none.any()
     counts = torch.bincount(every, minlength=20)
     assert len(counts) == 20
@@ -74,7 +81,7 @@ def test_exploration_takes_each_of_the_best_alike_often() -> None:
 
 def test_a_fifth_explores_and_some_of_it_meets_the_best() -> None:
     torch.manual_seed(0)
-    other = explored(100_000, 20, 0.2).gt(0).double().mean().item()
+    other = explored_ranks(100_000, 20, 0.2).gt(0).double().mean().item()
     assert other == pytest.approx(0.2 * 19 / 20, abs=0.006)  # five standard deviations
 
 
@@ -103,7 +110,7 @@ def test_gradients_of_entries_are_those_of_finite_differences(gradient: str) -> 
     made = scored()
 
     def vectors(entries: torch.Tensor) -> torch.Tensor:
-        how = Exploration(0.0, 2, gradient)
+        how = exploration(0.0, 2, gradient)
         found: torch.Tensor = torch.func.functional_call(
             _Vectors(made), {"of.entries.weight": entries}, (WORDS, how)
         )
@@ -118,7 +125,7 @@ def test_gradients_of_the_scores_are_those_of_finite_differences() -> None:
     def vectors(weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
         weights = {"of.scores.weight": weight, "of.scores.bias": bias}
         found: torch.Tensor = torch.func.functional_call(
-            _Vectors(made), weights, (WORDS, Exploration(0.0, 2, "softmax"))
+            _Vectors(made), weights, (WORDS, exploration(0.0, 2, "softmax"))
         )
         return found
 
@@ -145,10 +152,10 @@ def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(assignment, "CHUNK", chunk)
         made.zero_grad()
         torch.manual_seed(1)
-        vectors = made.vectors(words, Exploration(0.5, 6, "straight_through"))
+        vectors = made.vectors(words, exploration(0.5, 6, "straight_through"))
         vectors.square().sum().backward()
         assert made.scores.weight.grad is not None
-        found.append((vectors.detach(), made.scores.weight.grad.clone(), made.chosen(words)))
+        found.append((vectors.detach(), made.scores.weight.grad.clone(), made.best_entry(words)))
     for one, other in zip(*found, strict=True):
         assert torch.allclose(one, other)
 
@@ -159,7 +166,7 @@ def test_a_sentence_is_the_mean_of_its_words_entries() -> None:
         "en": Sentences(torch.tensor([[1, 3], [2, 0]]), torch.tensor([2, 1])),
         "de": Sentences(torch.tensor([[1, 1]]), torch.tensor([2])),
     }
-    found = sentence_means(scored(), features, sentences, Exploration(0.0, 2, "none"))
+    found = sentence_means(scored(), features, sentences, exploration(0.0, 2, "none"))
     assert found["en"].tolist() == [[3.0, 2.5], [0.0, 1.0]]
     assert found["de"].tolist() == [[5.0, 5.0]]
 
@@ -180,7 +187,7 @@ def test_an_assignment_that_collapsed_is_warned_of(
     caplog: pytest.LogCaptureFixture, entries: list[int], warned: bool
 ) -> None:
     """Two of twenty words are a tenth, three are more. Without shared words there is nothing to warn of."""
-    _log_filled({"en": Places(torch.zeros(21, dtype=torch.long), torch.tensor([0, *entries]))}, 19)
+    _log_assignment({"en": WordRows(torch.zeros(21, dtype=torch.long), torch.tensor([0, *entries]))}, 19)
     assert ("3 of 20 words share a single entry" in caplog.text) == warned
 
 
@@ -191,18 +198,18 @@ def corpus(ids: list[list[int]]) -> LanguageCorpus:
 
 def test_the_most_frequent_words_have_own_vectors() -> None:
     part = corpus([[2, 1, 2], [3, 3, 0], [4, 2, 0]])  # 2 three times, 3 twice, 1 and 4 once, 5 never
-    assert own_places(part, 6, 3).tolist() == [0, 3, 1, 2, 0, 0]
-    assert own_places(part, 6, 0).tolist() == [0] * 6
-    assert own_places(part, 6, 100).tolist() == [0, 3, 1, 2, 4, 5]
+    assert own_rows(part, 6, 3).tolist() == [0, 3, 1, 2, 0, 0]
+    assert own_rows(part, 6, 0).tolist() == [0] * 6
+    assert own_rows(part, 6, 100).tolist() == [0, 3, 1, 2, 4, 5]
 
 
 def test_entries_that_nobody_takes_are_dropped_and_own_words_take_none() -> None:
     entries = torch.arange(10.0).reshape(5, 2)
     places = {
-        "en": Places(torch.tensor([0, 1, 0, 0]), torch.tensor([3, 3, 5, 2])),  # word 1 has its own vector
-        "de": Places(torch.tensor([0, 0]), torch.tensor([1, 5])),
+        "en": WordRows(torch.tensor([0, 1, 0, 0]), torch.tensor([3, 3, 5, 2])),  # word 1 has its own vector
+        "de": WordRows(torch.tensor([0, 0]), torch.tensor([1, 5])),
     }
-    kept, found = without_empty(entries, places)
+    kept, found = without_unused(entries, places)
     assert kept.tolist() == [[2.0, 3.0], [8.0, 9.0]]  # the second and the fifth
     assert found["en"].entry.tolist() == [0, 0, 2, 1]
     assert found["de"].entry.tolist() == [0, 2]
@@ -214,13 +221,13 @@ def test_the_table_says_who_shares_an_entry() -> None:
         "de": Vocabulary("de", ["", "Hund"], np.zeros((2, 2), np.float32)),
     }
     places = {
-        "en": Places(torch.tensor([0, 1, 0, 0]), torch.tensor([0, 0, 2, 1])),
-        "de": Places(torch.tensor([0, 0]), torch.tensor([0, 2])),
+        "en": WordRows(torch.tensor([0, 1, 0, 0]), torch.tensor([0, 0, 2, 1])),
+        "de": WordRows(torch.tensor([0, 0]), torch.tensor([0, 2])),
     }
     expected = pd.DataFrame(
         {"word": ["hut", "dog", "Hund"], "language": ["en", "en", "de"], "entry": [1, 2, 2]}
     )
-    assert assigned(places, vocabularies).reset_index(drop=True).equals(expected)
+    assert assignment_table(places, vocabularies).reset_index(drop=True).equals(expected)
 
 
 @given(
@@ -232,7 +239,7 @@ def test_every_word_has_one_place_and_every_entry_a_word(entry: list[int], owns:
     own = torch.zeros(count, dtype=torch.long)
     owners = [row for row in range(1, count) if owns[row]]
     own[owners] = torch.arange(1, len(owners) + 1)
-    kept, found = without_empty(torch.randn(8, 2), {"en": Places(own, torch.tensor(entry) + 1)})
+    kept, found = without_unused(torch.randn(8, 2), {"en": WordRows(own, torch.tensor(entry) + 1)})
     places = found["en"]
     assert ((places.own[1:] > 0) ^ (places.entry[1:] > 0)).all()
     assert places.entry[0] == 0

@@ -1,5 +1,6 @@
 """What stands in a batch: different images, sentences without repeats, the same after a kill."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
-from pipeline.training.batches import Batch, Sampler, language_groups
+from pipeline.training.batches import Batch, Rows, Sampler, language_groups
+from pipeline.training.settings import Batches
 from pipeline.words.corpus import Corpus, LanguageCorpus
 
-SETTINGS: dict[str, Any] = {
-    "epoch_unit": "images",
-    "batch_images": 4,
-    "sentences_per_image": 2,
-    "repeat_captions": False,
-    "images_in_batch": "distinct",
-}
+SETTINGS: dict[str, Any] = {"epoch_unit": "images", "batch_images": 4}
+
+
+def sampler_of(corpus: Corpus, groups: Sequence[Rows], settings: dict[str, Any], seed: int) -> Sampler:
+    """A sampler with settings that differ from the paper's as named."""
+    return Sampler(corpus, groups, Batches(**settings), seed)
 
 
 def corpus(counts: dict[str, list[int]]) -> Corpus:
@@ -40,7 +41,7 @@ def all_images(count: int) -> list[np.ndarray]:
 @settings(max_examples=50, deadline=None)
 def test_an_epoch_shows_every_image_at_most_once(seed: int, images: int, batch: int) -> None:
     made = corpus({"en": [5] * images, "fr": [1] * images})
-    sampler = Sampler(made, all_images(images), {**SETTINGS, "batch_images": batch}, seed)
+    sampler = sampler_of(made, all_images(images), {**SETTINGS, "batch_images": batch}, seed)
     seen = np.concatenate([drawn.images for drawn in sampler.epoch(0)])
     assert len(seen) == len(set(seen)) == sampler.steps * min(batch, images)
     assert len(seen) > images - batch  # only an incomplete last batch is left out
@@ -50,7 +51,7 @@ def test_an_epoch_shows_every_image_at_most_once(seed: int, images: int, batch: 
 def test_a_language_with_one_image_in_a_batch_has_no_negatives(
     french: list[int], languages: list[str]
 ) -> None:
-    (drawn,) = Sampler(corpus({"en": [5] * 4, "fr": french}), all_images(4), SETTINGS, 0).epoch(0)
+    (drawn,) = sampler_of(corpus({"en": [5] * 4, "fr": french}), all_images(4), SETTINGS, 0).epoch(0)
     assert list(drawn.rows) == list(drawn.slots) == list(drawn.each) == languages
 
 
@@ -58,7 +59,7 @@ def test_a_language_with_one_image_in_a_batch_has_no_negatives(
 @settings(max_examples=30, deadline=None)
 def test_sentences_belong_to_their_image_and_differ(seed: int) -> None:
     made = corpus({"en": [5, 5, 4, 5, 5, 5], "fr": [1] * 6})
-    for drawn in Sampler(made, all_images(6), SETTINGS, seed).epoch(3):
+    for drawn in sampler_of(made, all_images(6), SETTINGS, seed).epoch(3):
         assert drawn.each == {"en": 2, "fr": 1}
         for language, rows in drawn.rows.items():
             images = made.languages[language].image[rows]
@@ -67,7 +68,7 @@ def test_sentences_belong_to_their_image_and_differ(seed: int) -> None:
 
 
 def test_every_pair_of_sentences_is_drawn_alike() -> None:
-    sampler = Sampler(corpus({"en": [4, 4]}), all_images(2), SETTINGS, 0)
+    sampler = sampler_of(corpus({"en": [4, 4]}), all_images(2), SETTINGS, 0)
     firsts = [drawn.rows["en"][drawn.slots["en"] == drawn.images.argmin()] for epoch in range(3000)
               for drawn in sampler.epoch(epoch)]  # fmt: skip
     pairs = [tuple(sorted(rows.tolist())) for rows in firsts]
@@ -76,12 +77,12 @@ def test_every_pair_of_sentences_is_drawn_alike() -> None:
 
 
 def test_one_or_two_sentences_an_image_give_one() -> None:
-    sampler = Sampler(corpus({"zh": [1, 2, 1, 1, 2]}), all_images(5), SETTINGS, 0)
+    sampler = sampler_of(corpus({"zh": [1, 2, 1, 1, 2]}), all_images(5), SETTINGS, 0)
     assert next(iter(sampler.epoch(0))).each == {"zh": 1}
 
 
 def test_repeat_captions_draws_the_only_one_twice() -> None:
-    sampler = Sampler(corpus({"fr": [1] * 4}), all_images(4), {**SETTINGS, "repeat_captions": True}, 0)
+    sampler = sampler_of(corpus({"fr": [1] * 4}), all_images(4), {**SETTINGS, "repeat_captions": True}, 0)
     drawn = next(iter(sampler.epoch(0)))
     assert sorted(drawn.rows["fr"].tolist()) == [0, 0, 1, 1, 2, 2, 3, 3]
 
@@ -106,9 +107,11 @@ BY_SENTENCE = {**SETTINGS, "epoch_unit": "sentences", "images_in_batch": "sample
 def test_steps_an_epoch_are_those_of_the_authors_code(images: int, each: dict[str, int], steps: int) -> None:
     made = corpus({language: [count] * images for language, count in each.items()})
     chosen = {**SETTINGS, "batch_images": 450}
-    assert Sampler(made, all_images(images), {**chosen, "epoch_unit": "sentences"}, 0).steps == steps
+    assert sampler_of(made, all_images(images), {**chosen, "epoch_unit": "sentences"}, 0).steps == steps
     of_images = {29_000: 64, 121_287: 269}
-    assert Sampler(made, all_images(images), {**chosen, "epoch_unit": "images"}, 0).steps == of_images[images]
+    assert (
+        sampler_of(made, all_images(images), {**chosen, "epoch_unit": "images"}, 0).steps == of_images[images]
+    )
 
 
 def test_an_epoch_of_mscoco_with_translations() -> None:
@@ -118,12 +121,14 @@ def test_an_epoch_of_mscoco_with_translations() -> None:
     counts = 5 + 5 * japanese + 1 * chinese
     made = corpus({"en": counts.tolist(), "ja": [5] * images})
     chosen = {**SETTINGS, "epoch_unit": "sentences", "batch_images": 450}
-    assert Sampler(made, all_images(images), chosen, 0).steps == (606_435 + 120_000 + 18_341) // 450 == 1655
+    assert (
+        sampler_of(made, all_images(images), chosen, 0).steps == (606_435 + 120_000 + 18_341) // 450 == 1655
+    )
 
 
 def test_an_epoch_of_sentences_shows_every_image_as_often_as_it_has_sentences() -> None:
     """Four images of three sentences, two in a batch: six steps, so that each image stands in three."""
-    sampler = Sampler(
+    sampler = sampler_of(
         corpus({"en": [3] * 4, "fr": [1] * 4}),
         all_images(4),
         {**SETTINGS, "epoch_unit": "sentences", "batch_images": 2},
@@ -141,7 +146,7 @@ def test_sampled_by_sentence_draws_each_sentence_once_an_epoch_and_shows_it(seed
     """English has most: 21 sentences, five batches of four, each with the drawn ones among its own."""
     made = corpus({"fr": [1] * 6, "en": [5, 4, 1, 5, 2, 4]})
     led = []
-    for drawn in Sampler(made, all_images(6), BY_SENTENCE, seed).epoch(1):
+    for drawn in sampler_of(made, all_images(6), BY_SENTENCE, seed).epoch(1):
         pairs = drawn.rows["en"].reshape(-1, 2)  # the drawn one of each image first
         assert made.languages["en"].image[pairs[:, 0]].tolist() == drawn.images.tolist()
         alone = np.isin(drawn.images, 2)  # an only sentence is repeated
@@ -153,7 +158,7 @@ def test_sampled_by_sentence_draws_each_sentence_once_an_epoch_and_shows_it(seed
 
 
 def test_sampled_by_sentence_may_show_an_image_twice() -> None:
-    sampler = Sampler(corpus({"en": [5] * 5}), all_images(5), BY_SENTENCE, 0)
+    sampler = sampler_of(corpus({"en": [5] * 5}), all_images(5), BY_SENTENCE, 0)
     twice = [drawn for drawn in sampler.epoch(0) if len(set(drawn.images)) < 4]
     assert twice
     assert twice[0].slots["en"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]  # it is its own negative
@@ -162,7 +167,7 @@ def test_sampled_by_sentence_may_show_an_image_twice() -> None:
 def test_sampled_by_sentence_keeps_the_shares_of_groups() -> None:
     made = corpus({"en": [5] * 8, "ja": [0] * 6 + [3] * 2})
     groups = [np.arange(6), np.arange(6, 8)]
-    for drawn in Sampler(made, groups, BY_SENTENCE, 0).epoch(0):
+    for drawn in sampler_of(made, groups, BY_SENTENCE, 0).epoch(0):
         assert (drawn.images >= 6).tolist() == [False, False, True, True]
         assert drawn.slots["ja"].tolist() == [2, 2, 3, 3]
 
@@ -175,16 +180,16 @@ def same(first: Batch, second: Batch) -> bool:
 
 def test_batches_depend_on_seed_epoch_and_step_alone() -> None:
     made = corpus({"en": [3] * 20})
-    whole = list(Sampler(made, all_images(20), SETTINGS, 7).epoch(2))
-    rest = list(Sampler(made, all_images(20), SETTINGS, 7).epoch(2, first_step=3))
+    whole = list(sampler_of(made, all_images(20), SETTINGS, 7).epoch(2))
+    rest = list(sampler_of(made, all_images(20), SETTINGS, 7).epoch(2, first_step=3))
     assert len(rest) == len(whole) - 3
     assert all(same(first, second) for first, second in zip(whole[3:], rest, strict=True))
-    assert not same(whole[0], next(iter(Sampler(made, all_images(20), SETTINGS, 8).epoch(2))))
+    assert not same(whole[0], next(iter(sampler_of(made, all_images(20), SETTINGS, 8).epoch(2))))
 
 
 def choices(seed: int, epoch: int) -> list[list[int]]:
     """Of each batch, which of their five sentences its images show, in the order of the batch."""
-    batches = Sampler(corpus({"en": [5] * 20}), all_images(20), SETTINGS, seed).epoch(epoch)
+    batches = sampler_of(corpus({"en": [5] * 20}), all_images(20), SETTINGS, seed).epoch(epoch)
     return [(drawn.rows["en"] % 5).tolist() for drawn in batches]
 
 
@@ -204,7 +209,7 @@ def test_groups_are_drawn_equally_and_no_image_twice() -> None:
     drawn = [
         batch.images.tolist()
         for epoch in range(50)
-        for batch in Sampler(made, groups, {**SETTINGS, "batch_images": 6}, 0).epoch(epoch)
+        for batch in sampler_of(made, groups, {**SETTINGS, "batch_images": 6}, 0).epoch(epoch)
     ]
     assert all(len(set(images)) == len(images) for images in drawn)
     by_group = np.array([[np.isin(images, group).sum() for group in groups] for images in drawn])
@@ -224,11 +229,11 @@ def test_one_language_has_one_group() -> None:
 
 def test_a_single_image_cannot_be_trained_on() -> None:
     with pytest.raises(InputError, match="1 image to train on"):
-        Sampler(corpus({"en": [5]}), all_images(1), SETTINGS, 0)
+        sampler_of(corpus({"en": [5]}), all_images(1), SETTINGS, 0)
 
 
 def test_a_batch_smaller_than_the_groups_is_refused() -> None:
     made = corpus({"en": [2] * 12})
     groups = [np.arange(0, 4), np.arange(4, 8), np.arange(8, 12)]
     with pytest.raises(InputError, match="2 images of 3 groups"):
-        Sampler(made, groups, {**SETTINGS, "batch_images": 2}, 0)
+        sampler_of(made, groups, {**SETTINGS, "batch_images": 2}, 0)

@@ -1,17 +1,18 @@
 """A finished run is kept beside its checkpoint, and a damaged one is not brought back."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
+from run_stages import block_of
+from small import saved_settings, word_model
 
 from pipeline.common.errors import InputError
-from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import Saved, load_model, save_model
-from pipeline.training.checkpoint import found_finished, keep_finished
+from pipeline.models.settings import Model, ModelSettings, SavedSettings
+from pipeline.training.checkpoint import keep_finished, restore_finished
+from pipeline.training.data import Inputs
 from pipeline.training.loop import seed_dropout
-from pipeline.training.train import Inputs
 
 
 def test_a_finished_run_is_there_again_for_the_same_settings_alone(tmp_path: Path) -> None:
@@ -19,9 +20,13 @@ def test_a_finished_run_is_there_again_for_the_same_settings_alone(tmp_path: Pat
     model.write_text("weights")
     keep_finished(checkpoint, "same", [model])
     model.unlink()
-    assert not found_finished(checkpoint, "other", [model])
-    assert found_finished(checkpoint, "same", [model])
+    assert not restore_finished(checkpoint, "other", [model])
+    assert restore_finished(checkpoint, "same", [model])
     assert model.read_text() == "weights"
+
+
+def settings(seed: int) -> SavedSettings:
+    return saved_settings(ModelSettings(languages=["en"], model=Model()), seed=seed)
 
 
 @pytest.mark.parametrize("changed", ["sentences", "translations", "words", "features", "pretrained"])
@@ -38,13 +43,13 @@ def test_a_run_with_another_file_is_another_run(tmp_path: Path, changed: str) ->
         files["features"],
         files["pretrained"],
     )
-    before = inputs.fingerprint({"seed": 0}, "code")
-    assert before == inputs.fingerprint({"seed": 0}, "code")
+    before = inputs.fingerprint(settings(0), "code")
+    assert before == inputs.fingerprint(settings(0), "code")
     assert (
-        len({before, inputs.fingerprint({"seed": 1}, "code"), inputs.fingerprint({"seed": 0}, "other")}) == 3
+        len({before, inputs.fingerprint(settings(1), "code"), inputs.fingerprint(settings(0), "other")}) == 3
     )
     files[changed].write_text("other bytes")
-    assert inputs.fingerprint({"seed": 0}, "code") != before
+    assert inputs.fingerprint(settings(0), "code") != before
 
 
 def test_a_finished_model_that_was_damaged_is_trained_again(tmp_path: Path) -> None:
@@ -54,7 +59,7 @@ def test_a_finished_model_that_was_damaged_is_trained_again(tmp_path: Path) -> N
     with open(model, "r+") as file:  # the kept link is the same file
         file.truncate(3)
     model.unlink()
-    assert not found_finished(checkpoint, "same", [model])
+    assert not restore_finished(checkpoint, "same", [model])
     assert not checkpoint.exists()
 
 
@@ -73,20 +78,21 @@ def test_a_date_may_be_a_seed() -> None:
 
 
 def test_equal_models_are_equal_bytes_whichever_of_their_texts_are_one_object(tmp_path: Path) -> None:
-    sizes: dict[str, Any] = {
-        "universal_dim": 2,
-        "multimodal_dim": 2,
-        "hidden_size": 2,
-        "image_hidden_size": 2,
-        "dropout": 0.5,
-    }
-    kinds = {"encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "recurrent": "lstm"}
-    more = {"batch_norm_momentum": 0.1, "universal_mean": "words", "universal_layers": "separate"}
-    more["recurrent_init"] = "pytorch"
-    made = RetrievalModel({"en": torch.zeros(2, 3)}, 2, "shared", {**sizes, **kinds, **more})
+    made = word_model({"model": {"universal_dim": 2, "hidden_size": 2}}, {"en": torch.zeros(2, 3)}, 2)
     english = "".join(["e", "n"])  # another object than "en", as read from a checkpoint
+    settings = saved_settings(ModelSettings(languages=["en"], model=Model()))
     for name, language in (("whole.pt", "en"), ("resumed.pt", english)):
         captions, translations = {language: {"human": 3}}, {f"de-{language}": {"google": 1}}
-        saved = Saved({"languages": ["en"]}, {"en": "digest"}, 1, {language: 50.0}, captions, translations)
+        saved = Saved(settings, {"en": "digest"}, 1, {language: 50.0}, captions, translations)
         save_model(tmp_path / name, made, saved)
     assert (tmp_path / "whole.pt").read_bytes() == (tmp_path / "resumed.pt").read_bytes()
+
+
+def test_weights_that_do_not_fit_their_settings_are_one_message(tmp_path: Path) -> None:
+    made = word_model({"model": {"universal_dim": 2, "hidden_size": 2}}, {"en": torch.zeros(2, 3)}, 2)
+    for name, model in (("other sizes", {}), ("other layers", {"encoder": "vse"})):
+        settings = ModelSettings(languages=["en"], model=block_of(Model, {"universal_dim": 2, **model}))
+        path = tmp_path / f"{name}.pt"
+        save_model(path, made, Saved(saved_settings(settings), {}, 1, {}, {}, {}))
+        with pytest.raises(InputError, match="weights do not fit the settings beside them"):
+            load_model(path)

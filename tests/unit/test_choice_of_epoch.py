@@ -1,5 +1,6 @@
-"""Which epoch's weights a training keeps, by mR of each language that are given here."""
+"""Which epoch's weights a training keeps, by mR of each language that are given here, and when it stops."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -7,8 +8,9 @@ import torch
 from small import corpus
 from torch import nn
 
-from pipeline.training import train
-from pipeline.training.train import _keep_best
+from pipeline.training import best_epoch
+from pipeline.training.best_epoch import validate
+from pipeline.training.loop import Best, Run, Validation
 
 FOUND = [(10.0, 30.0), (40.0, 20.0), (35.0, 25.0), (50.0, 5.0)]  # means of 20, 30, 30 and 27.5
 
@@ -16,15 +18,41 @@ FOUND = [(10.0, 30.0), (40.0, 20.0), (35.0, 25.0), (50.0, 5.0)]  # means of 20, 
 def test_the_first_of_the_epochs_with_the_best_mean_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a later one as good, nor the one that is best in a single language."""
     model: Any = nn.Linear(1, 1)
-    kept: dict[str, Any] = {"mean": -1.0}
-    means = []
+    best, means = Best(), []
     for epoch, (english, german) in enumerate(FOUND):
         nn.init.constant_(model.weight, epoch)
         found = {"en": english, "de": german}
-        monkeypatch.setattr(train, "mean_recalls", lambda *_, found=found: found)
-        row = _keep_best(model, corpus(), kept, epoch, {"word_regularizer": {"regularize_toward": "initial"}})
-        assert row == {"val_mR": (english + german) / 2, "val_mR_en": english, "val_mR_de": german}
-        means.append(kept["mean"])
+        monkeypatch.setattr(best_epoch, "mean_recalls", lambda *_, found=found: found)
+        validation = validate(model, corpus())
+        assert validation.row == {
+            "val_mR": (english + german) / 2, "val_mR_en": english, "val_mR_de": german,
+        }  # fmt: skip
+        best.see(epoch, validation, model)
+        means.append(best.score)
     assert means == [20.0, 30.0, 30.0, 30.0]
-    assert (kept["epoch"], kept["validation"]) == (2, {"en": 40.0, "de": 20.0})
-    assert torch.equal(kept["weights"]["weight"], torch.tensor([[1.0]]))
+    assert (best.epoch, best.recalls) == (2, {"en": 40.0, "de": 20.0})
+    assert torch.equal(best.weights["weight"], torch.tensor([[1.0]]))
+
+
+def run_of(scores: Sequence[float], patience: int | None) -> tuple[Run[Any], list[bool]]:
+    """A run that saw these scores, and after each of them whether it has stopped."""
+    model = nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    batches: Any = None
+    run: Run[Any] = Run(model, optimizer, batches, 1, terms=lambda batch, moment: {}, patience=patience)
+    stopped = []
+    for epoch, score in enumerate(scores):
+        nn.init.constant_(model.weight, epoch)
+        run.best.see(epoch, Validation(score=score), model)
+        stopped.append(run.stopped)
+    return run, stopped
+
+
+def test_patience_is_over_after_so_many_validations_without_a_higher_score() -> None:
+    scores = [10.0, 30.0, 20.0, 30.0, 25.0]
+    assert run_of(scores, 3)[1] == [False, False, False, False, True]
+    assert run_of(scores, None)[1] == [False] * 5
+    run, stopped = run_of([10.0, 30.0, 20.0, 29.0, 31.0, 25.0], 3)
+    assert not any(stopped)
+    assert (run.best.epoch, run.best.score, run.best.waited) == (5, 31.0, 1)
+    assert run.best.weights["weight"].item() == 4

@@ -15,12 +15,14 @@ from pipeline.common.errors import InputError
 from pipeline.evaluation.consistency import _combining, filled, matched, of_split, translated_tokens
 from pipeline.evaluation.ranks import both_ranks
 from pipeline.models import consistency
-from pipeline.models.consistency import Combiner, Scored, fit, triplet_loss
+from pipeline.models.consistency import Combiner, ScoredQueries, fit, triplet_loss
 from pipeline.models.losses.matching import matching_loss
-from pipeline.models.losses.triplets import Anchored, Triplets
+from pipeline.models.losses.triplets import Anchored
 from pipeline.models.retrieval_model import count_parameters
+from pipeline.models.settings import Consistency, Matching, Triplets
 
-HOW = {"margin": 0.05, "num_hard_negatives": 3, "image": 1.5, "sentence": 1.0}
+TRIPLETS = Triplets(num_hard_negatives=3, distance="cosine")  # and a margin of 0.05
+WEIGHTS = Matching(sentence_only=0.0)  # 1.5 and 1
 
 
 def test_ten_languages_make_352_weights_that_are_all_alike() -> None:
@@ -52,10 +54,10 @@ def test_the_network_by_hand() -> None:
         assert made(torch.tensor([[1.0, 2.0], [-1.0, 1.0]])).tolist() == [15.0, 8.0]
 
 
-def queries(seed: int = 0, images: int = 6, each: int = 2, languages: int = 3) -> Scored:
+def queries(seed: int = 0, images: int = 6, each: int = 2, languages: int = 3) -> ScoredQueries:
     torch.manual_seed(seed)
     image_of = torch.arange(images).repeat_interleave(each)
-    return Scored(torch.rand(len(image_of), images, languages).double(), image_of)
+    return ScoredQueries(torch.rand(len(image_of), images, languages).double(), image_of)
 
 
 @pytest.mark.parametrize("images", [6, 2])  # of two images there are fewer others than the worst three
@@ -64,8 +66,10 @@ def test_the_loss_is_that_of_a_plain_reading(seed: int, images: int) -> None:
     made, asked = Combiner(3, 4, 1.0).double(), queries(seed, images)
     with torch.no_grad():
         made.first.weight.uniform_(-1, 1)
-        expected = score_matching_loss(made(asked.scores), asked.image_of, HOW, HOW).item()
-    assert triplet_loss(made, asked, HOW).item() == pytest.approx(expected, rel=1e-12)
+        expected = score_matching_loss(
+            made(asked.scores), asked.image_of, TRIPLETS.model_dump(), WEIGHTS.model_dump()
+        ).item()
+    assert triplet_loss(made, asked, TRIPLETS, WEIGHTS).item() == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_loss_of_agreeing_languages_is_the_matching_that_the_model_was_trained_by() -> None:
@@ -73,15 +77,14 @@ def test_the_loss_of_agreeing_languages_is_the_matching_that_the_model_was_train
     images = torch.nn.functional.normalize(torch.rand(6, 4), dim=1).double()
     sentences = torch.nn.functional.normalize(torch.rand(12, 4), dim=1).double()
     slots = torch.arange(6).repeat_interleave(2)
-    weights = {"image": 1.5, "sentence": 1.0, "sentence_only": 0.0}
     expected = matching_loss(
         Anchored(images, torch.arange(6), 1),
         Anchored(sentences, slots, 2),
-        Triplets(0.05, 3, "cosine"),
-        weights,
+        TRIPLETS,
+        WEIGHTS,
     )
     scores = (sentences @ images.T)[:, :, None].expand(-1, -1, 5)
-    found = triplet_loss(Combiner(5, 32, 1.0).double(), Scored(scores, slots), HOW)
+    found = triplet_loss(Combiner(5, 32, 1.0).double(), ScoredQueries(scores, slots), TRIPLETS, WEIGHTS)
     assert found.item() == pytest.approx(expected.item(), rel=1e-6)
 
 
@@ -94,7 +97,7 @@ def test_gradients_are_those_of_finite_differences() -> None:
 
     def loss(*values: Tensor) -> Tensor:
         with torch.nn.utils.stateless._reparametrize_module(made, dict(zip(names, values, strict=True))):
-            return triplet_loss(made, asked, HOW)
+            return triplet_loss(made, asked, TRIPLETS, WEIGHTS)
 
     begin = [weight.detach().clone().requires_grad_() for weight in made.parameters()]
     assert torch.autograd.gradcheck(loss, begin)
@@ -102,9 +105,9 @@ def test_gradients_are_those_of_finite_differences() -> None:
 
 def test_pieces_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     made, asked = Combiner(3, 4, 1.0).double(), queries(images=9)
-    whole = triplet_loss(made, asked, HOW)
+    whole = triplet_loss(made, asked, TRIPLETS, WEIGHTS)
     monkeypatch.setattr(consistency, "PAIRS", 20)
-    assert torch.allclose(triplet_loss(made, asked, HOW), whole)
+    assert torch.allclose(triplet_loss(made, asked, TRIPLETS, WEIGHTS), whole)
 
 
 def test_it_learns_which_language_to_trust() -> None:
@@ -113,12 +116,12 @@ def test_it_learns_which_language_to_trust() -> None:
     image_of = torch.arange(30)
     scores = torch.stack([torch.eye(30) * 0.3 + 0.3, torch.rand(30, 30)], 2)
     made = Combiner(2, 32, 1.0)
-    losses = fit(made, [Scored(scores, image_of)], HOW, 30, 1e-2)
+    losses = fit(made, [ScoredQueries(scores, image_of)], Consistency(learning_rate=1e-2), TRIPLETS, WEIGHTS)
     assert len(losses) == 30 and losses[-1] < losses[0]
     first = made.first.weight.detach()
     assert (first[:, 0] > first[:, 1]).all()
     again = Combiner(2, 32, 1.0)
-    fit(again, [Scored(scores, image_of)], HOW, 30, 1e-2)
+    fit(again, [ScoredQueries(scores, image_of)], Consistency(learning_rate=1e-2), TRIPLETS, WEIGHTS)
     assert all(torch.equal(*pair) for pair in zip(made.parameters(), again.parameters(), strict=True))
 
 

@@ -9,6 +9,7 @@ import torch
 from pipeline.common.errors import InputError
 from pipeline.evaluation.inputs import add_features
 from pipeline.images.partial import finish, open_partial
+from pipeline.images.settings import FeatureSettings
 from pipeline.images.store import write_features
 from pipeline.words.corpus import Corpus, LanguageCorpus
 
@@ -32,7 +33,7 @@ def test_a_failed_image_leaves_with_its_captions(tmp_path: Path, caplog: pytest.
         store.write([0, 2], features)
         finish(store, partial, output)
     found = corpus()
-    add_features(found, output, {"features": {}})
+    add_features(found, output, FeatureSettings())
     assert found.images == ["a", "c"]
     assert found.features.tolist() == [[5, 6], [3, 4]]
     english, german = found.languages["en"], found.languages["de"]
@@ -44,7 +45,7 @@ def test_a_failed_image_leaves_with_its_captions(tmp_path: Path, caplog: pytest.
 def test_an_image_that_is_missing_without_having_failed_stops_the_stage(tmp_path: Path) -> None:
     write_features(tmp_path / "features.h5", ["a", "b"], np.ones((2, 2)), {})
     with pytest.raises(InputError, match=r"but not 1 images \(c\)"):
-        add_features(corpus(), tmp_path / "features.h5", {"features": {}})
+        add_features(corpus(), tmp_path / "features.h5", FeatureSettings())
 
 
 def test_sentence_vectors_leave_with_their_captions() -> None:

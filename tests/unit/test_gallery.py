@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from small import saved_settings
 from torch import Tensor
 
 from pipeline.common.errors import InputError
@@ -28,6 +29,7 @@ from pipeline.evaluation import evaluate as evaluation
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.images.partial import finish, open_partial
 from pipeline.models.saved import Saved, vocabulary_digest
+from pipeline.models.settings import Model, ModelSettings
 from pipeline.report import figures
 from pipeline.report.settings import RetrievedSettings
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary
@@ -105,7 +107,14 @@ def trained(languages: list[str]) -> Saved:
         "caption_origins": {}, "max_caption_length": 5, "features": {},
     }  # fmt: skip
     digests = {language: vocabulary_digest(vocabulary(language).words) for language in languages}
-    return Saved(settings, digests, 1, dict.fromkeys(languages, 100.0), {}, {})  # one image validates
+    return Saved(
+        saved_settings(ModelSettings(languages=languages, model=Model()), **settings),
+        digests,
+        1,
+        dict.fromkeys(languages, 100.0),
+        {},
+        {},
+    )  # one image validates
 
 
 class Project:

@@ -1,30 +1,56 @@
 """The hybrid embedding on numbers worked out by hand, and beside a plain reading of it."""
 
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from small import hybrid_values
+from torch import Tensor, nn
 
 from pipeline.common.errors import InputError
-from pipeline.models.hybrid import HybridEmbedding, Places, begun, empty, reduced, write_places
+from pipeline.models.hybrid import (
+    HybridEmbedding,
+    WordRows,
+    principal_components,
+    write_assignment,
+)
+from pipeline.models.protocols import Sizes
+from pipeline.models.settings import EmbeddingSettings, Hybrid, Masking, UniversalModel
+from pipeline.models.universal import distinct, unpadded
 from pipeline.words.corpus import Sentences
+from pipeline.words.vocabulary import Vocabulary
 
 # English: words 1 and 3 have own vectors (3 is the more frequent), 2 is entry 2, 4 is entry 1.
 # German: word 1 is entry 2, too; nobody has an own vector.
 PLACES = {
-    "en": Places(torch.tensor([0, 2, 0, 1, 0]), torch.tensor([0, 0, 2, 0, 1])),
-    "de": Places(torch.tensor([0, 0]), torch.tensor([0, 2])),
+    "en": WordRows(torch.tensor([0, 2, 0, 1, 0]), torch.tensor([0, 0, 2, 0, 1])),
+    "de": WordRows(torch.tensor([0, 0]), torch.tensor([0, 2])),
 }
-OWN = {"en": torch.tensor([[1.0], [2.0]]).double(), "de": torch.zeros(0, 1).double()}
+OWN = {"en": torch.tensor([[1.0], [2.0]]).double(), "de": torch.zeros(1, 1).double()}
 ENTRIES = torch.tensor([[10.0, 0.0], [0.0, 20.0]]).double()
 
 
+def settings(masks: bool = False, vector: int = 1) -> EmbeddingSettings:
+    """Of a language's words two have vectors of their own, of one number unless told otherwise."""
+    return EmbeddingSettings(
+        languages=["en", "de"],
+        model=UniversalModel(universal_dim=2),
+        hybrid=Hybrid(frequent_words=2, frequent_dim=vector),
+        masking=Masking() if masks else None,
+    )
+
+
+def begun(masks: bool = False) -> HybridEmbedding:
+    """The embedding before anything is copied into it; German's word has a row that no word reads."""
+    return HybridEmbedding(settings(masks), Sizes({"en": 5, "de": 2}, 300, shared=3))
+
+
 def hybrid(masks: bool = False) -> HybridEmbedding:
-    made = HybridEmbedding(OWN, PLACES, ENTRIES, masks).double()
+    made = begun(masks).double()
+    made.copy_values(hybrid_values(OWN, PLACES, ENTRIES, masks))
     layer = made["en"].projection
-    assert layer
+    assert isinstance(layer, nn.Linear)
     with torch.no_grad():
         layer.weight.copy_(torch.tensor([[3.0], [5.0]]))
         layer.bias.copy_(torch.tensor([0.5, -0.5]))
@@ -54,7 +80,8 @@ def test_mask_is_one_vector_for_all_languages() -> None:
 
 def test_mask_begins_with_numbers_between_minus_and_plus_a_tenth() -> None:
     torch.manual_seed(3)
-    made = HybridEmbedding(OWN, PLACES, ENTRIES.float(), masks=True)
+    made = begun(masks=True)
+    made.copy_values(hybrid_values(OWN, PLACES, ENTRIES.float(), masks=True))
     torch.manual_seed(3)
     assert torch.equal(made.entries.weight[-1], torch.empty(2).uniform_(-0.1, 0.1))
 
@@ -71,11 +98,11 @@ def test_words_one_after_another_and_distinct_words_are_the_same_vectors() -> No
         "en": Sentences(torch.tensor([[1, 2, 4], [3, 1, 0]]), torch.tensor([3, 2])),
         "de": Sentences(torch.tensor([[1]]), torch.tensor([1])),
     }
-    vectors, lengths = made.unpadded(sentences)
+    vectors, lengths = unpadded(made, sentences)
     assert vectors.tolist() == [[6.5, 9.5], [0, 20], [10, 0], [3.5, 4.5], [6.5, 9.5], [0, 20]]
     assert lengths.tolist() == [3, 2, 1]
-    distinct, ids, _ = made.distinct(sentences)
-    assert torch.equal(distinct[ids[0]], made.words("en", torch.tensor([1, 2, 4])))
+    different, ids, _ = distinct(made, sentences)
+    assert torch.equal(different[ids[0]], made.words("en", torch.tensor([1, 2, 4])))
 
 
 def test_only_words_that_are_there_have_a_gradient() -> None:
@@ -97,7 +124,7 @@ def test_gradients_are_those_of_finite_differences() -> None:
         entries = torch.cat([torch.zeros(1, 2), values[0][1:]])  # padding's row is no weight
         state = dict(zip(names, [entries, *values[1:]], strict=True))
         with torch.nn.utils.stateless._reparametrize_module(made, state):
-            words, _ = made.unpadded(sentences)
+            words, _ = unpadded(made, sentences)
             return made.means("en", sentences["en"]).square().sum() + words.square().sum()
 
     assert torch.autograd.gradcheck(read, begin)
@@ -114,14 +141,14 @@ def test_own_vectors_are_held_near_their_begin_and_entries_are_not() -> None:
 
 def test_principal_components_of_points_on_a_line() -> None:
     line = torch.tensor([[1.0, 2.0], [2.0, 4.0], [6.0, 12.0]])
-    found = reduced(line, 1)[:, 0]
+    found = principal_components(line, 1)[:, 0]
     assert found.tolist() == pytest.approx([-2 * 5**0.5, -1 * 5**0.5, 3 * 5**0.5], rel=1e-6)
 
 
 def test_principal_components_keep_distances_and_are_uncorrelated() -> None:
     torch.manual_seed(0)
     vectors = torch.randn(40, 6).double() @ torch.randn(6, 6).double()
-    found = reduced(vectors, 6)
+    found = principal_components(vectors, 6)
     centred = vectors - vectors.mean(0)
     assert torch.allclose(found @ found.T, centred @ centred.T)
     covariance = found.T @ found
@@ -129,42 +156,56 @@ def test_principal_components_keep_distances_and_are_uncorrelated() -> None:
     assert torch.allclose(covariance, variances.diag(), atol=1e-8)
     assert (variances.diff() < 0).all()
     with pytest.raises(InputError, match="7 principal components of vectors of 6"):
-        reduced(vectors, 7)
+        principal_components(vectors, 7)
 
 
-def settings(masking: bool = False) -> dict[str, Any]:
+def vocabularies(**sizes: int) -> dict[str, Vocabulary]:
+    """Vocabularies of so many words, padding included, with vectors of four numbers."""
+    generator = np.random.default_rng(0)
     return {
-        "languages": ["en", "de"],
-        "hybrid": {"frequent_dim": 2},
-        **({"masking": {"mask_probability": 0.2}} if masking else {}),
+        language: Vocabulary(language, [""] * size, generator.normal(size=(size, 4)).astype(np.float32))
+        for language, size in sizes.items()
     }
+
+
+def written(folder: Path) -> Path:
+    """An assignment; in German, of a single word, that word has the vector of its own."""
+    german = WordRows(torch.tensor([0, 1]), torch.tensor([0, 0]))
+    write_assignment(ENTRIES.float(), {**PLACES, "de": german}, folder / "entries.pt")
+    return folder / "entries.pt"
 
 
 @pytest.mark.parametrize("masking", [False, True])
 def test_it_begins_with_what_was_assigned_and_is_read_back(tmp_path: Path, masking: bool) -> None:
     torch.manual_seed(0)
-    vectors = {"en": torch.randn(5, 4), "de": torch.randn(2, 4)}
-    torch.save(write_places(ENTRIES.float(), PLACES), tmp_path / "entries.pt")
-    made = begun(vectors, tmp_path / "entries.pt", settings(masking))
-    components = reduced(vectors["en"][1:], 2)
+    words, chosen = vocabularies(en=5, de=2), settings(masking, vector=2)
+    values = HybridEmbedding.values(chosen, words, written(tmp_path))
+    sizes = HybridEmbedding.sizes(chosen, values)
+    made = HybridEmbedding(chosen, sizes)
+    made.copy_values(values)
+    components = principal_components(torch.from_numpy(words["en"].vectors[1:]), 2)
     assert torch.equal(made["en"].table.weight, components[[2, 0]])  # word 3, then word 1
+    assert torch.equal(made["en"].initial, made["en"].table.weight)
     assert torch.equal(made.entries.weight[1:3], ENTRIES.float())
-    weights = {f"universal.{key}": value for key, value in made.state_dict().items()}
-    again = empty(weights, settings(masking))
-    missing = again.load_state_dict(made.state_dict())
-    assert not missing.missing_keys and not missing.unexpected_keys
+    assert len(made.entries.weight) == 3 + masking
+    assert HybridEmbedding.sizes(chosen, made.state_dict()) == sizes
+    again = HybridEmbedding(chosen, sizes)
+    again.load_state_dict(made.state_dict())
     ids = torch.arange(6 if masking else 5)
     assert torch.equal(again.words("en", ids), made.words("en", ids))
 
 
 def test_other_vocabularies_and_damaged_files_are_told(tmp_path: Path) -> None:
-    path = tmp_path / "entries.pt"
     with pytest.raises(InputError, match="run `assign`"):
-        begun({"en": torch.zeros(5, 4)}, None, settings())
-    torch.save(write_places(ENTRIES.float(), PLACES), path)
-    with pytest.raises(InputError, match="'en': assigned 5 words, the vocabulary has 9") as told:
-        begun({"en": torch.zeros(9, 4), "fr": torch.zeros(3, 4)}, path, settings())
-    assert "'fr': assigned 0 words, the vocabulary has 3" in str(told.value)
+        HybridEmbedding.values(settings(), vocabularies(en=5), None)
+    path = written(tmp_path)
+    with pytest.raises(InputError, match=r"'en': assigned \(5, 2\), .* have \(9, 2\)") as told:
+        HybridEmbedding.values(settings(), vocabularies(en=9, fr=3), path)
+    assert "'fr': assigned (0, 0)" in str(told.value)
+    fewer = settings().model_copy(update={"hybrid": Hybrid(frequent_words=1, frequent_dim=1)})
+    with pytest.raises(InputError, match=r"'en': assigned \(5, 2\), .* have \(5, 1\)"):
+        HybridEmbedding.values(fewer, vocabularies(en=5), path)
+    path.unlink()
     path.write_text("<html>")
     with pytest.raises(InputError, match="not an assignment of words"):
-        begun({"en": torch.zeros(5, 4)}, path, settings())
+        HybridEmbedding.values(settings(), vocabularies(en=5), path)

@@ -238,7 +238,7 @@ def test_words_that_are_rare_in_every_language_are_unknown(written: Path) -> Non
 def test_captions_that_people_translated_stand_beside_those_written_anew(written: Path) -> None:
     """Where a language has both, MULE leaves the translations out; a selection names what it reads."""
     write_selection(chosen(written), 2, 6, False, written)
-    own = own_sentences([written / "de.csv"], {"languages": ["de"], "caption_origins": {}})["de"]
+    own = own_sentences([written / "de.csv"], ["de"], {})["de"]
     assert own["split"].value_counts().to_dict() == {"train": 4, "val": 2, "test": 1}
 
 

@@ -15,7 +15,7 @@ from pipeline.datasets.sampling import caption_sample, halves
 from pipeline.datasets.source import Inputs, NoKeys
 from pipeline.datasets.source_settings import PartSettings
 from pipeline.datasets.sources.multi30k import multi30k_split
-from pipeline.training.multitask import with_reversed_lengths
+from pipeline.training.lessons import with_reversed_lengths
 from pipeline.training.tasks import TaskSampler, caption_pairs
 from pipeline.words.corpus import Sentences
 from pipeline.words.selection import union_of_words

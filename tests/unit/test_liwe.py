@@ -1,5 +1,6 @@
 """LIWE: its words, its branch, its loss and its course, against plain readings of their definitions."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import torch
 from reference import liwe as liwe_by_reading
 from reference import losses as reference
+from small import saved_settings
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -16,24 +18,24 @@ from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.datasets.captions import SENTENCE_COLUMNS
 from pipeline.datasets.table import write_sentences
-from pipeline.models.branches import packed_states
-from pipeline.models.liwe import BothWays, LiweModel, SpelledWords
-from pipeline.models.retrieval_model import count_parameters
+from pipeline.models.branches import last_states
+from pipeline.models.liwe import BidirectionalBranch, LiweModel
+from pipeline.models.losses.liwe import LiweLoss, annealed_loss
 from pipeline.models.saved import Saved, load_model, save_model
-from pipeline.training.batches import Sampler
-from pipeline.training.liwe import PacedSampler, annealed_loss, liwe_terms, set_rate
+from pipeline.models.settings import Liwe, Model, ModelSettings
+from pipeline.models.sizes import count
+from pipeline.models.start import start_model
+from pipeline.training.batches import Batch, Sampler
+from pipeline.training.liwe import PacedSampler, rate_at
+from pipeline.training.loop import Moment
+from pipeline.training.objective import training_step
+from pipeline.training.settings import Batches
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
 from pipeline.words.spelled import encode_characters, spellings
-from pipeline.words.vocabulary import read_vocabulary
+from pipeline.words.vocabulary import Vocabulary, read_vocabulary
 
 CONFIG = Path(__file__).parents[2] / "config"
-SIZES: dict[str, Any] = {
-    "character_dim": 3,
-    "layers": [5, 4],
-    "margin": 0.2,
-    "image_base": 0.991,
-    "caption_base": 0.91,
-}
+LIWE = Liwe(character_dim=3, max_word_length=4, layers=[5, 4])
 WORDS = {"en": ["", "ab", "c", "abc"], "ru": ["", "да", "a"]}
 
 
@@ -44,10 +46,24 @@ def codes(words: list[str], longest: int = 4) -> Tensor:
     ).float()
 
 
-def model(hidden: int = 6) -> LiweModel:
+def vocabularies(words: dict[str, list[str]]) -> dict[str, Vocabulary]:
+    return {code: Vocabulary(code, of, codes(of).numpy()) for code, of in words.items()}
+
+
+def settings(languages: Iterable[str] = WORDS) -> ModelSettings:
+    return ModelSettings(languages=list(languages), model=Model(encoder="liwe", hidden_size=6), liwe=LIWE)
+
+
+def begun(words: dict[str, list[str]] = WORDS) -> LiweModel:
+    """A model of images of seven numbers before its first step."""
+    made = start_model(settings(words), vocabularies(words), None, 7)
+    assert isinstance(made, LiweModel)
+    return made
+
+
+def model() -> LiweModel:
     torch.manual_seed(0)
-    made = LiweModel({code: codes(words) for code, words in WORDS.items()}, 7, {"hidden_size": hidden}, SIZES)
-    return made.double()
+    return begun().double()
 
 
 def sentences(rows: list[list[int]]) -> Sentences:
@@ -70,7 +86,7 @@ def test_a_word_is_the_vectors_of_its_characters_side_by_side_through_the_layers
     found, lengths = words({"en": sentences([[1, 2], [3]])})
     assert lengths.tolist() == [2, 1]
     weights = {f"spelled.{name}": value for name, value in words.state_dict().items()}
-    sizes = {"liwe": {"max_word_length": 4, "layers": SIZES["layers"]}}
+    sizes = {"liwe": LIWE.model_dump()}
     expected = liwe_by_reading.word_vectors(weights, sizes, [["ab", "c"], ["abc"]], training=False)
     torch.testing.assert_close(found, expected)
 
@@ -78,7 +94,7 @@ def test_a_word_is_the_vectors_of_its_characters_side_by_side_through_the_layers
 def test_languages_share_the_characters_that_they_have_in_common() -> None:
     words = model().spelled.eval()
     english, _ = words({"en": sentences([[1]])})
-    shared = SpelledWords({"en": codes(["", "a"]), "ru": codes(["", "a"])}, SIZES)
+    shared = begun({"en": ["", "a"], "ru": ["", "a"]}).spelled
     assert words.alphabet.tolist() == [0, *map(ord, "abcад")]
     assert torch.equal(shared.get_buffer("spelling_en"), shared.get_buffer("spelling_ru"))
     assert english.shape == (1, 4)
@@ -87,7 +103,7 @@ def test_languages_share_the_characters_that_they_have_in_common() -> None:
 def test_a_sentence_is_the_mean_of_both_states_at_its_last_word() -> None:
     """As of PyTorch's own bidirectional GRU with the same weights, gradients too; on a GPU alike."""
     torch.manual_seed(0)
-    branch, both_ways = BothWays(4, 3).double(), nn.GRU(4, 3, bidirectional=True).double()
+    branch, both_ways = BidirectionalBranch(4, 3).double(), nn.GRU(4, 3, bidirectional=True).double()
     weights = [*branch.recurrent.parameters(), *branch.backwards.parameters()]
     for parameter, same in zip(both_ways.parameters(), weights, strict=True):
         parameter.data.copy_(same.data)
@@ -101,15 +117,13 @@ def test_a_sentence_is_the_mean_of_both_states_at_its_last_word() -> None:
     got = torch.autograd.grad((found * weight).sum(), [words, *weights])
     for first, second in zip(got, wanted, strict=True):
         torch.testing.assert_close(first, second)
-    torch.testing.assert_close(
-        packed_states(branch.recurrent, words, lengths), branch._by_tree(words, lengths)
-    )
+    torch.testing.assert_close(last_states(branch.recurrent, words, lengths), branch._by_tree(words, lengths))
 
 
 def test_weights_begin_as_pytorch_begins_them() -> None:
     """Seven characters, words of four; the layers of words, both GRUs, the image's layer."""
     torch.manual_seed(0)
-    made = LiweModel({code: codes(words) for code, words in WORDS.items()}, 7, {"hidden_size": 6}, SIZES)
+    made = begun()
     torch.manual_seed(0)
     letters, first, second = nn.Embedding(6, 3, padding_idx=0), nn.Linear(12, 5), nn.Linear(5, 4)
     rest: list[nn.Module] = [nn.GRU(4, 6), nn.GRUCell(4, 6), nn.Linear(7, 6)]
@@ -145,22 +159,19 @@ def corpus() -> Corpus:
     return Corpus([str(n) for n in range(5)], torch.from_numpy(generator.normal(size=(5, 7))), languages)
 
 
-TRAINING = {
-    "sentences_per_image": 1,
-    "repeat_captions": False,
-    "images_in_batch": "distinct",
-    "epoch_unit": "images",
-}
-
-
 def sampler(of: Corpus, batch: int = 3) -> Sampler:
-    return Sampler(of, [np.arange(5)], {**TRAINING, "batch_images": batch}, 0)
+    drawing = Batches(sentences_per_image=1, epoch_unit="images", batch_images=batch)
+    return Sampler(of, [np.arange(5)], drawing, 0)
+
+
+def liwe_terms(made: LiweModel, of: Corpus, batch: Batch, step: int) -> dict[str, Tensor]:
+    return LiweLoss(LIWE, settings()).terms(training_step(made, of, batch, "float32", Moment(step, 0.0)))
 
 
 def test_terms_are_means_over_languages_and_over_pairs_of_languages() -> None:
     of, made = corpus(), model().eval()
     drawn = next(iter(sampler(of).epoch(0)))
-    terms = liwe_terms(made, of, drawn, SIZES, 3)
+    terms = liwe_terms(made, of, drawn, 3)
     images = made.embed_images(of.features[torch.from_numpy(drawn.images)])
     embedded = {
         code: made.embed_sentences({code: of.languages[code].take(rows)})[code].multimodal
@@ -181,7 +192,7 @@ def test_gradients_are_those_of_finite_differences() -> None:
     drawn = next(iter(sampler(of).epoch(0)))
 
     def loss() -> Tensor:
-        return torch.stack(list(liwe_terms(made, of, drawn, SIZES, 3).values())).sum()
+        return torch.stack(list(liwe_terms(made, of, drawn, 3).values())).sum()
 
     loss().backward()
     for name, weight in made.named_parameters():
@@ -196,11 +207,11 @@ def test_gradients_are_those_of_finite_differences() -> None:
         assert slope == pytest.approx((ends[0] - ends[1]) / (2 * small), rel=1e-4, abs=1e-8), name
 
 
-def test_stretches_hold_the_batches_of_the_epochs_in_their_order() -> None:
+def test_segments_hold_the_batches_of_the_epochs_in_their_order() -> None:
     of = corpus()
     plain = sampler(of, batch=2)  # 2 steps an epoch
     paced = PacedSampler(plain, every=3)
-    assert paced.stretches(4) == 3  # 8 steps, rounded up to 9
+    assert paced.num_segments(4) == 3  # 8 steps, rounded up to 9
     expected = [batch.images.tolist() for epoch in range(5) for batch in plain.epoch(epoch)]
     found = [batch.images.tolist() for epoch in range(3) for batch in paced.epoch(epoch)]
     assert found == expected[:9]
@@ -208,20 +219,13 @@ def test_stretches_hold_the_batches_of_the_epochs_in_their_order() -> None:
 
 
 def test_the_rate_drops_once() -> None:
-    optimizer = torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
     for step, rate in ((0, 6e-4), (9999, 6e-4), (10000, 6e-5), (30000, 6e-5)):
-        set_rate(optimizer, {"learning_rate_decay": 0.1, "learning_rate_decay_after": 10000}, 6e-4, step)
-        assert optimizer.param_groups[0]["lr"] == pytest.approx(rate)
+        assert rate_at(step, 6e-4, 10000, 0.1) == pytest.approx(rate)
 
 
 def test_a_saved_model_answers_as_before(tmp_path: Path) -> None:
     made = model().float().eval()
-    settings = {
-        "languages": ["en", "ru"],
-        "branches": "shared",
-        "model": {"encoder": "liwe", "hidden_size": 6},
-    }
-    saved = Saved({**settings, "liwe": SIZES}, {}, 1, {}, {}, {})
+    saved = Saved(saved_settings(settings()), {}, 1, {}, {}, {})
     save_model(tmp_path / "model.pt", made, saved)
     again, _ = load_model(tmp_path / "model.pt")
     again.eval()
@@ -230,6 +234,11 @@ def test_a_saved_model_answers_as_before(tmp_path: Path) -> None:
         assert torch.equal(
             again.embed_sentences(asked)[code].multimodal, made.embed_sentences(asked)[code].multimodal
         )
+
+
+def test_words_of_another_length_are_refused() -> None:
+    with pytest.raises(InputError, match=r"(?s)liwe.max_word_length is 4.*en: words of 5 characters"):
+        LiweModel.values(settings(["en"]), {"en": Vocabulary("en", [""], codes([""], 5).numpy())}, None)
 
 
 def test_words_are_spelled_in_the_characters_that_training_knows() -> None:
@@ -280,12 +289,11 @@ def test_sizes_and_course_are_as_published() -> None:
 
 def test_parameters_at_the_papers_size() -> None:
     """26 characters of 24 into 384, 448 and 300, both GRUs of 1,024, and the image's layer."""
-    alphabet = [chr(97 + n) for n in range(26)]
-    made = LiweModel({"en": codes(["", *alphabet], 26)}, 2048, {"hidden_size": 1024},
-                     {"character_dim": 24, "layers": [384, 448, 300]})  # fmt: skip
+    paper = ModelSettings(languages=["en"], model=Model(encoder="liwe"), liwe=Liwe())
     layers = sum(size * out + out + out + 2 * out for size, out in ((624, 384), (384, 448), (448, 300)))
     recurrent = 2 * 3 * (300 * 1024 + 1024 * 1024 + 2 * 1024)
-    assert count_parameters(made) == 27 * 24 + layers + recurrent + 2048 * 1024 + 1024
+    found = count(paper, {"en": 100}, 26)
+    assert sum(found.values()) == 26 * 24 + layers + recurrent + 2048 * 1024 + 1024
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -16,10 +16,11 @@ from torch import Tensor
 from pipeline.models.losses.classifier import classifier_loss, reversal_strength
 from pipeline.models.losses.matching import matching_loss
 from pipeline.models.losses.neighborhood import neighborhood_loss
-from pipeline.models.losses.triplets import Anchored, Triplets, alignment_loss
+from pipeline.models.losses.triplets import Anchored, alignment_loss
+from pipeline.models.settings import Matching, Triplets
 
 Vectors = NDArray[np.float64]
-WEIGHTS = {"image": 1.5, "sentence": 1.0, "sentence_only": 0.05}
+WEIGHTS = Matching()  # 1.5, 1 and 0.05, as in the paper
 
 
 def unit(generator: np.random.Generator, rows: int, size: int = 6) -> Vectors:
@@ -34,7 +35,7 @@ def anchored(vectors: Vectors, slots: list[int], each: int) -> Anchored:
 def neighborhood_by_reading(languages: Sequence[Anchored], triplets: Triplets) -> float:
     vectors = {str(number): language.vectors for number, language in enumerate(languages)}
     slots = {str(number): language.slots for number, language in enumerate(languages)}
-    return reference.neighborhood_loss(vectors, slots, asdict(triplets)).item()
+    return reference.neighborhood_loss(vectors, slots, triplets.model_dump()).item()
 
 
 @st.composite
@@ -42,9 +43,9 @@ def cases(draw: st.DrawFn) -> tuple[np.random.Generator, int, int, Triplets]:
     generator = np.random.default_rng(draw(st.integers(0, 10_000)))
     images, each = draw(st.integers(2, 14)), draw(st.integers(1, 3))
     triplets = Triplets(
-        draw(st.sampled_from([0.05, 0.5])),
-        draw(st.sampled_from([1, 3, 10])),
-        draw(st.sampled_from(["euclidean", "cosine"])),
+        margin=draw(st.sampled_from([0.05, 0.5])),
+        num_hard_negatives=draw(st.sampled_from([1, 3, 10])),
+        distance=draw(st.sampled_from(["euclidean", "cosine"])),
     )
     return generator, images, each, triplets
 
@@ -60,7 +61,11 @@ def test_matching_equals_the_plain_sum(case: tuple[np.random.Generator, int, int
         anchored(images, list(range(count)), 1), anchored(sentences, slots, each), triplets, WEIGHTS
     )
     by_reading = reference.matching_loss(
-        torch.tensor(images), torch.tensor(sentences), torch.tensor(slots), asdict(triplets), WEIGHTS
+        torch.tensor(images),
+        torch.tensor(sentences),
+        torch.tensor(slots),
+        triplets.model_dump(),
+        WEIGHTS.model_dump(),
     )
     assert loss.item() == pytest.approx(by_reading.item(), rel=1e-9)
 
@@ -84,13 +89,18 @@ def test_a_pair_of_languages_without_common_images_costs_nothing() -> None:
     generator = np.random.default_rng(0)
     first = anchored(unit(generator, 2), [0, 1], 1)
     second = anchored(unit(generator, 2), [2, 3], 1)
-    assert neighborhood_loss([first, second], Triplets(0.05, 10, "euclidean")).item() == 0.0
+    assert (
+        neighborhood_loss(
+            [first, second], Triplets(margin=0.05, num_hard_negatives=10, distance="euclidean")
+        ).item()
+        == 0.0
+    )
 
 
 def test_neighborhood_anchors_are_the_common_images_only() -> None:
     generator = np.random.default_rng(1)
     first, second = unit(generator, 3), unit(generator, 3)
-    triplets = Triplets(0.5, 10, "cosine")
+    triplets = Triplets(margin=0.5, num_hard_negatives=10, distance="cosine")
     languages = [anchored(first, [0, 1, 2], 1), anchored(second, [1, 2, 3], 1)]
     common = alignment_loss(anchored(first[1:], [1, 2], 1), languages[1], triplets)
     for loss in (neighborhood_loss(languages, triplets).item(), neighborhood_by_reading(languages, triplets)):
@@ -99,9 +109,15 @@ def test_neighborhood_anchors_are_the_common_images_only() -> None:
 
 def test_alignment_by_hand() -> None:
     """Two images of one sentence in two languages, orthogonal: every distance known."""
-    axes, triplets = anchored(np.eye(2), [0, 1], 1), Triplets(2.0, 10, "euclidean")
+    axes, triplets = (
+        anchored(np.eye(2), [0, 1], 1),
+        Triplets(margin=2.0, num_hard_negatives=10, distance="euclidean"),
+    )
     sides = axes.vectors, axes.slots, axes.vectors, axes.slots
-    for loss in (alignment_loss(axes, axes, triplets), reference.alignment_loss(*sides, asdict(triplets))):
+    for loss in (
+        alignment_loss(axes, axes, triplets),
+        reference.alignment_loss(*sides, triplets.model_dump()),
+    ):
         assert loss.item() == pytest.approx(2.0 + math.sqrt(1e-4) - math.sqrt(2 + 1e-4), rel=1e-12)
 
 
@@ -116,18 +132,20 @@ def test_matching_by_hand(count: int, terms: tuple[float, ...]) -> None:
     """
     images, slots = np.eye(2), [0, 0, 1, 1]
     sentences = np.array([[0.6, 0.8], [1.0, 0.0], [0.8, 0.6], [-0.6, 0.8]])
-    triplets = Triplets(0.5, count, "cosine")
-    expected = sum(weight * term for weight, term in zip(WEIGHTS.values(), terms, strict=True))
+    triplets = Triplets(margin=0.5, num_hard_negatives=count, distance="cosine")
+    expected = sum(weight * term for weight, term in zip(WEIGHTS.model_dump().values(), terms, strict=True))
     loss = matching_loss(anchored(images, [0, 1], 1), anchored(sentences, slots, 2), triplets, WEIGHTS)
     vectors = torch.tensor(images), torch.tensor(sentences), torch.tensor(slots)
     assert loss.item() == pytest.approx(expected, rel=1e-12)
-    assert reference.matching_loss(*vectors, asdict(triplets), WEIGHTS).item() == pytest.approx(expected)
+    assert reference.matching_loss(
+        *vectors, triplets.model_dump(), WEIGHTS.model_dump()
+    ).item() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("kind", ["euclidean", "cosine"])
-def test_gradients_equal_finite_differences(kind: str) -> None:
+def test_gradients_equal_finite_differences(kind: Literal["euclidean", "cosine"]) -> None:
     generator = np.random.default_rng(3)
-    triplets = Triplets(0.5, 3, kind)
+    triplets = Triplets(margin=0.5, num_hard_negatives=3, distance=kind)
     slots = torch.tensor([0, 0, 1, 1, 2, 2, 3, 3])
 
     def loss(images: Tensor, sentences: Tensor) -> Tensor:

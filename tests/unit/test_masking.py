@@ -4,20 +4,17 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import losses as reference
-from small import IMAGES, WORDS, corpus, smalr_model
+from small import WORDS, batch_of, corpus, smalr_model, terms_of
 from torch import Tensor, nn
 
 from pipeline.models.losses import masking as of_masking
 from pipeline.models.losses.masking import masked_sentences, reconstruction_loss
 from pipeline.models.losses.triplets import Anchored
-from pipeline.training.batches import Sampler
-from pipeline.training.objective import training_terms
 from pipeline.words.corpus import Sentences
 
 
@@ -152,16 +149,16 @@ def masking(experiment: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_step_matches_masked_sentences_with_images_too(masking: dict[str, Any]) -> None:
     made = smalr_model(masking)
-    drawn = next(Sampler(corpus(), [np.arange(IMAGES)], masking["training"], 0).epoch(0))
-    terms = training_terms(made, corpus(), drawn, masking, 0.1)
+    drawn = batch_of(masking)
+    terms = terms_of(made, corpus(), drawn, masking)
     named = ["matching", "masked_matching", "masking", "neighborhood", "classifier", "words"]
     assert list(terms) == named
     for weight, changed in (("weight", "masking"), ("matching", "masked_matching")):
         other = {**masking, "masking": {**masking["masking"], weight: 3 * masking["masking"][weight]}}
         torch.manual_seed(0)
-        before = training_terms(made.eval(), corpus(), drawn, masking, 0.1)
+        before = terms_of(made.eval(), corpus(), drawn, masking)
         torch.manual_seed(0)
-        after = training_terms(made.eval(), corpus(), drawn, other, 0.1)
+        after = terms_of(made.eval(), corpus(), drawn, other)
         assert {name: (after[name] / before[name]).item() for name in (changed,)} == {
             changed: pytest.approx(3)
         }
@@ -183,22 +180,22 @@ def test_mask_is_the_word_after_the_last_of_each_language(
         return masked_sentences(sentences, mask, share)
 
     monkeypatch.setattr(of_masking, "masked_sentences", noted)
-    drawn = next(Sampler(corpus(), [np.arange(IMAGES)], masking["training"], 0).epoch(0))
-    training_terms(made, corpus(), drawn, masking, 0.1)
+    drawn = batch_of(masking)
+    terms_of(made, corpus(), drawn, masking)
     assert dict(zip(drawn.rows, asked, strict=True)) == {"en": WORDS + 1, "de": WORDS + 2, "fr": WORDS + 1}
 
 
 def test_nothing_masked_is_the_matching_twice(masking: dict[str, Any]) -> None:
     masking["masking"]["mask_probability"] = 0.0
-    drawn = next(Sampler(corpus(), [np.arange(IMAGES)], masking["training"], 0).epoch(0))
-    terms = training_terms(smalr_model(masking).eval(), corpus(), drawn, masking, 0.1)
+    drawn = batch_of(masking)
+    terms = terms_of(smalr_model(masking).eval(), corpus(), drawn, masking)
     assert terms["masked_matching"].item() == pytest.approx(terms["matching"].item(), rel=1e-12)
 
 
 def test_all_weights_are_learned(masking: dict[str, Any]) -> None:
     made = smalr_model(masking)
-    drawn = next(Sampler(corpus(), [np.arange(IMAGES)], masking["training"], 0).epoch(0))
-    torch.stack(list(training_terms(made, corpus(), drawn, masking, 0.1).values())).sum().backward()
+    drawn = batch_of(masking)
+    torch.stack(list(terms_of(made, corpus(), drawn, masking).values())).sum().backward()
     without = [name for name, weight in made.named_parameters() if weight.grad is None]
     assert without == []
 
@@ -207,11 +204,11 @@ def test_masked_sentences_leave_no_trace_in_what_evaluation_reads(masking: dict[
     """Without recurrence the branch has batch norm: HEM and SMALR are evaluated with statistics alike."""
     masking["model"]["recurrent"] = "mean"
     masking["masking"]["mask_probability"] = 0.9
-    drawn = next(Sampler(corpus(), [np.arange(IMAGES)], masking["training"], 0).epoch(0))
+    drawn = batch_of(masking)
     evaluated_with, momentum = [], masking["model"]["batch_norm_momentum"]
     for settings in (masking, {key: value for key, value in masking.items() if key != "masking"}):
         made = smalr_model(masking).train()
-        training_terms(made, corpus(), drawn, settings, 0.1)
+        terms_of(made, corpus(), drawn, settings)
         evaluated_with.append({name: of for name, of in made.named_buffers() if ".running_" in name})
         norms = [layer for layer in made.modules() if isinstance(layer, nn.BatchNorm1d)]
         assert [norm.momentum for norm in norms] == [momentum, momentum]

@@ -6,39 +6,25 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from small import corpus
+from small import corpus, word_model
 from torch import nn
 from torch.nn import functional as F
 
 from pipeline.evaluation import embed
-from pipeline.models.retrieval_model import RetrievalModel, count_parameters
+from pipeline.models.retrieval_model import count_parameters
+from pipeline.models.settings import Model
+from pipeline.models.word_model import WordModel
 from pipeline.words.corpus import Sentences
 
-PAPER: dict[str, Any] = {
-    "encoder": "embn",
-    "word_vectors": "pretrained",
-    "similarity": "cosine",
-    "universal_dim": 512,
-    "multimodal_dim": 512,
-    "recurrent": "lstm",
-    "recurrent_init": "pytorch",
-    "hidden_size": 1024,
-    "image_hidden_size": 2048,
-    "dropout": 0.5,
-    "batch_norm_momentum": 0.1,
-    "universal_mean": "words",
-    "universal_layers": "separate",
-}
+PAPER: dict[str, Any] = Model(recurrent_init="pytorch").model_dump()
 SMALL = {**PAPER, "universal_dim": 8, "multimodal_dim": 6, "hidden_size": 10, "image_hidden_size": 12}
 
 
-def model(
-    branches: str, settings: dict[str, Any], languages: tuple[str, ...] = ("en", "de")
-) -> RetrievalModel:
+def model(branches: str, settings: dict[str, Any], languages: tuple[str, ...] = ("en", "de")) -> WordModel:
     torch.manual_seed(0)
-    size = 300 if settings is PAPER else 5
+    size, features = (300, 2048) if settings is PAPER else (5, 9)
     vectors = {language: F.pad(torch.randn(7, size), (0, 0, 1, 0)) for language in languages}
-    return RetrievalModel(vectors, 2048 if settings is PAPER else 9, branches, settings).eval()
+    return word_model({"branches": branches, "model": settings}, vectors, features).eval()
 
 
 def test_language_branch_has_the_papers_6_8_million_parameters() -> None:
@@ -168,7 +154,7 @@ VSE = {**PAPER, "encoder": "vse", "word_vectors": "scratch", "recurrent": "gru"}
 def test_vse_has_one_linear_layer_for_images_and_none_after_its_gru() -> None:
     """GRU of 1,024 units on words of 300 numbers, images of 4,096 (Kiros et al. 2014, public code)."""
     vectors = {"en": torch.zeros(11, 300)}
-    made = RetrievalModel(vectors, 4096, "shared", VSE)
+    made = word_model({"model": VSE}, vectors, 4096)
     assert count_parameters(made.branches) == 3 * 1024 * (300 + 1024 + 2)
     assert count_parameters(made.image_branch) == 1024 * (4096 + 1)
     assert count_parameters(made.universal) == 11 * 300

@@ -10,22 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from small import EACH, IMAGES, WORDS, corpus, model
+from run_stages import block_of
+from small import EACH, IMAGES, WORDS, batch_of, corpus, model, smalr_model, terms_of, universal
 from torch import Tensor, nn
 
 from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.models.branches import RecurrentBranch
-from pipeline.models.hybrid import HybridEmbedding, Places
-from pipeline.models.liwe import LiweModel
-from pipeline.models.losses.masking import layers
-from pipeline.models.losses.triplets import Triplets
-from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.training.batches import Batch, Sampler
-from pipeline.training.liwe import liwe_terms
-from pipeline.training.multitask import step_loss
-from pipeline.training.objective import pretraining_terms, training_terms
+from pipeline.models.build import build
+from pipeline.models.protocols import Sizes
+from pipeline.models.settings import ChosenLosses, Liwe, ModelSettings, Triplets
+from pipeline.training.driver import adam
+from pipeline.training.lessons import step_loss
 from pipeline.training.precision import set_precision
-from pipeline.training.train import adam
+from pipeline.training.pretrain import pretraining_terms
+from pipeline.training.settings import LessonsSettings
 from pipeline.words.corpus import Corpus
 
 META = torch.device("meta")
@@ -36,10 +34,6 @@ def _no_pinned_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a driver can pin memory."""
     if not torch.cuda.is_available():
         monkeypatch.setattr(Tensor, "pin_memory", lambda numbers: numbers)
-
-
-def drawn_of(settings: dict[str, Any]) -> Batch:
-    return next(Sampler(corpus(), [np.arange(IMAGES)], settings["training"], 0).epoch(0))
 
 
 def test_meta_tensors_refuse_what_a_gpu_cannot_do_or_would_wait_for() -> None:
@@ -59,7 +53,7 @@ def test_a_step_stays_on_its_device_and_asks_it_for_no_number(
     experiment["model"] |= {"recurrent": recurrent}
     experiment["training"] |= {"repeat_captions": repeated}
     fitted = model(branches, experiment["model"]).to(META)
-    terms = training_terms(fitted, corpus().to(META), drawn_of(experiment), experiment, 0.1)
+    terms = terms_of(fitted, corpus().to(META), batch_of(experiment), experiment)
     assert list(terms) == ["matching", "neighborhood", "classifier", "words"]
     loss = torch.stack(list(terms.values())).sum()
     loss.backward()
@@ -74,18 +68,18 @@ def test_nor_does_a_step_of_the_earlier_systems(
 ) -> None:
     experiment["model"] |= {"encoder": "vse", "word_vectors": "scratch", "similarity": similarity}
     experiment |= {"ranking": {"margin": 0.1, "hinge": hinge, "caption_caption": 1.0}}
-    experiment |= {"neighborhood": None, "classifier": None}
+    experiment |= {"matching": None, "neighborhood": None, "classifier": None}
     fitted = model("shared", experiment["model"]).to(META)
-    terms = training_terms(fitted, corpus().to(META), drawn_of(experiment), experiment, 0.1)
+    terms = terms_of(fitted, corpus().to(META), batch_of(experiment), experiment)
     assert list(terms) == ["caption_image", "caption_caption", "words"]
     assert {term.device for term in terms.values()} == {META}
     torch.stack(list(terms.values())).sum().backward()
 
 
 def test_nor_does_a_step_of_pretraining(experiment: dict[str, Any]) -> None:
-    universal = model("shared", experiment["model"]).universal.to(META)
+    embedding = universal(model("shared", experiment["model"])).to(META)
     triplets = Triplets(**experiment["triplets"])
-    terms = pretraining_terms(universal, corpus().to(META), drawn_of(experiment), triplets)
+    terms = pretraining_terms(embedding, corpus().to(META), batch_of(experiment), triplets)
     assert terms["neighborhood"].device == META
     terms["neighborhood"].backward()
 
@@ -101,29 +95,30 @@ def corpus_on(device: torch.device) -> Corpus:
 
 
 def smalr_step(settings: dict[str, Any], device: torch.device) -> Step:
-    """All terms of SMALR: five words of a language own a vector, the others share three entries."""
+    """All terms of SMALR."""
     settings["model"] |= {"recurrent": "gru"}
     settings["triplets"] = {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
     settings |= {"masking": {"mask_probability": 0.2, "weight": 1.0, "matching": 1.0}, "embedding": "hybrid"}
-    rank = torch.arange(WORDS + 1)
-    places = Places(torch.where(rank <= 5, rank, 0), torch.where(rank > 5, rank % 3 + 1, 0))
-    own = {language: torch.randn(5, 4) for language in EACH}
-    entries = torch.randn(3, settings["model"]["universal_dim"])
-    embedding = HybridEmbedding(own, dict.fromkeys(EACH, places), entries, masks=True)
-    vectors = {language: torch.zeros(1, 5) for language in EACH}
-    made = RetrievalModel(vectors, 9, "shared", settings["model"], embedding)
-    made.losses["masking"] = layers(settings)
+    made = smalr_model(settings).float().to(device)
     there = corpus_on(device)
-    made.to(device)
-    return made, lambda: training_terms(made, there, drawn_of(settings), settings, 0.1)
+    return made, lambda: terms_of(made, there, batch_of(settings), settings)
 
 
 def liwe_step(settings: dict[str, Any], device: torch.device) -> Step:
     """LIWE, of words of four random letters."""
-    codes = {language: torch.randint(97, 105, (WORDS + 1, 4)).float() for language in EACH}
-    sizes = {"character_dim": 3, "layers": [5, 4], "margin": 0.2, "image_base": 0.991, "caption_base": 0.91}
-    made, there = LiweModel(codes, 9, {"hidden_size": 6}, sizes).to(device), corpus_on(device)
-    return made, lambda: liwe_terms(made, there, drawn_of(settings), sizes, 3)
+    liwe = Liwe(character_dim=3, max_word_length=4, layers=[5, 4])
+    settings["model"] |= {"encoder": "liwe", "hidden_size": 6}
+    others = dict.fromkeys(ChosenLosses.model_fields)
+    settings |= {**others, "liwe": liwe.model_dump(), "languages": list(EACH)}
+    made = build(block_of(ModelSettings, settings), Sizes(dict.fromkeys(EACH, WORDS + 1), 4, 9, shared=9))
+    made.to(device)
+    there = corpus_on(device)
+    return made, lambda: terms_of(made, there, batch_of(settings), settings, step=3)
+
+
+def lessons_settings(settings: dict[str, Any], **lessons: Any) -> LessonsSettings:
+    values = {**settings, "c2c": True, "stop_on": ["en"], "lessons": lessons}
+    return block_of(LessonsSettings, values)
 
 
 def lessons_step(settings: dict[str, Any], device: torch.device) -> Step:
@@ -135,9 +130,9 @@ def lessons_step(settings: dict[str, Any], device: torch.device) -> Step:
     def terms() -> dict[str, Tensor]:
         found = {}
         for hinge in ("max", "sum"):
-            tasks = {"margin": 0.2, "hinge": hinge, "lengths_in_pairs": "reversed"}
+            chosen = lessons_settings(settings, hinge=hinge, lengths_in_pairs="reversed")
             for task, rows in (("images", np.arange(6)), ("pairs", np.arange(6).reshape(3, 2))):
-                loss = step_loss(made, captions, there.features, rows, settings | {"lessons": tasks})
+                loss = step_loss(made, captions, there.features, rows, chosen)
                 found[f"{hinge} {task}"] = loss
         return found
 
@@ -188,7 +183,7 @@ def test_a_gpu_is_never_waited_for_within_a_step(
     try:
         for checked in ("default", "error"):  # the first step loads libraries
             torch.cuda.set_sync_debug_mode(checked)
-            terms = training_terms(fitted, made, drawn_of(experiment), experiment, 0.1)
+            terms = terms_of(fitted, made, batch_of(experiment), experiment)
             torch.stack(list(terms.values())).sum().backward()
             optimizer.step()
     finally:

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from pipeline import settings as configuration
-from pipeline.tables.parameters import bert_parameters, write_parameters
+from pipeline.models.sizes import count_bert
+from pipeline.tables.parameters import write_parameters
 from pipeline.tables.tabulate import COMPARISON_COLUMNS
 
 ROOT = Path(__file__).parents[2]
@@ -40,5 +41,5 @@ def test_bert_base_has_the_papers_110_million_with_an_english_vocabulary() -> No
     embeddings = (512 + 2) * hidden + 2 * hidden
     pooler = hidden * hidden + hidden
     for pieces in (30_522, 119_547):
-        assert bert_parameters(pieces) == pieces * hidden + embeddings + layers * one + pooler
-    assert round(bert_parameters(30_522) / 1e6) == 109
+        assert count_bert(pieces) == pieces * hidden + embeddings + layers * one + pooler
+    assert round(count_bert(30_522) / 1e6) == 109

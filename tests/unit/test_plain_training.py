@@ -4,13 +4,12 @@ from argparse import Namespace
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from small import EACH, IMAGES, corpus, model, smalr_model
+from small import EACH, batch_of, corpus, model, smalr_model, terms_of
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
@@ -20,10 +19,9 @@ from pipeline.common.errors import InputError
 from pipeline.models import prefixes, prefixes_gru
 from pipeline.models.branches import RecurrentBranch, packing
 from pipeline.models.prefixes import prefix_tree
-from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.training.batches import Batch, Sampler
-from pipeline.training.objective import training_terms
-from pipeline.training.precision import exact, set_precision
+from pipeline.models.word_model import WordModel
+from pipeline.training.batches import Batch
+from pipeline.training.precision import exact_products, set_precision
 from pipeline.words.corpus import Corpus
 
 
@@ -37,12 +35,12 @@ def plain_batch(corpus: Corpus, drawn: Batch) -> PaddedBatch:
     return padded_batch(items)
 
 
-def assert_same_step(model: RetrievalModel, settings: dict[str, Any], done: float) -> None:
+def assert_same_step(model: WordModel, settings: dict[str, Any], done: float) -> None:
     """The same losses and gradients by `pipeline.training` and by the plain loop."""
     sentences = corpus()
-    drawn = next(Sampler(sentences, [np.arange(IMAGES)], settings["training"], 0).epoch(0))
+    drawn = batch_of(settings)
     torch.manual_seed(5)  # of masks
-    fast = training_terms(model, sentences, drawn, settings, done)
+    fast = terms_of(model, sentences, drawn, settings, done)
     torch.manual_seed(5)
     plain, loss = plain_objective(model, plain_batch(sentences, drawn), settings, done)
     assert fast.keys() == plain.keys()
@@ -136,14 +134,14 @@ def test_bfloat16_keeps_losses_in_float32_and_near(experiment: dict[str, Any]) -
     experiment["model"]["dropout"] = 0.0
     made, fitted = corpus(), model("shared", experiment["model"]).float()
     made.features = made.features.float()
-    drawn = next(Sampler(made, [np.arange(IMAGES)], experiment["training"], 0).epoch(0))
-    exact = training_terms(fitted, made, drawn, experiment, 0.5)
+    drawn = batch_of(experiment)
+    whole = terms_of(fitted, made, drawn, experiment, 0.5)
     experiment["training"]["precision"] = "bfloat16"
-    reduced = training_terms(fitted, made, drawn, experiment, 0.5)
-    for name, value in exact.items():
+    reduced = terms_of(fitted, made, drawn, experiment, 0.5)
+    for name, value in whole.items():
         assert reduced[name].dtype == torch.float32
         torch.testing.assert_close(reduced[name], value, rtol=0.02, atol=1e-6)
-    assert not torch.equal(reduced["matching"], exact["matching"])
+    assert not torch.equal(reduced["matching"], whole["matching"])
 
 
 @pytest.mark.parametrize("precision", ["tf32", "bfloat16"])
@@ -203,8 +201,8 @@ def test_recurrent_layers_are_kept_out_of_bfloat16(experiment: dict[str, Any], r
     branch.projection.register_forward_pre_hook(
         lambda layer, given: seen.append((given[0].dtype, torch.is_autocast_enabled("cpu")))
     )
-    drawn = next(Sampler(made, [np.arange(IMAGES)], experiment["training"], 0).epoch(0))
-    training_terms(fitted, made, drawn, experiment, 0.5)
+    drawn = batch_of(experiment)
+    terms_of(fitted, made, drawn, experiment, 0.5)
     assert seen == [(torch.float32, False), (torch.float32, True)]
 
 
@@ -217,7 +215,7 @@ def test_pytorchs_switches_of_precision_can_all_be_read(precision: str) -> None:
             assert torch.backends.cudnn.allow_tf32 == (precision != "float32")
             assert torch.backends.cuda.matmul.allow_tf32 == (precision == "tf32")
             assert torch.get_float32_matmul_precision() == ("high" if precision == "tf32" else "highest")
-            with exact():
+            with exact_products():
                 assert not torch.backends.cudnn.allow_tf32
                 assert not torch.backends.cuda.matmul.allow_tf32
     finally:

@@ -1,6 +1,5 @@
 """Ranking losses by hand, and against the plain reading; order embeddings' similarity and ranks."""
 
-from dataclasses import asdict
 from functools import partial
 from itertools import combinations
 
@@ -16,26 +15,30 @@ from torch.nn import functional as F
 
 from pipeline.evaluation import similarity as compared
 from pipeline.evaluation.ranks import both_ranks
-from pipeline.models.losses.ranking import Ranking, ranking_loss, ranking_terms
+from pipeline.models.losses.ranking import ranking_loss, ranking_terms
 from pipeline.models.losses.triplets import Anchored
+from pipeline.models.settings import Hinge, Ranking
 from pipeline.models.similarity import similarities
-from pipeline.training.train import clipped
+from pipeline.training.driver import adam
 
 # Captions in rows, images in columns; caption 0 is of image 0, and so on.
 SIMILARITY = torch.tensor([[0.9, 0.8, 0.75], [0.2, 0.5, 0.45], [0.6, 0.3, 0.7]], dtype=torch.double)
 
 
+Chosen = tuple[Ranking, str]  # and the similarity
+
+
 def ranking(
-    hinge: str = "sum", similarity: str = "cosine", margin: float = 0.2, between: float = 0
-) -> Ranking:
-    return Ranking(margin, hinge, between, similarity)
+    hinge: Hinge = "sum", similarity: str = "cosine", margin: float = 0.2, between: float = 0
+) -> Chosen:
+    return Ranking(margin=margin, hinge=hinge, caption_caption=between), similarity
 
 
-def both_losses(similarity: Tensor, own: Tensor, chosen: Ranking) -> list[float]:
+def both_losses(similarity: Tensor, own: Tensor, chosen: Chosen) -> list[float]:
     """The project's loss and the plain reading's."""
     return [
-        ranking_loss(similarity, own, chosen).item(),
-        reference.ranking_loss(similarity, own, asdict(chosen)).item(),
+        ranking_loss(similarity, own, chosen[0].margin, chosen[0].hinge).item(),
+        reference.ranking_loss(similarity, own, chosen[0].model_dump()).item(),
     ]
 
 
@@ -76,7 +79,7 @@ def test_gradients_of_the_order_similarity_by_hand() -> None:
 
 
 @st.composite
-def batches(draw: st.DrawFn) -> tuple[Anchored, list[Anchored], Ranking]:
+def batches(draw: st.DrawFn) -> tuple[Anchored, list[Anchored], Chosen]:
     """Images, captions of some of them in two or three languages, and settings."""
     generator = np.random.default_rng(draw(st.integers(0, 10_000)))
     kind = draw(st.sampled_from(["cosine", "order"]))
@@ -94,16 +97,18 @@ def batches(draw: st.DrawFn) -> tuple[Anchored, list[Anchored], Ranking]:
     return anchored(list(range(count)), 1), languages, chosen
 
 
-def loss_by_reading(first: Anchored, second: Anchored, chosen: Ranking) -> float:
-    similarity = reference.similarities(first.vectors, second.vectors, chosen.similarity)
-    return reference.ranking_loss(similarity, first.slots[:, None] == second.slots, asdict(chosen)).item()
+def loss_by_reading(first: Anchored, second: Anchored, chosen: Chosen) -> float:
+    similarity = reference.similarities(first.vectors, second.vectors, chosen[1])
+    return reference.ranking_loss(
+        similarity, first.slots[:, None] == second.slots, chosen[0].model_dump()
+    ).item()
 
 
 @given(batches())
 @settings(max_examples=60, deadline=None)
-def test_the_terms_equal_the_plain_reading(batch: tuple[Anchored, list[Anchored], Ranking]) -> None:
+def test_the_terms_equal_the_plain_reading(batch: tuple[Anchored, list[Anchored], Chosen]) -> None:
     images, languages, chosen = batch
-    terms = ranking_terms(images, languages, chosen)
+    terms = ranking_terms(images, languages, *chosen)
     with_images = sum(loss_by_reading(captions, images, chosen) for captions in languages)
     between = sum(loss_by_reading(first, second, chosen) for first, second in combinations(languages, 2))
     assert terms["caption_image"].item() == pytest.approx(with_images, rel=1e-9, abs=1e-12)
@@ -113,7 +118,7 @@ def test_the_terms_equal_the_plain_reading(batch: tuple[Anchored, list[Anchored]
 @given(batches(), st.integers(0, 1000))
 @settings(max_examples=40, deadline=None)
 def test_the_order_of_images_and_captions_changes_nothing(
-    batch: tuple[Anchored, list[Anchored], Ranking], seed: int
+    batch: tuple[Anchored, list[Anchored], Chosen], seed: int
 ) -> None:
     images, languages, chosen = batch
     generator = torch.Generator().manual_seed(seed)
@@ -122,20 +127,20 @@ def test_the_order_of_images_and_captions_changes_nothing(
         rows = torch.randperm(len(part.slots), generator=generator)
         return Anchored(part.vectors[rows], part.slots[rows], part.each)
 
-    before = ranking_terms(images, languages, chosen)
-    after = ranking_terms(shuffled(images), [shuffled(part) for part in languages], chosen)
+    before = ranking_terms(images, languages, *chosen)
+    after = ranking_terms(shuffled(images), [shuffled(part) for part in languages], *chosen)
     for name, value in before.items():
         torch.testing.assert_close(after[name], value)
 
 
 @pytest.mark.parametrize("hinge", ["sum", "max"])
 @pytest.mark.parametrize("kind", ["cosine", "order"])
-def test_pairs_apart_by_the_margin_cost_nothing(hinge: str, kind: str) -> None:
+def test_pairs_apart_by_the_margin_cost_nothing(hinge: Hinge, kind: str) -> None:
     axes = Anchored(torch.eye(3), torch.arange(3), 1)
     # On different axes the cosine is 0 and the order similarity -1, on the same one 1 and 0.
-    apart = ranking_terms(axes, [axes, axes], ranking(hinge, kind, margin=1.0, between=1.0))
+    apart = ranking_terms(axes, [axes, axes], *ranking(hinge, kind, margin=1.0, between=1.0))
     assert {name: value.item() for name, value in apart.items()} == {"caption_image": 0, "caption_caption": 0}
-    closer = ranking_terms(axes, [axes, axes], ranking(hinge, kind, margin=1.1, between=1.0))
+    closer = ranking_terms(axes, [axes, axes], *ranking(hinge, kind, margin=1.1, between=1.0))
     assert all(value.item() > 0 for value in closer.values())
 
 
@@ -156,20 +161,20 @@ def test_languages_without_a_common_image_cost_nothing_between_them() -> None:
     first = Anchored(torch.eye(4)[:2].requires_grad_(), torch.tensor([0, 1]), 1)
     second = Anchored(torch.eye(4)[2:], torch.tensor([2, 3]), 1)
     for hinge in ("sum", "max"):
-        between = ranking_terms(images, [first, second], ranking(hinge, between=1.0))["caption_caption"]
+        between = ranking_terms(images, [first, second], *ranking(hinge, between=1.0))["caption_caption"]
         assert between.item() == 0.0
         between.backward()
 
 
 def test_captions_of_one_language_or_without_a_weight_have_no_term_between_them() -> None:
     axes = Anchored(torch.eye(3), torch.arange(3), 1)
-    assert list(ranking_terms(axes, [axes], ranking(between=1.0))) == ["caption_image"]
-    assert list(ranking_terms(axes, [axes, axes], ranking(between=0.0))) == ["caption_image"]
+    assert list(ranking_terms(axes, [axes], *ranking(between=1.0))) == ["caption_image"]
+    assert list(ranking_terms(axes, [axes, axes], *ranking(between=0.0))) == ["caption_image"]
 
 
 @pytest.mark.parametrize("hinge", ["sum", "max"])
 @pytest.mark.parametrize("kind", ["cosine", "order"])
-def test_gradients_equal_finite_differences(kind: str, hinge: str) -> None:
+def test_gradients_equal_finite_differences(kind: str, hinge: Hinge) -> None:
     generator = torch.Generator().manual_seed(5)
 
     def made(vectors: Tensor, slots: Tensor, each: int) -> Anchored:
@@ -179,7 +184,7 @@ def test_gradients_equal_finite_differences(kind: str, hinge: str) -> None:
     def loss(images: Tensor, first: Tensor, second: Tensor) -> Tensor:
         slots = torch.arange(4)
         languages = [made(first, slots.repeat_interleave(2), 2), made(second, slots[1:], 1)]
-        terms = ranking_terms(made(images, slots, 1), languages, ranking(hinge, kind, 0.3, between=0.5))
+        terms = ranking_terms(made(images, slots, 1), languages, *ranking(hinge, kind, 0.3, between=0.5))
         return torch.stack(list(terms.values())).sum()
 
     inputs = [
@@ -215,10 +220,10 @@ def test_order_similarities_are_the_same_in_pieces(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(("longest", "expected"), [(2.0, 2.0), (100.0, 50.0)])
-def test_a_gradient_is_cut_to_its_longest(longest: float, expected: float) -> None:
+def test_a_gradient_is_clipped_to_a_norm(longest: float, expected: float) -> None:
     layer = torch.nn.Linear(2, 1)
-    optimizer = clipped(torch.optim.Adam(layer.parameters()), longest)
+    optimizer = adam(layer.parameters(), 1e-3, longest)
     layer.weight.grad, layer.bias.grad = torch.tensor([[30.0, 0.0]]), torch.tensor([40.0])
     optimizer.step()
-    cut = torch.cat([layer.weight.grad.flatten(), layer.bias.grad])
-    torch.testing.assert_close(cut, torch.tensor([0.6, 0.0, 0.8]) * expected)
+    clipped = torch.cat([layer.weight.grad.flatten(), layer.bias.grad])
+    torch.testing.assert_close(clipped, torch.tensor([0.6, 0.0, 0.8]) * expected)

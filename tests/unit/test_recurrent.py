@@ -1,14 +1,16 @@
 """TensorFlow's GRU by hand, how recurrent layers begin, and means over padded rows."""
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence
 
+from pipeline.models.protocols import Sizes
 from pipeline.models.recurrent import ResetBeforeGRU, recurrent_layer
+from pipeline.models.settings import EmbeddingSettings, Model, UniversalModel
 from pipeline.models.universal import UniversalEmbedding
 from pipeline.words.corpus import Sentences
 
@@ -46,7 +48,8 @@ def test_each_sentence_has_the_state_after_its_own_last_word() -> None:
 
 def layer_of(recurrent: str, begun: str) -> Any:
     torch.manual_seed(0)
-    return recurrent_layer(200, {"recurrent": recurrent, "hidden_size": 100, "recurrent_init": begun})
+    chosen = {"recurrent": recurrent, "hidden_size": 100, "recurrent_init": begun}
+    return recurrent_layer(200, Model.from_values(chosen, "tests"))
 
 
 @pytest.mark.parametrize(
@@ -78,12 +81,16 @@ def test_pytorchs_initial_values(recurrent: str) -> None:
         assert 0.09 < value.abs().max().item() <= 0.1
 
 
-PADDED = {"encoder": "embn", "word_vectors": "pretrained", "universal_dim": 2, "universal_layers": "separate"}
+def universal_of(vectors: torch.Tensor, mean: Literal["words", "padded"]) -> UniversalEmbedding:
+    model = UniversalModel(universal_dim=2, universal_mean=mean)
+    settings = EmbeddingSettings(languages=["en"], model=model)
+    universal = UniversalEmbedding(settings, Sizes({"en": len(vectors)}, vectors.shape[1]))
+    universal.copy_values({"en.table.weight": vectors})
+    return universal
 
 
 def padded_mean(ids: list[int], longest: int) -> tuple[UniversalEmbedding, torch.Tensor]:
-    vectors = {"en": torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 4.0]])}
-    universal = UniversalEmbedding(vectors, {**PADDED, "universal_mean": "padded"})
+    universal = universal_of(torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 4.0]]), "padded")
     universal.pad_to(longest)
     with torch.no_grad():
         universal["en"].table.weight[0] = torch.tensor([8.0, 8.0])  # what training made of padding
@@ -117,13 +124,13 @@ def test_padding_is_trained_where_means_are_padded_and_nowhere_else() -> None:
     universal, mean = padded_mean([1, 2], 4)
     mean.sum().backward()
     np.testing.assert_allclose(universal["en"].table.weight.grad[0].numpy(), [2 / 4, 2 / 4])
-    plain = UniversalEmbedding({"en": torch.randn(3, 2)}, {**PADDED, "universal_mean": "words"})
+    plain = universal_of(torch.randn(3, 2), "words")
     plain.means("en", Sentences(torch.tensor([[1, 2, 0]]), torch.tensor([2]))).sum().backward()
     assert not plain["en"].table.weight.grad[0].any()
 
 
 def test_the_longest_sentence_is_kept_with_the_weights() -> None:
     universal, _ = padded_mean([1, 2], 4)
-    again = UniversalEmbedding({"en": torch.zeros(3, 2)}, {**PADDED, "universal_mean": "padded"})
+    again = universal_of(torch.zeros(3, 2), "padded")
     again.load_state_dict(universal.state_dict())
     assert again.padded_to.item() == 4

@@ -8,30 +8,29 @@ from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
-import torch
 from evaluations import write_evaluations
+from small import saved_settings
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
-from pipeline.models.liwe import LiweModel
-from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.build import build
+from pipeline.models.protocols import Sizes
 from pipeline.models.saved import Saved, save_model
+from pipeline.models.settings import ClassifierWeight, Liwe, Masking, Model, ModelSettings
 from pipeline.report.scatter import draw_scaling, radius
 from pipeline.tables.scaling import measure_scaling
 from pipeline.tables.settings import Point, ScalingSettings
 
 CONFIG = Path(__file__).parents[2] / "config"
-MODEL: dict[str, Any] = {
-    "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "universal_dim": 5,
-    "universal_layers": "separate", "multimodal_dim": 4, "recurrent": "gru", "recurrent_init": "pytorch",
-    "hidden_size": 3, "image_hidden_size": 6, "dropout": 0.0, "batch_norm_momentum": 0.1,
-    "universal_mean": "words",
-}  # fmt: skip
+MODEL = Model(
+    universal_dim=5, multimodal_dim=4, recurrent="gru", recurrent_init="pytorch", hidden_size=3,
+    image_hidden_size=6, dropout=0.0,
+)  # fmt: skip
 FEATURES = 7
 
-# EmbN of one language, 10 words and padding, vectors of 2: table, linear layer, GRU and its layer, images.
-TABLE = 11 * 2
+# EmbN of one language, 10 words, vectors of 2: table, linear layer, GRU and its layer, images.
+TABLE = 10 * 2
 UNIVERSAL = 2 * 5 + 5
 BRANCH = 3 * (5 * 3 + 3 * 3 + 2 * 3) + 3 * 4 + 4
 IMAGES = (7 * 6 + 6) + 2 * 6 + (6 * 4 + 4)
@@ -44,21 +43,20 @@ def saved(folder: Path, name: str, languages: list[str], classifier: bool = Fals
     """
     folder = folder / name
     folder.mkdir()
-    settings: dict[str, Any] = {"dataset": "multi30k", "experiment": name, "languages": languages}
-    settings |= {"branches": "shared", "model": MODEL, "classifier": {"weight": 1} if classifier else None}
-    settings |= {"masking": {"mask_probability": 0.2}} if name == "masked" else {}
-    model: RetrievalModel
+    of_model = ModelSettings(
+        languages=languages,
+        model=MODEL,
+        classifier=ClassifierWeight() if classifier else None,
+        masking=Masking() if name == "masked" else None,
+    )
+    sizes = Sizes(dict.fromkeys(languages, words + 1), 2, FEATURES)
     if name.startswith("liwe"):
-        settings |= {
-            "model": {"encoder": "liwe", "hidden_size": 3},
-            "liwe": {"character_dim": 2, "layers": [5]},
-        }
-        spelled = {code: torch.tensor([[0.0, 0.0], [97.0, 98.0]]) for code in languages}
-        model = LiweModel(spelled, FEATURES, settings["model"], settings["liwe"])
-    else:
-        tables = {code: torch.cat([torch.zeros(1, 2), torch.randn(words, 2)]) for code in languages}
-        model = RetrievalModel(tables, FEATURES, "shared", MODEL)
-    save_model(folder / "model.pt", model, Saved(settings, {}, 1, {}, {}, {}))
+        liwe = Liwe(character_dim=2, max_word_length=2, layers=[5])
+        encoder = Model(encoder="liwe", hidden_size=3)
+        of_model = ModelSettings(languages=languages, model=encoder, liwe=liwe)
+        sizes = Sizes(dict.fromkeys(languages, 2), 2, FEATURES, shared=3)
+    settings = saved_settings(of_model, experiment=name)
+    save_model(folder / "model.pt", build(of_model, sizes), Saved(settings, {}, 1, {}, {}, {}))
     recall = dict.fromkeys([f"{way}_R@{k}" for way in ("i2s", "s2i") for k in (1, 5, 10)], 50.0)
     test = {code: {**recall, "mR": 50.0, "images": 4, "sentences": 4} for code in languages}
     told: dict[str, Any] = {
@@ -66,7 +64,7 @@ def saved(folder: Path, name: str, languages: list[str], classifier: bool = Fals
         "experiment": name,
         "queries": "original",
         "seed": 0,
-        "settings": settings,
+        "settings": settings.as_values(),
         "ranks": "ranks.csv.gz",
         "test": test,
     }
@@ -142,7 +140,7 @@ def test_a_point_of_several_models_is_the_mean_of_them_and_of_their_seeds(tmp_pa
     assert (found["mR"], found["seeds"], found["averaged"]) == (50.0, 2, "en de")
     printed = pd.read_csv(tmp_path / "points.csv", dtype=str).iloc[0]
     assert [len(printed[end].partition(".")[2]) for end in ("mR", "low", "high")] == [6, 6, 6]
-    assert found["parameters"] == 21 * 2 + UNIVERSAL + BRANCH + IMAGES
+    assert found["parameters"] == 20 * 2 + UNIVERSAL + BRANCH + IMAGES
     error = 100 * ((1 + 9 / 16 + 1 / 4 + 1 / 16) / 5 - 1 / 4) ** 0.5 / 20**0.5
     assert found["low"] == pytest.approx(50 - 1.96 * error, abs=1)
     assert found["high"] == pytest.approx(50 + 1.96 * error, abs=1)
@@ -163,7 +161,9 @@ def test_weights_of_a_loss_count_and_are_not_needed_at_test_time(tmp_path: Path)
 
 def test_a_model_that_reads_characters_needs_all_of_itself_at_test_time(tmp_path: Path) -> None:
     found = made(tmp_path, settings(point("S-LIWE", ["liwe"], 2)), {"liwe": ["en", "de"]})
-    words = 3 * 2 + (4 * 5 + 5 + 5) + 2 * 5  # three characters; a layer with its lengths; batch norm
+    words = (
+        2 * 2 + (4 * 5 + 5 + 5) + 2 * 5
+    )  # two characters besides padding; a layer with its lengths; batch norm
     recurrent = 2 * 3 * (5 * 3 + 3 * 3 + 2 * 3)
     assert found["parameters"][0] == found["parameters_at_test"][0] == words + recurrent + 7 * 3 + 3
 

@@ -1,22 +1,22 @@
 """Parameters at the paper's size, by hand."""
 
 from pathlib import Path
-from typing import Any
 
-from pipeline.models.sizes import at_test_time, of_losses, trainable
-from pipeline.settings import experiment_settings, load
+from pipeline.models.sizes import at_test_time, count, count_combiner
+from pipeline.settings import load, train_settings
+from pipeline.training.settings import TrainSettings
 
 CONFIG = Path(__file__).parents[2] / "config"
 TEN = ("en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru")
 WORDS = {language: 20_000 + 100 * number for number, language in enumerate(TEN)}
 
 
-def of(name: str) -> dict[str, Any]:
-    return experiment_settings(load({"scale": "paper"}, CONFIG), "multi30k", name, 0).model_dump()
+def of(name: str) -> TrainSettings:
+    return train_settings(load({"scale": "paper"}, CONFIG), "multi30k", name, 0)
 
 
 def test_mule_is_mostly_word_vectors() -> None:
-    found = trainable(of("mule-ten"), WORDS)
+    found = count(of("mule-ten"), WORDS)
     assert found["words"] == 204_500 * 300
     assert found["entries"] == found["losses"] == 0
     assert found["layers"] == 10 * (300 * 512 + 512)
@@ -26,7 +26,7 @@ def test_mule_is_mostly_word_vectors() -> None:
 
 
 def test_smalr_has_own_vectors_entries_and_what_masking_learns() -> None:
-    found = trainable(of("smalr"), WORDS, entries=12_000)
+    found = count(of("smalr"), WORDS, shared=12_000)
     assert found["words"] == 10 * 5000 * 50
     assert found["entries"] == (12_000 + 1) * 512  # and MASK
     assert found["layers"] == 10 * (50 * 512 + 512)
@@ -35,31 +35,32 @@ def test_smalr_has_own_vectors_entries_and_what_masking_learns() -> None:
     assert sum(found.values()) < 20_000_000
 
 
-def test_losses_have_weights_that_no_saved_model_has() -> None:
-    assert of_losses(of("smalr")) == trainable(of("smalr"), WORDS, entries=1)["losses"] == 2_099_200
-    assert of_losses(of("smalr-hem")) == of_losses(of("mule-ten")) == 0
-
-
 def test_a_language_agnostic_model_has_entries_alone() -> None:
-    found = trainable(of("smalr-la"), WORDS, entries=12_000)
+    found = count(of("smalr-la"), WORDS, shared=12_000)
     assert (found["words"], found["layers"], found["losses"]) == (0, 0, 0)
     assert found["entries"] == 12_000 * 512
 
 
 def test_without_nc_and_lc_a_model_has_no_classifier_and_parallel_ones_a_branch_a_language() -> None:
     one, four = ({code: 100 for code in TEN[:number]} for number in (1, 4))
-    alone, parallel = trainable(of("embn-en"), one), trainable(of("parallel-embn"), four)
+    alone, parallel = count(of("embn-en"), one), count(of("parallel-embn"), four)
     assert alone["classifier"] == parallel["classifier"] == 0
     assert parallel["sentences"] == 4 * alone["sentences"]
 
 
-def test_at_test_time_two_languages_have_fewer_scores_to_combine() -> None:
-    two = at_test_time(of("smalr"), {"en": 100, "de": 100}, hidden=32)
-    assert two["consistency"] == 2 * 32 + 32
-    assert at_test_time(of("smalr"), WORDS)["consistency"] == 0
+def test_two_languages_have_fewer_scores_to_combine() -> None:
+    assert count_combiner(2, 32) == 2 * 32 + 32
+    assert count_combiner(10, 32) == 352
 
 
 def test_at_test_time_there_are_7_1_million() -> None:
-    found = at_test_time(of("smalr"), WORDS, hidden=32)
-    assert found == {"sentences": 1_838_592, "images": 5_249_536, "consistency": 352}
-    assert round(sum(found.values()) / 1e6, 1) == 7.1
+    found = at_test_time(count(of("smalr"), WORDS))
+    assert found == {"sentences": 1_838_592, "images": 5_249_536}
+    assert round((sum(found.values()) + 352) / 1e6, 1) == 7.1
+
+
+def test_padding_counts_where_its_vector_is_trained() -> None:
+    settings = of("mule-ten")
+    padded = settings.model.model_copy(update={"universal_mean": "padded"})
+    more = sum(count(settings.model_copy(update={"model": padded}), WORDS).values())
+    assert more - sum(count(settings, WORDS).values()) == 10 * 300

@@ -7,26 +7,25 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from small import saved_settings
 from torch.nn import functional as F
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
-from pipeline.models.dictionary_embedding import MappedEmbedding, universal_embedding
-from pipeline.models.retrieval_model import RetrievalModel, count_parameters
+from pipeline.models.dictionary_embedding import DictionaryEmbedding
+from pipeline.models.retrieval_model import count_parameters
 from pipeline.models.saved import Saved, load_model, save_model
+from pipeline.models.settings import Model, ModelSettings
+from pipeline.models.start import start_model
 from pipeline.models.universal import UniversalEmbedding
-from pipeline.training.train import _english, _universal, vectors_of
 from pipeline.words.corpus import Sentences
 from pipeline.words.reduce import frequent, mapped_to_english, with_smaller_vectors, write_reduced
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, vocabulary, write_vocabulary
 
 CONFIG = Path(__file__).parents[2] / "config"
-MODEL: dict[str, Any] = {
-    "encoder": "embn", "word_vectors": "pretrained", "similarity": "cosine", "universal_dim": 5,
-    "universal_layers": "separate", "multimodal_dim": 4, "recurrent": "lstm", "recurrent_init": "pytorch",
-    "hidden_size": 3, "image_hidden_size": 6, "dropout": 0.0, "batch_norm_momentum": 0.1,
-    "universal_mean": "words",
-}  # fmt: skip
+MODEL = Model(universal_dim=5, multimodal_dim=4, recurrent_init="pytorch", hidden_size=3, image_hidden_size=6)
+SETTINGS = ModelSettings(languages=["en", "fr"], model=MODEL, reduction="dictionary-5")
+PLAIN = ModelSettings(languages=["en", "fr"], model=MODEL)
 
 
 def made(language: str, words: list[str], size: int = 3) -> Vocabulary:
@@ -138,10 +137,12 @@ def test_a_mapping_outlasts_its_file(tmp_path: Path) -> None:
     assert read_vocabulary(tmp_path / "en.h5").english is None
 
 
-def universal() -> MappedEmbedding:
+def universal() -> DictionaryEmbedding:
     torch.manual_seed(0)
-    vocabularies = {"en": ENGLISH, "fr": mapped()}
-    return MappedEmbedding(vectors_of(vocabularies), _english(vocabularies), MODEL)
+    values = DictionaryEmbedding.values(SETTINGS, {"en": ENGLISH, "fr": mapped()}, None)
+    embedding = DictionaryEmbedding(SETTINGS, DictionaryEmbedding.sizes(SETTINGS, values))
+    embedding.copy_values(values)
+    return embedding
 
 
 def test_a_mapped_word_is_read_with_the_english_words_vector_and_layer() -> None:
@@ -172,31 +173,20 @@ def test_gradients_of_a_mapped_word_reach_english() -> None:
 
 def test_a_saved_model_reads_mapped_words_as_before(tmp_path: Path) -> None:
     torch.manual_seed(0)
-    vocabularies = {"en": ENGLISH, "fr": mapped()}
-    vectors = vectors_of(vocabularies)
-    embedding = universal_embedding(vectors, _english(vocabularies), MODEL)
-    model = RetrievalModel(vectors, 7, "shared", MODEL, embedding).eval()
-    save_model(tmp_path / "m.pt", model, Saved(
-        {"languages": ["en", "fr"], "branches": "shared", "model": MODEL, "reduction": "dictionary-5"},
-        {}, 1, {}, {}, {}))  # fmt: skip
+    model = start_model(SETTINGS, {"en": ENGLISH, "fr": mapped()}, None, 7).eval()
+    save_model(tmp_path / "m.pt", model, Saved(saved_settings(SETTINGS), {}, 1, {}, {}, {}))
     again = load_model(tmp_path / "m.pt")[0].eval()
     asked = {"fr": Sentences(torch.tensor([[4, 3]]), torch.tensor([2]))}
     assert torch.equal(
         again.embed_sentences(asked)["fr"].multimodal, model.embed_sentences(asked)["fr"].multimodal
     )
-    plain = RetrievalModel(
-        {"en": torch.from_numpy(ENGLISH.vectors), "fr": torch.from_numpy(FRENCH.vectors)}, 7, "shared", MODEL
-    )
+    plain = start_model(PLAIN, {"en": ENGLISH, "fr": FRENCH}, None, 7)
     assert count_parameters(plain) - count_parameters(model) == 3  # one word vector
 
 
 def test_words_read_as_english_need_settings_that_know_of_them() -> None:
-    vocabularies = {"en": ENGLISH, "fr": mapped()}
-    made = _universal(vocabularies, {"model": MODEL, "reduction": "dictionary-5"})
-    assert isinstance(made, MappedEmbedding)
     with pytest.raises(InputError, match="settings no `reduction`:\n  - fr: 1 words"):
-        _universal(vocabularies, {"model": MODEL})
-    assert type(_universal({"en": ENGLISH}, {"model": MODEL})) is UniversalEmbedding
+        start_model(PLAIN, {"en": ENGLISH, "fr": mapped()}, None, 7)
 
 
 def test_a_sentence_of_mapped_words_alone_has_no_gradient_on_french() -> None:
@@ -231,10 +221,3 @@ def test_figure_3_has_the_texts_reductions() -> None:
 def test_a_reduction_that_cannot_be_is_refused(experiment: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         configuration.load({"scale": "demo", "experiments": {"mule-ten": experiment}}, CONFIG)
-
-
-def test_where_no_word_is_read_as_english_the_embedding_is_plain() -> None:
-    embedding = universal_embedding({"en": torch.from_numpy(ENGLISH.vectors)}, {}, MODEL)
-    assert type(embedding) is UniversalEmbedding
-    layer: Any = embedding["en"].projection
-    assert layer.weight.shape == (5, 3)

@@ -14,18 +14,7 @@ from pipeline.images.store import write_features
 from pipeline.stages import STAGES
 
 HEAVY = {"torch", "torchvision", "timm", "transformers"}
-NEED_TORCH = {
-    "train",
-    "assign",
-    "train-multitask",
-}
-WITHOUT_DIGEST = {
-    "download": ["pipeline.datasets.download"],
-    "unpack": ["pipeline.datasets.unpack"],
-}
-WITHOUT_TORCH = {
-    stage: modules for stage, modules in (code.UNLISTED | WITHOUT_DIGEST).items() if stage not in NEED_TORCH
-} | {name: [stage.module] for name, stage in STAGES.items() if not stage.torch}
+WITHOUT_TORCH = {name: [stage.module] for name, stage in STAGES.items() if not stage.torch}
 CAPTIONS = "image,language,caption\n" + "".join(
     f"{image}.jpg,{language},{text}\n"
     for image in range(10)

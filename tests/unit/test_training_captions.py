@@ -4,9 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from run_stages import train
+
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.models.saved import load_model
-from pipeline.training.train import Inputs, train
+from pipeline.training.data import Inputs
 
 
 def test_own_captions_that_are_translations_are_told_as_such(

@@ -1,6 +1,5 @@
 """Each file of a command line arrives in its own place: one left out would train another model."""
 
-import argparse
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,18 @@ from pipeline.digest import digest
 from pipeline.evaluation import consistency, evaluate
 from pipeline.evaluation.settings import ConsistencySettings, EvaluateSettings
 from pipeline.stages import STAGES
-from pipeline.training import assign, multitask, train
-from pipeline.training.commands import add_commands as add_training
-from pipeline.training.train import Inputs
+from pipeline.training import assign, lessons, pretrain, train
 
 SENTENCES, TRANSLATIONS, WORDS = ["en.csv", "de.csv"], ["en-de.csv"], ["en.h5", "de.h5"]
 CAPTIONS = ["--sentences", *SENTENCES, "--words", *WORDS]
 DATA = [*CAPTIONS, "--translations", *TRANSLATIONS, "--checkpoint", "kept.pt"]
 DEMO = configuration.load({"scale": "demo"}, Path(__file__).parents[2] / "config")
+FILES = {
+    "sentences": list(map(Path, SENTENCES)),
+    "words": list(map(Path, WORDS)),
+    "translations": list(map(Path, TRANSLATIONS)),
+    "checkpoint": Path("kept.pt"),
+}
 NAMED = DEMO, "multi30k", "mule-full", 0
 
 
@@ -34,61 +37,64 @@ def paths(names: list[str]) -> list[Path]:
     return list(map(Path, names))
 
 
-def given_by(monkeypatch: pytest.MonkeyPatch, module: Any, function: str, *arguments: str) -> tuple[Any, ...]:
-    """What a command gives to the function that does its work."""
-    given: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(module, function, lambda *arguments: given.append(arguments))
-    parser = argparse.ArgumentParser()
-    stages = parser.add_subparsers()
-    add_training(stages)
-    parsed = parser.parse_args(arguments)
-    parsed.run(parsed)
-    (found,) = given
-    return found
+def arguments_of(monkeypatch: pytest.MonkeyPatch, module: Any, stage: str, *words: str) -> dict[str, Any]:
+    """What a command line gives to the function of its stage."""
+    calls: list[dict[str, Any]] = []
+    function = STAGES[stage].function.partition(":")[2]
+    monkeypatch.setattr(module, function, lambda **arguments: calls.append(arguments))
+    run(STAGES[stage], "pipeline", words)
+    (arguments,) = calls
+    return arguments
 
 
 def test_pretraining_reads_translations_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = configuration.pretraining_settings(*NAMED)
-    asked = "pretrain", "--settings", chosen.as_json(), *DATA
-    inputs, settings, _, *files = given_by(monkeypatch, train, "pretrain", *asked, "--output", "layers.pt")
-    assert inputs == Inputs(paths(SENTENCES), paths(TRANSLATIONS), paths(WORDS))
-    assert settings == chosen.model_dump()
-    assert files == [Path("kept.pt"), Path("layers.pt")]
+    settings = configuration.pretraining_settings(*NAMED)
+    words = "--settings", settings.as_json(), *DATA, "--output", "layers.pt"
+    assert arguments_of(monkeypatch, pretrain, "pretrain", *words) == {
+        "settings": settings, **FILES, "output": Path("layers.pt"),
+        "code": digest("pretrain", parts.of_model(settings), whole=True),
+    }  # fmt: skip
 
 
 def test_an_assignment_reads_translations_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = configuration.assignment_settings(*NAMED)
-    asked = "assign", "--settings", chosen.as_json(), *DATA, "--output", "entries.pt", "--table", "table.csv"
-    inputs, _, code, *files = given_by(monkeypatch, assign, "assign", *asked)
-    assert inputs == Inputs(paths(SENTENCES), paths(TRANSLATIONS), paths(WORDS))
-    assert code == digest("assign")
-    assert files == [Path("kept.pt"), Path("entries.pt"), Path("table.csv")]
+    settings = configuration.assignment_settings(*NAMED)
+    words = "--settings", settings.as_json(), *DATA, "--output", "entries.pt", "--table", "table.csv"
+    assert arguments_of(monkeypatch, assign, "assign", *words) == {
+        "settings": settings, **FILES, "output": Path("entries.pt"), "table": Path("table.csv"),
+        "code": digest("assign", whole=True),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("pretrained", [["--pretrained", "layers.pt"], ["--pretrained"], []])
 def test_a_training_begins_with_what_was_pretrained(
     monkeypatch: pytest.MonkeyPatch, pretrained: list[str]
 ) -> None:
-    asked = "train", "--settings", configuration.train_settings(*NAMED).as_json(), *DATA, *pretrained
+    """Its fingerprint counts the code that chooses the epoch too: no run goes on that other code began."""
+    settings = configuration.train_settings(*NAMED)
     written = "--features", "images.h5", "--curves", "curves.csv", "--output", "model.pt"
-    inputs, settings, code, *files = given_by(monkeypatch, train, "train", *asked, *written)
-    begun = Path("layers.pt") if "layers.pt" in pretrained else None
-    assert inputs == Inputs(paths(SENTENCES), paths(TRANSLATIONS), paths(WORDS), Path("images.h5"), begun)
-    assert code == digest("train", parts.of_training(settings)) + digest("evaluate", parts.of_model(settings))
-    assert files == [Path("kept.pt"), Path("curves.csv"), Path("model.pt"), None]
+    words = "--settings", settings.as_json(), *DATA, *pretrained, *written
+    used = parts.of_training(settings)
+    assert digest("train", used, whole=True) != digest("train", used)
+    assert arguments_of(monkeypatch, train, "train", *words) == {
+        "settings": settings, **FILES, "pretrained": paths(pretrained[1:]), "features": Path("images.h5"),
+        "curves": Path("curves.csv"), "output": Path("model.pt"), "events": None,
+        "code": digest("train", used, whole=True),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("pairs", [["--pairs", "pairs-en.csv", "pairs-de.csv"], ["--pairs"], []])
 def test_a_training_of_lessons_pairs_other_captions_where_it_is_told(
     monkeypatch: pytest.MonkeyPatch, pairs: list[str]
 ) -> None:
-    written = *DATA[-2:], "--features", "images.h5", "--curves", "curves.csv", "--output", "model.pt"
-    chosen = configuration.lessons_settings(DEMO, "multi30k", "bilingual", 0)
-    asked = "train-multitask", "--settings", chosen.as_json(), *CAPTIONS, *pairs, *written
-    inputs, paired, _, _, *files = given_by(monkeypatch, multitask, "train_multitask", *asked)
-    assert inputs == Inputs(paths(SENTENCES), [], paths(WORDS), Path("images.h5"))
-    assert paired == paths(pairs[1:])
-    assert files == [Path("kept.pt"), Path("curves.csv"), Path("model.pt")]
+    settings = configuration.lessons_settings(DEMO, "multi30k", "bilingual", 0)
+    written = "--features", "images.h5", "--curves", "curves.csv", "--output", "model.pt"
+    words = "--settings", settings.as_json(), *CAPTIONS, *DATA[-2:], *pairs, *written
+    of_data = {key: value for key, value in FILES.items() if key != "translations"}
+    assert arguments_of(monkeypatch, lessons, "train-lessons", *words) == {
+        "settings": settings, **of_data, "pairs": paths(pairs[1:]), "features": Path("images.h5"),
+        "curves": Path("curves.csv"), "output": Path("model.pt"),
+        "code": digest("train-lessons", parts.of_model(settings), whole=True),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ os.environ.update(
 )
 
 from pipeline import digest as code
-from pipeline import edited
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.plan import (
@@ -42,14 +41,11 @@ from pipeline.plan import (
 )
 from pipeline.plan.cells import table_names
 from pipeline.plan.plan import Plan, arguments, as_json, either, published_sources
-from pipeline.stages import language_row
 
 # The code that this run began with; a job of a queue reads these files again, and must not plan with edited code.
 CODE_OF_RUN = Path(".snakemake", "code.json")
 
-if workflow.is_main_process:
-    os.environ[edited.VARIABLE] = edited.snapshot()
-else:
+if not workflow.is_main_process:
     code.plan_with(CODE_OF_RUN)
 
 CONFIG = Path(workflow.basedir, "config")

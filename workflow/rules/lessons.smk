@@ -109,11 +109,11 @@ rule train_multitask:
         words=for_job(lessons.selected_words),
         pairs=for_job(lessons.selected_pairs),
         checkpoint=SCALED.checkpoint("{dataset}-{experiment}-{seed}"),
-        code=code.digest("train-multitask"),
+        code=for_job(training.lessons_code),
     message:
         "Training {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "exec python -m pipeline train-multitask --settings {params.settings:q} --features {input.features:q} "
+        "exec python -m pipeline train-lessons --code {params.code} --settings {params.settings:q} --features {input.features:q} "
         "--sentences {params.sentences:q} --pairs {params.pairs:q} --words {params.words:q} "
         "--checkpoint {params.checkpoint:q} --curves {output.curves:q} --gpus {resources.gpu} "
         "--output {output.model:q} > {log:q} 2>&1"

@@ -51,7 +51,7 @@ rule figure:
     params:
         settings=for_job(pages.figure_settings),
         images=lambda w, input: arguments("--images", input.images),
-        code=code.digest("draw-retrieved", (language_row("*"),)),
+        code=code.digest("draw-retrieved"),
     message:
         "Drawing Figure {wildcards.number}"
     shell:
@@ -87,7 +87,7 @@ rule report:
         comparisons=pages.comparison_arguments(PLAN),
         captions=for_job(pages.caption_arguments),
         context=pages.clip_arguments(PLAN),
-        code=code.digest("write-report", (language_row("*"),)),
+        code=code.digest("write-report"),
     message:
         "Writing {output}"
     shell:

@@ -54,7 +54,7 @@ rule smalr_parameters:
     localrule: True
     params:
         settings=for_job(scaling.parameter_settings),
-        code=scaling.parameter_code(),
+        code=code.digest("count-smalr-parameters"),
     message:
         "Counting the parameters of ten languages"
     shell:

@@ -21,7 +21,7 @@ rule pretrain:
     message:
         "Pretraining the universal embedding: {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "exec python -m pipeline pretrain --settings {params.settings:q} --sentences {input.sentences:q} "
+        "exec python -m pipeline pretrain --code {params.code} --settings {params.settings:q} --sentences {input.sentences:q} "
         "--translations {input.translations:q} --words {input.words:q} --checkpoint {params.checkpoint:q} "
         "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
@@ -49,7 +49,7 @@ rule assign:
     message:
         "Assigning words to the latent vocabulary: {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "exec python -m pipeline assign --settings {params.settings:q} --sentences {input.sentences:q} "
+        "exec python -m pipeline assign --code {params.code} --settings {params.settings:q} --sentences {input.sentences:q} "
         "--translations {input.translations:q} --words {input.words:q} --checkpoint {params.checkpoint:q} "
         "--gpus {resources.gpu} --output {output.entries:q} --table {output.table:q} > {log:q} 2>&1"
 
@@ -71,7 +71,7 @@ rule train:
     threads: SETTINGS.training.threads
     resources:
         **needs(mem_mb=8000, runtime=growing(720), disk_mb=4000, gpu=SETTINGS.gpu),
-        events=for_job(training.event_folder),
+        events=for_job(training.event_option),
     params:
         settings=for_job(training.training_settings),
         checkpoint=SCALED.checkpoint("{dataset}-{experiment}-{seed}"),
@@ -79,10 +79,10 @@ rule train:
     message:
         "Training {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
     shell:
-        "exec python -m pipeline train --settings {params.settings:q} --features {input.features:q} "
+        "exec python -m pipeline train --code {params.code} --settings {params.settings:q} --features {input.features:q} "
         "--sentences {input.sentences:q} --translations {input.translations:q} --words {input.words:q} "
         "--pretrained {input.pretrained:q} --checkpoint {params.checkpoint:q} --curves {output.curves:q} "
-        "--gpus {resources.gpu} --events {resources.events} --output {output.model:q} > {log:q} 2>&1"
+        "--gpus {resources.gpu} {resources.events} --output {output.model:q} > {log:q} 2>&1"
 
 
 rule evaluate:

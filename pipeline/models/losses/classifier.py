@@ -8,6 +8,22 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from pipeline.models.losses.loss import Loss, Step, Terms
+from pipeline.models.settings import ClassifierWeight
+
+
+class ClassifierLoss(Loss[ClassifierWeight]):
+    """The classifier's loss on u, whose gradient to the embedding is reversed more and more strongly."""
+
+    def terms(self, step: Step) -> Terms:
+        strength = reversal_strength(step.done)
+        if self.block.weight_applied == "twice":  # the authors' code: on the reversal and on the loss
+            strength *= self.block.weight
+        languages = step.model.languages
+        universal = {languages.index(code): part.vectors for code, part in step.universal.items()}
+        loss = classifier_loss(universal, step.model.get_submodule("classifier"), strength)
+        return {"classifier": self.block.weight * loss}
+
 
 def classifier_loss(universal: Mapping[int, Tensor], classifier: torch.nn.Module, strength: float) -> Tensor:
     """Cross-entropy of the language classifier on u behind gradient reversal (MULE, Equation 2).

@@ -11,7 +11,7 @@ Sizes in comments: N pairs of places for sentences, L languages, d size of an em
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -19,53 +19,57 @@ from torch.nn import functional as F
 
 from pipeline.common.devices import to_device
 from pipeline.models.hybrid import HybridEmbedding
+from pipeline.models.losses.loss import Loss, Step, Terms
+from pipeline.models.losses.matching import MatchingLoss
 from pipeline.models.losses.triplets import Anchored
-from pipeline.models.step import Step, Terms
+from pipeline.models.settings import Masking
 from pipeline.models.universal import linear
+from pipeline.models.word_model import WordModel
 from pipeline.words.corpus import Sentences
 
 
-def layers(settings: Mapping[str, Any]) -> nn.Module:
-    """The layers that predict what is masked, [S_i, S_j] (2d) to (S_i', S_j') (2d), one per embedding."""
-    model = settings["model"]
-    return nn.ModuleDict(
-        {
-            "universal": linear(2 * model["universal_dim"], 2 * model["universal_dim"]),
-            "multimodal": linear(2 * model["multimodal_dim"], 2 * model["multimodal_dim"]),
-        }
-    )
-
-
-def terms(step: Step) -> Terms:
+class MaskingLoss(Loss[Masking]):
     """Matching of the masked sentences (Equation 3), and the reconstruction loss (Equation 2).
 
-    `masking` of the settings: `share` of the words that are masked, `weight` of the reconstruction, and
+    The settings `masking`: `share` of the words that are masked, `weight` of the reconstruction, and
     `matching`, the weight of the masked sentences' matching.
     """
-    embedding, how = step.model.universal, step.settings["masking"]
-    assert isinstance(embedding, HybridEmbedding)
-    masked = {
-        language: masked_sentences(batch, embedding.mask_id(language), how["mask_probability"])
-        for language, batch in step.sentences.items()
-    }
-    with statistics_kept(step.model):
-        found = step.embed(masked)
-    universal = {key: _instead(step.universal[key], part.universal) for key, part in found.items()}
-    multimodal = {key: _instead(step.multimodal[key], part.multimodal) for key, part in found.items()}
-    predictors = step.model.losses["masking"]
-    assert isinstance(predictors, nn.ModuleDict)
-    losses = [
-        reconstruction_loss(predictors["universal"], universal, step.universal),
-        reconstruction_loss(predictors["multimodal"], multimodal, step.multimodal),
-    ]
-    return {
-        "masked_matching": how["matching"] * step.matching(multimodal),
-        "masking": how["weight"] * (losses[0] + losses[1]),
-    }
+
+    def layers(self) -> nn.Module:
+        """The layers that predict what is masked, [S_i, S_j] (2d) to (S_i', S_j') (2d), one per embedding."""
+        model = self.settings.model
+        sizes = {"universal": 2 * model.universal_dim, "multimodal": 2 * model.multimodal_dim}
+        return nn.ModuleDict({key: linear(size, size) for key, size in sizes.items()})
+
+    def terms(self, step: Step) -> Terms:
+        assert isinstance(step.model, WordModel) and isinstance(step.model.universal, HybridEmbedding)
+        masking, mask_id = self.block, step.model.universal.mask_id
+        masked = {
+            language: masked_sentences(batch, mask_id(language), masking.mask_probability)
+            for language, batch in step.sentences.items()
+        }
+        with frozen_statistics(step.model):
+            embedded = step.embed(masked)
+        universal = {
+            key: replace(step.universal[key], vectors=part.universal) for key, part in embedded.items()
+        }
+        multimodal = {
+            key: replace(step.multimodal[key], vectors=part.multimodal) for key, part in embedded.items()
+        }
+        predictors = step.model.losses["masking"]
+        assert isinstance(predictors, nn.ModuleDict)
+        on_u = reconstruction_loss(predictors["universal"], universal, step.universal)
+        on_s = reconstruction_loss(predictors["multimodal"], multimodal, step.multimodal)
+        assert self.settings.matching
+        matching = MatchingLoss(self.settings.matching, self.settings).matching(step.images, multimodal)
+        return {
+            "masked_matching": masking.matching * matching,
+            "masking": masking.weight * (on_u + on_s),
+        }
 
 
 @contextmanager
-def statistics_kept(model: nn.Module) -> Iterator[None]:
+def frozen_statistics(model: nn.Module) -> Iterator[None]:
     """Batch norms leave their running statistics as they are: evaluation never sees a masked sentence.
 
     Otherwise more than half of what a sentence branch with batch norm (`recurrent: mean`) is evaluated with
@@ -82,14 +86,10 @@ def statistics_kept(model: nn.Module) -> Iterator[None]:
             norm.momentum = momentum
 
 
-def _instead(anchored: Anchored, vectors: Tensor) -> Anchored:
-    return Anchored(vectors, anchored.slots, anchored.each)
-
-
 def masked_sentences(sentences: Sentences, mask: int, share: float) -> Sentences:
     """The sentences, with each word replaced by MASK with probability `share`."""
-    drawn = to_device(torch.rand(sentences.ids.shape) < share, sentences.ids.device)
-    ids = sentences.ids.masked_fill(drawn & (sentences.ids != 0), mask)
+    chosen = to_device(torch.rand(sentences.ids.shape) < share, sentences.ids.device)
+    ids = sentences.ids.masked_fill(chosen & (sentences.ids != 0), mask)
     return Sentences(ids, sentences.lengths)
 
 
@@ -106,7 +106,7 @@ def reconstruction_loss(
     N L^2 numbers where the pairs themselves would have N L^2 d.
     """
     assert isinstance(predictor, nn.Linear)
-    rows, both = _together(list(masked.values()))
+    rows, both = _pair_rows(list(masked.values()))
     device = predictor.weight.device
     lacking, target = (_dense(list(of.values()), rows, device) for of in (masked, whole))  # (N, L, d)
     target = F.normalize(target, dim=-1)
@@ -128,7 +128,7 @@ def reconstruction_loss(
     return (loss * to_device((both * weights).to(loss.dtype), device)).sum()
 
 
-def _together(languages: Sequence[Anchored]) -> tuple[list[Tensor], Tensor]:
+def _pair_rows(languages: Sequence[Anchored]) -> tuple[list[Tensor], Tensor]:
     """Rows (N,) of each language's sentences, by image and number; which (N, L, L) of them make a pair.
 
     Where a language lacks an image, the row is arbitrary. Two languages form as many pairs for an image as

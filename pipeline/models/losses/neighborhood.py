@@ -7,7 +7,21 @@ import torch
 from torch import Tensor
 
 from pipeline.common.devices import to_device
-from pipeline.models.losses.triplets import Anchored, Triplets, alignment_loss
+from pipeline.models.losses.loss import Loss, Step, Terms
+from pipeline.models.losses.triplets import Anchored, alignment_loss
+from pipeline.models.settings import Neighborhood, Triplets
+
+
+class NeighborhoodLoss(Loss[Neighborhood]):
+    """Neighbourhood constraints on s and on u; `neighborhood.weight` weighs both."""
+
+    def terms(self, step: Step) -> Terms:
+        triplets = self.settings.triplets
+        assert triplets
+        on_s, on_u = (
+            neighborhood_loss(list(layer.values()), triplets) for layer in (step.multimodal, step.universal)
+        )
+        return {"neighborhood": self.block.weight * (on_s + on_u)}
 
 
 def neighborhood_loss(languages: Sequence[Anchored], triplets: Triplets) -> Tensor:

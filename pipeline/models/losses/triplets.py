@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from pipeline.common.devices import to_device
+from pipeline.models.settings import Triplets
 
 
 @dataclass
@@ -26,21 +27,11 @@ class Anchored:
     each: int
 
 
-@dataclass(frozen=True)
-class Triplets:
-    """How distances become a loss.
-
-    margin: m. num_hard_negatives: K, the number of an anchor's most violated constraints that count.
-    distance: `euclidean`, sqrt(|a - b|^2 + 1e-4), or `cosine`, 1 - cos.
-    """
-
-    margin: float
-    num_hard_negatives: int
-    distance: str
-
-
 def distances(cosines: Tensor, kind: str) -> Tensor:
-    """Distances between unit vectors from their cosines, of any shape."""
+    """Distances between unit vectors from their cosines, of any shape.
+
+    `euclidean`: sqrt(|a - b|^2 + 1e-4). `cosine`: 1 - cos.
+    """
     if kind == "cosine":
         return 1 - cosines
     return ((2 - 2 * cosines).clamp(min=0) + 1e-4).sqrt()

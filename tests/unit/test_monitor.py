@@ -10,11 +10,12 @@ from typing import Any
 import pandas as pd
 import pytest
 import torch
+from run_stages import train
 from tensorboardX.proto.event_pb2 import Event
 
-from pipeline.training import loop, watching
-from pipeline.training.train import Inputs, train
-from pipeline.training.watching import Watched, partial_curves, trouble
+from pipeline.training import loop, monitor
+from pipeline.training.data import Inputs
+from pipeline.training.monitor import Monitor, partial_curves, warning_of
 
 Scalars = dict[str, list[tuple[int, float]]]
 
@@ -65,7 +66,7 @@ def stopped(inputs: Inputs, settings: dict[str, Any], folder: Path, steps: int, 
 def test_watching_changes_no_byte_and_survives_a_stop(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "STEPS_BETWEEN_EVENTS", 1)
+    monkeypatch.setattr(monitor, "STEPS_BETWEEN_EVENTS", 1)
     experiment["training"] |= {"epochs": 3, "learning_rate_decay": 0.5}
     unseen, seen, events = tmp_path / "unseen", tmp_path / "seen", tmp_path / "events"
     trained(inputs, experiment, unseen, None)
@@ -92,9 +93,9 @@ def test_the_gradient_norm_is_that_of_all_weights_together(tmp_path: Path) -> No
     first, second = (torch.zeros(2, requires_grad=True) for _ in range(2))
     optimizer = torch.optim.SGD([first, second], lr=0.25)
     (3 * first[0] + 4 * second[1]).backward()
-    watched = Watched(events=tmp_path)
+    watched = Monitor(events=tmp_path)
     watched.begin(0)
-    watched.before_update({"loss": torch.tensor(2.0)}, optimizer)
+    watched.before_update(0, {"loss": torch.tensor(2.0)}, optimizer)
     watched.end()
     expected = {"training/loss": 2.0, "optimizer/gradient_norm": 5.0, "optimizer/learning_rate": 0.25}
     assert scalars(tmp_path) == {name: [(0, value)] for name, value in expected.items()}
@@ -113,11 +114,11 @@ def test_the_gradient_norm_is_that_of_all_weights_together(tmp_path: Path) -> No
     ],
 )
 def test_a_loss_that_tells_of_no_learning_is_warned_of(losses: list[float], said: str) -> None:
-    assert (said in trouble(losses)) if said else trouble(losses) == ""
+    assert (said in warning_of(losses)) if said else warning_of(losses) == ""
 
 
 def test_the_warning_stands_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="pipeline"):
-        Watched(tmp_path / "curves.csv").after_epoch([{"epoch": 1, "loss": math.nan}], 4)
+        Monitor(tmp_path / "curves.csv").after_epoch([{"epoch": 1, "loss": math.nan}], 4)
     assert "epoch 1: the loss is nan" in caplog.text
     assert "training.learning_rate" in caplog.text

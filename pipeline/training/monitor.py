@@ -27,8 +27,8 @@ def partial_curves(curves: Path) -> Path:
     return curves.with_name(f"{curves.stem}-partial{curves.suffix}")
 
 
-class Watched:
-    """A training with monitoring.
+class Monitor:
+    """Shows a training to a person.
 
     Args:
         curves: file of its finished curves; None: no curves so far are written.
@@ -37,7 +37,6 @@ class Watched:
 
     def __init__(self, curves: Path | None = None, events: Path | None = None):
         self.curves, self.events = curves, events
-        self.step = 0
         self._writer: Any = None
 
     def begin(self, step: int) -> None:
@@ -49,16 +48,16 @@ class Watched:
             suffix = f".{step:09d}"
             self._writer = SummaryWriter(str(self.events), purge_step=step, filename_suffix=suffix)
 
-    def before_update(self, terms: Mapping[str, Tensor], optimizer: torch.optim.Optimizer) -> None:
+    def before_update(self, step: int, terms: Mapping[str, Tensor], optimizer: torch.optim.Optimizer) -> None:
         """Write each loss term, the learning rate and the total gradient norm, before clipping."""
-        if self._writer is None or self.step % STEPS_BETWEEN_EVENTS:
+        if self._writer is None or step % STEPS_BETWEEN_EVENTS:
             return
         for name, term in terms.items():
-            self._add(f"training/{name}", float(term.detach()), self.step)
+            self._add(f"training/{name}", float(term.detach()), step)
         weights = [weight for group in optimizer.param_groups for weight in group["params"]]
         gradients = [weight.grad for weight in weights if weight.grad is not None]
-        self._add("optimizer/gradient_norm", float(torch.nn.utils.get_total_norm(gradients)), self.step)
-        self._add("optimizer/learning_rate", optimizer.param_groups[0]["lr"], self.step)
+        self._add("optimizer/gradient_norm", float(torch.nn.utils.get_total_norm(gradients)), step)
+        self._add("optimizer/learning_rate", optimizer.param_groups[0]["lr"], step)
 
     def after_epoch(self, rows: Sequence[Mapping[str, float]], step: int) -> None:
         """Write the curves so far and the last epoch's events; warn if the losses show no learning."""
@@ -70,16 +69,16 @@ class Watched:
                 self._add(f"epochs/{name}", value, step)
         if self._writer:
             self._writer.flush()
-        if said := trouble([row["loss"] for row in rows]):
-            log.warning("WARNING: epoch %d: %s", len(rows), said)
+        if warning := warning_of([row["loss"] for row in rows]):
+            log.warning("WARNING: epoch %d: %s", len(rows), warning)
 
     def end(self) -> None:
         """Close the event file: the training is finished, or will be resumed later."""
         if self._writer:
             self._writer.close()
 
-    def finished(self) -> None:
-        """Remove the curves so far: the complete ones exist."""
+    def remove_partial_curves(self) -> None:
+        """Remove the curves so far, once the complete ones exist."""
         if self.curves:
             partial_curves(self.curves).unlink(missing_ok=True)
 
@@ -87,13 +86,13 @@ class Watched:
         self._writer.add_scalar(name, value, step)
 
 
-def trouble(losses: Sequence[float]) -> str:
+def warning_of(losses: Sequence[float]) -> str:
     """What is wrong with the losses of the epochs so far; empty if nothing is."""
-    mend = "lower training.learning_rate, or set training.max_grad_norm (2.0, say)"
+    hint = "lower training.learning_rate, or set training.max_grad_norm (2.0, say)"
     if not math.isfinite(losses[-1]):
-        return f"the loss is {losses[-1]}, not a finite number: {mend}"
+        return f"the loss is {losses[-1]}, not a finite number: {hint}"
     last = losses[-RISES - 1 :]
     if len(last) > RISES and all(later > earlier for earlier, later in itertools.pairwise(last)):
         rise = f"from {last[0]:.4g} to {last[-1]:.4g}"
-        return f"the loss rose in each of the last {RISES} epochs, {rise}: {mend}"
+        return f"the loss rose in each of the last {RISES} epochs, {rise}: {hint}"
     return ""

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import torch
 from reference.losses import ranking_loss
+from run_stages import block_of, train_lessons
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
@@ -19,71 +20,57 @@ from pipeline.datasets.captions import SENTENCE_COLUMNS
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.evaluation.evaluate import evaluate, mean_recalls
 from pipeline.evaluation.settings import EvaluateSettings
+from pipeline.images.settings import FeatureSettings
 from pipeline.images.store import write_features
-from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import load_model
-from pipeline.training import loop, multitask, validation_as_public_code
-from pipeline.training.multitask import (
+from pipeline.models.settings import Model
+from pipeline.models.word_model import WordModel
+from pipeline.training import best_epoch, lessons, loop, validation_as_public_code
+from pipeline.training.data import Inputs
+from pipeline.training.lessons import (
     captions_and_sampler,
     step_loss,
-    train_multitask,
     union_model,
     with_reversed_lengths,
 )
-from pipeline.training.patience import Patience, PatientRun
+from pipeline.training.settings import LessonsSettings, TaskResources, TaskTraining
 from pipeline.training.tasks import TaskSampler
-from pipeline.training.train import Inputs
 from pipeline.training.validation_as_public_code import mean_recall_by_fives
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
 from pipeline.words.selection import Chosen, write_selection
 from pipeline.words.vocabulary import Vocabulary
 
-MODEL = {
-    "encoder": "vse",
-    "word_vectors": "scratch",
-    "similarity": "cosine",
-    "universal_dim": 4,
-    "universal_layers": "separate",
-    "universal_mean": "words",
-    "multimodal_dim": 4,
-    "recurrent": "gru",
-    "recurrent_init": "pytorch",
-    "hidden_size": 12,
-}
-TASKS = {
-    "margin": 0.2,
-    "hinge": "max",
-    "batch_size": 8,
-    "pair_step_probability": 0.5,
-    "validate_every": 10,
-    "patience": 3,
-    "max_steps": 200,
-    "learning_rate": 0.02,
-    "divide_learning_rate_every": None,
-    "max_grad_norm": 2.0,
-    "lengths_in_pairs": "correct",
-    "validated_as": "captions",
-}
-SETTINGS: dict[str, Any] = {
-    "scale": "demo",
-    "dataset": "things",
-    "experiment": "bilingual-c2c",
-    "seed": 0,
-    "languages": ["en", "de"],
-    "branches": "shared",
-    "features": {"backbone": "eight things"},
-    "model": MODEL,
-    "c2c": True,
-    "stop_on": ["en", "de"],
-    "lessons": TASKS,
-    "training": {"threads": 1, "deterministic": False, "precision": "float32"},
-    "caption_origins": {},
-    "max_caption_length": None,
-}
+# What is not named is the paper's.
+SETTINGS: dict[str, Any] = LessonsSettings(
+    scale="demo",
+    dataset="things",
+    experiment="bilingual-c2c",
+    seed=0,
+    languages=["en", "de"],
+    caption_origins={},
+    features=FeatureSettings(backbone="eight things"),
+    model=Model(
+        encoder="vse",
+        word_vectors="scratch",
+        universal_dim=4,
+        multimodal_dim=4,
+        recurrent="gru",
+        recurrent_init="pytorch",
+        hidden_size=12,
+    ),
+    c2c=True,
+    stop_on=["en", "de"],
+    lessons=TaskTraining(batch_size=8, validate_every=10, patience=3, max_steps=200, learning_rate=0.02),
+    training=TaskResources(threads=1, precision="float32"),
+).model_dump()
 
 
 def with_tasks(**keys: Any) -> dict[str, Any]:
-    return {**SETTINGS, "lessons": {**TASKS, **keys}}
+    return {**SETTINGS, "lessons": {**SETTINGS["lessons"], **keys}}
+
+
+def typed(settings: dict[str, Any]) -> LessonsSettings:
+    return block_of(LessonsSettings, settings)
 
 
 def vocabularies(size: int = 9) -> dict[str, Vocabulary]:
@@ -92,9 +79,9 @@ def vocabularies(size: int = 9) -> dict[str, Vocabulary]:
 
 
 @pytest.fixture
-def model() -> RetrievalModel:
+def model() -> WordModel:
     torch.manual_seed(0)
-    return union_model(vocabularies(), 7, MODEL).double()
+    return union_model(vocabularies(), 7, typed(SETTINGS)).double()
 
 
 @pytest.fixture
@@ -110,7 +97,7 @@ def features() -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(2).normal(size=(4, 7)))
 
 
-def read(model: RetrievalModel, words: list[int]) -> torch.Tensor:
+def read(model: WordModel, words: list[int]) -> torch.Tensor:
     """A caption's embedding, read on its own without padding."""
     (language,) = model.embed_sentences(
         {"de": Sentences(torch.tensor([words]), torch.tensor([len(words)]))}
@@ -126,28 +113,28 @@ def loss_by_reading(first: list[torch.Tensor], second: list[torch.Tensor], hinge
 
 @pytest.mark.parametrize("hinge", ["max", "sum"])
 def test_captions_against_images(
-    model: RetrievalModel, captions: LanguageCorpus, features: torch.Tensor, hinge: str
+    model: WordModel, captions: LanguageCorpus, features: torch.Tensor, hinge: str
 ) -> None:
     """Captions 0 and 1 are of one image: each is the other's negative, and so is the image beside it."""
     rows = np.array([1, 5, 0, 3])
     sentences = [read(model, captions.ids[row, : captions.lengths[row]].tolist()) for row in rows]
     images = [model.embed_images(features[captions.image[row]][None])[0] for row in rows]
-    found = step_loss(model, captions, features, rows, with_tasks(hinge=hinge))
+    found = step_loss(model, captions, features, rows, typed(with_tasks(hinge=hinge)))
     assert found.item() == pytest.approx(loss_by_reading(sentences, images, hinge))
 
 
-@pytest.mark.parametrize("lengths", ["right", "reversed"])
+@pytest.mark.parametrize("lengths", ["correct", "reversed"])
 def test_captions_against_captions(
-    model: RetrievalModel, captions: LanguageCorpus, features: torch.Tensor, lengths: str
+    model: WordModel, captions: LanguageCorpus, features: torch.Tensor, lengths: str
 ) -> None:
     """As published code, by hand: lengths 2 5 1 are read as 2 1 5, and 3 4 2 as 3 2 4."""
     pairs = np.array([[0, 3], [1, 4], [2, 5]])
-    read_as = [[2, 5, 1], [3, 4, 2]] if lengths == "right" else [[2, 1, 5], [3, 2, 4]]
+    read_as = [[2, 5, 1], [3, 4, 2]] if lengths == "correct" else [[2, 1, 5], [3, 2, 4]]
     sides = [
         [read(model, captions.ids[row, :length].tolist()) for row, length in zip(rows, of, strict=True)]
         for rows, of in zip(pairs.T, read_as, strict=True)
     ]
-    found = step_loss(model, captions, features, pairs, with_tasks(lengths_in_pairs=lengths))
+    found = step_loss(model, captions, features, pairs, typed(with_tasks(lengths_in_pairs=lengths)))
     assert found.item() == pytest.approx(loss_by_reading(sides[0], sides[1], "max"))
 
 
@@ -157,13 +144,13 @@ def test_reversed_lengths_give_the_shortest_the_longest() -> None:
 
 
 def test_all_languages_have_one_word_table(
-    model: RetrievalModel, captions: LanguageCorpus, features: torch.Tensor
+    model: WordModel, captions: LanguageCorpus, features: torch.Tensor
 ) -> None:
     """A step of one language moves the words that the others read, and never padding."""
     assert model.universal["en"].table is model.universal["de"].table
     before = read(model, [4, 2]).detach().clone()
     optimizer = torch.optim.Adam(model.parameters(), 0.01)
-    step_loss(model, captions, features, np.arange(6), SETTINGS).backward()
+    step_loss(model, captions, features, np.arange(6), typed(SETTINGS)).backward()
     optimizer.step()
     assert not torch.allclose(read(model, [4, 2]), before)
     assert not model.universal["en"].table.weight[0].any()
@@ -180,7 +167,7 @@ def test_captions_of_all_languages_stand_one_after_another_with_their_pairs() ->
         )
 
     corpus = Corpus(["a", "b"], torch.zeros(2, 7), {"en": part([0, 0, 1], 1), "de": part([0, 1], 2)})
-    captions, sampler = captions_and_sampler(corpus, None, SETTINGS)
+    captions, sampler = captions_and_sampler(corpus, None, typed(SETTINGS))
     assert captions.lengths.tolist() == [1, 1, 1, 2, 2]
     assert captions.image.tolist() == [0, 0, 1, 0, 1]
     assert captions.ids.tolist() == [[1, 0], [1, 0], [1, 0], [2, 2], [2, 2]]
@@ -188,7 +175,7 @@ def test_captions_of_all_languages_stand_one_after_another_with_their_pairs() ->
     assert sampler.steps == 10
     # As published code: pairs of other captions, which no step shows with images.
     paired = Corpus(["b", "c"], torch.zeros(2, 0), {"en": part([0, 1], 3), "de": part([0, 1], 4)})
-    captions, sampler = captions_and_sampler(corpus, paired, SETTINGS)
+    captions, sampler = captions_and_sampler(corpus, paired, typed(SETTINGS))
     assert captions.lengths.tolist() == [1, 1, 1, 2, 2, 3, 3, 4, 4]
     assert [dataset.tolist() for dataset in sampler.datasets] == [[0, 1, 2], [3, 4], [[5, 7], [6, 8]]]
 
@@ -198,31 +185,8 @@ def test_a_model_of_one_language_is_validated_after_each_pass() -> None:
         torch.ones(20, 1, dtype=torch.long), torch.ones(20, dtype=torch.long), np.arange(20)
     )
     corpus = Corpus([str(image) for image in range(20)], torch.zeros(20, 7), {"en": part})
-    _, sampler = captions_and_sampler(corpus, None, {**SETTINGS, "c2c": False})
+    _, sampler = captions_and_sampler(corpus, None, typed({**SETTINGS, "c2c": False}))
     assert sampler.steps == 3
-
-
-class Scored(torch.nn.Module):
-    """A model that knows at which validation it was kept."""
-
-    def __init__(self, number: int):
-        super().__init__()
-        self.register_buffer("number", torch.tensor(number))
-
-
-def test_patience_is_over_after_so_many_validations_without_a_higher_score() -> None:
-    kept: dict[str, Any] = {}
-    patience = Patience(3, kept)
-    stopped = []
-    for epoch, score in enumerate([10.0, 30.0, 20.0, 30.0, 25.0]):
-        patience.see(epoch, score, Scored(epoch))
-        stopped.append(kept["stopped"])
-    assert stopped == [False, False, False, False, True]
-    patience = Patience(3, kept)
-    for epoch, score in enumerate([10.0, 30.0, 20.0, 29.0, 31.0, 25.0]):
-        patience.see(epoch, score, Scored(epoch))
-    assert (kept["epoch"], kept["best"], kept["waited"]) == (5, 31.0, 1)
-    assert kept["weights"]["number"] == 4
 
 
 def perfect(monkeypatch: pytest.MonkeyPatch, each: int, images: int) -> Corpus:
@@ -242,7 +206,7 @@ def perfect(monkeypatch: pytest.MonkeyPatch, each: int, images: int) -> Corpus:
 
 
 def test_validation_of_the_published_code_with_one_caption_of_each_image(
-    model: RetrievalModel, monkeypatch: pytest.MonkeyPatch
+    model: WordModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten images and captions that fit exactly: looked for are images 0 and 5 alone.
 
@@ -253,9 +217,7 @@ def test_validation_of_the_published_code_with_one_caption_of_each_image(
     assert mean_recall_by_fives(model, corpus, "en") == pytest.approx((100 + 100 + 100 + 60 + 100 + 100) / 6)
 
 
-def test_it_is_the_same_where_images_have_five(
-    model: RetrievalModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_the_same_where_images_have_five(model: WordModel, monkeypatch: pytest.MonkeyPatch) -> None:
     assert mean_recall_by_fives(model, perfect(monkeypatch, 5, 7), "en") == 100
     monkeypatch.undo()
     rng = np.random.default_rng(4)
@@ -310,7 +272,7 @@ def inputs(selected: Path, languages: Sequence[str] = ("en", "de")) -> Inputs:
 def trained(selected: Path, folder: Path, settings: dict[str, Any], pairs: bool = False) -> Path:
     folder.mkdir(exist_ok=True)
     paired = [selected / "pairs-en.csv", selected / "pairs-de.csv"] if pairs else []
-    train_multitask(
+    train_lessons(
         inputs(selected, settings["languages"]),
         paired,
         settings,
@@ -332,6 +294,7 @@ def test_a_training_learns_stops_and_is_evaluated(selected: Path, tmp_path: Path
         6 * (curves["val_mR_en"] + curves["val_mR_de"]).iloc[best]
     )
     model, saved = load_model(path)
+    assert isinstance(model, WordModel)
     assert saved.epoch == best + 1
     assert saved.training_captions == {"en": {"human": 120}, "de": {"human": 60}}
     assert torch.equal(model.universal["en"].table.weight, model.universal["de"].table.weight)
@@ -400,13 +363,14 @@ def test_the_learning_rate_of_one_language_is_divided_after_so_many_passes(
 ) -> None:
     """120 English captions are 15 batches of 8: of five passes, two have 0.02, two 0.002 and one 0.0002."""
     rates: list[float] = []
-    step = PatientRun._step
+    step = loop.Run._step
 
-    def recorded(self: PatientRun, drawn: Any, done: float) -> dict[str, torch.Tensor]:
+    def recorded(self: loop.Run[Any], *arguments: Any) -> dict[str, torch.Tensor]:
+        found = step(self, *arguments)
         rates.append(self.optimizer.param_groups[0]["lr"])
-        return step(self, drawn, done)
+        return found
 
-    monkeypatch.setattr(PatientRun, "_step", recorded)
+    monkeypatch.setattr(loop.Run, "_step", recorded)
     settings = with_tasks(max_steps=75, patience=9, divide_learning_rate_every=2)
     trained(selected, tmp_path, settings | {"languages": ["en"], "stop_on": ["en"], "c2c": False})
     assert rates == pytest.approx([0.02] * 30 + [0.002] * 30 + [0.0002] * 15)
@@ -460,7 +424,7 @@ def test_a_validation_that_a_signal_ends_divides_the_learning_rate_once(
         raise Interrupted(signal.SIGTERM, "")
 
     with monkeypatch.context() as patched:
-        patched.setattr(multitask, "_validate", ended)
+        patched.setattr(lessons, "_validate", ended)
         with pytest.raises(Interrupted, match="epoch 1, step 15"):
             trained(selected, tmp_path / "ended", settings)
     assert sha256(trained(selected, tmp_path / "ended", settings)) == sha256(whole)
@@ -482,7 +446,7 @@ def test_a_training_that_had_stopped_does_not_go_on(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(multitask, "save_model", killed)
+        patched.setattr(best_epoch, "save_model", killed)
         with pytest.raises(Killed):
             trained(selected, tmp_path / "killed", settings)
     again = trained(selected, tmp_path / "killed", settings)

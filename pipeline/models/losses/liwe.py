@@ -1,0 +1,56 @@
+"""The loss of LIWE (Wehrmann et al. 2019): hinges whose weight moves to the largest one.
+
+k = 1 - b^step shifts the weight from all hinges to the largest one: b is 0.991 between captions and images,
+0.91 between the captions of two languages.
+"""
+
+from collections.abc import Iterable
+from itertools import combinations
+
+import torch
+from torch import Tensor
+
+from pipeline.models.losses.loss import Loss, Step, Terms
+from pipeline.models.losses.ranking import ranking_loss
+from pipeline.models.losses.triplets import Anchored
+from pipeline.models.settings import Liwe
+
+
+class LiweLoss(Loss[Liwe]):
+    """Captions against images, and captions of two languages.
+
+    Each is the mean, over languages or pairs of languages, of what a batch's hinges come to. The settings
+    `liwe`: margin, image_base, caption_base.
+    """
+
+    def terms(self, step: Step) -> Terms:
+        liwe, languages = self.block, list(step.multimodal.values())
+
+        def mean(pairs: Iterable[tuple[Anchored, Anchored]], base: float) -> Tensor:
+            losses = [
+                annealed_loss(
+                    first.vectors @ second.vectors.T,
+                    first.slots[:, None] == second.slots,
+                    liwe.margin,
+                    base,
+                    step.number,
+                )
+                for first, second in pairs
+            ]
+            return torch.stack(losses).mean()
+
+        terms = {"caption_image": mean(((one, step.images) for one in languages), liwe.image_base)}
+        if len(languages) > 1:
+            terms["caption_caption"] = mean(combinations(languages, 2), liwe.caption_base)
+        return terms
+
+
+def annealed_loss(similarity: Tensor, own: Tensor, margin: float, base: float, step: int) -> Tensor:
+    """(1 - k) times the sum of all hinges plus k times the sum of each pair's largest, k = 1 - base^step.
+
+    Args:
+        similarity: (B, n). own: (B, n), what belongs together.
+    """
+    share = 1 - base**step
+    every, worst = (ranking_loss(similarity, own, margin, hinge) for hinge in ("sum", "max"))
+    return (1 - share) * every + share * worst

@@ -1,0 +1,75 @@
+"""What a loss is, and what it can access in a training step."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from torch import Tensor, nn
+
+from pipeline import registry
+from pipeline.common.block import Block
+from pipeline.models.losses.triplets import Anchored
+from pipeline.models.protocols import Embedded
+from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.settings import ChosenLosses, ModelSettings
+from pipeline.words.corpus import Sentences
+
+Terms = dict[str, Tensor]
+
+
+@dataclass
+class Step:
+    """A batch and its embeddings.
+
+    sentences: the batch's in each language, whose rows are those of the embeddings. images: their embeddings;
+    one without captions in a language is still a negative for that language's sentences. embed: further
+    sentences to their embeddings, in the precision of the training. universal, multimodal: u and s of each
+    language. number: of the step in the whole training, from 0. done: fraction of the training before it.
+    """
+
+    model: RetrievalModel
+    sentences: Mapping[str, Sentences]
+    images: Anchored
+    embed: Callable[[Mapping[str, Sentences]], dict[str, Embedded]]
+    universal: Mapping[str, Anchored]
+    multimodal: Mapping[str, Anchored]
+    number: int
+    done: float
+
+
+BlockT = TypeVar("BlockT", bound=Block)
+
+
+class Loss(Protocol[BlockT]):
+    """A loss: NAMELoss of losses/NAME.py, for the experiments that have its block of settings, NAME.
+
+    Args:
+        block: its settings. settings: those of the model.
+    """
+
+    block: BlockT
+    settings: ModelSettings
+
+    def __init__(self, block: BlockT, settings: ModelSettings):
+        self.block, self.settings = block, settings
+
+    def layers(self) -> nn.Module | None:
+        """Weights of its own, initialised at random. A training has them as `model.losses[NAME]`."""
+        return None
+
+    @abstractmethod
+    def terms(self, step: Step) -> Terms:
+        """Weighted terms by name, which are added to the loss and to the curves."""
+
+    def after_epoch(self, model: RetrievalModel) -> None:
+        """Change what the next epoch is measured by; called again if it was interrupted."""
+        return
+
+
+def losses(settings: ModelSettings) -> dict[str, Loss[Block]]:
+    """The losses of an experiment by name, in the order in which their terms are added up."""
+    blocks = {name: getattr(settings, name) for name in ChosenLosses.model_fields}
+    return {
+        name: registry.load(registry.loss(name))(block, settings) for name, block in blocks.items() if block
+    }

@@ -1,0 +1,20 @@
+"""The regulariser against forgetting the pretrained word vectors (MULE, "Implementation Details")."""
+
+from pipeline.models.losses.loss import Loss, Step, Terms
+from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.settings import WordRegularizer
+from pipeline.models.word_model import WordModel
+
+
+class WordRegularizerLoss(Loss[WordRegularizer]):
+    """The distance of word vectors from the `initial` ones, or from those of the `previous_epoch`."""
+
+    def terms(self, step: Step) -> Terms:
+        assert isinstance(step.model, WordModel)
+        return {"words": self.block.weight * step.model.universal.drift()}
+
+    def after_epoch(self, model: RetrievalModel) -> None:
+        """Make the present vectors those of the previous epoch (as the authors' code does)."""
+        assert isinstance(model, WordModel)
+        if self.block.regularize_toward == "previous_epoch":
+            model.universal.forget_initial()

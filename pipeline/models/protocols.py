@@ -1,0 +1,114 @@
+"""What an embedding and an encoder are: the parts of a model that `pipeline.registry` names.
+
+A part is built from sizes, with random weights. What its data give, word vectors and assignments of words,
+are its values: tensors named as in its state, which are copied in afterwards. So one `build`
+(`pipeline.models.build`) makes a model to train, to load and to count.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from torch import Tensor
+
+from pipeline.models.settings import EmbeddingSettings, ModelSettings
+from pipeline.words.corpus import Sentences
+from pipeline.words.vocabulary import Vocabulary
+
+Values = dict[str, Tensor]
+Vocabularies = Mapping[str, Vocabulary]
+SettingsT = TypeVar("SettingsT", contravariant=True)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of a model that its data decide.
+
+    words: ids of each language's words, padding's included. vector: numbers of a word's vector. features: D,
+    numbers of an image's features. shared: vectors that all languages share, padding's included: entries of a
+    latent vocabulary, or characters. mapped: words of a language without a vector of their own, if any.
+    """
+
+    words: dict[str, int]
+    vector: int
+    features: int = 0
+    shared: int = 0
+    mapped: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class Embedded:
+    """Embeddings of one language's sentences.
+
+    universal: u, (B, d) unit vectors, the mean of a sentence's universal word vectors.
+    multimodal: s, (B, e) unit vectors, comparable with images.
+    """
+
+    universal: Tensor
+    multimodal: Tensor
+
+
+class _Built(Protocol[SettingsT]):
+    """What is built from sizes."""
+
+    languages: list[str]
+
+    @abstractmethod
+    def __init__(self, settings: SettingsT, sizes: Sizes) -> None:
+        """Draw all random weights, in an order that never changes."""
+
+    @staticmethod
+    @abstractmethod
+    def values(settings: SettingsT, vocabularies: Vocabularies, pretrained: Path | None) -> Values:
+        """What the data give before the first step, named and shaped as in the part's state.
+
+        Args:
+            pretrained: output of the part's own pretraining, if it has any.
+        """
+
+    @staticmethod
+    @abstractmethod
+    def sizes(settings: SettingsT, state: Mapping[str, Tensor]) -> Sizes:
+        """The sizes of a part from its values or its saved state."""
+
+    @abstractmethod
+    def copy_values(self, values: Values) -> None:
+        """Copy what the data give into the part."""
+
+    def pad_to(self, longest: int) -> None:
+        """Learn how many words the longest training sentence has, if anything depends on it."""
+        return
+
+    @abstractmethod
+    def count(self) -> dict[str, int]:
+        """Trainable numbers by part. Of an embedding: `words`, vectors of a language each; `entries`, shared
+        vectors; `layers`. Of an encoder also: `sentences` and `images`, the branches; `classifier`.
+        """
+
+
+class Embedding(_Built[EmbeddingSettings], Protocol):
+    """Words of every language in one d-dimensional space; selected by an experiment's `embedding`."""
+
+    @abstractmethod
+    def words(self, language: str, ids: Tensor) -> Tensor:
+        """Word ids (N,) of a language to universal word vectors (N, d)."""
+
+    @abstractmethod
+    def means(self, language: str, sentences: Sentences) -> Tensor:
+        """Mean universal word vector of each sentence, (B, d), or its own vector; its unit vector is u."""
+
+
+class Encoder(_Built[ModelSettings], Protocol):
+    """Sentences and images in one space; selected by `model.encoder`."""
+
+    similarity: str
+
+    @abstractmethod
+    def embed_images(self, features: Tensor) -> Tensor:
+        """Image features (n, D) to unit vectors (n, e)."""
+
+    @abstractmethod
+    def embed_sentences(self, sentences: Mapping[str, Sentences]) -> dict[str, Embedded]:
+        """Sentences of each language to their embeddings."""

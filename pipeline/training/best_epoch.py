@@ -1,0 +1,103 @@
+"""The best epoch of a training: how it is selected, and how its model is written."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from pipeline.common.errors import raise_together
+from pipeline.common.files import atomic_write
+from pipeline.datasets.origins import Origins
+from pipeline.evaluation.evaluate import mean_recalls
+from pipeline.models.retrieval_model import RetrievalModel
+from pipeline.models.saved import Saved, save_model, vocabulary_digest
+from pipeline.models.settings import SavedSettings
+from pipeline.training.loop import Run, Validation
+from pipeline.training.precision import exact_products
+from pipeline.training.settings import LessonsSettings, TrainSettings
+from pipeline.words.corpus import Corpus
+from pipeline.words.vocabulary import Vocabulary
+
+log = logging.getLogger("pipeline")
+
+OTHER_DEVICE = 1.0  # mR by which two devices may differ; what rounding does is far less
+
+
+def validate(model: RetrievalModel, validation: Corpus) -> Validation:
+    """The mR of each language, whose mean selects the best epoch."""
+    with exact_products():
+        recalls = mean_recalls(model, validation)
+    mean = sum(recalls.values()) / len(recalls)
+    return Validation(row(mean, recalls), mean, recalls)
+
+
+def row(mean: float, recalls: Mapping[str, float]) -> dict[str, float]:
+    """The columns of the curves that validation fills."""
+    return {"val_mR": mean, **{f"val_mR_{language}": value for language, value in recalls.items()}}
+
+
+@dataclass
+class BestModel:
+    """What is written of a finished run.
+
+    captions, translations: as `Saved` has them.
+    """
+
+    settings: TrainSettings | LessonsSettings
+    vocabularies: Mapping[str, Vocabulary]
+    validation: Corpus
+    captions: dict[str, Origins]
+    translations: dict[str, Origins]
+
+    def write(self, run: Run[Any], curves: Path, output: Path) -> None:
+        """Write the model of the best epoch, and the curves of all."""
+        model, best = run.model, run.best
+        assert isinstance(model, RetrievalModel)
+        model.load_state_dict(best.weights)
+        recalls = recalls_on_cpu(model, self.validation, best.recalls)
+        with atomic_write(curves) as temporary:
+            pd.DataFrame(run.curves).to_csv(temporary, index=False)
+        run.monitor.remove_partial_curves()
+        digests = {language: vocabulary_digest(part.words) for language, part in self.vocabularies.items()}
+        saved = Saved(
+            SavedSettings.model_validate(self.settings.as_values()),
+            digests,
+            best.epoch,
+            recalls,
+            self.captions,
+            self.translations,
+        )
+        save_model(output, model, saved)
+
+
+def recalls_on_cpu(
+    model: RetrievalModel, validation: Corpus, while_training: Mapping[str, float]
+) -> dict[str, float]:
+    """Validation mR of the best epoch on the CPU, where evaluation will compute it again.
+
+    The model stays there. A GPU rounds otherwise, which can move a query by a rank.
+
+    Raises:
+        InputError: the two differ by more than that can.
+    """
+    cpu = torch.device("cpu")
+    recalls = mean_recalls(model.to(cpu), validation.to(cpu))
+    smallest = min(len(set(part.image)) for part in validation.languages.values())  # gallery of a language
+    moved = 100 / 6 / smallest  # mR of one image that passes one of the six recalls
+    allowed = max(OTHER_DEVICE, 3 * moved)
+    for language, value in recalls.items():
+        log.info("%s: validation mR %.2f (while training %.2f)", language, value, while_training[language])
+    raise_together(
+        (
+            f"{language}: {while_training[language]:.2f} while training, {value:.2f} on the CPU"
+            for language, value in recalls.items()
+            if abs(value - while_training[language]) > allowed
+        ),
+        "The GPU and the CPU disagree about the validation mR of the best epoch, so one of them computes "
+        "wrongly. Train with gpu: 0, or with other versions of PyTorch and the driver, and report it:",
+    )
+    return recalls

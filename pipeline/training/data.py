@@ -1,0 +1,166 @@
+"""The files of a training, and what is read from them."""
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+import torch
+
+from pipeline.common.block import Block
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.files import sha256
+from pipeline.datasets.augment import read_added
+from pipeline.datasets.origins import Origins, count_by_pair, count_origins
+from pipeline.datasets.select import training_captions
+from pipeline.datasets.table import read_sentences
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.training.batches import Sampler, language_groups
+from pipeline.training.settings import AssignSettings, Captions, DataSettings, PretrainSettings, TrainSettings
+from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
+from pipeline.words.vocabulary import Vocabulary
+
+log = logging.getLogger("pipeline")
+
+Tables = Mapping[str, pd.DataFrame]  # sentence tables by language
+
+
+@dataclass
+class Inputs:
+    """Files of one experiment.
+
+    sentences: sentence tables with the data set's own captions. translations: those with translations.
+    words: one vocabulary a language. features: image features, None for pretraining.
+    pretrained: weights of the universal embedding's layers, None where LP is off; of an embedding of another
+    kind, what its own pretraining made.
+    """
+
+    sentences: Sequence[Path]
+    translations: Sequence[Path]
+    words: Sequence[Path]
+    features: Path | None = None
+    pretrained: Path | None = None
+
+    def fingerprint(self, settings: Block, code: str) -> str:
+        """Digest of all that the weights depend on: settings, the files' bytes, the code."""
+        optional = [path for path in (self.features, self.pretrained) if path]
+        files = [*self.sentences, *self.translations, *self.words, *optional]
+        parts = [settings.as_json(), code, torch.__version__, *map(sha256, files)]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+@dataclass
+class PretrainingData:
+    """What is read for a pretraining: vocabularies by language, the corpus without features, its batches."""
+
+    vocabularies: dict[str, Vocabulary]
+    corpus: Corpus
+    batches: Sampler
+
+
+@dataclass
+class TrainingData(PretrainingData):
+    """What is read for a training.
+
+    validation: the validation split. captions: training captions of each language by origin. translations:
+    those of them that are translations, of each pair of languages by origin.
+    """
+
+    validation: Corpus
+    captions: dict[str, Origins]
+    translations: dict[str, Origins]
+
+    def to(self, device: torch.device) -> "TrainingData":
+        """The same data on another device."""
+        return replace(self, corpus=self.corpus.to(device), validation=self.validation.to(device))
+
+
+def pretraining_data(inputs: Inputs, settings: PretrainSettings | AssignSettings) -> PretrainingData:
+    """Read what a pretraining needs."""
+    vocabularies = read_vocabularies(inputs.words, settings.languages)
+    own = own_sentences(inputs.sentences, settings.languages, settings.caption_origins)
+    sentences = _training_sentences(own, _translations(inputs, settings), settings.captions)
+    corpus = _training_corpus(sentences, vocabularies, settings)
+    return PretrainingData(vocabularies, corpus, _sampler(corpus, own, settings))
+
+
+def training_data(inputs: Inputs, settings: TrainSettings) -> TrainingData:
+    """Read what a training needs; checks what its evaluation will need, hours before it does."""
+    if inputs.features is None:
+        raise InputError("Training needs image features; give --features.")
+    vocabularies = read_vocabularies(inputs.words, settings.languages)
+    own = own_sentences(inputs.sentences, settings.languages, settings.caption_origins)
+    translations = _translations(inputs, settings)
+    sentences = _training_sentences(own, translations, settings.captions)
+    corpus = _training_corpus(sentences, vocabularies, settings)
+    validation = evaluation_corpus(own, vocabularies, settings, "val")
+    test = evaluation_corpus(own, vocabularies, settings, "test")
+    for part in (corpus, validation, test):
+        add_features(part, inputs.features, settings.features)
+    translated = [*translations, *(own[language] for language in settings.translated or [])]
+    return TrainingData(
+        vocabularies=vocabularies,
+        corpus=corpus,
+        batches=_sampler(corpus, own, settings),
+        validation=validation,
+        captions=training_origins(sentences, corpus),
+        translations=count_by_pair(translated, "train", corpus.images),
+    )
+
+
+def training_origins(sentences: Tables, corpus: Corpus) -> dict[str, Origins]:
+    """How many training captions each language has by origin."""
+    return {language: count_origins(table, "train", corpus.images) for language, table in sentences.items()}
+
+
+def _translations(inputs: Inputs, settings: DataSettings) -> list[pd.DataFrame]:
+    """The translations that an experiment trains on; none with human captions."""
+    if settings.captions == "human":
+        return []
+    read = read_added if settings.captions == "augmented" else read_sentences
+    return [table for path in inputs.translations if not (table := read(path)).empty]
+
+
+def _training_sentences(
+    own: Tables, translations: Sequence[pd.DataFrame], captions: Captions
+) -> dict[str, pd.DataFrame]:
+    """The sentences of each language that an experiment trains on, all splits."""
+    into: dict[str, list[pd.DataFrame]] = {language: [] for language in own}
+    for table in translations:
+        into[table["language"].iloc[0]].append(table)
+    return {language: training_captions(table, into[language], captions) for language, table in own.items()}
+
+
+def _training_corpus(
+    sentences: Tables, vocabularies: Mapping[str, Vocabulary], settings: DataSettings
+) -> Corpus:
+    corpus = corpus_of(sentences, vocabularies, settings.max_caption_length, "train")
+    for language, part in corpus.languages.items():
+        corpus.languages[language] = _with_known_words(part, language)
+    empty = [language for language, part in corpus.languages.items() if not len(part.image)]
+    raise_together(
+        [f"{language!r} has no training captions under captions: {settings.captions}" for language in empty],
+        f"{settings.dataset} {settings.experiment}: languages without training captions:",
+    )
+    return corpus
+
+
+def _with_known_words(part: LanguageCorpus, language: str) -> LanguageCorpus:
+    """The sentences that have a word at all: one without has no direction, and its gradient no bound."""
+    known = (part.ids[:, 0] != 0).numpy()
+    if known.all():
+        return part
+    log.warning("%s: %d training captions without a known word are left out", language, (~known).sum())
+    return part.at(known)
+
+
+def _sampler(
+    corpus: Corpus, own: Tables, settings: TrainSettings | PretrainSettings | AssignSettings
+) -> Sampler:
+    captioned = {language: set(table["image"]) for language, table in own.items()}
+    groups = language_groups(corpus.images, captioned, settings.groups)
+    if len(groups) > 1:
+        log.info("images are sampled equally from groups of %s", ", ".join(str(len(rows)) for rows in groups))
+    return Sampler(corpus, groups, settings.training, settings.seed)

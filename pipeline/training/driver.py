@@ -1,0 +1,83 @@
+"""What every training does around its loop.
+
+A training that an earlier job finished is restored. Otherwise it is set up reproducibly, reads its files,
+runs, writes its outputs, and keeps them in case that Snakemake deletes them.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+
+from pipeline.training.checkpoint import keep_finished, restore_finished
+from pipeline.training.loop import Run
+from pipeline.training.precision import set_precision
+from pipeline.training.settings import Resources
+
+log = logging.getLogger("pipeline")
+
+
+@dataclass(frozen=True)
+class Job:
+    """Files of a training besides its inputs, and the digest of all that their content depends on."""
+
+    checkpoint: Path
+    outputs: Sequence[Path]
+    fingerprint: str
+
+
+BatchT = TypeVar("BatchT")
+Started = tuple[Run[BatchT], Callable[[], None]]  # a run, and what writes the outputs of the finished run
+
+
+def run_job(
+    job: Job,
+    seed: int,
+    resources: Resources,
+    start: Callable[[torch.device], Started[BatchT]],
+    precision: str = "float32",
+) -> None:
+    """Run a training to its end, unless an earlier job did.
+
+    Args:
+        start: reads the data and builds the model on a device.
+    """
+    if restore_finished(job.checkpoint, job.fingerprint, job.outputs):
+        return
+    run, write = start(_device(seed, resources, precision))
+    run.finish(job.checkpoint, job.fingerprint)
+    write()
+    keep_finished(job.checkpoint, job.fingerprint, job.outputs)
+
+
+def _device(seed: int, resources: Resources, precision: str) -> torch.device:
+    """Set threads, seed and precision for reproducible results; returns the device, a GPU if there is one."""
+    torch.set_num_threads(resources.threads)
+    torch.manual_seed(seed)
+    if resources.deterministic:
+        os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":16:8"  # asked for by cuBLAS and cuDNN; no matter on a CPU
+        torch.use_deterministic_algorithms(True)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    set_precision(precision, device)
+    log.info("trains on %s", torch.cuda.get_device_name() if device.type == "cuda" else "the CPU")
+    return device
+
+
+def adam(
+    parameters: Iterable[torch.nn.Parameter], learning_rate: float, max_grad_norm: float | None = None
+) -> torch.optim.Adam:
+    """The optimiser of every training: fused Adam, with the gradient's total norm clipped if configured."""
+    optimizer = torch.optim.Adam(parameters, lr=learning_rate, fused=True)
+    if max_grad_norm:
+        optimizer.register_step_pre_hook(lambda *_: clip(optimizer, max_grad_norm))
+    return optimizer
+
+
+def clip(optimizer: torch.optim.Optimizer, max_norm: float) -> None:
+    """Clip the gradient of all weights together to a total norm."""
+    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+    torch.nn.utils.clip_grad_norm_(weights, max_norm)

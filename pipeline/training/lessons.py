@@ -1,0 +1,287 @@
+"""Training as in *Lessons learned in multilingual grounded language learning*, Section 3 and Figure 2.
+
+One encoder reads the captions of all languages from one word table; each step is one task, and training stops
+early. docs/lessons-code.md lists what the public code does differently, each with its setting.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from pipeline.common.devices import to_device
+from pipeline.common.errors import InputError, raise_together
+from pipeline.evaluation.evaluate import mean_recalls
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.models.losses.ranking import ranking_loss
+from pipeline.models.retrieval_model import RetrievalModel, count_parameters
+from pipeline.models.similarity import similarities
+from pipeline.models.start import start_model
+from pipeline.models.universal import UniversalEmbedding
+from pipeline.models.word_model import WordModel
+from pipeline.training.best_epoch import BestModel, row
+from pipeline.training.data import Inputs, training_origins
+from pipeline.training.driver import Job, Started, adam, run_job
+from pipeline.training.loop import Run, Validation
+from pipeline.training.monitor import Monitor
+from pipeline.training.precision import embedding_precision, exact_products
+from pipeline.training.settings import LessonsSettings
+from pipeline.training.tasks import Rows, TaskSampler, caption_pairs
+from pipeline.training.validation_as_public_code import mean_recall_by_fives
+from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences, corpus_of
+from pipeline.words.vocabulary import Vocabulary
+
+log = logging.getLogger("pipeline")
+
+RECALLS = 6  # whose sum is the stopping criterion; mR is their mean
+
+
+@dataclass
+class LessonsData:
+    """What is read for a training.
+
+    captions: of all languages, one after another, with the row of each one's image. features: (n, D) of the
+    images. best: what is written with the best model.
+    """
+
+    captions: LanguageCorpus
+    features: Tensor
+    batches: TaskSampler
+    best: BestModel
+
+    def to(self, device: torch.device) -> "LessonsData":
+        """The same data on another device."""
+        best = replace(self.best, validation=self.best.validation.to(device))
+        return LessonsData(self.captions.to(device), self.features.to(device), self.batches, best)
+
+
+def train_lessons(
+    settings: LessonsSettings,
+    features: Path,
+    sentences: Sequence[Path],
+    words: Sequence[Path],
+    checkpoint: Path,
+    curves: Path,
+    output: Path,
+    code: str,
+    pairs: Sequence[Path] = (),
+) -> None:
+    """Train one experiment, keep the validation with the highest sum of recalls, write model and curves.
+
+    Args:
+        settings: JSON: what the training depends on besides its files.
+        features: image features.
+        sentences: captions of each language, which `select-captions` wrote.
+        words: vocabularies that it wrote.
+        checkpoint: file from which a killed run resumes.
+        curves: CSV to write, one row per validation; until the end, the rows so far stand beside it.
+        output: model to write.
+        pairs: captions from which pairs are formed instead.
+
+    Raises:
+        InputError: the inputs do not fit one another, or there is nothing to train on.
+    """
+    inputs = Inputs(sentences, [], words, features)
+    every = Inputs([*inputs.sentences, *pairs], [], inputs.words, inputs.features)
+
+    def start(device: torch.device) -> Started[Rows]:
+        data = lessons_data(inputs, pairs, settings).to(device)
+        model = union_model(data.best.vocabularies, data.features.shape[1], settings).to(device)
+        log.info("%s images, %s parameters", f"{len(data.features):,}", f"{count_parameters(model):,}")
+        run = lessons_run(model, data, settings, Monitor(curves))
+        return run, lambda: _write(run, data.best, settings, curves, output)
+
+    job = Job(checkpoint, [curves, output], every.fingerprint(settings, code))
+    run_job(job, settings.seed, settings.training, start, settings.training.precision)
+
+
+def lessons_data(inputs: Inputs, pairs: Sequence[Path], settings: LessonsSettings) -> LessonsData:
+    """Read what a training needs."""
+    assert inputs.features is not None
+    vocabularies = read_vocabularies(inputs.words, settings.languages)
+    _check_union(vocabularies)
+    own = own_sentences(inputs.sentences, settings.languages, settings.caption_origins)
+    corpus = corpus_of(own, vocabularies, settings.max_caption_length, "train")
+    validation = evaluation_corpus(own, vocabularies, settings, "val")
+    for part in (corpus, validation):
+        add_features(part, inputs.features, settings.features)
+    captions, batches = captions_and_sampler(corpus, _paired(pairs, vocabularies, settings), settings)
+    best = BestModel(settings, vocabularies, validation, training_origins(own, corpus), {})
+    return LessonsData(captions, corpus.features, batches, best)
+
+
+def lessons_run(
+    model: RetrievalModel, data: LessonsData, settings: LessonsSettings, monitor: Monitor
+) -> Run[Rows]:
+    """The run of an experiment; its epochs are the steps between two validations, and it stops early."""
+    lessons, steps = settings.lessons, data.batches.steps
+    divided = _steps_before_division(settings, steps)
+    return Run(
+        model=model,
+        optimizer=adam(model.parameters(), lessons.learning_rate, lessons.max_grad_norm),
+        batches=data.batches,
+        epochs=max(1, lessons.max_steps // steps),
+        terms=lambda rows, moment: {
+            "ranking": step_loss(model, data.captions, data.features, rows, settings)
+        },
+        schedule=lambda rate, step: rate / 10 if divided and step and step % divided == 0 else rate,
+        validate=lambda epoch: _validate(model, data.best.validation, settings),
+        patience=lessons.patience,
+        monitor=monitor,
+    )
+
+
+def _write(run: Run[Rows], best: BestModel, settings: LessonsSettings, curves: Path, output: Path) -> None:
+    divided = settings.lessons.divide_learning_rate_every
+    if divided and len(run.curves) <= divided:
+        log.warning("ended after %s passes: the learning rate was never divided", len(run.curves))
+    if not run.stopped:
+        log.warning("stopped by lessons.max_steps before validation stopped improving")
+    best.write(run, curves, output)
+
+
+def _steps_before_division(settings: LessonsSettings, steps: int) -> int | None:
+    """Steps after which the learning rate is divided; validations are passes in models of one language."""
+    divided: int | None = settings.lessons.divide_learning_rate_every
+    if divided and len(settings.languages) > 1:
+        raise InputError(
+            "lessons.divide_learning_rate_every counts passes, after which models of one language alone are "
+            f"validated; found {divided} with {', '.join(settings.languages)}; set it to null"
+        )
+    return divided and divided * steps
+
+
+def union_model(
+    vocabularies: Mapping[str, Vocabulary], features: int, settings: LessonsSettings
+) -> WordModel:
+    """A model whose languages share the sentence branch and one word table.
+
+    "We use a single word embedding matrix containing the union of all words in all considered languages."
+    """
+    model = start_model(settings, vocabularies, None, features)
+    assert isinstance(model, WordModel) and isinstance(model.universal, UniversalEmbedding)
+    model.universal.share_table()
+    return model
+
+
+def step_loss(
+    model: RetrievalModel, captions: LanguageCorpus, features: Tensor, rows: Rows, settings: LessonsSettings
+) -> Tensor:
+    """The ranking loss of a step (*Lessons*, Section 3): its task follows from the type of `rows`.
+
+    What belongs together are places of the batch: another caption of the same image is a negative, as are its
+    other captions' images.
+
+    Args:
+        captions: of all languages, one after another, with the row of each one's image.
+        features: (n, D) of the images. rows: (B,) captions, or (B, 2) pairs of them.
+        settings: `lessons`: margin, hinge, lengths_in_pairs; `training`: precision.
+    """
+    lessons = settings.lessons
+    with embedding_precision(settings.training.precision, features.device):
+        if rows.ndim == 1:
+            first = _embedded(model, captions.take(rows))
+            images = to_device(torch.from_numpy(captions.image[rows]), features.device)
+            second = model.embed_images(features[images])
+        else:
+            sides = [captions.take(rows[:, side]) for side in (0, 1)]
+            if lessons.lengths_in_pairs == "reversed":
+                sides = [with_reversed_lengths(side) for side in sides]
+            first, second = (_embedded(model, side) for side in sides)
+    similarity = similarities(first, second, model.similarity)
+    own = torch.eye(len(rows), dtype=torch.bool)
+    return ranking_loss(similarity, own, lessons.margin, lessons.hinge)
+
+
+def with_reversed_lengths(sentences: Sentences) -> Sentences:
+    """Captions as in the c2c batches of the public code: lengths in reversed order.
+
+    It sorts them by ascending length but passes their lengths in descending order, so that long captions are
+    truncated and short ones are read into their padding.
+    """
+    order = sentences.lengths.argsort(stable=True)
+    lengths = torch.empty_like(sentences.lengths)
+    lengths[order] = sentences.lengths[order].flip(0)
+    return Sentences(sentences.ids, lengths)
+
+
+def captions_and_sampler(
+    corpus: Corpus, paired: Corpus | None, settings: LessonsSettings
+) -> tuple[LanguageCorpus, TaskSampler]:
+    """The concatenated training captions of all languages, and the sampler of their rows.
+
+    Args:
+        paired: whose captions are paired, instead of the corpus' own. settings: `c2c`, `lessons`, `seed`.
+    """
+    parts = list(corpus.languages.values())
+    firsts = _firsts(parts)
+    rows = [first + np.arange(len(part.image)) for first, part in zip(firsts, parts, strict=True)]
+    captions, pairs = parts, None
+    if settings.c2c:
+        of_pairs = parts if paired is None else list(paired.languages.values())
+        begin = firsts if paired is None else [first + sum(map(_size, parts)) for first in _firsts(of_pairs)]
+        pairs = caption_pairs([part.image for part in of_pairs], begin)
+        captions = parts if paired is None else [*parts, *of_pairs]
+        log.info("%s pairs of captions", f"{len(pairs):,}")
+    lessons = settings.lessons
+    # "In the monolingual setting the stopping criterion is evaluated at the end of each epoch".
+    steps = lessons.validate_every if len(parts) > 1 else None
+    sampler = TaskSampler(
+        rows, pairs, lessons.batch_size, lessons.pair_step_probability, steps, settings.seed
+    )
+    return _one_after_another(captions), sampler
+
+
+def _size(part: LanguageCorpus) -> int:
+    return len(part.image)
+
+
+def _firsts(parts: Sequence[LanguageCorpus]) -> list[int]:
+    """The row of each part's first caption, where they stand one after another."""
+    return [sum(map(_size, parts[:place])) for place in range(len(parts))]
+
+
+def _one_after_another(parts: Sequence[LanguageCorpus]) -> LanguageCorpus:
+    widest = max(part.ids.shape[1] for part in parts)
+    ids = [F.pad(part.ids, (0, widest - part.ids.shape[1])) for part in parts]
+    image = np.concatenate([part.image for part in parts])
+    return LanguageCorpus(torch.cat(ids), torch.cat([part.lengths for part in parts]), image)
+
+
+def _embedded(model: RetrievalModel, sentences: Sentences) -> Tensor:
+    """(B, e) unit vectors of captions of any languages: all are read from one table by one branch."""
+    language = model.languages[0]
+    return model.embed_sentences({language: sentences})[language].multimodal
+
+
+def _paired(
+    paths: Sequence[Path], vocabularies: Mapping[str, Vocabulary], settings: LessonsSettings
+) -> Corpus | None:
+    if not paths:
+        return None
+    own = own_sentences(paths, settings.languages, settings.caption_origins)
+    return corpus_of(own, vocabularies, settings.max_caption_length, "train")
+
+
+def _check_union(vocabularies: Mapping[str, Vocabulary]) -> None:
+    (first, words), *others = ((language, part.words) for language, part in vocabularies.items())
+    raise_together(
+        [f"{language}: has other words than {first}" for language, found in others if found != words],
+        "The languages of an experiment have one word table; run `python -m pipeline select-captions` again:",
+    )
+
+
+def _validate(model: RetrievalModel, validation: Corpus, settings: LessonsSettings) -> Validation:
+    """The sum of the recalls of the languages that the training stops on."""
+    with exact_products():
+        recalls = scores = mean_recalls(model, validation)
+        if settings.lessons.validated_as == "five_captions":
+            scores = {code: mean_recall_by_fives(model, validation, code) for code in settings.stop_on}
+    score = RECALLS * sum(scores[language] for language in settings.stop_on)
+    mean = sum(recalls.values()) / len(recalls)
+    return Validation({"val_sum": score, **row(mean, recalls)}, score, recalls)

@@ -1,0 +1,87 @@
+"""Pretraining of the linear layers into the universal embedding (LP; MULE, "Implementation Details")."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+from torch.nn import functional as F
+
+from pipeline import registry
+from pipeline.common.torch_files import write_torch
+from pipeline.models.losses.neighborhood import neighborhood_loss
+from pipeline.models.settings import Triplets
+from pipeline.models.universal import UniversalEmbedding
+from pipeline.training.batches import Batch
+from pipeline.training.data import Inputs, pretraining_data
+from pipeline.training.driver import Job, Started, adam, run_job
+from pipeline.training.loop import Run
+from pipeline.training.objective import anchored
+from pipeline.training.settings import PretrainSettings
+from pipeline.words.corpus import Corpus
+from pipeline.words.vocabulary import Vocabulary
+
+
+def pretrain(
+    settings: PretrainSettings,
+    sentences: Sequence[Path],
+    words: Sequence[Path],
+    checkpoint: Path,
+    output: Path,
+    code: str,
+    translations: Sequence[Path] = (),
+) -> None:
+    """Pretrain the linear layers into the universal embedding with word tables frozen (LP).
+
+    Args:
+        settings: JSON: what the pretraining depends on besides its files.
+        sentences: tokenised tables with the data set's own captions.
+        words: one vocabulary per language.
+        checkpoint: file from which a killed run resumes.
+        output: weights of the layers to write.
+        translations: tokenised tables with translated captions.
+    """
+    inputs = Inputs(sentences, translations, words)
+
+    def start(device: torch.device) -> Started[Batch]:
+        data = pretraining_data(inputs, settings)
+        corpus, triplets = data.corpus.to(device), settings.triplets
+        embedding = _embedding(data.vocabularies, settings)
+        embedding.pad_to(corpus.longest)
+        embedding.to(device)
+        run = Run(
+            model=embedding,
+            optimizer=adam(embedding.projections(), settings.training.learning_rate),
+            batches=data.batches,
+            epochs=settings.training.epochs,
+            terms=lambda batch, moment: pretraining_terms(embedding, corpus, batch, triplets),
+        )
+        return run, lambda: write_torch(_layers(embedding), output)
+
+    job = Job(checkpoint, [output], inputs.fingerprint(settings, code))
+    run_job(job, settings.seed, settings.training, start)
+
+
+def pretraining_terms(
+    embedding: UniversalEmbedding, corpus: Corpus, batch: Batch, triplets: Triplets
+) -> dict[str, torch.Tensor]:
+    """The neighbourhood constraints on u only (MULE: pretraining MULE with paired sentences)."""
+    universal = []
+    for language, rows in batch.rows.items():
+        means = embedding.means(language, corpus.languages[language].take(rows))
+        universal.append(anchored(F.normalize(means, dim=-1), batch, language))
+    return {"neighborhood": neighborhood_loss(universal, triplets)}
+
+
+def _embedding(vocabularies: Mapping[str, Vocabulary], settings: PretrainSettings) -> UniversalEmbedding:
+    """The embedding with its word tables, which stay as they are."""
+    kind: type[UniversalEmbedding] = registry.load(registry.embedding(settings))
+    values = kind.values(settings, vocabularies, None)
+    embedding = kind(settings, kind.sizes(settings, values))
+    embedding.copy_values(values)
+    for language in embedding.languages:
+        embedding[language].table.requires_grad_(False)
+    return embedding
+
+
+def _layers(embedding: UniversalEmbedding) -> dict[str, torch.Tensor]:
+    return {name: value for name, value in embedding.state_dict().items() if ".projection." in name}
