@@ -163,7 +163,11 @@ MODULES = [
     ),
     Edit(
         "`sources/demo/grammar.py`: code",
-        replace("pipeline/demo/grammar.py", "from random import Random", "import random"),
+        replace(
+            "pipeline/demo/grammar.py",
+            "from random import Random",
+            "import random\nfrom random import Random",
+        ),
         {"demo_captions", "demo_dictionary", "translate", *READ},
     ),
     Edit(
