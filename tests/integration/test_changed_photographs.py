@@ -32,7 +32,7 @@ def test_a_photograph_overwritten_in_place_is_extracted_again(tmp_path: Path, sh
     folder = files[3].parent.stat().st_mtime_ns
     shutil.copyfile(files[5], files[3])  # into the same file: the folder's time stays
     assert files[3].parent.stat().st_mtime_ns == folder
-    assert project.would_run(STORE) == {"extract_features": shards, "features": 1}
+    assert project.would_run(STORE) == {"extract_features": shards, "merge_features": 1}
     project.make(STORE)
     assert project.would_run(STORE) == {}
 
@@ -47,7 +47,7 @@ def test_a_photograph_overwritten_in_place_is_extracted_again(tmp_path: Path, sh
 
     status = files[7].stat()
     os.utime(files[7], ns=(status.st_atime_ns, status.st_mtime_ns + 1))
-    assert project.would_run(STORE) == {"extract_features": shards, "features": 1}
+    assert project.would_run(STORE) == {"extract_features": shards, "merge_features": 1}
 
 
 def test_a_photograph_overwritten_while_others_are_extracted_is_extracted_again(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_photograph_overwritten_while_others_are_extracted_is_extracted_again(
     ended.set()
     person.join()
     assert done.returncode == 0, done.stdout
-    assert project.would_run(STORE) == {"extract_features": 2, "features": 1}
+    assert project.would_run(STORE) == {"extract_features": 2, "merge_features": 1}
     project.make(STORE)
     assert project.would_run(STORE) == {}
     found = read_features(tmp_path / STORE, list(pd.read_csv(folder / "images.csv", dtype=str)["image"]), {})

@@ -56,14 +56,14 @@ TARGETS = ["results/small.csv", "results/own.csv"]
 
 # The rules in the order that the data walks.
 WALKED = ["demo", "demo_captions", "demo_dictionary", "split", "captions", "find_images", "extract_features"]
-WALKED += ["features", "tokenize", "translate", "own_word_vectors", "words", "pretrain", "train"]
+WALKED += ["merge_features", "tokenize", "translate", "train_caption_vectors", "words", "pretrain", "train"]
 WALKED += ["evaluate", "tabulate", "publish"]
 
 TRAINED = {"train", "evaluate", "tabulate", "publish"}
 PRETRAINED = {"pretrain", *TRAINED}
-WORDS = {"own_word_vectors", "words"}
+WORDS = {"train_caption_vectors", "words"}
 READ = {"tokenize", *WORDS, *PRETRAINED}
-EXTRACTED = {"extract_features", "features", *TRAINED}
+EXTRACTED = {"extract_features", "merge_features", *TRAINED}
 
 
 class Edit(NamedTuple):

@@ -122,10 +122,10 @@ def test_another_model_computes_its_own_rows_alone_and_a_changed_one_anew(projec
     shutil.copytree(project.folder / "clips" / "small", project.folder / "clips" / "other")
     configure(project, "clips/small", "clips/other")
     jobs = project.would_run("results/context.csv")
-    assert jobs == {"context": 1, "tabulate_context": 1, "publish_file": 2}
+    assert jobs == {"context": 1, "tabulate_clip": 1, "publish_file": 2}
     configure(project, "clips/small")
     shutil.rmtree(project.folder / "clips" / "small")
     written("SigLIP", project.folder / "clips" / "small")
     jobs = project.would_run("results/context.csv")
-    assert jobs == {"context": 1, "tabulate_context": 1, "publish_file": 2}
+    assert jobs == {"context": 1, "tabulate_clip": 1, "publish_file": 2}
     assert set(project.would_run("results/mine.csv")) == set()

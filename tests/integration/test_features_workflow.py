@@ -41,14 +41,14 @@ def test_only_what_changes_features_extracts_them_again(tmp_path: Path) -> None:
         assert project.would_run(STORE) == {}, same
     for other in ({"precision": "auto"}, {"crop_evaluation": "dense"}, {"crops": 10}):
         configure(project, **other)
-        assert project.would_run(STORE) == {"extract_features": 1, "features": 1}, other
+        assert project.would_run(STORE) == {"extract_features": 1, "merge_features": 1}, other
 
     keep = tmp_path / "work" / "demo" / "partial" / "multi30k-features.h5"
     assert keep.samefile(folder / "features.h5")
     (folder / "features.h5").unlink()
     keep.unlink()
     configure(project, shards=3, batch_size=4)
-    assert project.would_run(STORE) == {"extract_features": 3, "features": 1}
+    assert project.would_run(STORE) == {"extract_features": 3, "merge_features": 1}
     project.make(STORE)
     three = read_features(folder / "features.h5", images, {"crop": 64})
     assert np.abs(three - one).max() < 1e-5 * np.abs(one).max()
@@ -59,7 +59,7 @@ def test_only_what_changes_features_extracts_them_again(tmp_path: Path) -> None:
     rows = (folder / "images.csv").read_text().splitlines(keepends=True)
     (folder / "images.csv").unlink()  # and its seal
     (folder / "images.csv").write_text("".join(rows[:-2]))
-    assert project.would_run(STORE) == {"extract_features": 3, "features": 1}
+    assert project.would_run(STORE) == {"extract_features": 3, "merge_features": 1}
     project.make(STORE)
     fewer = read_features(folder / "features.h5", images[:-2], {"crop": 64})
     assert np.array_equal(fewer, three[:-2])
@@ -99,7 +99,7 @@ def test_an_experiment_is_trained_on_a_second_feature_set(
 
     again = {
         "extract_features": 1,
-        "features": 1,
+        "merge_features": 1,
         "train": 1,
         "evaluate": 1,
         "tabulate": 1,
@@ -128,7 +128,7 @@ def test_each_feature_set_may_be_ready_made(tmp_path: Path) -> None:
     main, vgg = "work/demo/multi30k/features.h5", "work/demo/multi30k/features-vgg.h5"
     project.configure(**small, images={"sets": {"vgg": {"features": "given.h5"}}})
     (tmp_path / "given.h5").touch()
-    assert {"extract_features", "features"} <= project.would_run(main).keys()
+    assert {"extract_features", "merge_features"} <= project.would_run(main).keys()
     found = project.would_run(vgg)
     assert found["import_features"] == 1
     assert not {"extract_features", "find_images"} & found.keys()

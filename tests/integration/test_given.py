@@ -625,7 +625,7 @@ def test_a_users_bert_is_read_again_where_one_of_its_files_is_overwritten(tmp_pa
         file.write_text(file.name)
     assert project.would_run(store) == {}
     weights.write_text("other weights")
-    assert project.would_run(store) == {"sentence_vectors": 1}
+    assert project.would_run(store) == {"embed_captions": 1}
     assert given(project, store)[store]["model"] == ["./mine/bert"]
 
 

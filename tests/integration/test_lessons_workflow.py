@@ -104,7 +104,7 @@ def test_another_way_of_the_code_trains_what_uses_it_alone(made: Project) -> Non
     made.configure(**SETTINGS)
     assert jobs["select"] == 2  # bi-disjoint, monolingual-half-en; as code it was so before
     assert "select" not in validated
-    assert validated["train_multitask"] == len(ROWS) + 1  # a model for each column of multilingual-comparable
+    assert validated["train_lessons"] == len(ROWS) + 1  # a model for each column of multilingual-comparable
 
 
 COMPARABLE = {"parts": ["comparable"], "tested_on": "comparable"}

@@ -16,6 +16,7 @@ import yaml
 from PIL import Image
 from project import DEMO, ROOT, SMALL, Project, ready
 
+from pipeline.common.block import Block
 from pipeline.settings import merged
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
@@ -154,17 +155,22 @@ def test_a_trained_model_retrieves_images(finished: Project) -> None:
 
 
 def test_a_loss_is_added_and_computes_what_it_says(finished: Project) -> None:
-    """Two captions of the first of two images; logits 0.14 / 0.07 = 2 and 0: -log(e^2 / (e^2 + 1))."""
-    follow(finished, "Add a loss")
-    assert "caption_image" in terms(finished, "mule-contrastive")
-    code = (finished.folder / "pipeline/models/contrastive.py").read_text(encoding="utf-8")
-    made: dict[str, Any] = {}
-    exec(code, made)
-    similarity = torch.tensor([[0.14, 0.0], [0.0, 0.14]], dtype=torch.float64)
+    """Two captions of the first of two images; logits 2 and 0: -log(e^2 / (e^2 + 1))."""
+    before = jobs(run(finished, ["snakemake", "-n", "results/table2.csv"]))
+    added, edited = touched(finished, "Add a loss")
+    assert (added, edited) == (["pipeline/models/losses/contrastive.py"], ["pipeline/models/settings.py"])
+    assert {"matching", "contrastive"} <= terms(finished, "mule-contrastive")
+    assert (
+        jobs(run(finished, ["snakemake", "-n", "results/table2.csv"])) == before
+    )  # nothing is trained again
+    code = (finished.folder / "pipeline/models/losses/contrastive.py").read_text(encoding="utf-8")
+    made: dict[str, Any] = {"Contrastive": Block}
+    exec(code.replace("from pipeline.models.settings import Contrastive\n", ""), made)
+    similarity = torch.tensor([[2.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
     loss = made["contrastive_loss"](similarity, torch.eye(2, dtype=torch.bool))
     assert float(loss) == pytest.approx(0.1269280110429725)
     # A second caption of the first image is no negative of the first: the image's only negative is at 0.
-    similarity = torch.tensor([[0.14, 0.0], [0.14, 0.0], [0.0, 0.14]], dtype=torch.float64)
+    similarity = torch.tensor([[2.0, 0.0], [2.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
     own = torch.tensor([[True, False], [True, False], [False, True]])
     two_negatives = 0.2395447662218847  # the second image's: -log(e^2 / (e^2 + 2))
     expected = (5 * 0.1269280110429725 + two_negatives) / 6

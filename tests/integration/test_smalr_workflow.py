@@ -24,14 +24,14 @@ def test_a_model_of_ten_languages_takes_their_translations_in_place_of_captions(
 def test_a_smaller_vocabulary_is_made_of_the_whole_one(project: Project) -> None:
     """English stays whole where rare words become English."""
     planned = project.would_run("work/demo/mscoco/experiments/mule-ten-dictionary-5/seed0/test-original.json")
-    assert (planned["words"], planned["reduce_words"]) == (10, 9)
+    assert (planned["words"], planned["reduce_vocabulary"]) == (10, 9)
     planned = project.would_run("work/demo/mscoco/experiments/mule-ten-pca-50/seed0/test-original.json")
-    assert (planned["words"], planned["reduce_words"]) == (10, 10)
+    assert (planned["words"], planned["reduce_vocabulary"]) == (10, 10)
 
 
 def test_a_model_of_characters_needs_no_word_vectors(project: Project) -> None:
     planned = project.would_run("work/demo/mscoco/experiments/liwe-s-ten/seed0/test-original.json")
-    assert planned["spell"] == 10 and "words" not in planned
+    assert planned["encode_characters"] == 10 and "words" not in planned
 
 
 def test_a_table_of_four_languages_needs_no_translated_language(project: Project) -> None:
@@ -54,7 +54,7 @@ def test_a_report_trains_models_of_figures_alone_where_it_names_the_figure(proje
         asked = f'report=["smalr/table1","smalr/table2","{name}"]'
         jobs[name] = project.would_run("results/report.html", "--config", asked)
     tables = jobs["smalr/parameters"]
-    assert tables["smalr_parameters"] == 1 and "scatter" not in tables
+    assert tables["count_smalr_parameters"] == 1 and "scatter" not in tables
     assert jobs["smalr/figure1b"]["train"] == tables["train"] + 10
     assert jobs["smalr/figure1b"]["scatter"] == jobs["smalr/figure1b"]["scaling"] == 1
     assert jobs["smalr/figure3"]["train"] == tables["train"] + 22

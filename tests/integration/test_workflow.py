@@ -124,7 +124,7 @@ def test_another_seed_of_bert_reruns_its_rows_alone(project: Project) -> None:
     jobs = project.would_run(MADE)
     assert jobs == {
         "pretrain_bert": 1,
-        "sentence_vectors": 2,
+        "embed_captions": 2,
         "train": 1,
         "evaluate": 1,
         "tabulate": 1,

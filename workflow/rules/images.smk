@@ -58,7 +58,7 @@ rule extract_features:
         "--failed {output.failed:q} --output {output.store:q} > {log:q} 2>&1"
 
 
-rule features:
+rule merge_features:
     input:
         images=DATA.images,
         weights=for_job(images.weights_file),

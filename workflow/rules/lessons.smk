@@ -1,9 +1,9 @@
 # Experiments of Lessons: parts of the data, samples of a part, captions and vocabulary of an experiment, its training.
-ruleorder: train_multitask > train
-ruleorder: evaluate_selected > evaluate
+ruleorder: train_lessons > train
+ruleorder: evaluate_lessons > evaluate
 
 
-rule caption_part:
+rule read_caption_part:
     input:
         unpack(for_job(lessons.part_inputs)),
     output:
@@ -25,7 +25,7 @@ rule caption_part:
 
 
 # A sample is a file, so that experiments that should share captions or images do.
-rule draw_captions:
+rule sample_captions:
     input:
         DATA.part("{part}", "{language}"),
     output:
@@ -46,7 +46,7 @@ rule draw_captions:
         "--seed {wildcards.seed} --output {output:q} > {log:q} 2>&1"
 
 
-rule draw_halves:
+rule sample_halves:
     input:
         DATA.split,
     output:
@@ -87,7 +87,7 @@ rule select:
         "python -m pipeline select-captions --code {params.code} --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
 
 
-rule train_multitask:
+rule train_lessons:
     input:
         features=for_job(training.features),
         selected=DATA.selected("{experiment}"),
@@ -119,7 +119,7 @@ rule train_multitask:
         "--output {output.model:q} > {log:q} 2>&1"
 
 
-rule evaluate_selected:
+rule evaluate_lessons:
     input:
         model=MODEL.model,
         features=for_job(training.features),
@@ -148,7 +148,7 @@ rule evaluate_selected:
         "--output {output.evaluation:q} --ranks {output.ranks:q} > {log:q} 2>&1"
 
 
-rule languages_figure:
+rule draw_languages:
     input:
         RESULTS.made("comparison/lessons/figure3.csv"),
     output:

@@ -86,7 +86,7 @@ rule context:
         "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
 
-rule tabulate_context:
+rule tabulate_clip:
     input:
         for_job(search.clip_tables),
     output:

@@ -41,7 +41,7 @@ rule scatter:
 
 
 # At the paper's sizes, with the vocabularies of the captions at hand.
-rule smalr_parameters:
+rule count_smalr_parameters:
     input:
         words=for_job(scaling.counted_words),
         spelled=for_job(scaling.counted_characters),

@@ -124,7 +124,7 @@ rule translation_quality:
         "--output {output:q} > {log:q} 2>&1"
 
 
-rule translation_quality_table:
+rule tabulate_translation_quality:
     input:
         for_job(translation.measured_pairs),
     output:

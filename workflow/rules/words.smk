@@ -20,7 +20,7 @@ rule word_vectors:
 
 
 # Once for all experiments: rows of a table that differ only in their translations start from the same vectors.
-rule own_word_vectors:
+rule train_caption_vectors:
     input:
         for_job(words.sentences),
     output:
@@ -69,7 +69,7 @@ rule words:
 
 
 # Smaller vocabularies: rare words are left out or read as English ones, or vectors have fewer dimensions.
-rule reduce_words:
+rule reduce_vocabulary:
     input:
         unpack(for_job(words.mapped_to_english)),
         words=DATA.words("{captions}", "{language}"),
@@ -97,7 +97,7 @@ rule reduce_words:
 
 
 # The characters of a language's words, which LIWE reads instead of word vectors.
-rule spell:
+rule encode_characters:
     input:
         sentences=for_job(words.sentences),
         translations=for_job(words.added_translations),
@@ -146,7 +146,7 @@ rule align:
         "--dictionaries {input.dictionary:q} --output {output:q} > {log:q} 2>&1"
 
 
-rule muse:
+rule muse_vocabulary:
     input:
         sentences=DATA.tokens("{language}"),
         translations=for_job(words.added_translations),
@@ -195,7 +195,7 @@ rule pretrain_bert:
         "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
 
-rule sentence_vectors:
+rule embed_captions:
     input:
         sentences=DATA.tokens("{language}"),
         bert=for_job(words.bert_files),
