@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -70,11 +69,11 @@ def main() -> None:
 def compare(arguments: argparse.Namespace, folder: Path) -> None:
     """Time everything in turn, `repeat` times, and print medians and ratios."""
     settings = ExtractionSettings(
-        arguments.backbone,
-        arguments.weights or random_weights(arguments.backbone, folder),
-        arguments.resize,
-        arguments.crop,
-        arguments.crops,
+        backbone=arguments.backbone,
+        weights=arguments.weights or random_weights(arguments.backbone, folder),
+        resize=arguments.resize,
+        crop=arguments.crop,
+        crops=arguments.crops,
         precision=arguments.precision,
     )
     paths = photographs(arguments, folder)
@@ -96,7 +95,7 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
     if backbone.precision == "bfloat16" and not arguments.without_plain:
         timed["plain, bfloat16"] = plain(list(paths.values()), settings, device, arguments, "bfloat16")
     if arguments.dense:
-        approximate = replace(settings, crop_evaluation="dense")
+        approximate = settings.model_copy(update={"crop_evaluation": "dense"})
         other = load_backbone(approximate, device, arguments.batch_size)
         timed["dense"] = lambda: whole(other, approximate, "dense")
     if arguments.repeat:

@@ -136,13 +136,13 @@ MODULES = [
         often=True,
     ),
     Edit(
-        "`retrieval/ranks.py`: code",
+        "`evaluation/ranks.py`: code",
         replace("pipeline/evaluation/ranks.py", "similarity > right", "similarity >= right"),
         {"evaluate", "tabulate", "publish"},
         often=True,
     ),
     Edit(
-        "`retrieval/recall.py`: code",
+        "`evaluation/recall.py`: code",
         replace("pipeline/evaluation/recall.py", "ranks <= k", "ranks < k"),
         {"evaluate", "tabulate", "publish"},
     ),
@@ -157,12 +157,12 @@ MODULES = [
         EXTRACTED,
     ),
     Edit(
-        "`captions/tokenize.py`: code",
+        "`datasets/tokenize.py`: code",
         replace("pipeline/datasets/tokenize.py", "escape=False", "escape=True"),
         {"translate", *READ},
     ),
     Edit(
-        "`sources/demo/grammar.py`: code",
+        "`demo/grammar.py`: code",
         replace(
             "pipeline/demo/grammar.py",
             "from random import Random",
@@ -171,7 +171,7 @@ MODULES = [
         {"demo_captions", "demo_dictionary", "translate", *READ},
     ),
     Edit(
-        "`sources/demo/drawing.py`: code",
+        "`demo/drawing.py`: code",
         replace("pipeline/demo/drawing.py", "_GLYPH = 240", "_GLYPH = 200"),
         {"demo", "find_images", *EXTRACTED},
     ),

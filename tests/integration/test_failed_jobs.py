@@ -88,9 +88,7 @@ def test_code_edited_during_a_run_is_refused_and_costs_nothing(finished: Path, t
     project.edit("Snakefile", "onstart:\n", f"onstart:\n    Path('{loss}').write_text('EDITED = True')\n")
     done = project.snakemake("--cores", "2", base.TARGET)
     assert done.returncode == 1
-    assert (
-        "error: pipeline.models.losses.triplets was edited after this run of Snakemake began" in done.stdout
-    )
+    assert "error: the code of train was edited after this run of Snakemake began" in done.stdout
     assert base.kept(project.folder) == before
     loss.write_text(whole)
     snakefile.write_text(rules)

@@ -91,7 +91,7 @@ def test_a_queued_job_refuses_code_that_was_edited_after_the_run_began(project: 
     project.configure(**DEMO)
     module = project.folder / "pipeline/words/vocabulary.py"
     edit = f"    with open('{module}', 'a') as edited:\n        edited.write('EDITED = True\\n')\n"
-    project.edit("Snakefile", "    keep_earlier(", f"{edit}    keep_earlier(")
+    project.edit("Snakefile", "onstart:\n", f"onstart:\n{edit}")
     done = project.snakemake(*HERE, "--retries", "0", "work/demo/multi30k/words/human/en.h5")
     assert done.returncode == 1
     log = project.folder / "work/logs/demo/multi30k/word-vectors-en.log"
