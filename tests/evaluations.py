@@ -30,13 +30,14 @@ def write_evaluations(
     trained_on: Mapping[Key, Translations] | None = None,
     asked_with: Mapping[Key, Translations] | None = None,
     trained_with: Mapping[Key, Mapping[str, Any]] | None = None,
+    sampled: Mapping[Key, tuple[int, int]] | None = None,
 ) -> list[Path]:
     """An evaluation and its ranks for each key.
 
     A recall that is not among those of a language is as its R@10. Chance is 1 to 7 percent in the order of
     `METRICS`.
     trained_on, asked_with: translations of the models' training captions, and of the test queries.
-    trained_with: the models' settings.
+    trained_with: the models' settings. sampled: their training steps and groups of images, by default 1, 1.
     """
     paths = []
     for number, ((dataset, experiment, queries, seed), recalls) in enumerate(test.items()):
@@ -50,6 +51,8 @@ def write_evaluations(
             "seed": seed,
             "settings": {**(trained_with or {}).get((dataset, experiment, queries, seed), {}), "seed": seed},
             "training_translations": (trained_on or {}).get((dataset, experiment, queries, seed), {}),
+            "training_steps": (sampled or {}).get((dataset, experiment, queries, seed), (1, 1))[0],
+            "training_groups": [9] * (sampled or {}).get((dataset, experiment, queries, seed), (1, 1))[1],
             "query_translations": (asked_with or {}).get((dataset, experiment, queries, seed), {}),
             "ranks": f"{number}-ranks.csv.gz",
             "ranks_sha256": sha256(folder / f"{number}-ranks.csv.gz"),

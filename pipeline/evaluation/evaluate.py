@@ -62,9 +62,9 @@ def evaluate(
         output: JSON to write, with scale, dataset, experiment, seed, epoch, validation, and test by language;
             its `ranks` names the file of ranks, which lies beside it and has the digest `ranks_sha256`. A
             language's test has its recalls, the same by `chance`, and how many `images` and `sentences` they
-            are among. `settings` (with those of what came before), `vocabularies`, `training_captions` and
-            `training_translations` are the model file's; `query_translations`, the translated queries of each
-            pair of languages by origin.
+            are among. `settings` (with those of what came before), `vocabularies` and all that begins with
+            `training_` are the model file's; `query_translations`, the translated queries of each pair of
+            languages by origin.
         ranks: CSV to write, gzipped, one query a line: language, direction (`i2s` or `s2i`), image, rank
             from 1.
         translated_queries: tables of test captions translated into the model's only language, which are the
@@ -120,6 +120,8 @@ def write_evaluation(
         "vocabularies": saved.vocabularies,
         "training_captions": saved.training_captions,
         "training_translations": saved.training_translations,
+        "training_steps": saved.training_steps,
+        "training_groups": saved.training_groups,
         "query_translations": query_translations,
         "ranks": ranks.name,
         "ranks_sha256": sha256(ranks),

@@ -26,6 +26,8 @@ class Saved:
     training_captions: captions that it was trained on, of each language by origin.
     training_translations: those of them that are translations added to the data set's own, of each pair of
     languages (`en-de`) by origin.
+    training_steps: batches of the whole training, without pretraining. training_groups: images of each group
+    that a batch draws from equally; a single group where images are not grouped.
     """
 
     settings: SavedSettings
@@ -34,6 +36,8 @@ class Saved:
     validation: dict[str, float]
     training_captions: dict[str, dict[str, int]]
     training_translations: dict[str, dict[str, int]]
+    training_steps: int
+    training_groups: list[int]
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> "Saved":

@@ -14,6 +14,7 @@ from pipeline.common.files import atomic_write, require_file
 from pipeline.tables.averages import HUMAN_OF_PAPER
 from pipeline.tables.claim_terms import Comparison, comparisons, read_claims, terms
 from pipeline.tables.claimed_counts import counted
+from pipeline.tables.confounders import CONFOUNDERS, confounder_remarks, confounders
 from pipeline.tables.contrasts import Term, contrast, holm
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.settings import ClaimSettings
@@ -30,8 +31,8 @@ CLAIM_COLUMNS = [
 ]  # fmt: skip
 COMPARISON_COLUMNS = [
     "id", "scale", "dataset", "language", "metric", "greater", "than", "measured_greater", "measured_than",
-    "difference", "low", "high", "p", "p_holm", "as_claimed", "paper_difference", "translations",
-    "word_by_word", "not_human",
+    "difference", "low", "high", "p", "p_holm", "as_claimed", "paper_difference", *CONFOUNDERS,
+    "translations", "word_by_word", "not_human",
 ]  # fmt: skip
 
 Row = dict[str, Any]
@@ -52,8 +53,8 @@ def judge_claims(
     """Write a verdict on each claim, and every comparison that it is made of.
 
     A comparison has who made the translations behind it, whether some are `word_by_word`, and `not_human`:
-    the languages whose captions are human ones in the paper and translations here. A verdict's reason tells
-    of both.
+    the languages whose captions are human ones in the paper and translations here. It also has the training
+    steps and the groups of images of both sides, where they differ. A verdict's reason tells of all of them.
 
     Args:
         settings: JSON: `scale`; `papers_data`, the data sets that are the paper's own; `seeds`; `datasets`,
@@ -211,6 +212,10 @@ class _Judge:
             "p": None if compared.of_no_difference else difference.p,
             "as_claimed": compared.as_claimed(difference.value),
             "paper_difference": compared.by if self._of_papers_data(compared.dataset) else None,
+            **confounders(
+                self.evaluated,
+                [self._keys(text, compared) for text in (compared.greater, than)],
+            ),
             **self._translated([compared.greater, than], compared),
         }
 
@@ -245,6 +250,13 @@ class _Judge:
             side.append(Term(weight, self.evaluated.hits_of_seeds(key, language)))
         return side
 
+    def _keys(self, text: str, compared: Comparison) -> list[tuple[str, str, str]]:
+        """The evaluations that one side of a comparison names."""
+        return [
+            self._key(term, term["language"] or compared.language, compared.dataset)
+            for _, term in terms(text)
+        ]
+
     def _key(self, term: Mapping[str, str], language: str, dataset: str) -> tuple[str, str, str]:
         """The evaluation that a term names; raises `Untestable` where there is no such experiment."""
         name, singles = term["name"], self.settings.one_per_language
@@ -276,7 +288,7 @@ def _verdict(claim: Row, lines: Sequence[Row], elsewhere: Sequence[str], seeds: 
     remarks = [] if table["as_claimed"].all() else remarks
     if doubtful:
         remarks.append(f"{doubtful} of {len(table)} are as claimed with p of {LEVEL} or more")
-    remarks += _on_translations(table)
+    remarks += [*confounder_remarks(table), *_on_translations(table)]
     if elsewhere:
         remarks.append(f"left out: {_together(elsewhere)}")
     if seeds == 1 and table["p_holm"].notna().any():

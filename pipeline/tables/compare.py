@@ -7,6 +7,7 @@ import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write
+from pipeline.tables.confounders import CONFOUNDERS, confounders
 from pipeline.tables.contrasts import Term, contrast, holm
 from pipeline.tables.evaluations import Evaluations, Key, read_evaluation
 from pipeline.tables.statistics import METRICS
@@ -25,6 +26,7 @@ COLUMNS = [
     "high",
     "p",
     "p_holm",
+    *CONFOUNDERS,
 ]
 
 
@@ -39,7 +41,8 @@ def compare(first: Sequence[Path], second: Sequence[Path], output: Path, metric:
         second: outputs of `evaluate` of the other system, with every seed.
         output: CSV to write, one language a line: `first_name` and `second_name` are the experiments with
             their queries; `difference` is first less second, in percentage points; `p_holm` is p
-            corrected for the number of languages.
+            corrected for the number of languages; `unequal_steps` and `unequal_groups` are what else
+            differs between the trainings of both.
         metric: mR, i2s_R@1, ..., s2i_R@10.
 
     Raises:
@@ -125,4 +128,5 @@ def _row(evaluations: Evaluations, keys: Sequence[Key], language: str, metric: s
         "low": difference.low,
         "high": difference.high,
         "p": difference.p,
+        **confounders(evaluations, [[key] for key in keys]),
     }

@@ -15,7 +15,10 @@ Key = tuple[str, str, str]  # data set, experiment, queries
 Found = dict[tuple[Key, int], tuple[Path, dict[str, Any]]]
 
 QUERIES = ["i2s", "s2i"]
-NEEDED = {"dataset", "experiment", "queries", "seed", "settings", "ranks", "ranks_sha256", "test"}
+NEEDED = {
+    "dataset", "experiment", "queries", "seed", "settings", "ranks", "ranks_sha256", "test", "training_steps",
+    "training_groups",
+}  # fmt: skip
 # What seeds of one experiment have in common.
 COMMON = ("settings", "vocabularies")
 OTHER_CANDIDATES = (
@@ -102,6 +105,13 @@ class Evaluations:
                         found.setdefault(pair, set()).update(origins)
         return found
 
+    def sampling(self, key: Key) -> tuple[str, str]:
+        """Steps of a training, the fewest and the most where seeds differ, and its groups of images."""
+        contents = [self._found[key, seed][1] for seed in self.seeds]
+        steps = {content["training_steps"] for content in contents}
+        groups = {len(content["training_groups"]) for content in contents}
+        return _range(steps), _range(groups)
+
     def candidates(self, key: Key, language: str) -> dict[str, Any]:
         """Numbers of `images` and `sentences`, and by metric the chance level among them, in percent."""
         found: Mapping[str, Any] = self._found[key, self.seeds[0]][1]["test"][language]
@@ -141,6 +151,11 @@ class Evaluations:
         if language not in found:
             raise InputError(f"{path}: has no ranks of {language!r}, unlike the evaluation beside it.")
         return found[language]
+
+
+def _range(counts: set[int]) -> str:
+    """`5 to 8`; a single number if all are equal."""
+    return " to ".join(map(str, sorted({min(counts), max(counts)})))
 
 
 def _other_candidates(found: Found) -> Iterator[str]:

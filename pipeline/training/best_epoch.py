@@ -44,7 +44,7 @@ def row(mean: float, recalls: Mapping[str, float]) -> dict[str, float]:
 class BestModel:
     """What is written of a finished run.
 
-    captions, translations: as `Saved` has them.
+    captions, translations, groups: as `Saved` has them.
     """
 
     settings: TrainSettings | LessonsSettings
@@ -52,6 +52,7 @@ class BestModel:
     validation: Corpus
     captions: dict[str, Origins]
     translations: dict[str, Origins]
+    groups: list[int]
 
     def write(self, run: Run[Any], curves: Path, output: Path) -> None:
         """Write the model of the best epoch, and the curves of all."""
@@ -70,6 +71,8 @@ class BestModel:
             recalls,
             self.captions,
             self.translations,
+            len(run.curves) * run.batches.steps,
+            self.groups,
         )
         save_model(output, model, saved)
 

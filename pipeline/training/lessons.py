@@ -111,7 +111,8 @@ def lessons_data(inputs: Inputs, pairs: Sequence[Path], settings: LessonsSetting
     for part in (corpus, validation):
         add_features(part, inputs.features, settings.features)
     captions, batches = captions_and_sampler(corpus, _paired(pairs, vocabularies, settings), settings)
-    best = BestModel(settings, vocabularies, validation, training_origins(own, corpus), {})
+    origins = training_origins(own, corpus)
+    best = BestModel(settings, vocabularies, validation, origins, {}, [len(corpus.images)])
     return LessonsData(captions, corpus.features, batches, best)
 
 

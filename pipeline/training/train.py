@@ -59,7 +59,10 @@ def train(
         model.pad_to(data.corpus.longest)
         _log_sizes(model, data.corpus, settings)
         run = training_run(model.to(device), data, settings, Monitor(curves, events))
-        best = BestModel(settings, data.vocabularies, data.validation, data.captions, data.translations)
+        groups = [len(group) for group in data.batches.groups]
+        best = BestModel(
+            settings, data.vocabularies, data.validation, data.captions, data.translations, groups
+        )
         return run, lambda: best.write(run, curves, output)
 
     job = Job(checkpoint, [curves, output], inputs.fingerprint(settings, code))

@@ -290,6 +290,8 @@ def test_a_model_says_by_whom_its_captions_were_made(
     assert result["training_captions"] == saved.training_captions
     assert result["training_translations"] == saved.training_translations
     assert result["query_translations"] == {}
+    # Two passes over 48 images, in batches of twelve.
+    assert (result["training_steps"], result["training_groups"]) == (8, [48])
 
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):

@@ -10,6 +10,7 @@ from evaluations import ROOT, Key, of_models, write_evaluations, write_printed_e
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
+from pipeline.tables.cells import cells
 from pipeline.tables.claim_terms import read_claims
 from pipeline.tables.claims import ONE_SEED, judge_claims
 from pipeline.tables.settings import ClaimSettings
@@ -411,3 +412,68 @@ def test_a_verdict_says_what_rests_on_translations(tmp_path: Path) -> None:
         assert line["not_human"] == ("fr" if said else "")
     bare = judgement(tmp_path, write_evaluations(tmp_path, full), FRENCH)
     assert "translations" not in bare["reason"]
+
+
+def test_a_verdict_names_unequal_steps_and_groups(tmp_path: Path) -> None:
+    """The last claim compares gains, within which the steps differ too."""
+    models = of_models({name: {"fr": 40, "de": 60} for name in ("mule-full", "parallel-embn", "embn-fr")})
+    keys = {key[1]: key for key in models}
+    steps, groups = "different numbers of training steps", "grouped with ungrouped batches of images"
+    sampled: dict[str, tuple[int, int]]
+    for sampled, reason, unequal in (
+        ({}, "", ("", "")),
+        ({"mule-full": (6440, 1)}, f"1 of 1 compare {steps}", ("6440 against 1", "")),
+        ({"mule-full": (1, 3)}, f"1 of 1 compare {groups}", ("", "3 against 1")),
+        ({"mule-full": (5, 3), "parallel-embn": (5, 3), "embn-fr": (9, 1)}, "", ("", "")),
+    ):
+        of_keys = {keys[name]: numbers for name, numbers in sampled.items()}
+        paths = write_evaluations(tmp_path, models, sampled=of_keys)
+        found = judgement(tmp_path, paths, FRENCH)
+        assert reason in found["reason"] and ("compare" in found["reason"]) == bool(reason)
+        line = pd.read_csv(tmp_path / "comparison.csv", keep_default_na=False).iloc[0]
+        assert (line["unequal_steps"], line["unequal_groups"]) == unequal
+    gains = {"greater": "mule-full@fr - embn@fr", "than": "mule-full@de - parallel-embn@de", "in": "multi30k"}
+    judgement(tmp_path, paths, gains)
+    assert comparison(tmp_path)["unequal_steps"].tolist() == ["5, 9 against 5"]
+    assert comparison(tmp_path)["unequal_groups"].tolist() == ["3, 1 against 3"]
+
+
+# Batches in an epoch at scale paper: sentences of the language with the most, in batches of 450.
+STEPS = {
+    "multi30k": {"embn-fr": 64, "embn-cs": 64, "embn-human+mt-en": 773, "embn-human+mt-de": 644,
+                 "embn-human+mt-fr": 386, "embn-human+mt-cs": 386, "parallel-embn-human+mt": 773,
+                 "mule-full-human+mt": 773},
+    "mscoco": {"embn-zh": 44, "embn-ja": 271, "embn-human+mt-en": 1662, "embn-human+mt-zh": 1392,
+               "embn-human+mt-ja": 1618, "parallel-embn-human+mt": 1662, "mule-full-human+mt": 1662},
+}  # fmt: skip
+MOST = {"multi30k": 322, "mscoco": 1347}
+
+
+def sampling_of_paper(dataset: str, experiment: str) -> tuple[int, int]:
+    """Steps and groups of an experiment; MSCOCO's groups are of several languages and human captions."""
+    ungrouped = dataset == "multi30k" or "mt" in experiment or experiment.startswith("embn")
+    return 20 * STEPS[dataset].get(experiment, MOST[dataset]), 1 if ungrouped else 3
+
+
+def test_the_claims_that_compare_unequal_trainings_at_scale_paper(tmp_path: Path) -> None:
+    """A reviewer counted the same: 24 by steps, 14 by groups, 28 in all."""
+    loaded = configuration.load({"scale": "paper"}, ROOT / "config")
+    test: dict[Key, dict[str, float]] = {}
+    for number in range(2, 12):
+        for cell in cells(configuration.table_settings(loaded, f"table{number}")):
+            key = (cell.dataset, cell.experiment, cell.queries, 0)
+            test.setdefault(key, {})[cell.language] = 50.0
+    sampled = {key: sampling_of_paper(*key[:2]) for key in test}
+    found = judge(tmp_path, settings("paper"), write_evaluations(tmp_path, test, 3, 1, sampled=sampled))
+    by_steps = found["reason"].str.contains("different numbers of training steps")
+    by_groups = found["reason"].str.contains("grouped with ungrouped")
+    assert found.index[by_steps].tolist() == [
+        f"M{n:02d}" for n in (1, 2, 10, 11, 12, 13, 21, 25, 30, 33, 34, 35, 36, 37, 44, 45, 47, 48, 49, 50,
+                              51, 52, 53, 57)
+    ]  # fmt: skip
+    assert found.index[by_groups].tolist() == [
+        f"M{n:02d}" for n in (1, 2, 25, 27, 31, 33, 34, 35, 50, 51, 53, 55, 56, 57)
+    ]
+    assert (by_steps | by_groups).sum() == 28
+    reason = found.loc["M34", "reason"]
+    assert "33 of 42 compare different numbers of training steps" in reason

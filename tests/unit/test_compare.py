@@ -89,6 +89,14 @@ def test_the_seeds_of_two_systems_are_paired(tmp_path: Path) -> None:
     assert 4.3 * 5.5 < (french["high"] - french["low"]) / 2 < 12.7 * 5.5
 
 
+def test_unequal_trainings_are_named(tmp_path: Path) -> None:
+    """Seed 1 of the shared model ended early: of 8 and 5 steps in three groups, against 9 in one."""
+    sampling = [(8, 3), (5, 3), (9, 1), (9, 1), (9, 1), (9, 1)]
+    paths = write_evaluations(tmp_path, RECALLS, sampled=dict(zip(RECALLS, sampling, strict=True)))
+    french = compared(tmp_path, paths[:2], paths[2:4]).loc["fr"]
+    assert (french["unequal_steps"], french["unequal_groups"]) == ("5 to 8 against 9", "3 against 1")
+
+
 def test_the_order_turns_the_sign(tmp_path: Path) -> None:
     paths = write_evaluations(tmp_path, RECALLS)
     assert compared(tmp_path, paths[2:4], paths[:2]).loc["fr", "difference"] == -35.0

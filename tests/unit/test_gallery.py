@@ -114,6 +114,8 @@ def trained(languages: list[str]) -> Saved:
         dict.fromkeys(languages, 100.0),
         {},
         {},
+        1,
+        [1],
     )  # one image validates
 
 

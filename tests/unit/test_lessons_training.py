@@ -297,6 +297,7 @@ def test_a_training_learns_stops_and_is_evaluated(selected: Path, tmp_path: Path
     assert isinstance(model, WordModel)
     assert saved.epoch == best + 1
     assert saved.training_captions == {"en": {"human": 120}, "de": {"human": 60}}
+    assert (saved.training_steps, saved.training_groups) == (10 * len(curves), [40])
     assert torch.equal(model.universal["en"].table.weight, model.universal["de"].table.weight)
     evaluate(
         path,

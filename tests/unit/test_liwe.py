@@ -225,7 +225,7 @@ def test_the_rate_drops_once() -> None:
 
 def test_a_saved_model_answers_as_before(tmp_path: Path) -> None:
     made = model().float().eval()
-    saved = Saved(saved_settings(settings()), {}, 1, {}, {}, {})
+    saved = Saved(saved_settings(settings()), {}, 1, {}, {}, {}, 1, [1])
     save_model(tmp_path / "model.pt", made, saved)
     again, _ = load_model(tmp_path / "model.pt")
     again.eval()

@@ -56,7 +56,7 @@ def saved(folder: Path, name: str, languages: list[str], classifier: bool = Fals
         of_model = ModelSettings(languages=languages, model=encoder, liwe=liwe)
         sizes = Sizes(dict.fromkeys(languages, 2), 2, FEATURES, shared=3)
     settings = saved_settings(of_model, experiment=name)
-    save_model(folder / "model.pt", build(of_model, sizes), Saved(settings, {}, 1, {}, {}, {}))
+    save_model(folder / "model.pt", build(of_model, sizes), Saved(settings, {}, 1, {}, {}, {}, 1, [1]))
     recall = dict.fromkeys([f"{way}_R@{k}" for way in ("i2s", "s2i") for k in (1, 5, 10)], 50.0)
     test = {code: {**recall, "mR": 50.0, "images": 4, "sentences": 4} for code in languages}
     told: dict[str, Any] = {
@@ -66,6 +66,8 @@ def saved(folder: Path, name: str, languages: list[str], classifier: bool = Fals
         "seed": 0,
         "settings": settings.as_values(),
         "ranks": "ranks.csv.gz",
+        "training_steps": 1,
+        "training_groups": [1],
         "test": test,
     }
     rows = [

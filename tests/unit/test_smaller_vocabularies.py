@@ -174,7 +174,7 @@ def test_gradients_of_a_mapped_word_reach_english() -> None:
 def test_a_saved_model_reads_mapped_words_as_before(tmp_path: Path) -> None:
     torch.manual_seed(0)
     model = start_model(SETTINGS, {"en": ENGLISH, "fr": mapped()}, None, 7).eval()
-    save_model(tmp_path / "m.pt", model, Saved(saved_settings(SETTINGS), {}, 1, {}, {}, {}))
+    save_model(tmp_path / "m.pt", model, Saved(saved_settings(SETTINGS), {}, 1, {}, {}, {}, 1, [1]))
     again = load_model(tmp_path / "m.pt")[0].eval()
     asked = {"fr": Sentences(torch.tensor([[4, 3]]), torch.tensor([2]))}
     assert torch.equal(

@@ -1,0 +1,47 @@
+"""Differences of training that a comparison of two systems does not mean: steps, and groups of images."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import pandas as pd
+
+from pipeline.tables.evaluations import Evaluations, Key
+
+CONFOUNDERS = {
+    "unequal_steps": "different numbers of training steps",
+    "unequal_groups": "grouped with ungrouped batches of images",
+}
+
+
+def confounders(evaluated: Evaluations, sides: Sequence[Iterable[Key]]) -> dict[str, str]:
+    """The columns of `CONFOUNDERS`: numbers of both sides, `6440 against 1280`, or empty if all are equal.
+
+    Args:
+        evaluated: has every seed of the models.
+        sides: keys of the models of each side of a comparison. A side has several if a gain is compared with
+            a gain; what differs within a side is named too.
+    """
+    of_sides = [[evaluated.sampling(key) for key in side] for side in sides]
+    return {
+        column: _against([[sampling[place] for sampling in side] for side in of_sides])
+        for place, column in enumerate(CONFOUNDERS)
+    }
+
+
+def _against(sides: Sequence[Sequence[str]]) -> str:
+    if len({text for side in sides for text in side}) == 1:
+        return ""
+    return " against ".join(", ".join(dict.fromkeys(side)) for side in sides)
+
+
+def confounder_remarks(table: pd.DataFrame) -> list[str]:
+    """How many comparisons of a claim have each confounder.
+
+    Args:
+        table: a comparison per line, with the columns of `CONFOUNDERS`, or without any of them.
+    """
+    counted: Mapping[str, int] = {
+        column: int(table[column].ne("").sum()) for column in CONFOUNDERS if column in table
+    }
+    return [
+        f"{count} of {len(table)} compare {CONFOUNDERS[column]}" for column, count in counted.items() if count
+    ]
