@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import timm
@@ -140,7 +141,7 @@ def random_weights(backbone: str, folder: Path) -> str:
     return str(folder / "weights.pth")
 
 
-def random_network(backbone: str, **options: int) -> torch.nn.Module:
+def random_network(backbone: str, **options: Any) -> torch.nn.Module:
     """A network that multiplies by no zeros, which would cost a GPU less power, and time."""
     model: torch.nn.Module = timm.create_model(backbone, **options).eval()
     for module in model.modules():

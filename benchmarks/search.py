@@ -167,7 +167,7 @@ def with_faiss_lists(made: np.ndarray) -> Settings:
     from search.nearest import LISTS
 
     lists = int(LISTS * len(made) ** 0.5)
-    index = faiss.index_factory(made.shape[1], f"IVF{lists},SQfp16", faiss.METRIC_INNER_PRODUCT)
+    index: Any = faiss.index_factory(made.shape[1], f"IVF{lists},SQfp16", faiss.METRIC_INNER_PRODUCT)
     index.train(made[np.random.default_rng(0).choice(len(made), min(len(made), 40 * lists), replace=False)])
     index.add(made)
 
@@ -185,7 +185,7 @@ def with_faiss_lists(made: np.ndarray) -> Settings:
 def with_faiss_graph(made: np.ndarray) -> Settings:
     import faiss
 
-    index = faiss.index_factory(made.shape[1], "HNSW32,SQfp16", faiss.METRIC_INNER_PRODUCT)
+    index: Any = faiss.index_factory(made.shape[1], "HNSW32,SQfp16", faiss.METRIC_INNER_PRODUCT)
     index.train(made[:10_000])
     index.add(made)
 

@@ -19,7 +19,6 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.datasets.table import caption_table, write_sentences
-from pipeline.digest import UNLISTED
 from pipeline.images.store import write_features
 from pipeline.settings import load, train_settings
 from pipeline.stages import STAGES
@@ -42,23 +41,22 @@ def main() -> None:
     print(f"{'':24}  wall   CPU  (s, least of {repeat})")
     show("python alone", [sys.executable, "-c", "pass"], repeat)
     show("--help", [*stage, "--help"], repeat)
-    helps = {
-        name: measure([*stage, name, "--help"], 1)[:2] for name in ("demo", "translate", "train", "evaluate")
-    }
+    named = ("draw-demo", "translate", "train", "evaluate")
+    helps = {name: measure([*stage, name, "--help"], 1)[:2] for name in named}
     slowest = max(helps, key=lambda name: helps[name])
     show(f"{slowest} --help", [*stage, slowest, "--help"], repeat)
-    for name, modules in [*UNLISTED.items(), *((name, [stage.module]) for name, stage in STAGES.items())]:
-        show(f"import {name}", [sys.executable, "-c", IMPORT, *modules], repeat, said=True)
+    for name, of in STAGES.items():
+        show(f"import {name}", [sys.executable, "-c", IMPORT, of.module], repeat, with_output=True)
     with tempfile.TemporaryDirectory() as name:
         train, evaluate = smallest(Path(name))
         show("train, smallest", [*stage, *train], repeat)
         show("evaluate, smallest", [*stage, *evaluate], repeat)
 
 
-def show(what: str, command: list[str], repeat: int, said: bool = False) -> None:
-    """Print the least wall and processor seconds of a command, and what it said."""
+def show(what: str, command: list[str], repeat: int, with_output: bool = False) -> None:
+    """Print the least wall and processor seconds of a command, and what it printed."""
     wall, processor, output = measure(command, repeat)
-    print(f"{what:24} {wall:5.2f} {processor:5.2f}  {output if said else ''}", flush=True)
+    print(f"{what:24} {wall:5.2f} {processor:5.2f}  {output if with_output else ''}", flush=True)
 
 
 def measure(command: list[str], repeat: int) -> tuple[float, float, str]:

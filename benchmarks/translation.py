@@ -23,7 +23,7 @@ from pipeline.demo.grammar import language
 from pipeline.demo.plans import draw_plan
 from pipeline.demo.scenes import draw_scene
 from pipeline.translation.machine import machine_translator
-from pipeline.translation.services import SERVICES
+from pipeline.translation.service_languages import code_at
 
 
 def main() -> None:
@@ -61,7 +61,7 @@ def _measure(translate: Any, captions: list[str], arguments: argparse.Namespace)
 
 
 def _theirs(captions: list[str], source: str, service: Service) -> list[str]:
-    translator = GoogleTranslator(source=SERVICES["google"].codes.get(source, source), target="de")
+    translator = GoogleTranslator(source=code_at("google", source, {}), target="de")
     translator._base_url = service.url
     answers: list[str] = translator.translate_batch(captions)
     return answers

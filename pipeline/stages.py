@@ -398,6 +398,12 @@ _TABLE = (
         _TABLES,
     ),
     Stage(
+        "show-table",
+        "pipeline.tables.show:show_table",
+        "print a table's mean recalls beside the paper's",
+        _TABLES,
+    ),
+    Stage(
         "judge-claims",
         "pipeline.tables.claims:judge_claims",
         "judge the papers' claims by our numbers",

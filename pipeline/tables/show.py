@@ -1,0 +1,49 @@
+"""A table for the terminal: our mean recalls, with the paper's in brackets."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline.common.files import require_file
+from pipeline.common.rounding import tenths
+
+METHOD = ["section", "group", "method", "training_data"]
+
+
+def show_table(comparison: Path, /) -> None:
+    """Print the mean recalls of a table, each with the paper's number in brackets.
+
+    Args:
+        comparison: a file of results/comparison.
+
+    Raises:
+        InputError: the file is missing.
+    """
+    require_file(comparison, "the comparison", f"Run: snakemake results/{comparison.name}")
+    print(table_text(pd.read_csv(comparison)))
+
+
+def table_text(numbers: pd.DataFrame) -> str:
+    """For each data set a line for each row of the table, and a column for each language.
+
+    Args:
+        numbers: one number per line, as `tabulate` writes them to results/comparison.
+    """
+    recalls = numbers[numbers["metric"] == "mR"]
+    methods = recalls[METHOD].astype(object).fillna("").map(str)
+    recalls = recalls.assign(
+        cell=list(map(_cell, recalls["measured"], recalls["paper"])),
+        method=methods.agg(lambda row: ", ".join(filter(None, row)), axis=1),
+    )
+    return "\n\n".join(_block(dataset, of) for dataset, of in recalls.groupby("dataset", sort=False))
+
+
+def _block(dataset: str, recalls: pd.DataFrame) -> str:
+    wide = recalls.pivot(index=["row", "method"], columns="language", values="cell").fillna("-")
+    wide = wide.droplevel("row")[recalls["language"].unique()]
+    return wide.rename_axis(index=None, columns=dataset).to_string()
+
+
+def _cell(measured: float, paper: float) -> str:
+    """`62.7 (57.5)`, or without brackets where the paper has no number."""
+    return tenths(measured) + ("" if pd.isna(paper) else f" ({tenths(paper)})")
