@@ -7,7 +7,6 @@ so that help, a wrong argument and edited code are answered before anything larg
 import argparse
 import ast
 import inspect
-import json
 import logging
 import os
 import re
@@ -22,12 +21,14 @@ from pipeline.common.errors import InputError, system_message
 from pipeline.common.files import named_file_lists, named_files
 from pipeline.common.gpus import gpu_message, take_gpu
 from pipeline.common.inputs import check_paths, watch_inputs
+from pipeline.common.json_text import json_value
 from pipeline.common.signals import Interrupted, raise_on_signal
 from pipeline.digest import digest, path_of
 from pipeline.stages import Stage
 
 REQUIRED = inspect.Parameter.empty
 FILLED = ("code", "gpus")  # parameters that are no options of their own
+_GIVEN = " given"  # attribute of parsed arguments: the options that were given
 
 
 class Parameter(NamedTuple):
@@ -112,6 +113,7 @@ def run(stage: Stage, program: str, words: Sequence[str]) -> None:
     """
     wanted = parameters(stage.function)
     values = vars(parser_of(stage, program, wanted).parse_args(words))
+    values.pop(_GIVEN, None)
     planned, gpus = values.pop("code"), values.pop("gpus", 0)
     check_paths(values.values())
     parts = stage.parts(values)
@@ -135,6 +137,7 @@ def run(stage: Stage, program: str, words: Sequence[str]) -> None:
 def parser_of(stage: Stage, program: str, wanted: Sequence[Parameter]) -> argparse.ArgumentParser:
     """The parser of a stage's options."""
     parser = argparse.ArgumentParser(prog=f"{program} {stage.name}", description=f"{stage.summary}.")
+    parser.register("action", None, _Once)
     for each in wanted:
         if each.name not in FILLED:
             name = each.name if each.positional else f"--{each.name.replace('_', '-')}"
@@ -200,12 +203,23 @@ def _or_none(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return reader
 
 
-class _NamedFiles(argparse.Action):
+class _Once(argparse.Action):
+    """The value of an option that is given once; of several argparse would keep the last without a word."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+        given = namespace.__dict__.setdefault(_GIVEN, set())
+        if option and self.dest in given:
+            parser.error(f"argument {option}: given twice; give it once")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
+class _NamedFiles(_Once):
     """Files by name; `const` reads them from values of the form NAME=FILE."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
         assert callable(self.const)
-        setattr(namespace, self.dest, self.const(values))
+        super().__call__(parser, namespace, self.const(values), option)
 
 
 def json_object(text: str) -> dict[str, Any]:
@@ -220,8 +234,8 @@ def json_list(text: str) -> list[Any]:
 
 def _json(text: str, kind: type, expected: str) -> Any:
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        value = json_value(text)
+    except ValueError as error:
         raise argparse.ArgumentTypeError(f"not JSON: {error}; expected {expected}") from None
     if not isinstance(value, kind):
         raise argparse.ArgumentTypeError(f"found {text[:60]}; expected {expected}")

@@ -4,7 +4,6 @@ A field's `description` says what the key means, with its unit. What a message e
 its type (`Count`: a whole number, 1 or more); of a choice or a list, by its description.
 """
 
-import json
 import os
 import re
 import reprlib
@@ -29,6 +28,7 @@ from pydantic.functional_validators import AfterValidator
 from pydantic_core import PydanticCustomError
 
 from pipeline.common.errors import InputError, raise_together
+from pipeline.common.json_text import json_value
 
 LISTED = 30  # known names that a message lists
 
@@ -89,15 +89,15 @@ class Block(BaseModel):
     def parse(cls, text: str) -> Self:
         """The block of a command line's JSON object; raises `InputError` that lists every mistake."""
         try:
-            values = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            values = json_value(text)
+        except ValueError as error:
             raise InputError(f"--settings: not JSON: {error}; {_OBJECT}") from None
         if not isinstance(values, dict):
             raise InputError(f"--settings: found {text[:60]}; {_OBJECT}")
         return cls.from_values(values, "--settings: cannot be used:")
 
     @classmethod
-    def from_values(cls, values: Mapping[str, Any], heading: str, context: object = None) -> Self:
+    def from_values(cls, values: Mapping[str, Any] | None, heading: str, context: object = None) -> Self:
         """The block of values as YAML or JSON have them; raises `InputError` that lists every mistake.
 
         Args:

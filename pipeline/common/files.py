@@ -109,7 +109,10 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 def named_files(arguments: Iterable[str]) -> dict[str, Path]:
     """File of each name, from arguments of the form NAME=PATH."""
-    return {name: paths[-1] for name, paths in named_file_lists(arguments).items()}
+    files = named_file_lists(arguments)
+    twice = (f"{name}: {', '.join(map(str, paths))}" for name, paths in files.items() if len(paths) > 1)
+    raise_together(twice, "Several files of one name; give one:")
+    return {name: paths[0] for name, paths in files.items()}
 
 
 def named_file_lists(arguments: Iterable[str]) -> dict[str, list[Path]]:

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from pipeline.common.block import Block
 from pipeline.common.errors import InputError
+from pipeline.common.json_text import json_value
 from pipeline.datasets.source import fitting
 from pipeline.datasets.sources import AnySource, source_named
 
@@ -31,8 +32,8 @@ class SourceSettings:
             InputError: it is no JSON object, or keys are missing, unknown or wrong; all are listed.
         """
         try:
-            values = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            values = json_value(text)
+        except ValueError as error:
             raise InputError(f"--settings: not JSON: {error}; expected an object.") from None
         if not isinstance(values, dict) or not isinstance(name := values.pop("source", None), str):
             raise InputError(f'--settings: found {text[:60]}; expected an object with a "source".')

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-import yaml
+from pipeline.common.yaml_files import read_yaml
 
 DATA = Path(__file__).parent / "data"
 
@@ -51,7 +51,7 @@ class Concepts:
 @cache
 def concepts() -> Concepts:
     """The concepts of the demo."""
-    raw = yaml.safe_load((DATA / "concepts.yaml").read_text(encoding="utf-8"))
+    raw = read_yaml(DATA / "concepts.yaml")
     objects = {name: Object(**_tuples(record)) for name, record in raw["objects"].items()}
     poses = sorted({thing.pose for thing in objects.values() if thing.pose})
     return Concepts(

@@ -1,30 +1,41 @@
 """The two demo data sets: what their pictures show and which split each is in, from a seed; no language."""
 
+from functools import cache
 from random import Random
 from typing import Any
 
-import yaml
-
+from pipeline.common.yaml_files import read_yaml
 from pipeline.demo.concepts import DATA
 from pipeline.demo.scenes import Scene, draw_scene
 
 DEFAULT_SCENES = 900
 
-_FILE: dict[str, Any] = yaml.safe_load((DATA / "datasets.yaml").read_text(encoding="utf-8"))
-_SHARES: dict[str, int] = _FILE.pop("splits")
-OTHERS: dict[str, Any] = _FILE.pop("others")
-SETTINGS: dict[str, dict[str, Any]] = _FILE
+
+@cache
+def data_sets() -> dict[str, dict[str, Any]]:
+    """The data sets by name, as `datasets.yaml` has them."""
+    return {name: value for name, value in _file().items() if name not in ("splits", "others")}
+
+
+def captions_wanted(dataset: str, language: str) -> dict[str, Any]:
+    """What a data set has of a language's captions; of a language that it does not name, what others have."""
+    wanted: dict[str, Any] = data_sets()[dataset]["languages"].get(language, _file()["others"])
+    return wanted
+
+
+@cache
+def _file() -> dict[str, Any]:
+    content: dict[str, Any] = read_yaml(DATA / "datasets.yaml")
+    return content
 
 
 def request_mistakes(dataset: str, scenes: int) -> list[str]:
     """What is wrong with a request for a data set."""
-    mistakes = []
-    if dataset not in SETTINGS:
-        mistakes.append(f"data set {dataset!r} is not known; choose one of {', '.join(SETTINGS)}")
-    if scenes < sum(_SHARES.values()):
-        mistakes.append(
-            f"{scenes} scenes are too few for three splits; ask for {sum(_SHARES.values())} or more"
-        )
+    mistakes, shares = [], sum(_file()["splits"].values())
+    if dataset not in data_sets():
+        mistakes.append(f"data set {dataset!r} is not known; choose one of {', '.join(data_sets())}")
+    if scenes < shares:
+        mistakes.append(f"{scenes} scenes are too few for three splits; ask for {shares} or more")
     return mistakes
 
 
@@ -38,13 +49,14 @@ def scenes_of(dataset: str, seed: int, count: int) -> dict[str, Scene]:
 
 def stream(dataset: str, seed: int, *path: object) -> Random:
     """A source of chance of its own for each purpose, so that one's draws never shift another's."""
-    return Random("/".join(map(str, (SETTINGS[dataset]["stream"], seed, *path))))
+    return Random("/".join(map(str, (data_sets()[dataset]["stream"], seed, *path))))
 
 
 def splits_of(scenes: int) -> list[str]:
     """The split of each scene, in blocks of the shares of `datasets.yaml`."""
-    total, ends, done = sum(_SHARES.values()), {}, 0
-    for split, share in _SHARES.items():
+    shares: dict[str, int] = _file()["splits"]
+    total, ends, done = sum(shares.values()), {}, 0
+    for split, share in shares.items():
         done += share
         ends[split] = scenes * done // total
     return [next(split for split, end in ends.items() if index < end) for index in range(scenes)]

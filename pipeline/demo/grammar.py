@@ -15,10 +15,9 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-import yaml
-
-from pipeline.common.errors import InputError, raise_together
+from pipeline.common.errors import raise_together
 from pipeline.common.files import require_file
+from pipeline.common.yaml_files import read_yaml
 from pipeline.demo.concepts import DATA, concepts
 from pipeline.demo.plans import FRAMES, Mention, Plan
 
@@ -148,11 +147,7 @@ def language(code: str) -> Language:
 def read_language(path: Path) -> Language:
     """Read and check a language file; raises one `InputError` that lists all that is wrong or missing."""
     require_file(path, "the demo's grammar of this language", "Write it as data/README.md tells.")
-    try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise InputError(f"{path}: not a YAML file: {error}.") from None
-    raw = raw if isinstance(raw, dict) else {}
+    raw = read_yaml(path)
     wrong = [
         f"key {key!r} is {raw.get(key)!r}, expected a {kind.__name__}"
         for key, kind in (_KEYS | dict.fromkeys(concepts().kinds, dict)).items()

@@ -10,8 +10,8 @@ from pipeline.datasets.captions import Caption
 from pipeline.datasets.table import caption_table, write_captions
 from pipeline.demo.datasets import (
     DEFAULT_SCENES,
-    OTHERS,
-    SETTINGS,
+    captions_wanted,
+    data_sets,
     request_mistakes,
     scenes_of,
     splits_of,
@@ -42,7 +42,7 @@ def write_demo_captions(
         InputError: the data set is not known, the scenes are too few, or there is no grammar of the language.
     """
     raise_together(request_mistakes(dataset, scenes), "The demo's captions cannot be written:")
-    wanted = SETTINGS[dataset]["languages"].get(language, OTHERS)
+    wanted = captions_wanted(dataset, language)
     splits = splits_of(scenes)
     captioned = _captioned_images(dataset, language, splits, seed)
     rows = [
@@ -57,7 +57,7 @@ def write_demo_captions(
 
 def _captioned_images(dataset: str, language: str, splits: list[str], seed: int) -> set[int]:
     """Images with captions in a language: of training those of its groups, if not all; all of the others."""
-    settings = SETTINGS[dataset]
+    settings = data_sets()[dataset]
     everywhere = set(range(len(splits)))
     if language in settings["training"] or language not in settings["languages"]:
         return everywhere

@@ -8,7 +8,7 @@ from pipeline.settings.figures import figure_settings
 from pipeline.settings.hub import context_name, hub_models
 from pipeline.settings.merge import merged
 from pipeline.settings.paths import check_paths
-from pipeline.settings.reading import check_keys, load, read, user_settings, usual_sources
+from pipeline.settings.reading import check_files, load, read, user_settings, usual_sources
 from pipeline.settings.stages import (
     assignment_settings,
     bert_settings,
@@ -56,7 +56,7 @@ __all__ = [
     "anew",
     "assignment_settings",
     "bert_settings",
-    "check_keys",
+    "check_files",
     "check_paths",
     "claim_settings",
     "consistency_pairs",

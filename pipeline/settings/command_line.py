@@ -9,25 +9,23 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import yaml
-
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.text_files import utf8_mistake
-from pipeline.settings.reading import check_keys
+from pipeline.common.yaml_files import yaml_mistakes, yaml_text_mistake
 
 _KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # Snakemake ends in a traceback at any other
-MOST = 100_000  # values of a file
+OWN_FILE = Path("config", "config.yaml")  # which the Snakefile names
 _FILES, _VALUES = ("--configfile", "--configfiles"), ("--config", "-C")  # options and their other names
 
 
 def check(arguments: Sequence[str]) -> None:
     """End with one message where a file after --configfile or a value after --config cannot be read."""
     files, values = _after(arguments, *_FILES), _after(arguments, *_VALUES)
-    mistakes = [*map(_file_mistake, files), *map(_value_mistake, values), *_given_twice(arguments)]
+    mistakes = [mistake for name in files for mistake in _file_mistakes(name)]
+    mistakes += yaml_mistakes(OWN_FILE) if OWN_FILE.exists() else []
+    mistakes += [*map(_value_mistake, values), *_given_twice(arguments), *_keys_twice(values)]
     mistakes += _no_cores(_after(arguments, "--cores", "-c"))
     try:
         raise_together(filter(None, mistakes), "The command has mistakes:")
-        check_keys(files)
     except InputError as error:
         sys.exit(f"error: {error}")
 
@@ -41,6 +39,13 @@ def _given_twice(arguments: Sequence[str]) -> Iterator[str]:
                 f"{options[0]}: given {count} times, of which Snakemake reads the last alone; give it once, "
                 "followed by everything that it should read"
             )
+
+
+def _keys_twice(values: Sequence[str]) -> Iterator[str]:
+    """Keys of which Snakemake would take the last value without a word."""
+    keys = [value.partition("=")[0] for value in values]
+    for key in dict.fromkeys(key for key in keys if keys.count(key) > 1):
+        yield f"--config: {key} is given {keys.count(key)} times; give it once"
 
 
 def _no_cores(values: Sequence[str]) -> Iterator[str]:
@@ -63,55 +68,12 @@ def _after(arguments: Sequence[str], *options: str) -> list[str]:
     return found
 
 
-def _file_mistake(name: str) -> str:
+def _file_mistakes(name: str) -> list[str]:
     path = Path(name)
     if path.suffix in (".csv", ".html") and path.parts[0] == "results":
-        return f"--configfile: {name}: a target, expected only YAML files; name targets before --configfile"
-    if path.is_dir() or not path.exists():
-        found = "a folder" if path.is_dir() else "not there"
-        return f"--configfile: {name}: {found}, expected a YAML file (paths start from {os.getcwd()})"
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-        if expanded_size(yaml.compose(text, yaml.SafeLoader)) > MOST:
-            return f"--configfile: {name}: its aliases stand for more than {MOST:,} values; write them out"
-        content = yaml.load(text, yaml.SafeLoader)
-    except UnicodeDecodeError as error:
-        return f"--configfile: {name}: {utf8_mistake(error)}; save it in UTF-8"
-    except OSError as error:
-        return f"--configfile: {name}: cannot be read: {error.strerror}"
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        return f"--configfile: {name}: {' '.join(_yaml_mistake(error))}"
-    if not isinstance(content, dict):
-        found = "nothing" if content is None else type(content).__name__
-        return f"--configfile: {name}: found {found}, expected `key: value` lines in YAML"
-    return ""
-
-
-def expanded_size(node: yaml.Node | None, sizes: dict[int, int] | None = None) -> int:
-    """Values that a YAML document stands for once its aliases are written out; few lines can be billions.
-
-    Raises:
-        ValueError: an anchor stands in itself.
-    """
-    sizes = {} if sizes is None else sizes
-    if id(node) not in sizes:
-        sizes[id(node)] = -1  # being counted
-        inner = node.value if isinstance(node, yaml.SequenceNode | yaml.MappingNode) else []
-        parts = [part for item in inner for part in (item if isinstance(item, tuple) else (item,))]
-        sizes[id(node)] = 1 + sum(expanded_size(part, sizes) for part in parts)
-    if sizes[id(node)] < 0:
-        raise ValueError("an anchor stands in itself")
-    return sizes[id(node)]
-
-
-def _yaml_mistake(error: Exception) -> Iterator[str]:
-    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-    yield "not YAML:"
-    if mark:
-        yield f"line {mark.line + 1}, column {mark.column + 1}:"
-    yield problem or str(error).partition("\n")[0]
-    if problem and "character '\\t'" in problem:
-        yield "(a tab; indent with spaces)"
+        return [f"--configfile: {name}: a target, expected only YAML files; name targets before --configfile"]
+    place = "" if path.exists() else f" (paths start from {os.getcwd()})"
+    return [f"--configfile: {mistake}{place}" for mistake in yaml_mistakes(path)]
 
 
 def _value_mistake(value: str) -> str:
@@ -128,4 +90,5 @@ def _value_mistake(value: str) -> str:
         )
     if not _KEY.fullmatch(key):
         return f"--config: found {value!r}, expected KEY=VALUE with a key of the configuration and no blanks"
-    return ""
+    mistake = yaml_text_mistake(rest)
+    return f"--config: {key}: {mistake}" if mistake else ""

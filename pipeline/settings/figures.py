@@ -21,7 +21,7 @@ def figure_settings(settings: Configuration, folder: Path, number: str) -> Scali
         InputError: points name experiments that there are not; every one is listed.
     """
     path = folder / "figures" / "smalr.yaml"
-    figure = Figure.from_values(read(path)[number], f"{path}: {number}: has mistakes:")
+    figure = Figure.from_values(read(path).get(number), f"{path}: {number}: has mistakes:")
     raise_together(_unknown(settings, figure, number), "The figures have mistakes:")
     return ScalingSettings(
         scale=settings.scale,

@@ -7,22 +7,19 @@ has, has the default of its class.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-import yaml
-
 from pipeline.common.block import LATER
 from pipeline.common.errors import InputError, raise_together
+from pipeline.common.yaml_files import read_yaml, read_yaml_files
 from pipeline.datasets.settings import Dataset, Scale, Sources
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.contradictions import contradictions
 from pipeline.settings.experiments import makeable_tables
 from pipeline.settings.merge import merged
 from pipeline.settings.paths import with_paths_expanded
-
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is several times as fast
 
 HEADING = "The configuration has mistakes:"
 
@@ -52,8 +49,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Configuration:
     scale = user.get("scale")
     if scale not in get_args(Scale):
         raise InputError(f"configuration: scale: found {scale!r:.100}, expected demo, flickr8k or paper")
-    of_scale = read(folder / "scales" / f"{scale}.yaml")
-    values = {"experiments": read(folder / "experiments.yaml"), "tables": _tables(folder / "tables")}
+    of_scale, values = _own_files(folder, str(scale))
     values = merged(merged(values, of_scale), user_settings(user))
     written = Configuration.from_values(values, HEADING, context=LATER)
     tables = {name: table.with_added_rows() for name, table in written.tables.items()}
@@ -62,7 +58,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Configuration:
         settings = settings.model_copy(update={"report": makeable_tables(settings)})
     raise_together(contradictions(settings), HEADING)
     if scale == "paper" and not settings.images.list:
-        settings._papers_data.extend(_papers_data(settings.datasets, of_scale["datasets"]))
+        settings._papers_data.extend(_papers_data(settings.datasets, of_scale.get("datasets", {})))
     return with_paths_expanded(settings)
 
 
@@ -92,59 +88,32 @@ def _typed(value: Any) -> Any:
     return value
 
 
-def _tables(folder: Path) -> dict[str, Any]:
-    """Every table by its name: `table2` of MULE, `lessons/table2` of another paper's folder."""
-    paths = sorted(folder.rglob("*.yaml"))
-    return {path.relative_to(folder).with_suffix("").as_posix(): read(path) for path in paths}
+def _own_files(folder: Path, scale: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A scale's file, and all experiments and tables: `table2` of MULE, `lessons/table2` of another paper."""
+    of_scale, experiments = folder / "scales" / f"{scale}.yaml", folder / "experiments.yaml"
+    tables = sorted((folder / "tables").rglob("*.yaml"))
+    found = {
+        path: _with_norwegian(content)
+        for path, content in read_yaml_files([of_scale, experiments, *tables], HEADING).items()
+    }
+    names = [path.relative_to(folder / "tables").with_suffix("").as_posix() for path in tables]
+    named = dict(zip(names, map(found.__getitem__, tables), strict=True))
+    return found[of_scale], {"experiments": found[experiments], "tables": named}
 
 
 def read(path: Path) -> dict[str, Any]:
-    """One YAML file of the configuration.
+    """One YAML file of the configuration; raises `InputError` as `read_yaml`."""
+    content: dict[str, Any] = _with_norwegian(read_yaml(path))
+    return content
+
+
+def check_files(paths: Iterable[str | Path]) -> None:
+    """Check a user's files, which Snakemake reads before this project does.
 
     Raises:
-        InputError: a key stands twice in a block; every one is listed with both lines.
+        InputError: lists the mistakes of all files, such as a key that stands twice in a block.
     """
-    with open(path, encoding="utf-8") as file:
-        loader = _LOADER(file)
-        try:
-            node = loader.get_single_node()
-            mistakes = [f"{path}: {line}" for line in _repeated_keys(node)]
-            content: dict[str, Any] = loader.construct_document(node) if node else {}
-        finally:
-            loader.dispose()
-    raise_together(mistakes, HEADING)
-    read_content: dict[str, Any] = _with_norwegian(content)
-    return read_content
-
-
-def check_keys(paths: Iterable[str | Path]) -> None:
-    """Check that no key of a user's files occurs twice in a block: YAML would silently keep the last.
-
-    Snakemake reads these files before this project does, so they are read again.
-
-    Raises:
-        InputError: every such key is listed with both lines.
-    """
-    mistakes = []
-    for path in paths:
-        with open(path, encoding="utf-8") as file:
-            mistakes += [f"{path}: {line}" for line in _repeated_keys(yaml.compose(file, _LOADER))]
-    raise_together(mistakes, HEADING)
-
-
-def _repeated_keys(node: yaml.Node | None, where: str = "") -> Iterator[str]:
-    if isinstance(node, yaml.SequenceNode):
-        for place, item in enumerate(node.value):
-            yield from _repeated_keys(item, f"{where}{place}.")
-    if not isinstance(node, yaml.MappingNode):
-        return
-    lines: dict[str, int] = {}
-    for key, value in node.value:
-        name, line = str(key.value), key.start_mark.line + 1
-        if name in lines:
-            yield f"line {line}: the key {where}{name} is in line {lines[name]} too; keep one of them"
-        lines.setdefault(name, line)
-        yield from _repeated_keys(value, f"{where}{name}.")
+    read_yaml_files(map(Path, paths), HEADING)
 
 
 def _with_norwegian(value: Any) -> Any:

@@ -311,7 +311,7 @@ def report_settings(settings: Configuration, folder: Path) -> ReportSettings:
     scales = {
         name: {
             dataset: Dataset.from_values(data, f"config/scales/{name}.yaml: datasets.{dataset}:")
-            for dataset, data in read(folder / "scales" / f"{name}.yaml")["datasets"].items()
+            for dataset, data in read(folder / "scales" / f"{name}.yaml").get("datasets", {}).items()
         }
         for name in ("demo", "flickr8k", "paper")
     }

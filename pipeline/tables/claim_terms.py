@@ -2,25 +2,55 @@
 
 import itertools
 import re
+import reprlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Required
 
-import yaml
+from pydantic import Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from pipeline.common.errors import raise_together
 from pipeline.common.files import require_file
-from pipeline.tables.claimed_counts import count_mistakes
+from pipeline.common.yaml_files import read_yaml
+from pipeline.tables.claimed_counts import COUNT, count_mistakes
 from pipeline.tables.statistics import METRICS
 
 Row = dict[str, Any]
 
-_CLAIM_KEYS = {"id", "tables", "claim", "needs", "significant", "left_out"}
-_JUDGED_BY = ("compare", "counts", "paper_scale_only", "untestable")
+
+def _list_of(types: dict[str, Any]) -> Any:
+    """The type of a list of dictionaries, from the types of their keys."""
+    keys: Any = TypedDict("_Keys", types, total=False)  # type: ignore[misc]
+    return list[keys]
+
+
+_Texts = str | Annotated[list[str], Field(min_length=1)]
 _SIZES = ("within", "at_most", "not_below")
-_COMPARISON_KEYS = {"greater", "than", "in", "metrics", "by", *_SIZES, "best_of_than"}
-_NEEDS = ("all", "nearly all", "most", "some")
+# Types of the keys; config/claims/mule.yaml says what they mean.
+_STATEMENT: dict[str, Any] = {
+    "greater": _Texts,
+    "than": _Texts,
+    "in": str | dict[str, list[str]],
+    "metrics": list[str],
+    "by": dict[str, float],
+    "best_of_than": bool,
+    **dict.fromkeys(_SIZES, float),
+}
+_JUDGED_BY: dict[str, Any] = {
+    "compare": _list_of(_STATEMENT),
+    "counts": _list_of(COUNT),
+    "paper_scale_only": str,
+    "untestable": str,
+}
+_CLAIM: dict[str, Any] = {
+    **dict.fromkeys(("id", "tables", "claim"), Required[str]),
+    "needs": Literal["all", "nearly all", "most", "some"],
+    "significant": bool,
+    "left_out": list[str],
+    **_JUDGED_BY,
+}
 _TERM = re.compile(
     r"(?:(?P<weight>\d+(?:[.]\d+|/[1-9]\d*)?) \* )?"
     r"(?P<name>[a-z0-9+-]+)(?:/(?P<queries>translated|average|learned))?(?:@(?P<language>[a-z]{2}))?"
@@ -69,10 +99,10 @@ class Comparison:
 def read_claims(path: Path) -> list[Row]:
     """Read and check the claims of a paper; raises `InputError` that lists every mistake."""
     require_file(path, "the list of claims", "Give config/claims/mule.yaml.")
-    claims: list[Row] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    raise_together(
-        (mistake for claim in claims for mistake in _mistakes(claim)), f"{path}: mistakes in claims:"
-    )
+    claims: list[Row] = read_yaml(path, list)
+    heading = f"{path}: mistakes in claims:"
+    raise_together(_mistaken_types(claims), heading)
+    raise_together((mistake for claim in claims for mistake in _mistakes(claim)), heading)
     return claims
 
 
@@ -105,15 +135,21 @@ def terms(text: str) -> list[tuple[int, dict[str, Any]]]:
     return found
 
 
+def _mistaken_types(claims: list[Any]) -> Iterator[str]:
+    try:
+        TypeAdapter(_list_of(_CLAIM)).validate_python(claims, strict=True)
+    except ValidationError as error:
+        for one in error.errors(include_url=False):
+            place = ".".join(map(str, one["loc"]))
+            yield f"{place}: found {reprlib.repr(one['input'])}: {one['msg'].lower()}"
+
+
 def _mistakes(claim: Row) -> Iterator[str]:
-    where = claim.get("id", "a claim without id")
-    known = _CLAIM_KEYS | set(_JUDGED_BY)
-    for key in sorted(set(claim) - known):
-        yield f"{where}: unknown key {key!r}; known are {', '.join(sorted(known))}"
+    where = claim["id"]
+    for key in sorted(set(claim) - set(_CLAIM), key=str):
+        yield f"{where}: unknown key {key!r}; known are {', '.join(sorted(_CLAIM))}"
     if len(set(_JUDGED_BY) & set(claim)) != 1:
         yield f"{where}: expected one of {', '.join(_JUDGED_BY)}"
-    if claim.get("needs", "all") not in _NEEDS:
-        yield f"{where}.needs: found {claim['needs']!r}, expected one of {', '.join(_NEEDS)}"
     for number, stated in enumerate(claim.get("compare", [])):
         yield from _statement_mistakes(f"{where}.compare.{number}", stated)
     for number, stated in enumerate(claim.get("counts", [])):
@@ -121,9 +157,9 @@ def _mistakes(claim: Row) -> Iterator[str]:
 
 
 def _statement_mistakes(where: str, stated: Row) -> Iterator[str]:
-    wrong = (set(stated) - _COMPARISON_KEYS) | ({"greater", "than", "in"} - set(stated))
+    wrong = (set(stated) - set(_STATEMENT)) | ({"greater", "than", "in"} - set(stated))
     if wrong:
-        yield f"{where}: keys unknown or missing: {', '.join(sorted(wrong))}"
+        yield f"{where}: keys unknown or missing: {', '.join(sorted(map(str, wrong)))}"
         return
     for text in [*_listed(stated["greater"]), *_listed(stated["than"])]:
         try:

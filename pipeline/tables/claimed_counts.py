@@ -12,7 +12,10 @@ import pandas as pd
 Row = dict[str, Any]
 
 TOLERANCE = 1e-9
-_KEYS = {"count", "in", "split", "language", "about", "within", "above", "below"}
+COUNT = {
+    **dict.fromkeys(("count", "in", "split", "language"), str),
+    **dict.fromkeys(("about", "within", "above", "below"), float),
+}
 _EXPECTED = ("about", "above", "below")
 
 
@@ -83,9 +86,9 @@ def counted(stated: Mapping[str, Any], counts: pd.DataFrame) -> Row:
 
 def count_mistakes(where: str, stated: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with a statement about a count."""
-    wrong = (set(stated) - _KEYS) | ({"count", "in"} - set(stated))
+    wrong = (set(stated) - set(COUNT)) | ({"count", "in"} - set(stated))
     if wrong:
-        yield f"{where}: keys unknown or missing: {', '.join(sorted(wrong))}"
+        yield f"{where}: keys unknown or missing: {', '.join(sorted(map(str, wrong)))}"
         return
     if stated["count"] not in QUANTITIES:
         yield f"{where}.count: found {stated['count']!r}, expected one of {', '.join(QUANTITIES)}"

@@ -271,11 +271,30 @@ def another_evaluation(folder: Path) -> None:
     (folder / "e.json").write_text(json.dumps({**evaluation, "seed": 5}))
 
 
-def aliases(folder: Path) -> None:
-    """Ten lines that stand for nine to the tenth values."""
+def aliases(name: str) -> Change:
+    """A YAML file whose ten lines stand for nine to the tenth values."""
     lines = ["scale: demo", "a: &a [x, x, x, x, x, x, x, x, x]"]
     lines += [f"{key}: &{key} [{', '.join([f'*{before}'] * 9)}]" for before, key in pairwise("abcdefghij")]
-    (folder / "other.yaml").write_text("\n".join(lines))
+    return lambda folder: write(folder / name, "\n".join(lines))
+
+
+def brackets(name: str) -> Change:
+    """A YAML file of a million brackets, at which libyaml crashes."""
+    return lambda folder: write(folder / name, "a: " + "[" * 10**6)
+
+
+def write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def pipe_in_place_of(name: str) -> Change:
+    """A named pipe, from which nothing ever comes."""
+
+    def made(folder: Path) -> None:
+        (folder / name).unlink(missing_ok=True)
+        os.mkfifo(folder / name)
+
+    return made
 
 
 def long_caption(folder: Path) -> None:
@@ -442,7 +461,13 @@ CHANGES: dict[str, Change] = {
     "cut_vectors": cut_vectors,
     "pickled_code": pickled_code,
     "flipped_model": flipped_model,
-    "aliases": aliases,
+    "aliases": aliases("other.yaml"),
+    "aliases_of_experiments": aliases("config/experiments.yaml"),
+    "aliases_of_config": aliases("config/config.yaml"),
+    "brackets": brackets("other.yaml"),
+    "brackets_in_table": brackets("config/tables/table2.yaml"),
+    "pipe_of_scale": pipe_in_place_of("config/scales/demo.yaml"),
+    "pipe_of_config": pipe_in_place_of("config/config.yaml"),
     "long_caption": long_caption,
     "old_mac": old_mac,
     "folder_photograph": folder_photograph,

@@ -31,6 +31,8 @@ PLACES = {
     "BUNDLE": str(BUNDLE),
     "INDEX": str(INDEX),
 }
+# What nothing changes; a user edits the configuration and the list of published files.
+LINKED = [name for name in PARTS if name not in ("Snakefile", "config", "workflow")]
 LINES = 10  # that a message may take
 
 NETWORK = {
@@ -128,9 +130,7 @@ def test_the_table_is_sound() -> None:
     used = {name for case in CASES for step in case.get("do", []) for name in step.get("make", [])}
     assert used == set(CHANGES)
     written = [name for case in CASES for step in case.get("do", []) for name in next(iter(step.values()))]
-    assert not {Path(name).parts[0] for name in written} & set(
-        PARTS
-    )  # those are links to the finished project's
+    assert not {Path(name).parts[0] for name in written} & set(LINKED)  # to the finished project's
 
 
 def test_every_bad_input_ends_in_one_message_and_costs_nothing(finished: Path, tmp_path: Path) -> None:
@@ -167,5 +167,5 @@ def tried(number: int, finished: Path, folder: Path) -> list[str]:
 
 @cache
 def working_copy(finished: Path, folder: Path) -> Copy:
-    """A process's copy of the finished project; the workflow itself, which nothing changes, by links."""
-    return Copy(finished, folder, [name for name in PARTS if (finished / name).is_dir()])
+    """A process's copy of the finished project."""
+    return Copy(finished, folder, LINKED)

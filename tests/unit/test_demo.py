@@ -17,7 +17,7 @@ from pipeline.datasets.split import read_split
 from pipeline.datasets.table import read_captions, write_captions
 from pipeline.demo.backgrounds import HEIGHT, WIDTH, draw_background
 from pipeline.demo.concepts import DATA, concepts
-from pipeline.demo.datasets import SETTINGS
+from pipeline.demo.datasets import data_sets
 from pipeline.demo.dictionaries import pairs
 from pipeline.demo.drawing import draw_scene_image
 from pipeline.demo.grammar import Language, language, read_language
@@ -251,7 +251,7 @@ def make(folder: Path, dataset: str, seed: int = 0, scenes: int = 36) -> tuple[P
     images, captions = folder / "images", folder / "captions.csv"
     draw_demo(dataset, images, folder / "split.csv", seed, scenes)
     tables = []
-    for code in SETTINGS[dataset]["languages"]:
+    for code in data_sets()[dataset]["languages"]:
         write_demo_captions(dataset, code, folder / f"{code}.csv", seed, scenes)
         tables.append(read_captions(folder / f"{code}.csv"))
     write_captions(pd.concat(tables), captions)

@@ -102,6 +102,8 @@ def test_named_files_are_told_apart_by_their_names_and_all_mistakes_are_listed()
     assert named_files(["en=a/b.csv", "de=c=d.csv"]) == {"en": Path("a/b.csv"), "de": Path("c=d.csv")}
     with pytest.raises(InputError) as error:
         named_files(["en", "=b", "de=c", "fr="])
+    with pytest.raises(InputError, match=r"Several files of one name; give one:\n  - en: a, c"):
+        named_files(["en=a", "de=b", "en=c"])
     assert [given in str(error.value) for given in ("'en'", "'=b'", "'fr='", "'de=c'")] == [True] * 3 + [
         False
     ]

@@ -380,7 +380,7 @@ def test_a_key_that_stands_twice_is_named_with_both_lines(tmp_path: Path) -> Non
         "seeds: [0]\ntraining:\n  epochs: 2\n  learning_rate_decay: 1.0\n  epochs: 3\n"
         "tables: {mine: {rows: [{row: 1, row: 2}]}}\nseeds: [1]\n"
     )
-    for reading in (configuration.read, lambda path: configuration.check_keys([path])):
+    for reading in (configuration.read, lambda path: configuration.check_files([path])):
         with pytest.raises(InputError) as caught:
             reading(path)
         assert str(caught.value).split("\n  - ")[1:] == [

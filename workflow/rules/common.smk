@@ -74,7 +74,7 @@ def command_targets():
 
 
 try:
-    configuration.check_keys(workflow.configfiles)
+    configuration.check_files(workflow.configfiles)
     SETTINGS = configuration.load(config, CONFIG)
     PLAN = Plan(
         SETTINGS,

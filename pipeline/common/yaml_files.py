@@ -1,0 +1,132 @@
+"""YAML files that people write: one reader, which soon ends in the content or in a message."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pipeline.common.errors import InputError, raise_together
+from pipeline.common.inputs import regular_file
+from pipeline.common.text_files import read_utf8
+
+MAX_VALUES = 100_000  # of a file, once its aliases are written out; a few lines can stand for billions
+_MAX_DEPTH = 100  # blocks within blocks; libyaml crashes at some ten thousand
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is several times as fast
+_EXPECTED: dict[type, str] = {dict: "`key: value` lines in YAML", list: "a list in YAML"}
+
+
+def read_yaml(path: Path, kind: type = dict) -> Any:
+    """The content of a YAML file.
+
+    Args:
+        kind: what the file holds, `dict` or `list`.
+
+    Raises:
+        InputError: lists everything that `yaml_mistakes` finds.
+    """
+    return read_yaml_files([path], f"{path}: cannot be used:", kind)[path]
+
+
+def read_yaml_files(paths: Iterable[Path], heading: str, kind: type = dict) -> dict[Path, Any]:
+    """The content of some YAML files; raises `InputError` that lists the mistakes of all."""
+    read = {path: _content_and_mistakes(path, kind) for path in paths}
+    raise_together([mistake for _, mistakes in read.values() for mistake in mistakes], heading)
+    return {path: content for path, (content, _) in read.items()}
+
+
+def yaml_mistakes(path: Path, kind: type = dict) -> list[str]:
+    """What is wrong with a YAML file, one line each, which begins with its path.
+
+    It is not there, or no regular file; not UTF-8 or not YAML; empty, or of another kind; of too many values
+    or too deep; or it has the same key twice in a block, of which YAML would silently keep the last.
+    """
+    return _content_and_mistakes(path, kind)[1]
+
+
+def yaml_text_mistake(text: str) -> str:
+    """What is wrong with a text in YAML; empty if it is sound, or no YAML at all, as a plain text may be."""
+    try:
+        return next(_mistakes_of(_checked_node(text)), "")
+    except yaml.YAMLError:
+        return ""
+    except ValueError as error:
+        return str(error)
+
+
+def _content_and_mistakes(path: Path, kind: type) -> tuple[Any, list[str]]:
+    text = ""
+    try:
+        if path.is_dir() or not path.exists():
+            found = "a folder" if path.is_dir() else "not there"
+            return None, [f"{path}: {found}, expected a YAML file"]
+        text = read_utf8(regular_file(path))
+        node = _checked_node(text)
+        content = yaml.load(text, _LOADER)
+    except InputError as error:
+        return None, [str(error).rstrip(".")]
+    except OSError as error:
+        return None, [f"{path}: cannot be read: {error.strerror}"]
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as error:
+        # PyYAML raises the last three for tags that do not fit their values, such as `!!bool x`.
+        return None, [f"{path}: {_yaml_mistake(error, text)}"]
+    if not isinstance(content, kind):
+        found = "nothing" if content is None else type(content).__name__
+        return None, [f"{path}: found {found}, expected {_EXPECTED[kind]}"]
+    return content, [f"{path}: {mistake}" for mistake in _mistakes_of(node)]
+
+
+def _checked_node(text: str) -> yaml.Node | None:
+    """The nodes of a document.
+
+    Raises:
+        ValueError: it is too deep or too large, or an anchor stands in itself. YAMLError: it is no YAML.
+    """
+    depth = 0
+    for event in yaml.parse(text, _LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:
+            raise ValueError(f"blocks within more than {_MAX_DEPTH} blocks; write fewer")
+    node = yaml.compose(text, _LOADER)
+    if _expanded_size(node, {}) > MAX_VALUES:
+        raise ValueError(f"its aliases stand for more than {MAX_VALUES:,} values; write them out")
+    return node
+
+
+def _expanded_size(node: yaml.Node | None, sizes: dict[int, int]) -> int:
+    """Values that a document stands for once its aliases are written out."""
+    if id(node) not in sizes:
+        sizes[id(node)] = -1  # being counted
+        inner = node.value if isinstance(node, yaml.SequenceNode | yaml.MappingNode) else []
+        parts = [part for item in inner for part in (item if isinstance(item, tuple) else (item,))]
+        sizes[id(node)] = 1 + sum(_expanded_size(part, sizes) for part in parts)
+    if sizes[id(node)] < 0:
+        raise ValueError("an anchor stands in itself; write its values out")
+    return sizes[id(node)]
+
+
+def _mistakes_of(node: yaml.Node | None, where: str = "") -> Iterator[str]:
+    """Keys that stand twice in a block."""
+    if isinstance(node, yaml.SequenceNode):
+        for place, item in enumerate(node.value):
+            yield from _mistakes_of(item, f"{where}{place}.")
+    if not isinstance(node, yaml.MappingNode):
+        return
+    lines: dict[str, int] = {}
+    for key, value in node.value:
+        name, line = str(key.value), key.start_mark.line + 1
+        if name in lines:
+            yield f"line {line}: the key {where}{name} is in line {lines[name]} too; keep one of them"
+        lines.setdefault(name, line)
+        yield from _mistakes_of(value, f"{where}{name}.")
+
+
+def _yaml_mistake(error: Exception, text: str) -> str:
+    """What YAML says of a text, with the place."""
+    said = getattr(error, "problem", None) or str(error).partition("\n")[0] or type(error).__name__
+    mark = getattr(error, "problem_mark", None)
+    if not mark:
+        return f"not YAML: {said}"
+    before = text.split("\n")[mark.line : mark.line + 1]
+    tab = " (a tab; indent with spaces)" if "\t" in "".join(before)[: mark.column + 1] else ""
+    return f"not YAML: line {mark.line + 1}, column {mark.column + 1}: {said}{tab}"

@@ -1,0 +1,106 @@
+"""YAML and JSON that people write end in their content or in a message, whatever is in them."""
+
+import os
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from pipeline.common.errors import InputError
+from pipeline.common.json_text import json_value
+from pipeline.common.yaml_files import (
+    MAX_VALUES,
+    read_yaml,
+    read_yaml_files,
+    yaml_mistakes,
+    yaml_text_mistake,
+)
+
+BOMB = "\n".join(
+    ["a: &a [x, x, x, x, x, x, x, x, x]"]
+    + [f"{key}: &{key} [{', '.join([f'*{before}'] * 9)}]" for before, key in pairwise("abcdefghij")]
+)
+
+
+def written(folder: Path, content: str | bytes) -> Path:
+    path = folder / "c.yaml"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("content", "mistake"),
+    [
+        ("", "found nothing, expected `key: value` lines in YAML"),
+        ("# a remark\n", "found nothing, expected `key: value` lines in YAML"),
+        ("- a\n", "found list, expected `key: value` lines in YAML"),
+        ("a\n", "found str, expected `key: value` lines in YAML"),
+        ("a: [\n", "not YAML: line 2, column 1: did not find expected node content"),
+        ("a:\n\tb: 1\n", "not YAML: line 2, column 1: found character that cannot start any token (a tab;"),
+        ("a: 1\n---\nb: 2\n", "not YAML: line 2, column 1: but found another document"),
+        (b"a: \xe9\n", "line 1: the byte 0xe9 is not UTF-8"),
+        (b"a: 1\0\n", "not YAML: "),
+        ("a: &a [*a]\n", "not YAML: an anchor stands in itself"),
+        ("a: &a {b: [*a]}\n", "not YAML: an anchor stands in itself"),
+        (BOMB, "not YAML: its aliases stand for more than 100,000 values"),
+        ("a: " + "[" * 10**6, "not YAML: blocks within more than 100 blocks"),
+        ("- " * 10**5, "not YAML: blocks within more than 100 blocks"),
+        ("a: !!python/object/apply:os.system ['touch harmed']\n", "not YAML: line 1, column 4: could not"),
+        ("{[1, 2]: 3}\n", "not YAML: line 1, column 2: found unhashable key"),
+        ("a: !!bool x\n", "not YAML: "),
+        ("a: !!int ''\n", "not YAML: "),
+        ("a: !!timestamp x\n", "not YAML: "),
+        ("a: 2024-13-45\n", "not YAML: month must be in 1..12"),
+        ("a: 1" + "0" * 5000, "not YAML: Exceeds the limit"),
+        ("a: 1\nb: {c: 1, c: 2}\na: 2\n", "line 2: the key b.c is in line 2 too; keep one of them"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_a_line(tmp_path: Path, content: str | bytes, mistake: str) -> None:
+    path = written(tmp_path, content)
+    assert yaml_mistakes(path)[0].startswith(f"{path}: {mistake}")
+    assert "\n" not in yaml_mistakes(path)[0]
+    with pytest.raises(InputError, match="cannot be used:"):
+        read_yaml(path)
+
+
+def test_what_is_no_file_of_text_is_told_without_reading_it(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    told = [yaml_mistakes(path)[0] for path in (tmp_path / "none.yaml", tmp_path, tmp_path / "pipe.yaml")]
+    assert told[0] == f"{tmp_path}/none.yaml: not there, expected a YAML file"
+    assert told[1] == f"{tmp_path}: a folder, expected a YAML file"
+    assert told[2].startswith(f"{tmp_path}/pipe.yaml: a pipe, expected a file")
+    assert yaml_mistakes(Path("/dev/zero"))[0].startswith("/dev/zero: a device, expected a file")
+
+
+def test_sound_files_are_read(tmp_path: Path) -> None:
+    assert read_yaml(written(tmp_path, "\ufeffa: &a [1, no]\nb: *a\n")) == {"a": [1, False], "b": [1, False]}
+    assert read_yaml(written(tmp_path, '{"a": {"b": [1.5]}}')) == {"a": {"b": [1.5]}}
+    assert read_yaml(written(tmp_path, "[" * 99 + "]" * 99), list) != []
+    assert len(read_yaml(written(tmp_path, f"a: [{'1, ' * (MAX_VALUES - 9)}]"))["a"]) == MAX_VALUES - 9
+
+
+def test_mistakes_of_several_files_are_told_together(tmp_path: Path) -> None:
+    (tmp_path / "b.yaml").write_text("- a\n")
+    with pytest.raises(InputError) as told:
+        read_yaml_files([written(tmp_path, "a: 1\na: 2\na: 3\n"), tmp_path / "b.yaml"], "Wrong:")
+    heading, *lines = str(told.value).split("\n  - ")
+    assert heading == "Wrong:"
+    assert [line.partition(": ")[0] for line in lines] == [
+        f"{tmp_path}/c.yaml",
+        f"{tmp_path}/c.yaml",
+        f"{tmp_path}/b.yaml",
+    ]
+
+
+def test_a_value_of_the_command_line_may_be_any_text() -> None:
+    assert [yaml_text_mistake(text) for text in ("", "a: [", "[1, 2]", "{a: 1}", "x\ty")] == [""] * 5
+    assert yaml_text_mistake("{a: 1, a: 2}") == "line 1: the key a is in line 1 too; keep one of them"
+    assert yaml_text_mistake("[" * 200).startswith("blocks within")
+
+
+def test_json_with_a_key_twice_is_refused_at_any_depth() -> None:
+    assert json_value('{"a": [{"b": 1}, {"b": 2}]}') == {"a": [{"b": 1}, {"b": 2}]}
+    with pytest.raises(ValueError, match="the key 'b' is there twice"):
+        json_value('{"a": [{"b": 1, "c": 2, "b": 1}]}')
+    with pytest.raises(ValueError, match="too many brackets"):
+        json_value("[" * 10**5)
