@@ -54,7 +54,9 @@ def main() -> None:
         )
     print("\n| table | trainings | PFLOP | GPU hours |\n|---|---:|---:|---:|")
     every: dict[tuple[str, str], float] = {}
-    tables = {made.table: name for name, made in settings.tables.items() if made.paper == "mule"}
+    tables = {
+        made.table: name for name, made in settings.tables.items() if made.paper == "mule" and made.table
+    }
     for _, table in sorted(tables.items()):
         trained = trainings(settings, table)
         every |= trained

@@ -328,6 +328,13 @@ _TABLE = (
         gpu=True,
     ),
     Stage(
+        "count-steps",
+        "pipeline.training.steps:count_steps",
+        "count the steps of an epoch of one experiment, for others with as many",
+        _TRAINING,
+        torch=True,
+    ),
+    Stage(
         "train",
         "pipeline.training.train:train",
         "train one experiment and keep its best epoch",

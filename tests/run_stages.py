@@ -50,6 +50,7 @@ def train(
         inputs.translations,
         [inputs.pretrained] if inputs.pretrained else [],
         events,
+        [inputs.steps] if inputs.steps else [],
     )
 
 

@@ -202,6 +202,10 @@ class DatasetFiles:
         """The folder of the captions, pairs and words of an experiment that selects its captions."""
         return f"{self.folder}/selected/{experiment}"
 
+    def steps(self, experiment: str) -> str:
+        """The steps of an epoch of an experiment, for others that are trained for as many."""
+        return f"{self.folder}/experiments/{experiment}/steps.json"
+
     def clip_recalls(self, model: str) -> str:
         """Recalls of a frozen CLIP."""
         return f"{self.folder}/context/{model}.csv"

@@ -57,9 +57,19 @@ def pretrained(plan: Plan, dataset: str, experiment: str, seed: int) -> list[str
     return [files.pretrained] if chosen.pretraining else []
 
 
+def steps(plan: Plan, dataset: str, experiment: str) -> list[str]:
+    """The number of steps that a training takes from another experiment; empty if it has its own."""
+    other = plan.experiment(dataset, experiment).steps_of
+    return [plan.data(dataset).steps(other)] if other else []
+
+
 def event_option(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
     """The option that names the folder of a training's TensorBoard events; empty for none."""
     return f"--events={plan.model(dataset, experiment, seed).events}" if plan.settings.tensorboard else ""
+
+
+def counted_settings(plan: Plan, dataset: str, experiment: str) -> str:
+    return configuration.counted_settings(plan.settings, dataset, experiment).as_json()
 
 
 def training_settings(plan: Plan, dataset: str, experiment: str, seed: int) -> str:

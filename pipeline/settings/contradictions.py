@@ -7,7 +7,7 @@ from pipeline.common.block import all_contradictions, did_you_mean
 from pipeline.datasets.languages import CODES
 from pipeline.models.settings import Model
 from pipeline.settings.configuration import Configuration
-from pipeline.settings.experiment import Experiment
+from pipeline.settings.experiment import SCHEDULE, Experiment
 from pipeline.settings.experiments import OTHER_TABLES, POINTS, one_for_each
 from pipeline.settings.hub import context_name
 from pipeline.tables.settings import Row, Table
@@ -97,6 +97,7 @@ def _of_experiment(settings: Configuration, name: str, experiment: Experiment) -
         yield f"{where}.features: no set {experiment.features!r} in images.sets{known}"
     for key in experiment.settings.changed():
         yield from all_contradictions(f"{where}.settings.{key}", getattr(blocks, key))
+    yield from _of_steps(settings, where, blocks.model, experiment)
     yield from _of_vectors(where, blocks.model, experiment)
     yield from _of_encoder(where, blocks.model, experiment)
     if experiment.embedding == "hybrid":
@@ -112,6 +113,31 @@ def _of_experiment(settings: Configuration, name: str, experiment: Experiment) -
             if getattr(blocks.model, key) != wanted:
                 found = getattr(blocks.model, key)
                 yield f"{where}.settings.model.{key}: found {found}; with a selection it is {wanted}"
+
+
+def _of_steps(settings: Configuration, where: str, model: Model, experiment: Experiment) -> Iterator[str]:
+    """Steps are those of a single model whose training counts epochs."""
+    name = experiment.steps_of
+    if name is None:
+        return
+    if name not in settings.experiments:
+        yield f"{where}.steps_of: no experiment {name!r}{did_you_mean(name, list(settings.experiments))}"
+        return
+    other = settings.experiments[name]
+    if other.one_for_each_language or other.selection or other.steps_of or _paced(settings, name, other):
+        yield (
+            f"{where}.steps_of: found {name!r}, expected an experiment with one model for all its languages, "
+            "without selection, encoder liwe and steps_of"
+        )
+    if experiment.selection or model.encoder == "liwe":
+        yield f"{where}.steps_of: a training that validates every few steps has no epochs; leave it out"
+    training = experiment.settings.training
+    for key in sorted(set(SCHEDULE) & (training.model_fields_set if training else set())):
+        yield f"{where}.settings.training.{key}: with steps_of it is that of {name}; leave it out"
+
+
+def _paced(settings: Configuration, name: str, experiment: Experiment) -> bool:
+    return settings.blocks_of(name, experiment).model.encoder == "liwe"
 
 
 def _of_vectors(where: str, model: Model, experiment: Experiment) -> Iterator[str]:

@@ -74,6 +74,9 @@ class Overrides(LossOverrides):
         return [*blocks, *(f"training.{key}" for key in Training.model_fields if key in training - _OF_TASKS)]
 
 
+# Keys of `training` that an experiment with `steps_of` takes from the other one.
+SCHEDULE = ("epochs", "learning_rate", "learning_rate_decay")
+
 _OF_TASKS = set(TaskResources.model_fields)
 
 
@@ -121,6 +124,13 @@ class ExperimentKeys(LossSwitches):
     embedding: Embedding = Field(
         default="universal",
         description="universal (the default), or hybrid (SMALR's HEM and LA, instead of one vector per word)",
+    )
+    steps_of: Text | None = Field(
+        default=None,
+        description=(
+            "an experiment whose number of steps and learning rates this one is trained with, whatever its "
+            "own captions; default: its own"
+        ),
     )
     settings: Overrides = Field(default_factory=Overrides, title="overrides for this experiment")
 

@@ -17,7 +17,7 @@ from pipeline.images.settings import FeatureSettings
 from pipeline.models.settings import Classifier, ClassifierWeight, Exploration, LossSwitches, UniversalModel
 from pipeline.report.settings import ReportSettings
 from pipeline.settings.configuration import Configuration
-from pipeline.settings.experiment import DatasetExperiment, LearningBlocks
+from pipeline.settings.experiment import SCHEDULE, DatasetExperiment, LearningBlocks
 from pipeline.settings.experiments import (
     experiment_named,
     human_languages,
@@ -37,6 +37,7 @@ from pipeline.tables.settings import (
 from pipeline.training.settings import (
     AssignSettings,
     Batches,
+    CountedSettings,
     FrequentWords,
     LessonsSettings,
     ParameterSettings,
@@ -67,6 +68,11 @@ def experiment_settings(
 def train_settings(settings: Configuration, dataset: str, name: str, seed: int) -> TrainSettings:
     """What the training of an experiment without a selection depends on, and nothing else."""
     experiment, blocks = _experiment(settings, dataset, name)
+    training = _part(TrainingSchedule, blocks.training)
+    if experiment.steps_of:
+        _, others = _experiment(settings, dataset, experiment.steps_of)
+        scheduled = {key: getattr(others.training, key) for key in SCHEDULE}
+        training = training.model_copy(update=scheduled)
     liwe = blocks.model.encoder == "liwe"
     matched = not (liwe or experiment.ranking)  # which stand in the place of matching and its triplets
     losses = {key: getattr(blocks, key) for key in LossSwitches.model_fields if getattr(experiment, key)}
@@ -81,11 +87,18 @@ def train_settings(settings: Configuration, dataset: str, name: str, seed: int) 
         triplets=blocks.triplets if matched or experiment.neighborhood else None,
         matching=blocks.matching if matched else None,
         word_regularizer=None if liwe else blocks.word_regularizer,
-        training=_part(TrainingSchedule, blocks.training),
+        training=training,
         liwe=blocks.liwe if liwe else None,
         embedding=experiment.embedding,
         hybrid=blocks.hybrid if experiment.embedding == "hybrid" else None,
     )
+
+
+def counted_settings(settings: Configuration, dataset: str, name: str) -> CountedSettings:
+    """What the steps of an epoch of an experiment depend on; they are the same with every seed."""
+    trained = train_settings(settings, dataset, name, 0)
+    values = {key: getattr(trained, key) for key in CountedSettings.model_fields}
+    return CountedSettings(**{**values, "training": _part(Batches, trained.training)})
 
 
 def lessons_settings(settings: Configuration, dataset: str, name: str, seed: int) -> LessonsSettings:

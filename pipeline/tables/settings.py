@@ -51,9 +51,9 @@ class Table(Sparse):
     """A table of results."""
 
     paper: Paper | None = Field(
-        default=None, description="the paper it is a table of: mule, smalr or lessons"
+        default=None, description="the paper that it belongs to: mule, smalr or lessons"
     )
-    table: int | None = Field(default=None, description="its number in the paper")
+    table: int | None = Field(default=None, description="its number, if the paper prints it")
     caption: str | None = Field(default=None, description="what it shows, a sentence for the report")
     averages: bool | None = Field(
         default=None,

@@ -31,7 +31,10 @@ class Batch:
 
 
 class Sampler:
-    """Draws the batches of an experiment.
+    """Draws the batches of an experiment, `steps` of them in an epoch.
+
+    An epoch is one pass over the sentences of the language with most of them, as in the MULE authors' code
+    (`len(sent_inds) // batch_size`), or over the images.
 
     Args:
         corpus: the training corpus.
@@ -39,9 +42,17 @@ class Sampler:
         settings: `training` settings: epoch_unit, batch_images, sentences_per_image, repeat_captions,
             images_in_batch.
         seed: the experiment's seed.
+        steps: batches of an epoch, where they are those of another experiment.
     """
 
-    def __init__(self, corpus: Corpus, groups: Sequence[Rows], settings: Batches, seed: int):
+    def __init__(
+        self,
+        corpus: Corpus,
+        groups: Sequence[Rows],
+        settings: Batches,
+        seed: int,
+        steps: int | None = None,
+    ):
         self.groups = list(groups)
         self.seed = seed
         self.images = sum(len(group) for group in groups)
@@ -62,20 +73,13 @@ class Sampler:
                 f"training: {self.images} image to train on, but a triplet needs two; "
                 "check the captions' split column and images.list"
             )
-        self.passed_over = self._largest() if settings.epoch_unit == "sentences" else self.images
+        passed_over = self._largest() if settings.epoch_unit == "sentences" else self.images
+        # An incomplete last batch is dropped.
+        self.steps = steps or max(1, passed_over // self.batch)
 
     def _largest(self) -> int:
         """Sentences of the language that has most of them."""
         return max(int(captions.count.sum()) for captions in self.captions.values())
-
-    @property
-    def steps(self) -> int:
-        """Batches per epoch; an incomplete last one is dropped.
-
-        An epoch is one pass over the sentences of the language with most of them, as in the MULE authors'
-        code (`len(sent_inds) // batch_size`), or over the images.
-        """
-        return max(1, self.passed_over // self.batch)
 
     def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from `first_step` on."""

@@ -1,6 +1,7 @@
 """The files of a training, and what is read from them."""
 
 import hashlib
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,14 +12,20 @@ import torch
 
 from pipeline.common.block import Block
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import sha256
+from pipeline.common.files import require_file, sha256
 from pipeline.datasets.augment import read_added
 from pipeline.datasets.origins import Origins, count_by_pair, count_origins
 from pipeline.datasets.select import training_captions
 from pipeline.datasets.table import read_sentences
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.training.batches import Sampler, language_groups
-from pipeline.training.settings import AssignSettings, Captions, DataSettings, PretrainSettings, TrainSettings
+from pipeline.training.settings import (
+    AssignSettings,
+    Captions,
+    CountedSettings,
+    DataSettings,
+    PretrainSettings,
+)
 from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
@@ -34,7 +41,8 @@ class Inputs:
     sentences: sentence tables with the data set's own captions. translations: those with translations.
     words: one vocabulary a language. features: image features, None for pretraining.
     pretrained: weights of the universal embedding's layers, None where LP is off; of an embedding of another
-    kind, what its own pretraining made.
+    kind, what its own pretraining made. steps: output of `count-steps`, where an epoch has as many steps as
+    that of another experiment.
     """
 
     sentences: Sequence[Path]
@@ -42,10 +50,11 @@ class Inputs:
     words: Sequence[Path]
     features: Path | None = None
     pretrained: Path | None = None
+    steps: Path | None = None
 
     def fingerprint(self, settings: Block, code: str) -> str:
         """Digest of all that the weights depend on: settings, the files' bytes, the code."""
-        optional = [path for path in (self.features, self.pretrained) if path]
+        optional = [path for path in (self.features, self.pretrained, self.steps) if path]
         files = [*self.sentences, *self.translations, *self.words, *optional]
         parts = [settings.as_json(), code, torch.__version__, *map(sha256, files)]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -86,7 +95,7 @@ def pretraining_data(inputs: Inputs, settings: PretrainSettings | AssignSettings
     return PretrainingData(vocabularies, corpus, _sampler(corpus, own, settings))
 
 
-def training_data(inputs: Inputs, settings: TrainSettings) -> TrainingData:
+def training_data(inputs: Inputs, settings: CountedSettings) -> TrainingData:
     """Read what a training needs; checks what its evaluation will need, hours before it does."""
     if inputs.features is None:
         raise InputError("Training needs image features; give --features.")
@@ -103,7 +112,7 @@ def training_data(inputs: Inputs, settings: TrainSettings) -> TrainingData:
     return TrainingData(
         vocabularies=vocabularies,
         corpus=corpus,
-        batches=_sampler(corpus, own, settings),
+        batches=_sampler(corpus, own, settings, read_steps(inputs.steps) if inputs.steps else None),
         validation=validation,
         captions=training_origins(sentences, corpus),
         translations=count_by_pair(translated, "train", corpus.images),
@@ -156,11 +165,25 @@ def _with_known_words(part: LanguageCorpus, language: str) -> LanguageCorpus:
     return part.at(known)
 
 
+def read_steps(path: Path) -> int:
+    """The steps of an epoch that `count-steps` wrote."""
+    require_file(path, "the number of steps", "Run `python -m pipeline count-steps`.")
+    try:
+        return int(json.loads(path.read_text(encoding="utf-8"))["steps"])
+    except (ValueError, TypeError, LookupError) as error:
+        raise InputError(
+            f"{path}: not a number of steps ({error!r}). Run `python -m pipeline count-steps` again."
+        ) from None
+
+
 def _sampler(
-    corpus: Corpus, own: Tables, settings: TrainSettings | PretrainSettings | AssignSettings
+    corpus: Corpus,
+    own: Tables,
+    settings: CountedSettings | PretrainSettings | AssignSettings,
+    steps: int | None = None,
 ) -> Sampler:
     captioned = {language: set(table["image"]) for language, table in own.items()}
     groups = language_groups(corpus.images, captioned, settings.groups)
     if len(groups) > 1:
         log.info("images are sampled equally from groups of %s", ", ".join(str(len(rows)) for rows in groups))
-    return Sampler(corpus, groups, settings.training, settings.seed)
+    return Sampler(corpus, groups, settings.training, settings.seed, steps)

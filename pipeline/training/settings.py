@@ -243,10 +243,16 @@ class AssignSettings(DataSettings):
     training: PretrainSchedule
 
 
-class TrainSettings(DataSettings, ModelSettings):
-    """What the training of one experiment depends on, and nothing else; a model file records it."""
+class CountedSettings(DataSettings):
+    """What the steps of an epoch of one experiment depend on."""
 
     features: FeatureSettings
+    training: Batches
+
+
+class TrainSettings(CountedSettings, ModelSettings):
+    """What the training of one experiment depends on, and nothing else; a model file records it."""
+
     training: TrainingSchedule
 
 

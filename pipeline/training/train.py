@@ -35,6 +35,7 @@ def train(
     translations: Sequence[Path] = (),
     pretrained: Sequence[Path] = (),
     events: Path | None = None,
+    steps: Sequence[Path] = (),
 ) -> None:
     """Train one experiment, keep the epoch with the best mean mR on validation, write model and curves.
 
@@ -49,8 +50,10 @@ def train(
         translations: tokenised tables with translated captions.
         pretrained: output of `pretrain` or `assign`, if the experiment has such a pretraining.
         events: folder for TensorBoard's event files.
+        steps: output of `count-steps`, if an epoch has as many steps as that of another experiment.
     """
-    inputs = Inputs(sentences, translations, words, features, pretrained[0] if pretrained else None)
+    begun_with, counted = (next(iter(files), None) for files in (pretrained, steps))
+    inputs = Inputs(sentences, translations, words, features, begun_with, counted)
 
     def start(device: torch.device) -> Started[Batch]:
         data = training_data(inputs, settings).to(device)

@@ -198,7 +198,7 @@ def test_the_wording_of_errors_and_log_lines_concerns_nothing(edit: Edit) -> Non
 def test_what_makes_an_error_concerns_its_stages(edit: Edit) -> None:
     before = digests()
     edit("pipeline/training/batches.py", "if self.batch < 2:", "if self.batch < 3:")
-    assert changed(before) == {"pretrain", "assign", *ALL_TRAINED}
+    assert changed(before) == {"count-steps", "pretrain", "assign", *ALL_TRAINED}
 
 
 def test_a_text_that_decides_something_is_no_wording(edit: Edit) -> None:

@@ -122,6 +122,8 @@ def test_numbers_of_scale_flickr8k_are_made_with_these_settings() -> None:
         "model": {"recurrent": "lstm", "universal_dim": 256, "hidden_size": 128},
         "training": {"epochs": 4},
     }
+    equal = two["experiments"].pop("lstm-embn-equal-steps")
+    assert (equal["steps_of"], equal["settings"]) == ("lstm-parallel-embn", {"model": lstm["model"]})
     assert all(made["settings"] == lstm for made in two["experiments"].values())
     assert gpu == {
         "gpu": 1,

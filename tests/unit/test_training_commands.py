@@ -77,7 +77,7 @@ def test_a_training_begins_with_what_was_pretrained(
     assert digest("train", used, whole=True) != digest("train", used)
     assert arguments_of(monkeypatch, train, "train", *words) == {
         "settings": settings, **FILES, "pretrained": paths(pretrained[1:]), "features": Path("images.h5"),
-        "curves": Path("curves.csv"), "output": Path("model.pt"), "events": None,
+        "curves": Path("curves.csv"), "output": Path("model.pt"), "events": None, "steps": [],
         "code": digest("train", used, whole=True),
     }  # fmt: skip
 

@@ -54,6 +54,30 @@ rule assign:
         "--gpus {resources.gpu} --output {output.entries:q} --table {output.table:q} > {log:q} 2>&1"
 
 
+# The number follows from captions, so that nothing waits for the training of the other experiment.
+rule count_steps:
+    input:
+        features=for_job(training.features),
+        sentences=for_job(training.sentences),
+        translations=for_job(training.translations),
+        words=for_job(words.vocabularies),
+    output:
+        DATA.steps("{experiment}"),
+    log:
+        "work/logs/{scale}/{dataset}/{experiment}-count-steps.log",
+    resources:
+        **needs(mem_mb=8000, runtime=growing(30)),
+    params:
+        settings=for_job(training.counted_settings),
+        code=code.digest("count-steps"),
+    message:
+        "Counting the steps of an epoch: {wildcards.dataset} {wildcards.experiment}"
+    shell:
+        "python -m pipeline count-steps --code {params.code} --settings {params.settings:q} --features {input.features:q} "
+        "--sentences {input.sentences:q} --translations {input.translations:q} --words {input.words:q} "
+        "--output {output:q} > {log:q} 2>&1"
+
+
 rule train:
     input:
         features=for_job(training.features),
@@ -61,6 +85,7 @@ rule train:
         translations=for_job(training.translations),
         words=for_job(words.vocabularies),
         pretrained=for_job(training.pretrained),
+        steps=for_job(training.steps),
     output:
         model=MODEL.model,
         curves=MODEL.curves,
@@ -81,7 +106,7 @@ rule train:
     shell:
         "exec python -m pipeline train --code {params.code} --settings {params.settings:q} --features {input.features:q} "
         "--sentences {input.sentences:q} --translations {input.translations:q} --words {input.words:q} "
-        "--pretrained {input.pretrained:q} --checkpoint {params.checkpoint:q} --curves {output.curves:q} "
+        "--pretrained {input.pretrained:q} --steps {input.steps:q} --checkpoint {params.checkpoint:q} --curves {output.curves:q} "
         "--gpus {resources.gpu} {resources.events} --output {output.model:q} > {log:q} 2>&1"
 
 

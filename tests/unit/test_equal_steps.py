@@ -1,0 +1,119 @@
+"""Trainings with as many steps, at the same learning rates, as another experiment's."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from run_stages import block_of, train
+
+from pipeline import settings as configuration
+from pipeline.common.errors import InputError
+from pipeline.models.saved import load_model
+from pipeline.plan import training as plan
+from pipeline.plan.plan import Plan
+from pipeline.training import loop
+from pipeline.training.data import Inputs, read_steps
+from pipeline.training.settings import CountedSettings
+from pipeline.training.steps import count_steps
+
+ROOT = Path(__file__).parents[2]
+
+
+def load(**values: Any) -> configuration.Configuration:
+    return configuration.load({"scale": "demo", **values}, ROOT / "config")
+
+
+def german(inputs: Inputs, steps: Path | None = None) -> Inputs:
+    """The files of a model that has German only, with one caption per image."""
+    return replace(inputs, sentences=inputs.sentences[1:], words=inputs.words[1:], steps=steps)
+
+
+def test_a_training_takes_the_steps_of_another_experiment(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """48 images have 96 English and 48 German captions: in batches of 12, 8 steps an epoch and not 4.
+
+    The learning rate halves after each epoch of the other experiment, as there.
+    """
+    experiment["training"] |= {"epoch_unit": "sentences", "epochs": 3, "learning_rate_decay": 0.5}
+    assert inputs.features
+    count_steps(
+        block_of(CountedSettings, experiment), inputs.features, inputs.sentences, inputs.words,
+        tmp_path / "steps.json",
+    )  # fmt: skip
+    rates: list[float] = []
+    step = loop.Run._step
+
+    def recording(run: loop.Run[Any], *arguments: Any) -> Any:
+        terms = step(run, *arguments)
+        rates.append(run.optimizer.param_groups[0]["lr"])
+        return terms
+
+    monkeypatch.setattr(loop.Run, "_step", recording)
+    alone = {**experiment, "languages": ["de"], "neighborhood": None, "classifier": None}
+    recorded = {}
+    for name, files, settings in (
+        ("joint", inputs, experiment),
+        ("alone", german(inputs), alone),
+        ("equal", german(inputs, tmp_path / "steps.json"), alone),
+    ):
+        rates.clear()
+        paths = [tmp_path / f"{name}.{ending}" for ending in ("checkpoint", "csv", "pt")]
+        train(files, settings, "code", *paths)
+        assert load_model(paths[2])[1].training_steps == len(rates)
+        assert len(pd.read_csv(paths[1])) == 3
+        recorded[name] = list(rates)
+    assert recorded["joint"] == recorded["equal"] == [0.01] * 8 + [0.005] * 8 + [0.0025] * 8
+    assert len(recorded["alone"]) == 3 * 4
+
+
+def test_epochs_and_learning_rates_are_those_of_the_other_experiment() -> None:
+    settings = load(
+        training={"learning_rate": 1.0e-2},
+        experiments={"parallel-embn": {"settings": {"training": {"epochs": 7, "learning_rate_decay": 0.9}}}},
+    )
+    french, joint = (
+        configuration.train_settings(settings, "multi30k", name, 0).training
+        for name in ("embn-equal-steps-fr", "parallel-embn")
+    )
+    assert french == joint
+    assert (french.epochs, french.learning_rate, french.learning_rate_decay) == (7, 1.0e-2, 0.9)
+
+
+def test_the_plan_counts_the_steps_from_captions_and_waits_for_no_training() -> None:
+    of = Plan(load(), ROOT / "config", {})
+    (path,) = plan.steps(of, "multi30k", "embn-equal-steps-fr")
+    assert path == "work/demo/multi30k/experiments/parallel-embn/steps.json"
+    assert plan.steps(of, "multi30k", "embn-fr") == []
+    counted = plan.counted_settings(of, "multi30k", "parallel-embn")
+    assert '"batch_images":32' in counted and "epochs" not in counted and "branches" not in counted
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"steps_of": "paralel-embn"},
+            "steps_of: no experiment 'paralel-embn', did you mean 'parallel-embn'?",
+        ),
+        ({"steps_of": "embn"}, "found 'embn', expected an experiment with one model for all its languages"),
+        ({"steps_of": "bilingual"}, "found 'bilingual', expected an experiment"),
+        ({"steps_of": "liwe-s-ten"}, "found 'liwe-s-ten', expected an experiment"),
+        (
+            {"settings": {"training": {"epochs": 3}}},
+            "training.epochs: with steps_of it is that of parallel-embn",
+        ),
+    ],
+)
+def test_what_has_no_steps_to_take_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        load(experiments={"embn-equal-steps": changes})
+    assert message in str(error.value)
+
+
+def test_a_damaged_number_of_steps_is_named(tmp_path: Path) -> None:
+    (tmp_path / "steps.json").write_text("[]")
+    with pytest.raises(InputError, match=r"steps\.json: not a number of steps"):
+        read_steps(tmp_path / "steps.json")
