@@ -3,7 +3,6 @@
 A slot is a name that a process holds until it ends, so that a killed job leaves none taken.
 """
 
-import argparse
 import errno
 import logging
 import os
@@ -21,17 +20,6 @@ POLL_INTERVAL = 1.0  # seconds between two looks for a free GPU
 LOG_EVERY = 300.0  # seconds between two lines that say it waits
 
 _slots: list[socket.socket] = []  # the kernel closes them when the process ends, however it ends
-
-
-def add_gpus(parser: argparse._ActionsContainer) -> None:
-    """Add the option of a stage that can use a GPU."""
-    parser.add_argument(
-        "--gpus",
-        type=int,
-        choices=(0, 1),
-        default=0,
-        help="1: one GPU, for this job alone; 0 (default): the CPU",
-    )
 
 
 def take_gpu(count: int) -> None:

@@ -43,9 +43,13 @@ FRAMES = {
     "list": _combinations("subject object", ("", "third"), ("", "background")),
 }
 
+SHORT = 0.25  # captions as people type queries: one thing, perhaps its colour and size
+
 
 def draw_plan(scene: Scene, random: Random) -> Plan:
     """Draw what one person would say of a scene: a part of it, correct in all it says."""
+    if random.random() < SHORT:
+        return Plan("single", _mentions([random.choice(scene.groups)], random))
     count = random.choices([1, 2, 3], [0.1, 0.5, 0.4])[0]
     groups = list(scene.groups[:count])
     if len(groups) == 1:
