@@ -86,7 +86,7 @@ def build_index(
         return list(images) if names is None else images_of_split(images, names, str(split))
 
     contents = _contents(photographs, features, image_list, of_split)
-    origins = model.bundle.saved.settings["caption_origins"] if original else None
+    origins = model.bundle.saved.settings.caption_origins if original else None
     indexed = sentences_of(sentences, contents.paths, split is not None, origins)
     write_index(model, output, contents, features, indexed, workers)
 

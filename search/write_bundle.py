@@ -133,8 +133,8 @@ def recalls_on_test(bundle: Bundle, sentences: Sequence[Path], features: Path) -
 def _read_evaluation_of(saved: Saved, path: Path) -> dict[str, Any]:
     """The evaluation of a model on its original captions."""
     evaluated = read_evaluation(path)
-    expected = {key: saved.settings[key] for key in ("scale", "dataset", "experiment", "seed")}
-    expected |= {"queries": "original", "epoch": saved.epoch}
+    identity = saved.settings.model_dump(include={"scale", "dataset", "experiment", "seed"})
+    expected = {**identity, "queries": "original", "epoch": saved.epoch}
     mistakes = [
         f"{key}: found {evaluated.get(key)!r}, expected {value!r}"
         for key, value in expected.items()

@@ -106,10 +106,10 @@ def write_printed_evaluations(folder: Path, tables: Sequence[str], metrics: Sequ
         printed.setdefault(place, {})[row["metric"]] = float(row["value"])
     test: dict[Key, dict[str, Recalls]] = {}
     for name in tables:
-        of, number = paper["tables"][name]["paper"], name.rpartition("table")[2]
+        of, number = paper.tables[name].paper, name.rpartition("table")[2]
         for cell in cells(configuration.table_settings(paper, name)):
-            place = (of, number, str(cell.row["row"]), cell.dataset, cell.language)
-            if place in printed and "as published code" not in str(cell.row.get("section")):
+            place = (str(of), number, str(cell.row.row), cell.dataset, cell.language)
+            if place in printed and "as published code" not in str(cell.row.section):
                 recalls = printed[place]
                 of_model = test.setdefault((cell.dataset, cell.experiment, cell.queries, 0), {})
                 of_model.setdefault(cell.language, recalls["mR"] if set(recalls) == {"mR"} else recalls)

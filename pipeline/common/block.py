@@ -117,34 +117,6 @@ class Block(BaseModel):
         """The same as `as_json`, as plain values."""
         return self.model_dump(exclude_none=True)
 
-    # Until every reader of settings takes attributes, a block can be read like the dictionary that it was.
-    def __getitem__(self, key: str) -> Any:
-        if key not in type(self).model_fields and not isinstance(getattr(type(self), key, None), property):
-            raise KeyError(key)
-        return getattr(self, key)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        value = getattr(self, key, None)
-        return default if value is None else value
-
-    def __contains__(self, key: str) -> bool:
-        return getattr(self, key, None) is not None
-
-    def keys(self) -> list[str]:
-        return [key for key in type(self).model_fields if key in self or key in self.model_fields_set]
-
-    def __iter__(self) -> Iterator[str]:  # type: ignore[override]
-        return iter(self.keys())
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Mapping):
-            given = {key: value for key, value in other.items() if value is not None}
-            return {key: value for key, value in self.items() if value is not None} == given
-        return super().__eq__(other)
-
-    def items(self) -> Iterator[tuple[str, Any]]:
-        return ((key, getattr(self, key)) for key in self.keys())
-
 
 class Sparse(Block):
     """A block whose keys may be left out, but are null only where `nulls` names them."""

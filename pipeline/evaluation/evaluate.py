@@ -111,7 +111,7 @@ def write_evaluation(
     every = pd.concat([table.assign(language=query) for query, (_, table) in found.items()])
     _write_ranks(every, ranks)
     result = {
-        **{key: saved.settings[key] for key in ("scale", "dataset", "experiment", "seed")},
+        **saved.settings.model_dump(include={"scale", "dataset", "experiment", "seed"}),
         "queries": queries,
         **more,
         "epoch": saved.epoch,

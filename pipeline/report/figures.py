@@ -73,7 +73,7 @@ def draw_retrieved(
     shown = {one["image"] for one in examples}
     shown |= {near["image"] for query in queries if query for near in [*query["nearest"], query["own"]]}
     values = {
-        **{key: saved.settings[key] for key in ("scale", "dataset", "experiment")},
+        **saved.settings.model_dump(include={"scale", "dataset", "experiment"}),
         "number": settings.number,
         "seed": saved.settings.seed,
         "chosen_by": settings.seed,

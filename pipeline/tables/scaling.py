@@ -42,7 +42,7 @@ def measure_scaling(
     for path in models:
         model, saved = load_model(path)
         counts = count_model(model, saved.settings)
-        of_experiment = sizes.setdefault((saved.settings["dataset"], saved.settings["experiment"]), [])
+        of_experiment = sizes.setdefault((saved.settings.dataset, saved.settings.experiment), [])
         of_experiment.append((sum(counts.values()), sum(at_test_time(counts).values())))
     lines = list(_lines(settings, evaluated, sizes))
     raise_together(

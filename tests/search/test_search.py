@@ -140,7 +140,7 @@ def test_sentences_are_embedded_as_the_trained_model_does(
         assert found.dtype == np.float32
         for tokens, vector in zip(table["tokens"], found, strict=True):
             known = [words.index(token) for token in tokens.split() if token in words] or [0]
-            known = known[: saved.settings["max_caption_length"]]
+            known = known[: saved.settings.max_caption_length]
             with torch.inference_mode():
                 one = Sentences(torch.tensor([known]), torch.tensor([len(known)]))
                 expected = trained.embed_sentences({code: one})[code].multimodal[0].numpy()

@@ -163,5 +163,5 @@ def test_weights_and_models_take_environment_variables(
         {"scale": "paper", "images": {"weights": "$SOME_FOLDER/w.pth"}, "bert": {"model": "$SOME_FOLDER/b"}},
         CONFIG,
     )
-    assert found["images"]["weights"] == f"{tmp_path}/w.pth"
-    assert found["bert"]["model"] == f"{tmp_path}/b"
+    assert found.images.weights == f"{tmp_path}/w.pth"
+    assert found.bert.model == f"{tmp_path}/b"

@@ -1,19 +1,19 @@
 """The estimate of docs/cost.md: operations and steps worked out by hand, and the page's tables."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchmarks import cost
 from pipeline import settings as configuration
 from pipeline.images.settings import Images
+from pipeline.settings import Configuration
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def paper() -> Any:
+def paper() -> Configuration:
     return configuration.load({"scale": "paper"}, ROOT / "config")
 
 
@@ -36,16 +36,16 @@ def test_a_resnet50_takes_the_published_operations() -> None:
     ],
 )
 def test_an_epoch_has_the_steps_of_the_authors_code(
-    paper: Any, dataset: str, experiment: str, steps: int
+    paper: Configuration, dataset: str, experiment: str, steps: int
 ) -> None:
     chosen = paper.expanded(dataset)[experiment]
     assert max(cost.sentences(dataset, chosen).values()) // 450 == steps
 
 
-def test_a_step_of_one_language_by_hand(paper: Any) -> None:
+def test_a_step_of_one_language_by_hand(paper: Configuration) -> None:
     """450 images with two captions each: words, their LSTM, sentences and cosines three times, images."""
     chosen = paper.expanded("multi30k")["embn-en"]
-    counts = cost.batch("multi30k", chosen, paper["training"])
+    counts = cost.batch("multi30k", chosen, paper.training)
     assert counts == {"en": 900}
     words = 900 * cost.WORDS * (300 * 512 + 4 * 1024 * (512 + 1024))
     sentences = 900 * 1024 * 512
@@ -59,9 +59,9 @@ def test_a_step_of_one_language_by_hand(paper: Any) -> None:
     )
 
 
-def test_groups_of_images_share_a_batch(paper: Any) -> None:
+def test_groups_of_images_share_a_batch(paper: Configuration) -> None:
     chosen = paper.expanded("mscoco")["mule-full"]
-    counts = cost.batch("mscoco", chosen, paper["training"])
+    counts = cost.batch("mscoco", chosen, paper.training)
     assert counts == {"en": 900, "ja": pytest.approx(300), "zh": pytest.approx(150)}
 
 

@@ -6,20 +6,20 @@ leaves something open, docs/decisions.md says why a value is as it is, and the c
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 from pipeline import settings as configuration
+from pipeline.settings import Configuration
 from pipeline.tables.cells import cells
+from pipeline.tables.settings import Row
 from pipeline.tables.tabulate import printed_metrics
+from pipeline.training.settings import LessonsSettings, TrainSettings
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "config"
 PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
-
-Settings = Any
 
 # --- Experiments: what each has switched on at scale paper, on Multi30K
 
@@ -87,91 +87,90 @@ LANGUAGES = {"multi30k": ["en", "de", "fr", "cs"], "mscoco": ["en", "zh", "ja"]}
 
 
 @pytest.fixture(scope="module")
-def paper() -> Settings:
+def paper() -> Configuration:
     """The configuration of scale paper."""
     return configuration.load({"scale": "paper"}, CONFIG)
 
 
-def chosen(paper: Settings, name: str, dataset: str = "multi30k") -> Settings:
+def chosen(paper: Configuration, name: str, dataset: str = "multi30k") -> TrainSettings | LessonsSettings:
     """Settings of an experiment; of one that has a model a language, the English one."""
     return configuration.experiment_settings(paper, dataset, f"{name}-en" if name in MONOLINGUAL else name, 0)
 
 
-def test_there_are_no_other_experiments(paper: Settings) -> None:
+def test_there_are_no_other_experiments(paper: Configuration) -> None:
     """But for those of Lessons, which select captions (test_lessons_facts.py), and of SMALR."""
-    elsewhere = {name for name, made in paper["experiments"].items() if "selection" in made} | {
-        row["experiment"]
-        for table in ("smalr/table1", "smalr/table2")
-        for row in paper["tables"][table]["rows"]
+    elsewhere = {name for name, made in paper.experiments.items() if made.selection} | {
+        row.experiment for table in ("smalr/table1", "smalr/table2") for row in paper.tables[table].rows
     }
     figures = configuration.read(CONFIG / "figures" / "smalr.yaml").values()
     elsewhere |= {point["experiment"] for figure in figures for point in figure["points"]}
-    assert set(paper["experiments"]) - elsewhere <= set(PARTS)
-    assert set(PARTS) <= set(paper["experiments"])
+    assert set(paper.experiments) - elsewhere <= set(PARTS)
+    assert set(PARTS) <= set(paper.experiments)
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_an_experiment_has_the_parts_that_its_name_says(paper: Settings, name: str) -> None:
+def test_an_experiment_has_the_parts_that_its_name_says(paper: Configuration, name: str) -> None:
     found = chosen(paper, name)
-    assert {part for part in (NC, LC) if found[part]} == PARTS[name] - {LP}
-    assert bool(paper["experiments"][name].get(LP)) == (LP in PARTS[name])
-    assert found["branches"] == ("separate" if name in SEPARATE else "shared")
-    assert found["captions"] == CAPTIONS.get(name, "human")
-    assert paper["experiments"][name].get("vectors", "fasttext") == (
+    assert {part for part in (NC, LC) if getattr(found, part)} == PARTS[name] - {LP}
+    assert bool(paper.experiments[name].pretraining) == (LP in PARTS[name])
+    assert found.branches == ("separate" if name in SEPARATE else "shared")
+    assert found.captions == CAPTIONS.get(name, "human")
+    assert (paper.experiments[name].vectors or "fasttext") == (
         name.split("-")[0] if name.startswith(("muse", "bert")) else "fasttext"
     )
     if PARTS[name] & {NC}:
-        assert found[NC] == {"weight": 1}  # Supp., "Implementation Details": lambda 1 and 3 are 1
+        # Supp., "Implementation Details": lambda 1 and 3 are 1
+        assert found.neighborhood.as_values() == {"weight": 1}
     if PARTS[name] & {LC}:
-        assert found[LC] == {"weight": 1e-6, "weight_applied": "once"}  # Supp.: lambda 2
+        assert found.classifier.as_values() == {"weight": 1e-6, "weight_applied": "once"}  # Supp.: lambda 2
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_an_experiment_has_the_languages_that_the_table_says(paper: Settings, name: str) -> None:
+def test_an_experiment_has_the_languages_that_the_table_says(paper: Configuration, name: str) -> None:
     for dataset, languages in LANGUAGES.items():
         expanded = paper.expanded(dataset)
         if name in MONOLINGUAL:
             for language in languages:
-                assert expanded[f"{name}-{language}"]["languages"] == [language]
+                assert expanded[f"{name}-{language}"].languages == [language]
         elif name in BILINGUAL:
-            assert expanded[name]["languages"] == [code for code in ("en", "de") if code in languages]
+            assert expanded[name].languages == [code for code in ("en", "de") if code in languages]
         else:
-            assert expanded[name]["languages"] == languages
+            assert expanded[name].languages == languages
 
 
 @pytest.mark.parametrize("name", RANKING)
-def test_earlier_systems_are_as_published(paper: Settings, name: str) -> None:
+def test_earlier_systems_are_as_published(paper: Configuration, name: str) -> None:
     """Lessons, Section 3: GRU of 1,024 units, words of 300 from scratch, learning rate 2e-4."""
     found = chosen(paper, name)
     margin, hinge, between = RANKING[name]
-    assert found["ranking"] == {"margin": margin, "hinge": hinge, "caption_caption": between}
-    model, training = found["model"], found["training"]
-    assert (model["encoder"], model["word_vectors"], model["recurrent"]) == ("vse", "scratch", "gru")
-    assert (model["hidden_size"], paper["words"]["dimension"]) == (1024, 300)
-    assert model["similarity"] == ("order" if name in ORDER else "cosine")
+    assert found.ranking.as_values() == {"margin": margin, "hinge": hinge, "caption_caption": between}
+    model, training = found.model, found.training
+    assert (model.encoder, model.word_vectors, model.recurrent) == ("vse", "scratch", "gru")
+    assert (model.hidden_size, paper.words.dimension) == (1024, 300)
+    assert model.similarity == ("order" if name in ORDER else "cosine")
     # Decided: rate of order embeddings, batches, epochs, and length of gradients as in the public codes.
-    assert training["learning_rate"] == (1e-3 if name in ORDER else 2e-4)
-    assert (training["batch_images"], training["epochs"], training["max_grad_norm"]) == (128, 30, 2)
-    assert (training["sentences_per_image"], training["epoch_unit"]) == (1, "sentences")
-    assert found["word_regularizer"]["weight"] == 0
-    assert found["matching"] is found["triplets"] is None
-    assert found["features"]["backbone"] == "vgg19.tv_in1k"
+    assert training.learning_rate == (1e-3 if name in ORDER else 2e-4)
+    assert (training.batch_images, training.epochs, training.max_grad_norm) == (128, 30, 2)
+    assert (training.sentences_per_image, training.epoch_unit) == (1, "sentences")
+    assert found.word_regularizer.weight == 0
+    assert found.matching is None and found.triplets is None
+    assert found.features.backbone == "vgg19.tv_in1k"
 
 
-def test_no_other_experiment_is_of_the_earlier_systems(paper: Settings) -> None:
+def test_no_other_experiment_is_of_the_earlier_systems(paper: Configuration) -> None:
     for name in set(PARTS) - set(RANKING):
         found = chosen(paper, name)
-        assert found["ranking"] is None
-        assert (found["model"]["encoder"], found["model"]["similarity"]) == ("embn", "cosine")
+        assert found.ranking is None
+        assert (found.model.encoder, found.model.similarity) == ("embn", "cosine")
         backbone = "vgg19.tv_in1k" if name == "embn-vgg" else "resnet152.tv_in1k"
-        assert found["features"]["backbone"] == backbone
+        assert found.features.backbone == backbone
 
 
-def test_aligned_vectors_need_no_layer_of_their_own_for_each_language(paper: Settings) -> None:
+def test_aligned_vectors_need_no_layer_of_their_own_for_each_language(paper: Configuration) -> None:
     """MULE, "Multi30K Discussion": one EmbN for MUSE, "already aligned"; PARALLEL and full are decided."""
-    shared = {name for name in PARTS if chosen(paper, name)["model"]["universal_layers"] == "shared"}
+    shared = {name for name in PARTS if chosen(paper, name).model.universal_layers == "shared"}
     assert shared == {"muse-embn", "bert-embn"}
-    layers = {name for name in PARTS if chosen(paper, name)["model"]["recurrent"] == "mlp"}
+    layers = {name for name in PARTS if chosen(paper, name).model.recurrent == "mlp"}
     assert layers == {"bert-embn", "bert-parallel-embn"}
 
 
@@ -179,11 +178,11 @@ def test_aligned_vectors_need_no_layer_of_their_own_for_each_language(paper: Set
 
 
 @pytest.mark.parametrize("name", sorted(set(PARTS) - set(RANKING)))
-def test_the_papers_sizes_and_rates(paper: Settings, name: str) -> None:
+def test_the_papers_sizes_and_rates(paper: Configuration, name: str) -> None:
     """MULE, Supp., "Implementation Details", unless another place is named."""
     found = chosen(paper, name)
     bert = name.startswith("bert")
-    assert found["model"] == {
+    assert found.model.as_values() == {
         "encoder": "embn",
         "word_vectors": "pretrained",  # "we fine-tune the FastText embeddings"
         "similarity": "cosine",
@@ -199,10 +198,12 @@ def test_the_papers_sizes_and_rates(paper: Settings, name: str) -> None:
         "universal_mean": "words",  # "mean-pooled universal embedding features"
     }
     # "the K = 10 most violated constraints"; margin and distance are decided.
-    assert found["triplets"] == {"margin": 0.05, "num_hard_negatives": 10, "distance": "euclidean"}
-    assert found["matching"] == {"image": 1.5, "sentence": 1, "sentence_only": 0.05}  # decided: authors' code
-    assert found["word_regularizer"] == {"weight": 5e-7, "regularize_toward": "initial"}  # "weight of 5e-7"
-    assert found["training"] == {
+    assert found.triplets.as_values() == {"margin": 0.05, "num_hard_negatives": 10, "distance": "euclidean"}
+    # Decided: authors' code.
+    assert found.matching.as_values() == {"image": 1.5, "sentence": 1, "sentence_only": 0.05}
+    # "weight of 5e-7"
+    assert found.word_regularizer.as_values() == {"weight": 5e-7, "regularize_toward": "initial"}
+    assert found.training.model_dump() == {
         "epochs": 20,
         "epoch_unit": "sentences",  # decided
         "learning_rate": 1e-4,
@@ -219,58 +220,58 @@ def test_the_papers_sizes_and_rates(paper: Settings, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(name for name, parts in PARTS.items() if LP in parts))
-def test_pretraining_is_as_the_authors_code_has_it(paper: Settings, name: str) -> None:
+def test_pretraining_is_as_the_authors_code_has_it(paper: Configuration, name: str) -> None:
     """The paper says no more than "pretraining MULE with paired sentences"."""
     found = configuration.pretraining_settings(paper, "multi30k", name, 0)
-    assert (found["training"]["epochs"], found["training"]["learning_rate"]) == (5, 1e-4)
-    assert found["training"]["batch_images"] == 450
-    assert found["triplets"] == {"margin": 0.05, "num_hard_negatives": 10, "distance": "euclidean"}
+    assert (found.training.epochs, found.training.learning_rate) == (5, 1e-4)
+    assert found.training.batch_images == 450
+    assert found.triplets.as_values() == {"margin": 0.05, "num_hard_negatives": 10, "distance": "euclidean"}
 
 
-def test_images_and_words_of_the_papers(paper: Settings) -> None:
+def test_images_and_words_of_the_papers(paper: Configuration) -> None:
     """MULE, Supp.: "averaged over 10 crops with input image dimensions of 448x448"; FastText of 300."""
     sizes = ("backbone", "dimension", "resize", "crop", "crops")
     sets = {name: configuration.feature_settings(paper, name) for name in (None, "vgg", "resnet50")}
-    found = {name: tuple(of[size] for size in sizes) for name, of in sets.items()}
+    found = {name: tuple(getattr(of, size) for size in sizes) for name, of in sets.items()}
     assert found == {
         None: ("resnet152.tv_in1k", 2048, 512, 448, 10),  # resize: decided
         "vgg": ("vgg19.tv_in1k", 4096, 256, 224, 10),  # decided
         "resnet50": ("resnet50.tv_in1k", 2048, 256, 224, 1),  # Lessons: 2048-d, average pooled; crop decided
     }
-    assert all(of["crop_evaluation"] == "exact" and of["weights"] == "timm" for of in sets.values())
+    assert all(of.crop_evaluation == "exact" and of.weights == "timm" for of in sets.values())
     decided = {"tokens": 8_000_000, "casing": "lowercase", "seed": 0, "subword_buckets": 200_000}
-    assert paper["words"] == {"vectors": "file", "dimension": 300, **decided}
-    assert paper["muse"] == "file"
-    assert paper["bert"]["model"] == "google-bert/bert-base-multilingual-cased"  # MULE: 12 layers, 110M
-    assert (paper["bert"]["layer"], paper["bert"]["max_tokens"]) == (-2, 25)  # defaults of bert-as-service
+    assert paper.words.as_values() == {"vectors": "file", "dimension": 300, **decided}
+    assert paper.muse == "file"
+    assert paper.bert.model == "google-bert/bert-base-multilingual-cased"  # MULE: 12 layers, 110M
+    assert (paper.bert.layer, paper.bert.max_tokens) == (-2, 25)  # defaults of bert-as-service
 
 
-def test_data_sets_of_the_papers(paper: Settings) -> None:
+def test_data_sets_of_the_papers(paper: Configuration) -> None:
     """MULE, "Datasets" and Supp., "Minibatch Construction"."""
-    multi30k, mscoco = paper["datasets"]["multi30k"], paper["datasets"]["mscoco"]
-    assert {name: data["languages"] for name, data in paper["datasets"].items()} == LANGUAGES
-    assert (multi30k["split"], multi30k["groups"], multi30k["caption_origins"]) == ("multi30k", [], {})
-    assert mscoco["split_seed"] == 0  # decided
-    assert mscoco["sample_size"] == 1000  # "1K images for the testing and validation sets"
-    assert mscoco["groups"] == [["en"], ["en", "ja"], ["en", "zh"]]  # "three groups"
-    assert mscoco["caption_origins"] == {}
-    assert (multi30k["max_caption_length"], mscoco["max_caption_length"]) == (40, 60)  # authors' code
+    multi30k, mscoco = paper.datasets["multi30k"], paper.datasets["mscoco"]
+    assert {name: data.languages for name, data in paper.datasets.items()} == LANGUAGES
+    assert (multi30k.split, multi30k.groups, multi30k.caption_origins) == ("multi30k", [], {})
+    assert mscoco.split_seed == 0  # decided
+    assert mscoco.sample_size == 1000  # "1K images for the testing and validation sets"
+    assert mscoco.groups == [["en"], ["en", "ja"], ["en", "zh"]]  # "three groups"
+    assert mscoco.caption_origins == {}
+    assert (multi30k.max_caption_length, mscoco.max_caption_length) == (40, 60)  # authors' code
 
 
 @pytest.mark.parametrize("name", sorted(set(PARTS) - MONOLINGUAL))
-def test_groups_are_of_the_setting_with_human_captions(paper: Settings, name: str) -> None:
+def test_groups_are_of_the_setting_with_human_captions(paper: Configuration, name: str) -> None:
     groups = [["en"], ["en", "ja"], ["en", "zh"]] if CAPTIONS.get(name, "human") == "human" else []
-    assert chosen(paper, name, "mscoco")["groups"] == groups
+    assert chosen(paper, name, "mscoco").groups == groups
 
 
 # --- Tables
 
 
-def named_by(row: Settings) -> Settings:
+def named_by(row: Row) -> dict[str, object]:
     """What a row of MULE's tables says of its model, read from the words the paper prints."""
-    method, group, data = row["method"], row.get("group", ""), row.get("training_data", "")
+    method, group, data = row.method, row.group or "", row.training_data or ""
     full, words = "Full" in method, method.replace("+", " ").replace("(", " ").split()
-    translated = row.get("queries") == "translated"
+    translated = row.queries == "translated"
     captions = "human"
     if "Trans Only" in method or "Machine Translations Only" in data:
         captions = "mt"
@@ -281,7 +282,7 @@ def named_by(row: Settings) -> Settings:
         "branches": "separate" if "PARALLEL" in method else "shared",
         "vectors": {"MUSE": "muse", "ML BERT": "bert"}.get(group, "fasttext"),
         "captions": captions,
-        "monolingual": row["single_model"] == "N" or translated,
+        "monolingual": row.single_model == "N" or translated,
     }
 
 
@@ -290,19 +291,19 @@ MULE_TABLES = [f"table{number}" for number in (2, 3, 4, 6, 7, 8, 9, 10, 11)]
 
 
 @pytest.mark.parametrize("table", MULE_TABLES)
-def test_a_row_shows_the_experiment_that_its_words_say(paper: Settings, table: str) -> None:
-    for row in paper["tables"][table]["rows"]:
-        name = row["experiment"].removesuffix("-en")
-        made = paper["experiments"][name]
+def test_a_row_shows_the_experiment_that_its_words_say(paper: Configuration, table: str) -> None:
+    for row in paper.tables[table].rows:
+        name = row.experiment.removesuffix("-en")
+        made = paper.experiments[name]
         found = {
-            "parts": {part for part in SHORT.values() if made.get(part)},
-            "branches": made["branches"],
-            "vectors": made.get("vectors", "fasttext"),
-            "captions": made["captions"],
+            "parts": {part for part in SHORT.values() if getattr(made, part)},
+            "branches": made.branches,
+            "vectors": made.vectors or "fasttext",
+            "captions": made.captions,
             "monolingual": name in MONOLINGUAL,
         }
         assert found == named_by(row), row
-        assert "features" not in made
+        assert made.features is None
         assert not made.settings.model_fields_set or name in SET_OTHERWISE
 
 
@@ -313,18 +314,18 @@ SET_OTHERWISE = {
 
 
 @pytest.mark.parametrize("table", MULE_TABLES)
-def test_queries_are_translated_where_the_paper_says_so(paper: Settings, table: str) -> None:
+def test_queries_are_translated_where_the_paper_says_so(paper: Configuration, table: str) -> None:
     """MULE, "Leveraging Machine Translations": "an English EmbN model" answers translated queries."""
-    for row in paper["tables"][table]["rows"]:
-        asked = "English Model" in row["method"] or "Machine Translated Query" in row["method"]
-        assert (row.get("queries") == "translated") == asked
-        assert (row["experiment"] == "embn-en") == asked
+    for row in paper.tables[table].rows:
+        asked = "English Model" in row.method or "Machine Translated Query" in row.method
+        assert (row.queries == "translated") == asked
+        assert (row.experiment == "embn-en") == asked
 
 
-def test_rows_of_earlier_systems(paper: Settings) -> None:
+def test_rows_of_earlier_systems(paper: Configuration) -> None:
     """MULE, Table 5; Lessons, Tables 2 and 3."""
     found = {
-        name: [(row["method"], row["experiment"]) for row in paper["tables"][name]["rows"]]
+        name: [(row.method, row.experiment) for row in paper.tables[name].rows]
         for name in ("table5", "lessons/table2", "lessons/table3")
     }
     lessons = [
@@ -379,8 +380,8 @@ COLUMNS = {
 }
 
 
-def test_tables_have_the_papers_columns(paper: Settings) -> None:
-    found = {name: table["columns"] for name, table in paper["tables"].items()}
+def test_tables_have_the_papers_columns(paper: Configuration) -> None:
+    found = {name: table.columns for name, table in paper.tables.items()}
     assert found.pop("lessons/figure3") == {"multi30k": ["en", "de"]}  # which prints no numbers
     assert found.pop("equal-steps") == {
         "multi30k": ["fr", "cs"],
@@ -390,19 +391,24 @@ def test_tables_have_the_papers_columns(paper: Settings) -> None:
 
 
 @pytest.mark.parametrize("table", COLUMNS)
-def test_a_table_has_a_cell_for_each_number_that_the_paper_prints(paper: Settings, table: str) -> None:
+def test_a_table_has_a_cell_for_each_number_that_the_paper_prints(paper: Configuration, table: str) -> None:
     """Rows, their words and their columns against the transcription."""
     number, of = table.rpartition("table")[2], "lessons" if "lessons" in table else "mule"
     printed = pd.read_csv(PAPERS, dtype=str, keep_default_na=False)
     printed = printed[(printed["paper"] == of) & (printed["table"] == number)]
     single = {"mR"}  # which is shown beside single recalls, also where the paper has none
-    assert set(printed_metrics(paper["tables"][table])) - single == set(printed["metric"]) - single
+    assert set(printed_metrics(paper.tables[table])) - single == set(printed["metric"]) - single
     heads = ["row", "section", "group", "method", "training_data", "single_model", "dataset", "language"]
     expected = {tuple(row) for row in printed[heads].itertuples(index=False)}
     found = {
-        (str(cell.row["row"]), *(cell.row.get(head, "") for head in heads[1:6]), cell.dataset, cell.language)
+        (
+            str(cell.row.row),
+            *(getattr(cell.row, head) or "" for head in heads[1:6]),
+            cell.dataset,
+            cell.language,
+        )
         for cell in cells(configuration.table_settings(paper, table))
-        if not cell.row.get("section", "").endswith(OF_THE_CODE)
+        if not (cell.row.section or "").endswith(OF_THE_CODE)
     }
     assert found == expected
 

@@ -8,8 +8,8 @@ import pytest
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
-
-Settings = Any
+from pipeline.settings import Configuration
+from pipeline.tables.settings import Row
 
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "config"
@@ -68,70 +68,68 @@ IN_TEXT = {"halves": "shared", "pairs_of": "selected", "divide_learning_rate_eve
 
 
 @pytest.fixture(scope="module")
-def paper() -> Settings:
+def paper() -> Configuration:
     """The configuration of scale paper."""
     return configuration.load({"scale": "paper"}, CONFIG)
 
 
-def rows(paper: Settings) -> list[tuple[str, dict[str, Any]]]:
+def rows(paper: Configuration) -> list[tuple[str, Row]]:
     """Rows of the paper's own models, by their table."""
-    every = [(name, row) for name, table in TABLES.items() for row in paper["tables"][table]["rows"]]
-    return [(name, row) for name, row in every if "Gella" not in row.get("group", "")]
+    every = [(name, row) for name, table in TABLES.items() for row in paper.tables[table].rows]
+    return [(name, row) for name, row in every if "Gella" not in (row.group or "")]
 
 
-def read(paper: Settings, row: dict[str, Any]) -> tuple[dict[str, str], bool, str]:
+def read(paper: Configuration, row: Row) -> tuple[dict[str, str], bool, str]:
     """What a row's experiment reads and is, in the words of ROWS."""
-    made = paper["experiments"][row["experiment"]]
+    made = paper.experiments[row.experiment]
     found = {}
-    for language, chosen in made["selection"].items():
-        parts, each, images = chosen["parts"], chosen.get("captions_per_image"), chosen.get("images")
+    for language, chosen in made.selection.items():
+        parts, each, images = chosen.parts, chosen.captions_per_image, chosen.images
         found[language] = (
             BOTH
             if len(parts) == 2
             else (images if images != "all" else "") or (DRAWN if each == 1 else parts[0])
         )
         assert len(parts) == 1 or set(parts) == {TRANSLATION, COMPARABLE}
-        assert chosen["tested_on"] == (COMPARABLE if language in EN_DE else TRANSLATION)
+        assert chosen.tested_on == (COMPARABLE if language in EN_DE else TRANSLATION)
         if found[language] not in (TRANSLATION, BOTH):
             assert parts == [COMPARABLE]
-    one, stops = made.get("one_per_language"), made.get("stop_on_each_language")
-    return found, made.get("c2c", False), "M" if one else "S" if stops else "J"
+    one, stops = made.one_per_language, made.stop_on_each_language
+    return found, bool(made.c2c), "M" if one else "S" if stops else "J"
 
 
-def test_every_row_reads_what_the_paper_says(paper: Settings) -> None:
+def test_every_row_reads_what_the_paper_says(paper: Configuration) -> None:
     seen = set()
     for table, row in rows(paper):
-        key = (table, row["method"], row.get("group", ""))
+        key = (table, row.method, row.group or "")
         assert read(paper, row) == ROWS[key], (table, row)
-        if not row.get("section"):
+        if not row.section:
             seen.add(key)
     assert seen == set(ROWS)
 
 
-def tasks(paper: Settings, row: dict[str, Any]) -> dict[str, Any]:
-    name = row["experiment"]
-    chosen: dict[str, Any] = paper.blocks_of(name, paper.experiments[name]).lessons.model_dump()
-    return chosen
+def tasks(paper: Configuration, name: str) -> dict[str, Any]:
+    return paper.blocks_of(name, paper.experiments[name]).lessons.model_dump()
 
 
-def test_rows_of_the_text_have_none_of_the_codes_ways(paper: Settings) -> None:
+def test_rows_of_the_text_have_none_of_the_codes_ways(paper: Configuration) -> None:
     for _, row in rows(paper):
-        if not row.get("section"):
-            assert tasks(paper, row).items() >= (RIGHT | IN_TEXT).items(), row
+        if not row.section:
+            assert tasks(paper, row.experiment).items() >= (RIGHT | IN_TEXT).items(), row
 
 
-def test_rows_as_published_code_have_every_way_that_concerns_them(paper: Settings) -> None:
+def test_rows_as_published_code_have_every_way_that_concerns_them(paper: Configuration) -> None:
     """Lengths where there are pairs; five captions where images have one; halves and pairs in Table 5; the
     learning rate of models of one language.
     """
     for table, row in rows(paper):
-        if row.get("section") != "as published code":
+        if row.section != "as published code":
             continue
         found, pairs, kind = read(paper, row)
         few = any(part not in (COMPARABLE, FIRST, SECOND) for part in found.values())
         halved = any(part in (FIRST, SECOND) for part in found.values())
         assert (
-            tasks(paper, row).items()
+            tasks(paper, row.experiment).items()
             >= {
                 "lengths_in_pairs": "reversed" if pairs else "correct",
                 "validated_as": "five_captions" if few else "captions",
@@ -142,11 +140,12 @@ def test_rows_as_published_code_have_every_way_that_concerns_them(paper: Setting
         ), (table, row)
 
 
-def test_some_rows_of_table_5_have_one_way_of_the_code_alone(paper: Settings) -> None:
+def test_some_rows_of_table_5_have_one_way_of_the_code_alone(paper: Configuration) -> None:
     found = {
-        row["section"]: {key for key, value in (RIGHT | IN_TEXT).items() if tasks(paper, row)[key] != value}
+        row.section: {key for key, value in (RIGHT | IN_TEXT).items() if ways[key] != value}
         for _, row in rows(paper)
-        if row.get("section", "").endswith("alone")
+        for ways in [tasks(paper, row.experiment)]
+        if (row.section or "").endswith("alone")
     }
     assert found == {
         "pairs of all images alone": {"pairs_of"},
@@ -157,22 +156,22 @@ def test_some_rows_of_table_5_have_one_way_of_the_code_alone(paper: Settings) ->
 EXPERIMENTS = 41
 
 
-def test_as_many_experiments_are_looked_at_as_there_are(paper: Settings) -> None:
-    assert len({made["experiment"] for _, made in rows(paper)}) == EXPERIMENTS
+def test_as_many_experiments_are_looked_at_as_there_are(paper: Configuration) -> None:
+    assert len({made.experiment for _, made in rows(paper)}) == EXPERIMENTS
 
 
 @pytest.mark.parametrize("row", range(EXPERIMENTS))
-def test_the_papers_sizes_rates_and_patience(paper: Settings, row: int) -> None:
+def test_the_papers_sizes_rates_and_patience(paper: Configuration, row: int) -> None:
     """Section 3, "Implementation", and the details of VSE++ that it follows."""
-    name = sorted({made["experiment"] for _, made in rows(paper)})[row]
+    name = sorted({made.experiment for _, made in rows(paper)})[row]
     made = paper.expanded("multi30k")
     for expanded in [key for key in made if key == name or key in {f"{name}-{code}" for code in ALL}]:
         found = configuration.experiment_settings(paper, "multi30k", expanded, 0)
-        model = found["model"]
-        assert (model["encoder"], model["word_vectors"]) == ("vse", "scratch")
-        assert (model["recurrent"], model["hidden_size"], model["similarity"]) == ("gru", 1024, "cosine")
-        assert found["features"]["backbone"] == "resnet50.tv_in1k"
-        assert {key: found["lessons"][key] for key in found["lessons"] if key not in RIGHT | IN_TEXT} == {
+        model = found.model
+        assert (model.encoder, model.word_vectors) == ("vse", "scratch")
+        assert (model.recurrent, model.hidden_size, model.similarity) == ("gru", 1024, "cosine")
+        assert found.features.backbone == "resnet50.tv_in1k"
+        assert found.lessons.model_dump(exclude={*RIGHT, *IN_TEXT}) == {
             "margin": 0.2,  # VSE++
             "hinge": "max",
             "batch_size": 128,  # VSE++
@@ -183,10 +182,10 @@ def test_the_papers_sizes_rates_and_patience(paper: Settings, row: int) -> None:
             "learning_rate": 2e-4,
             "max_grad_norm": 2.0,  # VSE++
         }
-        assert found["max_caption_length"] is None
-        assert found["stop_on"] == ([expanded[-2:]] if "stop_on" in made[expanded] else found["languages"])
-    assert paper["words"]["dimension"] == 300
-    assert tasks(paper, {"experiment": name})["min_count"] == 4
+        assert found.max_caption_length is None
+        assert found.stop_on == ([expanded[-2:]] if made[expanded].stop_on else found.languages)
+    assert paper.words.dimension == 300
+    assert tasks(paper, name)["min_count"] == 4
 
 
 def test_columns_and_recalls_are_the_papers() -> None:
@@ -194,13 +193,11 @@ def test_columns_and_recalls_are_the_papers() -> None:
     printed = pd.read_csv(ROOT / "pipeline/tables/papers.csv", dtype=str, keep_default_na=False)
     paper = configuration.load({"scale": "paper"}, CONFIG)
     for number in ("4", "5", "6", "7"):
-        table = paper["tables"][f"lessons/table{number}"]
+        table = paper.tables[f"lessons/table{number}"]
         of_table = printed[(printed["paper"] == "lessons") & (printed["table"] == number)]
-        assert set(table["metrics"]) == set(of_table["metric"])
-        assert set(table["columns"]["multi30k"]) == set(of_table["language"])
-        named = {
-            (row["row"], row.get("group", ""), row["method"]) for row in table["rows"] if not row.section
-        }
+        assert set(table.metrics or []) == set(of_table["metric"])
+        assert set(table.columns["multi30k"]) == set(of_table["language"])
+        named = {(row.row, row.group or "", row.method) for row in table.rows if not row.section}
         assert named == set(
             zip(of_table["row"].astype(int), of_table["group"], of_table["method"], strict=True)
         )
@@ -232,10 +229,9 @@ def test_the_learning_rate_of_multilingual_models_is_never_divided() -> None:
     """Also where the key is set for all experiments."""
     loaded = configuration.load({"scale": "demo", "lessons": {"divide_learning_rate_every": 3}}, CONFIG)
     divided = {
-        name: configuration.experiment_settings(loaded, "multi30k", name, 0)["lessons"][
-            "divide_learning_rate_every"
-        ]
+        name: settings.lessons.divide_learning_rate_every
         for name in ("monolingual-en", "bilingual", "multilingual-fr", "monolingual-as-code-de")
+        for settings in [configuration.experiment_settings(loaded, "multi30k", name, 0)]
     }
     assert divided == {
         "monolingual-en": 3,

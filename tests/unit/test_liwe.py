@@ -265,24 +265,24 @@ def test_sizes_and_course_are_as_published() -> None:
     paper = configuration.load({"scale": "paper"}, CONFIG)
     for name, characters in (("liwe-s-ten", 24), ("liwe-l-ten", 120), ("liwe-s-two", 24), ("liwe-s-en", 24)):
         made = configuration.experiment_settings(paper, "multi30k", name, 0)
-        assert made["liwe"] == {
+        assert made.liwe.as_values() == {
             "character_dim": characters, "max_word_length": 26, "layers": [384, 448, 300], "margin": 0.2,
             "image_base": 0.991, "caption_base": 0.91,
             "learning_rate_decay_after": 10000, "learning_rate_decay": 0.1,
             "validate_every": 500,
         }  # fmt: skip
-        assert made["model"]["encoder"] == "liwe" and made["model"]["hidden_size"] == 1024
-        training = made["training"]
-        assert (training["epochs"], training["learning_rate"], training["max_grad_norm"]) == (30, 6e-4, 2.0)
-        assert (training["batch_images"], training["learning_rate_decay"]) == (128, 1.0)
-        assert made["matching"] is None
-        assert made["triplets"] is None and made["neighborhood"] is None and made["classifier"] is None
+        assert made.model.encoder == "liwe" and made.model.hidden_size == 1024
+        training = made.training
+        assert (training.epochs, training.learning_rate, training.max_grad_norm) == (30, 6e-4, 2.0)
+        assert (training.batch_images, training.learning_rate_decay) == (128, 1.0)
+        assert made.matching is None
+        assert made.triplets is None and made.neighborhood is None and made.classifier is None
     expanded = paper.expanded("multi30k")
-    assert expanded["liwe-s-two"]["languages"] == ["en", "de"]
-    assert paper.expanded("mscoco")["liwe-s-two"]["languages"] == ["en", "ja"]
+    assert expanded["liwe-s-two"].languages == ["en", "de"]
+    assert paper.expanded("mscoco")["liwe-s-two"].languages == ["en", "ja"]
     # SMALR: "All models we compare to are trained using this augmented training set"; (1) is quoted.
     captions = {
-        name: expanded[name]["captions"] for name in ("liwe-s-en", "liwe-s-two", "liwe-s-ten", "liwe-l-ten")
+        name: expanded[name].captions for name in ("liwe-s-en", "liwe-s-two", "liwe-s-ten", "liwe-l-ten")
     }
     assert list(captions.values()) == ["human", "augmented", "augmented", "augmented"]
 

@@ -308,7 +308,7 @@ def test_a_mistyped_table_in_report_is_one_clear_message() -> None:
 
 
 def test_a_report_is_made_of_the_tables_that_there_are_data_for() -> None:
-    every = configuration.load({"scale": "demo"}, ROOT / "config")["report"]
+    every = configuration.load({"scale": "demo"}, ROOT / "config").report
     lessons = {f"lessons/table{number}" for number in range(1, 8)} | {"lessons/figure3"}
     smalr = {"smalr/table1", "smalr/table2", "smalr/parameters", "smalr/figure1b", "smalr/figure3"}
     mule = {*(f"table{number}" for number in range(1, 12)), "equal-steps", "parameters"}
@@ -324,8 +324,8 @@ def test_a_report_is_made_of_the_tables_that_there_are_data_for() -> None:
 def test_smalrs_tables_are_reported_with_its_parameters_and_figures_alone_where_they_are_asked_for() -> None:
     asked = ["smalr/table2", "smalr/figure3"]
     loaded = configuration.load({"scale": "demo", "report": asked}, ROOT / "config")
-    assert loaded["report"] == asked
-    missing = configuration.report_settings(loaded, ROOT / "config")["missing"]
+    assert loaded.report == asked
+    missing = configuration.report_settings(loaded, ROOT / "config").missing
     assert {"smalr/table1", "smalr/parameters", "smalr/figure1b"} < set(missing)
     assert not set(asked) & set(missing)
     with pytest.raises(InputError, match="report: no table 'smalr/figure2', did you mean 'smalr/figure"):

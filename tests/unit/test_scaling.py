@@ -243,17 +243,16 @@ def test_points_are_of_the_experiments_that_the_captions_name() -> None:
     """Figure 1b: MULE and S-LIWE against languages, L-LIWE and SMALR with ten; Figure 3: on all ten."""
     loaded = configuration.load({"scale": "demo"}, CONFIG)
     figure = configuration.figure_settings(loaded, CONFIG, "1b")
-    of_multi30k = [p for p in figure["points"] if p["dataset"] == "multi30k"]
+    of_multi30k = [p for p in figure.points if p.dataset == "multi30k"]
     trained = {
-        name: [p["trained"] for p in of_multi30k if p["series"] == name]
-        for name in ("MULE", "S-LIWE", "L-LIWE")
+        name: [p.trained for p in of_multi30k if p.series == name] for name in ("MULE", "S-LIWE", "L-LIWE")
     }
     assert trained == {"MULE": [1, 4, 10], "S-LIWE": [1, 2, 10], "L-LIWE": [10]}
-    assert all(p["languages"] == ["en", "de"] for p in of_multi30k)
-    assert [p["trained"] for p in figure["points"] if p["dataset"] == "mscoco" and p["series"] == "MULE"] == [
+    assert all(p.languages == ["en", "de"] for p in of_multi30k)
+    assert [p.trained for p in figure.points if p.dataset == "mscoco" and p.series == "MULE"] == [
         1,
         3,
         10,
     ]
-    third = configuration.figure_settings(loaded, CONFIG, "3")["points"]
-    assert all(p["trained"] == 10 and len(p["languages"]) == 10 for p in third)
+    third = configuration.figure_settings(loaded, CONFIG, "3").points
+    assert all(p.trained == 10 and len(p.languages) == 10 for p in third)

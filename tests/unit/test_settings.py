@@ -15,17 +15,18 @@ from pipeline.common.errors import InputError
 from pipeline.settings import Configuration
 from pipeline.settings.schema import schema_text
 from pipeline.tables.cells import cells
+from pipeline.training.settings import LessonsSettings, TrainSettings
 
 CONFIG = Path(__file__).parents[2] / "config"
 
 
-def load(**user: Any) -> Any:
+def load(**user: object) -> Configuration:
     return configuration.load({"scale": "demo", **user}, CONFIG)
 
 
 @pytest.mark.parametrize("scale", ["demo", "flickr8k", "paper"])
 def test_the_scales_are_valid(scale: str) -> None:
-    assert load(scale=scale)["scale"] == scale
+    assert load(scale=scale).scale == scale
 
 
 @pytest.fixture
@@ -43,14 +44,14 @@ def test_the_files_for_configfile_are_valid(file: Path) -> None:
     flickr8k = file.stem.startswith("flickr8k-")
     below = configuration.read(CONFIG / "flickr8k-small.yaml") if flickr8k else {}
     settings = load(**configuration.merged(below, configuration.read(file)))
-    assert settings["scale"] == ("flickr8k" if flickr8k else "demo")
+    assert settings.scale == ("flickr8k" if flickr8k else "demo")
 
 
 def test_an_empty_block_empties_pairs_weights_and_origins_and_no_other() -> None:
     """SMALR has one weight of the classifier for all data sets, also where MULE has others."""
     authors = load(**configuration.read(CONFIG / "authors-code.yaml"))
     chosen = [
-        configuration.experiment_settings(authors, "mscoco", name, 0)["classifier"]["weight"]
+        configuration.experiment_settings(authors, "mscoco", name, 0).classifier.weight
         for name in ("mule-full", "smalr")
     ]
     assert chosen == [1e-5, 1e-6]
@@ -61,42 +62,42 @@ def test_an_empty_block_empties_pairs_weights_and_origins_and_no_other() -> None
 
 
 def test_six_languages_have_captions_of_their_own() -> None:
-    data = load(**configuration.read(CONFIG / "six-languages.yaml"))["datasets"]["multi30k"]
-    assert data["languages"] == ["en", "de", "fr", "cs", "zh", "ja"]
-    assert set(data["languages"]).isdisjoint(data["translated_languages"])
+    data = load(**configuration.read(CONFIG / "six-languages.yaml")).datasets["multi30k"]
+    assert data.languages == ["en", "de", "fr", "cs", "zh", "ja"]
+    assert set(data.languages).isdisjoint(data.translated_languages)
 
 
 def test_the_paper_scale_has_the_papers_sizes() -> None:
     paper = load(scale="paper")
     sizes = {"universal_dim": 512, "multimodal_dim": 512, "hidden_size": 1024, "recurrent": "lstm"}
-    assert paper["model"].model_copy(update=sizes) == paper["model"]
-    assert paper["triplets"] == {"margin": 0.05, "num_hard_negatives": 10, "distance": "euclidean"}
-    assert paper["images"]["backbone"] == "resnet152.tv_in1k"
-    assert (paper["images"]["resize"], paper["images"]["crop"], paper["images"]["crops"]) == (512, 448, 10)
-    assert (paper["training"]["batch_images"], paper["training"]["epochs"]) == (450, 20)
-    assert paper["classifier"]["weight"] == 1e-6
+    assert paper.model.model_copy(update=sizes) == paper.model
+    assert paper.triplets.as_values() == {"margin": 0.05, "num_hard_negatives": 10, "distance": "euclidean"}
+    assert paper.images.backbone == "resnet152.tv_in1k"
+    assert (paper.images.resize, paper.images.crop, paper.images.crops) == (512, 448, 10)
+    assert (paper.training.batch_images, paper.training.epochs) == (450, 20)
+    assert paper.classifier.weight == 1e-6
 
 
 def test_scale_flickr8k_has_the_papers_sizes_and_rates_on_data_of_its_own() -> None:
     paper, flickr8k = load(scale="paper"), load(scale="flickr8k")
-    assert {key for key in paper if paper[key] != flickr8k[key]} == {
+    assert {key for key in Configuration.model_fields if getattr(paper, key) != getattr(flickr8k, key)} == {
         "scale", "datasets", "images", "translation", "words", "muse", "bert", "report",
     }  # fmt: skip
-    assert flickr8k["images"] == {**paper["images"], "sets": {"vgg": None, "resnet50": None}}
-    assert flickr8k["words"] == {**paper["words"], "vectors": "multi30k"}
-    assert flickr8k["bert"] == {**paper["bert"], "model": "pretrain"}
-    assert flickr8k["muse"] == "align"
+    assert flickr8k.images == paper.images.model_copy(update={"sets": {"vgg": None, "resnet50": None}})
+    assert flickr8k.words == paper.words.model_copy(update={"vectors": "multi30k"})
+    assert flickr8k.bert == paper.bert.model_copy(update={"model": "pretrain"})
+    assert flickr8k.muse == "align"
     google = {"dataset": "flickr8kcn", "origin": "google"}
-    assert flickr8k["datasets"]["multi30k"] == {
-        **paper["datasets"]["multi30k"],
+    assert flickr8k.datasets["multi30k"].as_values() == {
+        **paper.datasets["multi30k"].as_values(),
         "split": "flickr8k",
         "images": "flickr8k",
         "borrowed_translations": {"zh": google, "ja": google},
     }
-    mscoco = paper["datasets"]["mscoco"]
+    mscoco = paper.datasets["mscoco"]
     kept = ("stands_for", "languages", "translated_languages", "borrowed_translations", "max_caption_length")
-    assert flickr8k["datasets"]["flickr8kcn"] == {
-        **{key: mscoco[key] for key in kept},
+    assert flickr8k.datasets["flickr8kcn"].as_values() == {
+        **{key: getattr(mscoco, key) for key in kept},
         "source": "flickr8kcn",
         "images": "flickr8k",
         "caption_origins": {"ja": "google"},
@@ -149,7 +150,7 @@ def test_numbers_of_scale_flickr8k_are_made_with_these_settings() -> None:
         }
 
 
-def small_flickr8k(*names: str) -> Any:
+def small_flickr8k(*names: str) -> Configuration:
     user: dict[str, Any] = {}
     for name in names:
         user = configuration.merged(user, configuration.read(CONFIG / f"flickr8k-{name}.yaml"))
@@ -176,13 +177,14 @@ def test_the_table_of_main_settings_has_those_of_the_scales() -> None:
     _, *rows = re.findall(r"^\| (.*) \|$", page[page.index("| key |") :], re.M)
     columns = [load(), small_flickr8k("small"), load(scale="flickr8k"), load(scale="paper")]
 
-    def cell(value: Any, key: str) -> str:
-        if key.startswith("images.") and value and value["images"]["features"]:
+    def cell(settings: Configuration, key: str) -> str:
+        if key.startswith("images.") and settings.images.features:
             return "precomputed"
-        if key == "model.hidden_size" and value and value["model"]["recurrent"] == "mean":
+        if key == "model.hidden_size" and settings.model.recurrent == "mean":
             return "unused"
+        value: Any = settings
         for part in key.split("."):
-            value = value and value[part]
+            value = value and getattr(value, part)
         return "must be set" if value is None else str(value)
 
     keys = [row.split("`")[1] for row in rows[1:]]
@@ -191,7 +193,7 @@ def test_the_table_of_main_settings_has_those_of_the_scales() -> None:
         assert row.split(" | ") == [f"`{key}`", *(cell(column, key) for column in columns)]
 
 
-def authors_code(scale: str) -> Any:
+def authors_code(scale: str) -> Configuration:
     return load(**{**configuration.read(CONFIG / "authors-code.yaml"), "scale": scale})
 
 
@@ -199,20 +201,20 @@ def authors_code(scale: str) -> Any:
 def test_one_file_sets_every_way_of_the_authors_code(scale: str) -> None:
     """What their code does where the paper says otherwise, or nothing (`docs/decisions.md`)."""
     settings = authors_code(scale)
-    model, training = settings["model"], settings["training"]
+    model, training = settings.model, settings.training
     found = {
-        "cell": model["recurrent"],
-        "begun": model["recurrent_init"],
-        "learning_rate_decay": training["learning_rate_decay"],
-        "distance": settings["triplets"]["distance"],
-        "regularised toward": settings["word_regularizer"]["regularize_toward"],
-        "lambda2 applied": settings["classifier"]["weight_applied"],
-        "u averages": model["universal_mean"],
-        "sentences an image": (training["sentences_per_image"], training["repeat_captions"]),
-        "batch of": training["images_in_batch"],
-        "casing": settings["words"]["casing"],
-        "momentum of TensorFlow": round(1 - model["batch_norm_momentum"], 9),
-        "epoch of": training["epoch_unit"],
+        "cell": model.recurrent,
+        "begun": model.recurrent_init,
+        "learning_rate_decay": training.learning_rate_decay,
+        "distance": settings.triplets.distance,
+        "regularised toward": settings.word_regularizer.regularize_toward,
+        "lambda2 applied": settings.classifier.weight_applied,
+        "u averages": model.universal_mean,
+        "sentences an image": (training.sentences_per_image, training.repeat_captions),
+        "batch of": training.images_in_batch,
+        "casing": settings.words.casing,
+        "momentum of TensorFlow": round(1 - model.batch_norm_momentum, 9),
+        "epoch of": training.epoch_unit,
     }
     assert found == {
         "cell": "gru_reset_before",
@@ -228,18 +230,18 @@ def test_one_file_sets_every_way_of_the_authors_code(scale: str) -> None:
         "momentum of TensorFlow": 0.1,
         "epoch of": "sentences",
     }
-    for dataset, data in settings["datasets"].items():
+    for dataset, data in settings.datasets.items():
         chosen = configuration.experiment_settings(settings, dataset, "mule-full", 0)
-        assert chosen["groups"] == []
-        weight = {"multi30k": 1e-6, "mscoco": 1e-5}[data["stands_for"]]
-        assert chosen["classifier"] == {"weight": weight, "weight_applied": "twice"}
+        assert chosen.groups == []
+        weight = {"multi30k": 1e-6, "mscoco": 1e-5}[data.stands_for or ""]
+        assert chosen.classifier.as_values() == {"weight": weight, "weight_applied": "twice"}
 
 
 @pytest.mark.parametrize("scale", ["demo", "flickr8k", "paper"])
 def test_an_epoch_is_a_pass_over_sentences_in_training_and_pretraining(scale: str) -> None:
     settings = load(scale=scale)
     for cut in (configuration.experiment_settings, configuration.pretraining_settings):
-        assert cut(settings, "multi30k", "mule-full", 0)["training"]["epoch_unit"] == "sentences"
+        assert cut(settings, "multi30k", "mule-full", 0).training.epoch_unit == "sentences"
 
 
 def test_images_are_drawn_by_groups_only_where_captions_are_by_people() -> None:
@@ -247,13 +249,13 @@ def test_images_are_drawn_by_groups_only_where_captions_are_by_people() -> None:
     settings = load(scale="paper")
     three = [["en"], ["en", "ja"], ["en", "zh"]]
     for name, experiment in settings.expanded("mscoco").items():
-        if "selection" in experiment:  # of Lessons, which draws captions
+        if experiment.selection:  # of Lessons, which draws captions
             continue
-        alone = len(experiment["languages"]) == 1 and experiment["captions"] != "augmented"
-        human = experiment["captions"] == "human" or alone
-        expected = three if human and experiment.get("vectors") != "characters" else []  # LIWE has no groups
+        alone = len(experiment.languages) == 1 and experiment.captions != "augmented"
+        human = experiment.captions == "human" or alone
+        expected = three if human and experiment.vectors != "characters" else []  # LIWE has no groups
         for cut in (configuration.experiment_settings, configuration.pretraining_settings):
-            assert cut(settings, "mscoco", name, 0)["groups"] == expected, name
+            assert cut(settings, "mscoco", name, 0).groups == expected, name
 
 
 def test_a_setting_of_groups_reruns_nothing_where_there_are_none() -> None:
@@ -370,10 +372,10 @@ def test_norwegian_is_a_language_though_yaml_reads_its_code_as_false(tmp_path: P
     settings = load(
         datasets={"mine": {**mine, "caption_origins": {False: "google"}, "groups": [["en", False]]}}
     )
-    assert settings["datasets"]["mine"]["languages"] == ["en", "no"]
-    assert settings["datasets"]["mine"]["caption_origins"] == {"no": "google"}
-    assert settings["datasets"]["mine"]["groups"] == [["en", "no"]]
-    assert settings["training"]["repeat_captions"] is False
+    assert settings.datasets["mine"].languages == ["en", "no"]
+    assert settings.datasets["mine"].caption_origins == {"no": "google"}
+    assert settings.datasets["mine"].groups == [["en", "no"]]
+    assert settings.training.repeat_captions is False
 
 
 def test_a_key_that_stands_twice_is_named_with_both_lines(tmp_path: Path) -> None:
@@ -399,7 +401,7 @@ def test_splits_that_cannot_be_are_told() -> None:
     assert "datasets.mine.captions: a file for each language needs `split`" in str(caught.value)
     assert "datasets.multi30k.split: found 'flickr30k', expected multi30k or flickr8k" in str(caught.value)
     given = load(datasets={"mine": {**own, "split": "mine/split.csv"}})
-    assert given["datasets"]["mine"]["split"] == "mine/split.csv"
+    assert given.datasets["mine"].split == "mine/split.csv"
 
 
 def test_sentence_vectors_need_a_branch_that_reads_them_and_human_captions() -> None:
@@ -422,7 +424,7 @@ def test_sentence_vectors_need_a_branch_that_reads_them_and_human_captions() -> 
 
 def test_paths_take_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_FOLDER", "/data")
-    assert load(sources={"mirror": "$SOME_FOLDER/mirror"})["sources"]["mirror"] == "/data/mirror"
+    assert load(sources={"mirror": "$SOME_FOLDER/mirror"}).sources.mirror == "/data/mirror"
     monkeypatch.delenv("SOME_FOLDER")
     with pytest.raises(InputError, match=r"sources.mirror: .*the environment variable is not set"):
         load(sources={"mirror": "$SOME_FOLDER/mirror"})
@@ -431,12 +433,12 @@ def test_paths_take_environment_variables(monkeypatch: pytest.MonkeyPatch) -> No
 def test_numbers_from_the_command_line_are_numbers() -> None:
     """Snakemake hands --config seeds=[0,1] training={learning_rate: 1e-3} over as text."""
     found = load(seeds=["0", "1"], training={"learning_rate": "1e-3", "repeat_captions": "true"})
-    assert found["seeds"] == [0, 1]
-    assert found["training"]["learning_rate"] == 0.001
-    assert found["training"]["repeat_captions"] is True
+    assert found.seeds == [0, 1]
+    assert found.training.learning_rate == 0.001
+    assert found.training.repeat_captions is True
 
 
-def experiment(settings: Any, name: str) -> Any:
+def experiment(settings: Configuration, name: str) -> TrainSettings | LessonsSettings:
     return configuration.experiment_settings(settings, "multi30k", name, 0)
 
 
@@ -452,7 +454,7 @@ def test_what_an_experiment_does_not_use_does_not_reach_it() -> None:
 
 def test_an_experiment_may_have_settings_of_its_own() -> None:
     changed = load(experiments={"mule-nc": {"settings": {"training": {"learning_rate": 5e-4}}}})
-    assert experiment(changed, "mule-nc")["training"]["learning_rate"] == 5e-4
+    assert experiment(changed, "mule-nc").training.learning_rate == 5e-4
     assert experiment(changed, "mule-nc-lc") == experiment(load(), "mule-nc-lc")
 
 
@@ -462,26 +464,26 @@ ON_VGG = {"on-vgg": {"branches": "shared", "captions": "human", "features": "vgg
 def test_a_feature_set_is_laid_over_the_main_one() -> None:
     settings = load(images={"sets": {"vgg": {"crop": 96}}}, experiments=ON_VGG)
     main, vgg = (configuration.feature_settings(settings, name) for name in (None, "vgg"))
-    assert vgg == {**main, "crop": 96, "crops": 1}
-    assert experiment(settings, "on-vgg")["features"] == vgg
+    assert vgg == main.model_copy(update={"crop": 96, "crops": 1})
+    assert experiment(settings, "on-vgg").features == vgg
     assert experiment(settings, "mule-nc") == experiment(load(), "mule-nc")
-    assert experiment(settings, "mule-nc")["features"] == main
+    assert experiment(settings, "mule-nc").features == main
 
 
 def test_the_paper_scale_has_vgg_features_as_published() -> None:
     vgg = configuration.feature_settings(load(scale="paper", images={"weights": "mine.pth"}), "vgg")
-    assert (vgg["backbone"], vgg["weights"], vgg["dimension"]) == ("vgg19.tv_in1k", "timm", 4096)
-    assert (vgg["resize"], vgg["crop"], vgg["crops"]) == (256, 224, 10)
+    assert (vgg.backbone, vgg.weights, vgg.dimension) == ("vgg19.tv_in1k", "timm", 4096)
+    assert (vgg.resize, vgg.crop, vgg.crops) == (256, 224, 10)
 
 
 def test_ready_made_features_are_of_the_set_that_names_them() -> None:
     settings = load(images={"features": "main.h5", "sets": {"own": {"features": "$HOME/own.h5"}}})
     sets = settings.images.feature_sets()
-    assert [sets[name]["features"] for name in (None, "vgg")] == ["main.h5", None]
-    assert sets["own"]["features"].endswith("/own.h5")
-    assert "$" not in sets["own"]["features"]
-    assert set(configuration.feature_settings(settings, "own")) == {"backbone", "dimension"}
-    assert configuration.feature_settings(settings, "vgg")["crops"] == 1
+    assert [sets[name].features for name in (None, "vgg")] == ["main.h5", None]
+    assert sets["own"].features.endswith("/own.h5")
+    assert "$" not in str(sets["own"].features)
+    assert configuration.feature_settings(settings, "own").as_values().keys() == {"backbone", "dimension"}
+    assert configuration.feature_settings(settings, "vgg").crops == 1
 
 
 def test_mistakes_in_feature_sets_name_the_sets_that_there_are() -> None:
@@ -503,20 +505,20 @@ def test_an_experiment_whose_features_are_not_at_hand_is_left_out_and_the_reason
     ]
     user = {"experiments": ON_VGG, "tables": {"mine": {"columns": {"multi30k": ["en"]}, "rows": rows}}}
     here, lacking = (load(scale=scale, **user) for scale in ("demo", "flickr8k"))
-    assert "on-vgg" in configuration.table_settings(here, "mine")["trained"]["multi30k"]
-    assert configuration.table_settings(here, "mine")["left_out"] == []
+    assert "on-vgg" in configuration.table_settings(here, "mine").trained["multi30k"]
+    assert configuration.table_settings(here, "mine").left_out == []
     of = configuration.table_settings(lacking, "mine")
     assert [cell.experiment for cell in cells(of)] == ["mule-full"]
     reason = "the configuration has no features vgg (images.sets)"
-    assert of["left_out"] == [f"row 2, on VGG: {reason}"]
-    assert configuration.claim_settings(lacking)["left_out"]["on-vgg"] == reason
+    assert of.left_out == [f"row 2, on VGG: {reason}"]
+    assert configuration.claim_settings(lacking).left_out["on-vgg"] == reason
 
 
 def test_one_model_a_language() -> None:
     names = load().expanded("mscoco")
     assert [name for name in names if name.startswith("embn-")][:3] == ["embn-en", "embn-zh", "embn-ja"]
-    assert names["embn-zh"]["languages"] == ["zh"]
-    assert names["mule-full"]["languages"] == ["en", "zh", "ja"]
+    assert names["embn-zh"].languages == ["zh"]
+    assert names["mule-full"].languages == ["en", "zh", "ja"]
 
 
 def test_training_settings_do_not_reach_pretraining() -> None:
@@ -534,7 +536,7 @@ def test_a_data_set_of_ones_own_needs_little() -> None:
     settings = load(datasets={"birds": own()})
     data = settings.datasets["birds"]
     assert settings.stands_for("birds") == "birds"
-    assert (data["caption_origins"], data["groups"], data["max_caption_length"]) == ({}, [], 40)
+    assert (data.caption_origins, data.groups, data.max_caption_length) == ({}, [], 40)
 
 
 def test_a_data_set_has_the_keys_of_its_source_and_no_others() -> None:
@@ -575,27 +577,27 @@ def test_a_data_set_has_the_keys_of_its_source_and_no_others() -> None:
 
 def test_paths_of_a_data_set_take_environment_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINE", "/data")
-    found = load(datasets={"birds": own(captions="$MINE/c.csv")})["datasets"]["birds"]
-    assert found["captions"] == "/data/c.csv"
-    assert found["images"] == "photos"
+    found = load(datasets={"birds": own(captions="$MINE/c.csv")}).datasets["birds"]
+    assert found.captions == "/data/c.csv"
+    assert found.images == "photos"
 
 
 def test_a_scale_may_change_an_experiment() -> None:
-    few, published = (load(scale=scale)["experiments"]["order"] for scale in ("demo", "paper"))
-    assert published["settings"]["training"]["batch_images"] == 128
-    assert few["settings"]["training"]["batch_images"] == 32
-    assert few["settings"]["ranking"] == published["settings"]["ranking"]
-    assert few["settings"]["ranking"].model_dump(exclude_unset=True) == {"margin": 0.05}
+    few, published = (load(scale=scale).experiments["order"] for scale in ("demo", "paper"))
+    assert published.settings.training.batch_images == 128
+    assert few.settings.training.batch_images == 32
+    assert few.settings.ranking == published.settings.ranking
+    assert few.settings.ranking.model_dump(exclude_unset=True) == {"margin": 0.05}
 
 
 def test_an_experiment_without_ranking_has_none() -> None:
     settings = load(scale="paper")
     chosen = configuration.experiment_settings(settings, "multi30k", "parallel-asym", 0)
-    assert chosen["ranking"] == {"margin": 0.05, "hinge": "sum", "caption_caption": 1}
-    assert (chosen["model"]["encoder"], chosen["model"]["similarity"]) == ("vse", "order")
+    assert chosen.ranking.as_values() == {"margin": 0.05, "hinge": "sum", "caption_caption": 1}
+    assert (chosen.model.encoder, chosen.model.similarity) == ("vse", "order")
     other = configuration.experiment_settings(settings, "multi30k", "embn-en", 0)
-    assert other["ranking"] is None
-    assert other["model"]["encoder"] == "embn"
+    assert other.ranking is None
+    assert other.model.encoder == "embn"
 
 
 def test_encoders_and_losses_that_do_not_fit_are_said_together() -> None:
@@ -619,10 +621,11 @@ def test_rows_are_added_to_a_table_without_repeating_it() -> None:
     """After the table's own; their numbers must be new, and the user's settings are not changed."""
     mine = {"row": 20, "method": "mine", "single_model": "Y", "experiment": "mule-embn"}
     user = {"table2": {"add_rows": [mine]}}
-    usual = load()["tables"]["table2"]
-    assert load(tables=user)["tables"]["table2"] == {**usual, "rows": [*usual["rows"], mine]}
+    usual = load().tables["table2"]
+    table = load(tables=user).tables["table2"]
+    assert table == usual.model_copy(update={"rows": [*usual.rows, table.rows[-1]]})
     assert user == {"table2": {"add_rows": [mine]}}
-    assert load(tables=user)["tables"]["table2"]["rows"][-1] == mine
+    assert table.rows[-1].as_values() == mine
     with pytest.raises(InputError, match=r"found 1, which is the number of rows\.0 too"):
         load(tables={"table2": {"add_rows": [{**mine, "row": 1}]}})
     with pytest.raises(InputError, match=r"tables.table2\.add_rows\.0: 'experiment' is missing"):
@@ -646,7 +649,7 @@ def test_an_evaluation_tells_what_training_began_from() -> None:
         train = [configuration.experiment_settings(each, "multi30k", name, 0) for each in (before, after)]
         assert train[0] == train[1]
     plain = configuration.evaluation_settings(before, "multi30k", "mule-one-en", 0)
-    assert plain == {"threads": 1, "model": {"encoder": "embn"}, "embedding": "universal"}
+    assert plain.as_values() == {"threads": 1, "model": {"encoder": "embn"}, "embedding": "universal"}
 
 
 def _row(experiment: str, **keys: str) -> dict[str, Any]:
@@ -720,7 +723,7 @@ def test_what_would_give_another_number_than_it_says_is_refused(said: str, user:
 
 def test_an_experiment_is_found_as_among_all() -> None:
     settings = load()
-    for dataset in settings["datasets"]:
+    for dataset in settings.datasets:
         every = settings.expanded(dataset)
         assert len(every) > 100
         for name, made in every.items():
@@ -732,7 +735,7 @@ def test_an_experiment_is_found_as_among_all() -> None:
 def test_languages_are_in_the_order_of_the_data_set() -> None:
     """Batches are drawn and losses summed in it, whatever order an experiment names them in."""
     made = {"two": {"branches": "shared", "captions": "human", "languages": ["cs", "en"]}}
-    assert configuration.experiment_named(load(experiments=made), "multi30k", "two")["languages"] == [
+    assert configuration.experiment_named(load(experiments=made), "multi30k", "two").languages == [
         "en",
         "cs",
     ]
@@ -748,16 +751,17 @@ def test_languages_are_in_the_order_of_the_data_set() -> None:
 def test_points_of_a_figure_have_one_model_also_as_in_the_authors_code(names: list[str]) -> None:
     """Which pads sentences."""
     authors = load(**configuration.read(CONFIG / "authors-code.yaml"))
-    models = [configuration.experiment_settings(authors, "multi30k", name, 0)["model"] for name in names]
+    models = [configuration.experiment_settings(authors, "multi30k", name, 0).model for name in names]
     assert all(model == models[0] for model in models)
 
 
 def test_captions_said_to_be_human_are(tmp_path: Path) -> None:
     of = load(datasets={"multi30k": {"caption_origins": {"de": "human", "fr": "google"}}})
-    assert configuration.table_settings(of, "smalr/table2")["human"]["multi30k"] == ["en", "de", "cs"]
+    human = configuration.table_settings(of, "smalr/table2").human or {}
+    assert human["multi30k"] == ["en", "de", "cs"]
 
 
 def test_translated_columns_of_ones_own_table_are_marked() -> None:
     rows = [{"row": 1, "method": "ten", "experiment": "mule-ten"}]
     of = load(tables={"mine": {"columns": {"multi30k": ["en", "ar"]}, "rows": rows}})
-    assert configuration.table_settings(of, "mine")["caption_origins"]["multi30k"]["ar"] == "dictionary"
+    assert configuration.table_settings(of, "mine").caption_origins["multi30k"]["ar"] == "dictionary"

@@ -200,11 +200,11 @@ def test_a_sentence_of_mapped_words_alone_has_no_gradient_on_french() -> None:
 def test_figure_3_has_the_texts_reductions() -> None:
     """PCA to 50, 100 and 200; 50 is a threshold of the text, 5, 10 and 25 are ours."""
     settings = configuration.load({"scale": "paper"}, CONFIG)
-    found = {made["reduction"]: made for made in settings["experiments"].values() if "reduction" in made}
+    found = {made.reduction: made for made in settings.experiments.values() if made.reduction}
     assert set(found) == {f"{kind}-{n}" for kind in ("frequency", "dictionary") for n in (5, 10, 25, 50)} | {
         f"pca-{n}" for n in (50, 100, 200)
     }
-    whole = settings["experiments"]["mule-ten"]
+    whole = settings.experiments["mule-ten"]
     for name, made_of in found.items():
         assert made_of.as_values() == {**whole.as_values(), "reduction": name}
     assert whole.settings.model.universal_mean == "words"

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from pipeline import settings as configuration
+from pipeline.evaluation.settings import Preparation
+from pipeline.settings import Configuration
 
 CONFIG = Path(__file__).parents[2] / "config"
 TEN = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]
@@ -18,67 +20,68 @@ SMALR = ("smalr-la", "smalr-hem", "smalr")
 
 
 @pytest.fixture(scope="module")
-def paper() -> Any:
+def paper() -> Configuration:
     return configuration.load({"scale": "paper"}, CONFIG)
 
 
 @pytest.mark.parametrize("name", SMALR)
 @pytest.mark.parametrize("dataset", ["multi30k", "mscoco"])
-def test_a_model_of_smalr_is_trained_as_the_paper_says(paper: Any, name: str, dataset: str) -> None:
+def test_a_model_of_smalr_is_trained_as_the_paper_says(paper: Configuration, name: str, dataset: str) -> None:
     found = configuration.experiment_settings(paper, dataset, name, 0)
-    assert sorted(found["languages"]) == sorted(TEN)
-    assert found["captions"] == "augmented"  # Section 4: at least five sentences in each language
-    assert found["groups"] == []
+    assert sorted(found.languages) == sorted(TEN)
+    assert found.captions == "augmented"  # Section 4: at least five sentences in each language
+    assert found.groups == []
     # Section 3.1
-    assert found["triplets"] == {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
-    assert found["matching"] == {"image": 1.5, "sentence": 1, "sentence_only": 0}  # Equation 3, lambda 1
-    assert found["neighborhood"] == {"weight": 5e-2}  # lambda 4
-    assert found["classifier"] == {"weight": 1e-6, "weight_applied": "once"}  # lambda 3
-    assert found["training"]["learning_rate"] == 1e-3  # "Visual Features"
-    assert (found["training"]["batch_images"], found["training"]["epochs"]) == (450, 20)  # as in MULE
-    assert found["branches"] == "shared"
-    model = found["model"]
-    assert (model["recurrent"], model["universal_dim"], model["multimodal_dim"]) == ("gru", 512, 512)
-    assert model["hidden_size"] == 512  # decided: 7.1M at test time
-    assert found["embedding"] == "hybrid"
+    assert found.triplets.as_values() == {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
+    # Equation 3, lambda 1
+    assert found.matching.as_values() == {"image": 1.5, "sentence": 1, "sentence_only": 0}
+    assert found.neighborhood.as_values() == {"weight": 5e-2}  # lambda 4
+    assert found.classifier.as_values() == {"weight": 1e-6, "weight_applied": "once"}  # lambda 3
+    assert found.training.learning_rate == 1e-3  # "Visual Features"
+    assert (found.training.batch_images, found.training.epochs) == (450, 20)  # as in MULE
+    assert found.branches == "shared"
+    model = found.model
+    assert (model.recurrent, model.universal_dim, model.multimodal_dim) == ("gru", 512, 512)
+    assert model.hidden_size == 512  # decided: 7.1M at test time
+    assert found.embedding == "hybrid"
     own = 0 if name == "smalr-la" else 5000
-    assert found["hybrid"] == {"frequent_words": own, "frequent_dim": 50, "latent_entries": 40_000}
+    assert found.hybrid.as_values() == {"frequent_words": own, "frequent_dim": 50, "latent_entries": 40_000}
     if name == "smalr":
-        assert found["masking"] == {
+        assert found.masking.as_values() == {
             "mask_probability": 0.2,
             "weight": 1e-4,
             "matching": 1,
         }  # lambda 2; matching: decided
     else:
-        assert "masking" not in found
+        assert found.masking is None
 
 
 @pytest.mark.parametrize("name", SMALR)
-def test_words_are_assigned_as_the_paper_says(paper: Any, name: str) -> None:
+def test_words_are_assigned_as_the_paper_says(paper: Configuration, name: str) -> None:
     found = configuration.assignment_settings(paper, "multi30k", name, 0)
-    assert (found["assignment"]["exploration"], found["assignment"]["top_m"]) == (0.2, 20)
+    assert (found.assignment.exploration, found.assignment.top_m) == (0.2, 20)
     for scale in ("demo", "flickr8k", "paper"):  # decided: others collapsed on photographs, docs/smalr.md
-        how = configuration.load({"scale": scale}, CONFIG)["assignment"]
-        assert (how["features"], how["gradient"], how["pairs"]) == ("standardized", "softmax", "all")
-    assert (found["training"]["epochs"], found["training"]["learning_rate"]) == (5, 1e-3)  # decided
-    assert found["hybrid"]["latent_entries"] == 40_000
-    assert found["universal_dim"] == 512
-    assert found["triplets"] == {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
+        how = configuration.load({"scale": scale}, CONFIG).assignment
+        assert (how.features, how.gradient, how.pairs) == ("standardized", "softmax", "all")
+    assert (found.training.epochs, found.training.learning_rate) == (5, 1e-3)  # decided
+    assert found.hybrid.latent_entries == 40_000
+    assert found.universal_dim == 512
+    assert found.triplets.as_values() == {"margin": 0.05, "num_hard_negatives": 10, "distance": "cosine"}
 
 
-def test_languages_are_combined_as_the_paper_says(paper: Any) -> None:
+def test_languages_are_combined_as_the_paper_says(paper: Configuration) -> None:
     found = configuration.consistency_settings(paper, "multi30k", "smalr", 0, "learned")
     assignment = configuration.assignment_settings(paper, "multi30k", "smalr", 0)
-    assert found.preparation == {"assignment": assignment}
+    assert found.preparation == Preparation(assignment=assignment)
     section = {"hidden": 32, "iterations": 30}  # Section 3.4
     decided = {"learning_rate": 1e-3, "initial_weight": 1.0, "activation": "none"}
-    assert found.network == {**section, **decided}
+    assert found.network.as_values() == {**section, **decided}
     assert (found.threads, found.kind) == (1, "learned")
     average = configuration.consistency_settings(paper, "multi30k", "mule-one-en", 0, "average")
     assert (average.threads, average.kind, average.network, average.preparation) == (1, "average", None, None)
 
 
-def test_queries_of_languages_with_human_captions_get_into_all_others(paper: Any) -> None:
+def test_queries_of_languages_with_human_captions_get_into_all_others(paper: Configuration) -> None:
     pairs = configuration.consistency_pairs(paper, "multi30k", "smalr")
     assert {pair[:2] for pair in pairs} == {"en", "de", "fr", "cs"}  # HA of Table 2
     assert len(pairs) == 4 * 9
@@ -89,12 +92,12 @@ def test_queries_of_languages_with_human_captions_get_into_all_others(paper: Any
     }
 
 
-def test_captions_by_a_machine_are_not_of_people(paper: Any) -> None:
+def test_captions_by_a_machine_are_not_of_people(paper: Configuration) -> None:
     """The Japanese captions: no queries that are translated, and not in HA."""
     flickr8k = configuration.load({"scale": "flickr8k"}, CONFIG)
     pairs = configuration.consistency_pairs(flickr8k, "flickr8kcn", "smalr")
     assert {pair[:2] for pair in pairs} == {"en", "zh"}
-    human = configuration.table_settings(flickr8k, "smalr/table1")["human"]
+    human = configuration.table_settings(flickr8k, "smalr/table1").human
     assert human == {"multi30k": ["en", "de", "fr", "cs"], "flickr8kcn": ["en", "zh"]}
 
 
@@ -118,10 +121,10 @@ ROWS = [
 
 
 @pytest.mark.parametrize("table", ["smalr/table1", "smalr/table2"])
-def test_a_row_shows_the_experiment_that_its_words_say(paper: Any, table: str) -> None:
-    rows = paper["tables"][table]["rows"]
-    asked = [row.get("queries") or row.get("consistency") or "original" for row in rows]
-    found = [(row["method"], row["experiment"]) for row in rows]
+def test_a_row_shows_the_experiment_that_its_words_say(paper: Configuration, table: str) -> None:
+    rows = paper.tables[table].rows
+    asked = [row.queries or row.consistency or "original" for row in rows]
+    found = [(row.method, row.experiment) for row in rows]
     assert [(*row, queries) for row, queries in zip(found, asked, strict=True)] == ROWS
 
 
@@ -138,15 +141,15 @@ SERIES = {
 }
 
 
-def test_a_point_shows_the_experiment_that_its_words_say(paper: Any) -> None:
-    points = configuration.figure_settings(paper, CONFIG, "3")["points"]
+def test_a_point_shows_the_experiment_that_its_words_say(paper: Configuration) -> None:
+    points = configuration.figure_settings(paper, CONFIG, "3").points
     assert len(points) == 2 * (4 + 3 + 4 + 5)
     for made in points:
-        assert made["experiments"] == [SERIES[made["series"]].format(made["label"])]
+        assert made.experiments == [SERIES[made.series].format(made.label)]
     figure = configuration.figure_settings(paper, CONFIG, "1b")
-    assert (figure["across"], figure["area"]) == ("languages", "parameters")
-    of_multi30k = [made for made in figure["points"] if made["dataset"] == "multi30k"]
-    assert [(made["series"], made["experiments"]) for made in of_multi30k] == [
+    assert (figure.across, figure.area) == ("languages", "parameters")
+    of_multi30k = [made for made in figure.points if made.dataset == "multi30k"]
+    assert [(made.series, made.experiments) for made in of_multi30k] == [
         ("MULE", ["mule-one-en", "mule-one-de"]),
         ("MULE", ["mule-own"]),
         ("MULE", ["mule-ten"]),
@@ -158,7 +161,7 @@ def test_a_point_shows_the_experiment_that_its_words_say(paper: Any) -> None:
     ]
 
 
-def test_mule_with_ten_languages_is_mule_with_augmentation_on_their_captions(paper: Any) -> None:
+def test_mule_with_ten_languages_is_mule_with_augmentation_on_their_captions(paper: Configuration) -> None:
     """Section 4: "at least five sentences" of each image. Its parts are MULE's (test_facts.py)."""
     ten, four = (
         flat(configuration.experiment_settings(paper, "multi30k", name, 0).as_values())
@@ -168,7 +171,7 @@ def test_mule_with_ten_languages_is_mule_with_augmentation_on_their_captions(pap
         "experiment", "languages", "captions",
     }  # fmt: skip
     assert (ten["captions"], sorted(ten["languages"])) == ("augmented", sorted(TEN))
-    assert paper["experiments"]["mule-ten"]["pretraining"]
+    assert paper.experiments["mule-ten"].pretraining
 
 
 @pytest.mark.parametrize("dataset", ["multi30k", "mscoco"])
@@ -182,7 +185,7 @@ def test_mule_with_ten_languages_is_mule_with_augmentation_on_their_captions(pap
     ],
 )
 def test_points_of_a_line_of_figure_1b_differ_in_languages_alone(
-    paper: Any, dataset: str, fewer: str, more: str
+    paper: Configuration, dataset: str, fewer: str, more: str
 ) -> None:
     """NC, LC and LP are losses between languages, which a model of one has none of."""
     first, second = (
@@ -193,11 +196,11 @@ def test_points_of_a_line_of_figure_1b_differ_in_languages_alone(
     assert differing - between == {"experiment", "languages"}
     assert not between or fewer == "mule-one-en"
     made = paper.expanded(dataset)
-    assert made[fewer]["captions"] == made[more]["captions"] == "augmented"
-    assert set(made[fewer]["languages"]) < set(made[more]["languages"])
+    assert made[fewer].captions == made[more].captions == "augmented"
+    assert set(made[fewer].languages) < set(made[more].languages)
 
 
-def test_without_a_machine_queries_get_there_by_english(paper: Any) -> None:
+def test_without_a_machine_queries_get_there_by_english(paper: Configuration) -> None:
     """The demo's provider is a dictionary; a service translates between any two languages."""
     demo = configuration.load({"scale": "demo"}, CONFIG)
     assert configuration.via_english(demo, "multi30k", "de-fr")
@@ -209,7 +212,7 @@ def test_without_a_machine_queries_get_there_by_english(paper: Any) -> None:
     assert not configuration.anew(service, "multi30k", "en-fr")
 
 
-def test_other_experiments_know_nothing_of_smalr(paper: Any) -> None:
+def test_other_experiments_know_nothing_of_smalr(paper: Configuration) -> None:
     found = configuration.experiment_settings(paper, "multi30k", "mule-full", 0)
     assert not {"hybrid", "masking", "consistency", "assignment"} & found.as_values().keys()
 

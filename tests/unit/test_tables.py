@@ -68,7 +68,7 @@ def test_table_4_asks_translated_queries_of_the_english_model(tmp_path: Path) ->
     asked = {
         (cell.dataset, cell.language): (cell.experiment, cell.queries)
         for cell in cells(of)
-        if cell.row["row"] == 3
+        if cell.row.row == 3
     }
     assert asked["multi30k", "en"] == ("embn-en", "original")
     assert asked["multi30k", "cs"] == asked["mscoco", "zh"] == ("embn-en", "translated")
@@ -339,8 +339,8 @@ def test_every_row_of_the_ablations_stands_at_its_place_in_the_paper() -> None:
     heads = ["section", "group", "method"]
     printed = {(row["table"], row["row"]): [row[key] for key in heads] for row in paper.to_dict("records")}
     for number in (2, 3, 5, 6, 7, 8, 9, 10, 11):
-        for row in settings(f"table{number}")["table"]["rows"]:
-            assert [row[key] for key in heads] == printed[str(number), str(row["row"])]
+        for row in settings(f"table{number}").table.rows:
+            assert [getattr(row, key) for key in heads] == printed[str(number), str(row.row)]
 
 
 def test_a_row_may_have_fewer_columns(tmp_path: Path) -> None:
@@ -378,7 +378,7 @@ def test_tables_of_earlier_systems_stand_beside_the_papers_numbers(
     recalls = comparison[(comparison["metric"] != "mR") & of_the_text]
     assert recalls["paper"].notna().all()
     of_the_paper = pd.read_csv(PAPERS, dtype=str).query(
-        f"paper == '{of['table']['paper']}' and table == '{of['table']['table']}'"
+        f"paper == '{of.table.paper}' and table == '{of.table.table}'"
     )
     printed = of_the_paper.drop_duplicates("row").set_index("row")["method"]
     shown = comparison[of_the_text]
@@ -393,7 +393,7 @@ def test_a_table_that_lacks_the_features_of_all_its_rows_is_not_asked_for() -> N
     assert "lessons/table2" not in makeable
     assert {"table5", "lessons/table1"} < set(makeable)
     of = configuration.table_settings(flickr8k, "table5")
-    assert sorted({cell.row["row"] for cell in cells(of)}) == [6, 7, 8]
+    assert sorted({cell.row.row for cell in cells(of)}) == [6, 7, 8]
 
 
 OWN_DATA: dict[str, dict[str, Any]] = {

@@ -10,6 +10,7 @@ from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.demo.dictionaries import pairs
 from pipeline.demo.grammar import language
+from pipeline.settings import Configuration
 from pipeline.tables.averages import columns_of_rows
 from pipeline.tables.cells import cells
 from pipeline.tables.statistics import hits_by_image, intervals
@@ -27,7 +28,7 @@ OWN = {"smalr/table1": "mscoco", "smalr/table2": "multi30k"}
 Settings = Any
 
 
-def loaded(scale: str = "demo", **user: Any) -> Settings:
+def loaded(scale: str = "demo", **user: object) -> Configuration:
     return configuration.load({"scale": scale, **user}, CONFIG)
 
 
@@ -36,10 +37,8 @@ def test_every_data_set_has_the_ten_languages(scale: str) -> None:
     settings = loaded(scale)
     for dataset in ("multi30k", "mscoco"):
         assert sorted(settings.datasets[dataset].every_language) == sorted(TEN)
-        assert settings["datasets"][dataset]["languages"] == HUMAN[dataset]
-        assert settings.expanded(dataset)["mule-ten"]["languages"] == (
-            settings.datasets[dataset].every_language
-        )
+        assert settings.datasets[dataset].languages == HUMAN[dataset]
+        assert settings.expanded(dataset)["mule-ten"].languages == (settings.datasets[dataset].every_language)
 
 
 def test_flickr8ks_data_sets_have_the_ten_languages() -> None:
@@ -60,24 +59,24 @@ def test_translated_languages_change_nothing_that_has_none() -> None:
     with_ten, without = loaded(), loaded(datasets=less)
     for dataset in ("multi30k", "mscoco"):
         for name, experiment in with_ten.expanded(dataset).items():
-            if not set(experiment["languages"]) <= set(HUMAN[dataset]):
+            if not set(experiment.languages) <= set(HUMAN[dataset]):
                 continue
             for chosen in (configuration.experiment_settings, configuration.pretraining_settings):
                 assert chosen(with_ten, dataset, name, 0) == chosen(without, dataset, name, 0), name
             pairs_of = configuration.training_pairs
             assert pairs_of(with_ten, dataset, name) == pairs_of(without, dataset, name)
-    for table in (name for name in with_ten["tables"] if not name.startswith("smalr")):
+    for table in (name for name in with_ten.tables if not name.startswith("smalr")):
         assert configuration.table_settings(with_ten, table) == configuration.table_settings(without, table)
 
 
 def test_what_an_experiment_of_ten_languages_is_made_of() -> None:
     settings = loaded()
     made = configuration.experiment_settings(settings, "mscoco", "mule-ten", 0)
-    assert made["languages"] == ["en", "zh", "ja", "de", "fr", "cs", "ar", "af", "ko", "ru"]
-    assert made["captions"] == "augmented"
-    assert made["translated"] == sorted(set(TEN) - set(HUMAN["mscoco"]))
-    assert made["caption_origins"] == dict.fromkeys(made["translated"], "dictionary")
-    assert made["groups"] == []  # with translations every image has every language
+    assert made.languages == ["en", "zh", "ja", "de", "fr", "cs", "ar", "af", "ko", "ru"]
+    assert made.captions == "augmented"
+    assert made.translated == sorted(set(TEN) - set(HUMAN["mscoco"]))
+    assert made.caption_origins == dict.fromkeys(made.translated, "dictionary")
+    assert made.groups == []  # with translations every image has every language
     assert configuration.training_pairs(settings, "mscoco", "mule-ten") == ["en-zh", "en-ja"]
     assert configuration.own_pairs(settings, "mscoco", "mule-ten") == [
         "en-de", "en-fr", "en-cs", "en-ar", "en-af", "en-ko", "en-ru",
@@ -118,7 +117,7 @@ def test_a_row_has_the_papers_place_and_no_number_that_the_paper_lacks(table: st
     known = {(r.row, r.method, r.group, r.section, r.language) for r in printed.itertuples(index=False)}
     settings = configuration.table_settings(loaded("paper"), table)
     places = [
-        (str(c[0].row["row"]), c[0].row["method"], c[0].row["group"], c[0].row["section"], name)
+        (str(c[0].row.row), c[0].row.method, c[0].row.group, c[0].row.section, name)
         for name, c in columns_of_rows(settings)
     ]
     assert len(places) == len(set(places)) and set(places) <= known
@@ -129,7 +128,7 @@ def test_a_row_has_the_papers_place_and_no_number_that_the_paper_lacks(table: st
 def test_averages_are_of_the_languages_that_the_paper_names() -> None:
     settings = configuration.table_settings(loaded("paper"), "smalr/table1")
     found = {
-        (group[0].row["row"], name): [cell.language for cell in group]
+        (group[0].row.row, name): [cell.language for cell in group]
         for name, group in columns_of_rows(settings)
         if name in ("HA", "A")
     }

@@ -2,12 +2,12 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
+from pipeline.settings import Configuration
 from pipeline.settings.translations import PROVIDERS
 from pipeline.translation.providers import MACHINES
 from pipeline.translation.services import SERVICES
@@ -15,7 +15,7 @@ from pipeline.translation.services import SERVICES
 CONFIG = Path(__file__).parents[2] / "config"
 
 
-def load(**user: Any) -> Any:
+def load(**user: object) -> Configuration:
     return configuration.load({"scale": "paper", **user}, CONFIG)
 
 
@@ -67,8 +67,8 @@ def test_an_experiment_lacks_the_translations_that_a_data_set_cannot_have(
 def test_nobody_translates_at_the_papers_scale_unless_named() -> None:
     assert configuration.provider_of(load(), "en-de") is None
     named = load(translation={"default": {"provider": "google"}, "pairs": {"en-ja": {"provider": "deepl"}}})
-    assert configuration.provider_of(named, "en-de") == {"provider": "google"}
-    assert configuration.provider_of(named, "en-ja") == {"provider": "deepl"}
+    assert configuration.provider_of(named, "en-de").as_values() == {"provider": "google"}
+    assert configuration.provider_of(named, "en-ja").as_values() == {"provider": "deepl"}
 
 
 def test_pairs_without_a_provider_are_said_once_with_their_data_sets() -> None:
@@ -110,7 +110,7 @@ def test_the_yaml_that_is_said_is_a_configuration(tmp_path: Path) -> None:
     (written,) = (line for line in lines if line.startswith("  translation:"))
     (tmp_path / "mine.yaml").write_text(written)
     mine = configuration.load({"scale": "paper", **configuration.read(tmp_path / "mine.yaml")}, CONFIG)
-    assert mine["translation"]["default"] == {"provider": "google"}
+    assert mine.translation.default.as_values() == {"provider": "google"}
     assert configuration.missing_providers(mine, [("a", "en-ja")]) == ""
 
 
