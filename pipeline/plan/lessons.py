@@ -7,10 +7,12 @@ from pipeline import digest as code
 from pipeline import settings as configuration
 from pipeline.datasets.source_settings import PartSettings
 from pipeline.datasets.sources import module_of
+from pipeline.plan.paths import DatasetFiles
 from pipeline.plan.plan import Plan, arguments, either
 from pipeline.plan.sources import public_files_of
 from pipeline.plan.words import sentences
 from pipeline.stages import language_row
+from pipeline.training.settings import CaptionSelection
 from pipeline.words.settings import SelectedLanguage, SelectionSettings
 
 
@@ -63,26 +65,33 @@ def part_code(plan: Plan, dataset: str, part: str, language: str) -> str:
 def selection(plan: Plan, dataset: str, experiment: str) -> SelectionSettings:
     """Settings of `select-captions`: by language the texts, test captions and halves, as paths."""
     record = configuration.selection_record(plan.settings, dataset, experiment)
-    files, seed = plan.data(dataset), str(record.sampling_seed)
+    files, seed = plan.data(dataset), record.sampling_seed
     languages = {}
     for language, chosen in record.languages.items():
         own = f"-{language}" if record.halves == "per_language" else ""
-        each, half = chosen.captions_per_image, None if chosen.images == "all" else chosen.images
+        half = None if chosen.images == "all" else chosen.images
+        texts, others = (_texts(files, language, chosen, number) for number in (seed, seed + 1))
         languages[language] = SelectedLanguage(
-            texts=[
-                files.sampled_part(str(each), seed, part, language) if each else files.part(part, language)
-                for part in chosen.parts
-            ],
+            texts=texts,
             tested_on=files.part(chosen.tested_on, language),
-            halves=files.halves(seed, own) if half else None,
+            halves=files.halves(str(seed), own) if half else None,
             half=half or "first",
+            pair_texts={"selected": None, "all_images": texts, "sampled_again": others}[record.pairs_of],
         )
     return SelectionSettings(
         languages=languages,
         min_count=record.min_count,
         dimension=plan.settings.words.dimension,
-        with_all_pairs=record.pairs_of == "all_images",
     )
+
+
+def _texts(files: DatasetFiles, language: str, chosen: CaptionSelection, seed: int) -> list[str]:
+    """The parts of a language, or samples of their captions."""
+    each = chosen.captions_per_image
+    return [
+        files.sampled_part(str(each), str(seed), part, language) if each else files.part(part, language)
+        for part in chosen.parts
+    ]
 
 
 def selection_settings(plan: Plan, dataset: str, experiment: str) -> str:
@@ -93,7 +102,8 @@ def selected_texts(plan: Plan, dataset: str, experiment: str) -> list[str]:
     """Files that `select-captions` reads."""
     found: set[str] = set()
     for chosen in selection(plan, dataset, experiment).languages.values():
-        found |= {*chosen.texts, chosen.tested_on, *([chosen.halves] if chosen.halves else [])}
+        found |= {*chosen.texts, *(chosen.pair_texts or []), chosen.tested_on}
+        found |= {chosen.halves} if chosen.halves else set()
     return sorted(found)
 
 
@@ -108,8 +118,9 @@ def selected_words(plan: Plan, dataset: str, experiment: str) -> list[str]:
 
 
 def selected_pairs(plan: Plan, dataset: str, experiment: str) -> list[str]:
-    """Captions that are paired with those of another language, if pairs are of all images."""
-    paired = selection(plan, dataset, experiment).with_all_pairs
+    """Captions that are paired with those of another language, if they are not the selected ones."""
+    languages = selection(plan, dataset, experiment).languages.values()
+    paired = any(chosen.pair_texts is not None for chosen in languages)
     return _selected(plan, dataset, experiment, "pairs-{}.csv") if paired else []
 
 

@@ -280,9 +280,9 @@ def _check_union(vocabularies: Mapping[str, Vocabulary]) -> None:
 def _validate(model: RetrievalModel, validation: Corpus, settings: LessonsSettings) -> Validation:
     """The sum of the recalls of the languages that the training stops on."""
     with exact_products():
-        recalls = scores = mean_recalls(model, validation)
-        if settings.lessons.validated_as == "five_captions":
-            scores = {code: mean_recall_by_fives(model, validation, code) for code in settings.stop_on}
+        recalls = mean_recalls(model, validation)
+        by_fives = set(settings.lessons.validated_by_fives) & set(settings.stop_on)
+        scores = recalls | {code: mean_recall_by_fives(model, validation, code) for code in by_fives}
     score = RECALLS * sum(scores[language] for language in settings.stop_on)
     mean = sum(recalls.values()) / len(recalls)
     return Validation({"val_sum": score, **row(mean, recalls)}, score, recalls)

@@ -149,11 +149,11 @@ class TaskTraining(Block):
             "as the longest) as in the public code"
         ),
     )
-    validated_as: Literal["captions", "five_captions"] = Field(
-        default="captions",
+    validated_by_fives: Annotated[list[LanguageCode], Unique] = Field(
+        default=[],
         description=(
-            "captions, or five_captions (five consecutive captions are assumed to be of one image) as in "
-            "the public code"
+            "languages whose validation takes five consecutive captions for those of one image, however many "
+            "it has, as the public code does in what it calls en and de"
         ),
     )
 
@@ -173,9 +173,12 @@ class SelectionRules(Block):
             "the public code"
         ),
     )
-    pairs_of: Literal["selected", "all_images"] = Field(
+    pairs_of: Literal["selected", "all_images", "sampled_again"] = Field(
         default="selected",
-        description="selected (caption pairs of the selected images), or all_images as in the public code",
+        description=(
+            "selected (pairs of the selected captions); as in the public code all_images (of the halved "
+            "images too), or sampled_again (of another sample of captions)"
+        ),
     )
 
 

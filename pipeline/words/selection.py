@@ -33,21 +33,23 @@ class Chosen:
 
     texts: sentence tables whose training and validation captions are taken, all together. tested_on: the one
     whose test captions are asked for. halves: CSV of columns image, half; None: all training images.
-    half: the half whose training captions are taken.
+    half: the half whose training captions are taken. pair_texts: those whose training captions of all images
+    form the pairs of captions; None: the selected captions do.
     """
 
     texts: Sequence[Path]
     tested_on: Path
     halves: Path | None = None
     half: str = "first"
+    pair_texts: Sequence[Path] | None = None
 
 
 def select_captions(settings: SelectionSettings, output: Path) -> None:
     """Select the captions and words of an experiment of *Lessons*.
 
     Args:
-        settings: JSON: min_count, dimension, with_all_pairs, and for each of `languages` texts, tested_on,
-            halves, half.
+        settings: JSON: min_count, dimension, and for each of `languages` texts, tested_on, halves, half,
+            pair_texts.
         output: folder to write.
     """
     chosen = {
@@ -56,23 +58,22 @@ def select_captions(settings: SelectionSettings, output: Path) -> None:
             Path(one.tested_on),
             Path(one.halves) if one.halves else None,
             one.half,
+            None if one.pair_texts is None else [Path(text) for text in one.pair_texts],
         )
         for language, one in settings.languages.items()
     }
     output.mkdir(parents=True, exist_ok=True)
-    write_selection(chosen, settings.min_count, settings.dimension, settings.with_all_pairs, output)
+    write_selection(chosen, settings.min_count, settings.dimension, output)
 
 
-def write_selection(
-    chosen: Mapping[str, Chosen], minimum_count: int, dimension: int, with_all_pairs: bool, folder: Path
-) -> None:
+def write_selection(chosen: Mapping[str, Chosen], minimum_count: int, dimension: int, folder: Path) -> None:
     """Write `{language}.csv` and `{language}.h5` of each language into an existing folder.
+
+    And `pairs-{language}.csv`, if it has texts of its own to form pairs from, as in the public code.
 
     Args:
         minimum_count: times that a word is seen in a language's training captions, at least.
         dimension: size of a word vector; the vectors themselves are begun at random by the training.
-        with_all_pairs: write `pairs-{language}.csv` as well, the training captions of all images, halves or
-            not: what the public code makes its pairs of captions from.
 
     Raises:
         InputError: lists every language without training captions, or with captions of fewer than two images.
@@ -87,8 +88,8 @@ def write_selection(
     for language, table in tables.items():
         write_sentences(_with_known_words(table, known), folder / f"{language}.csv")
         write_words(language, words, dimension, folder / f"{language}.h5")
-        if with_all_pairs:
-            every = _selected(language, Chosen(chosen[language].texts, chosen[language].tested_on))
+        if (pair_texts := chosen[language].pair_texts) is not None:
+            every = _selected(language, Chosen(pair_texts, chosen[language].tested_on))
             paired = every[every["split"] == "train"]
             write_sentences(_with_known_words(paired, known), folder / f"pairs-{language}.csv")
         training = table[table["split"] == "train"]

@@ -127,6 +127,9 @@ class SelectedLanguage(Block):
     tested_on: str
     halves: str | None = None
     half: Literal["first", "second"] = "first"
+    pair_texts: list[str] | None = Field(
+        default=None, description="what pairs of captions are formed from; default: the selected captions"
+    )
 
 
 class SelectionSettings(Block):
@@ -135,4 +138,3 @@ class SelectionSettings(Block):
     languages: dict[LanguageCode, SelectedLanguage]
     min_count: Count
     dimension: Count
-    with_all_pairs: bool

@@ -96,10 +96,10 @@ def test_languages_of_an_experiment_have_the_same_words(made: Project) -> None:
 
 
 def test_another_way_of_the_code_trains_what_uses_it_alone(made: Project) -> None:
-    """`validated_as` is asked for by the training; the halves, by the selection too."""
+    """`validated_by_fives` is asked for by the training; the halves, by the selection too."""
     made.configure(**{**SETTINGS, "lessons": {**SETTINGS["lessons"], "halves": "per_language"}})
     jobs = made.would_run("results/few.csv")
-    made.configure(**{**SETTINGS, "lessons": {**SETTINGS["lessons"], "validated_as": "five_captions"}})
+    made.configure(**{**SETTINGS, "lessons": {**SETTINGS["lessons"], "validated_by_fives": ["en"]}})
     validated = made.would_run("results/few.csv")
     made.configure(**SETTINGS)
     assert jobs["select"] == 2  # bi-disjoint, monolingual-half-en; as code it was so before

@@ -50,7 +50,7 @@ LESSONS: dict[str, Any] = {
         "divide_learning_rate_every": None,
         "max_grad_norm": 2.0,
         "lengths_in_pairs": "correct",
-        "validated_as": "captions",
+        "validated_by_fives": [],
     },
     "training": {"precision": "float32"},
 }
@@ -66,7 +66,7 @@ CASES: dict[str, dict[str, Any]] = {
     "bilingual + c2c, as the public code": {
         "c2c": True,
         "pairs_of_others": True,
-        "lessons": {"lengths_in_pairs": "reversed", "validated_as": "five_captions"},
+        "lessons": {"lengths_in_pairs": "reversed", "validated_by_fives": ["de"]},
     },
 }
 

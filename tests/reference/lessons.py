@@ -92,9 +92,12 @@ def train(
             code: recalls(model_ranks(weights, settings, validation, code))["mR"]
             for code in settings["languages"]
         }
-        scores = of_captions
-        if tasks["validated_as"] == "five_captions":
-            scores = {code: mean_recall_by_fives(weights, settings, validation, code) for code in scores}
+        scores = {
+            code: mean_recall_by_fives(weights, settings, validation, code)
+            if code in tasks["validated_by_fives"]
+            else of_captions[code]
+            for code in of_captions
+        }
         score = 6 * sum(scores[code] for code in settings["stop_on"])
         better = result.add_epoch(weights, of_captions, len(batches), score)
         waited = 0 if better else waited + 1

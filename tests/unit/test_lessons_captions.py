@@ -1,5 +1,6 @@
 """Captions and words of *Lessons*: parts, draws, and the union's word table, by hand."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -211,7 +212,7 @@ def chosen(folder: Path, halved: bool = False) -> dict[str, Chosen]:
 
 def test_words_that_are_rare_in_every_language_are_unknown(written: Path) -> None:
     """`a` is seen three times in English; `hund` four times in German, `ein` twice; `dog` twice."""
-    write_selection(chosen(written), 2, 6, False, written)
+    write_selection(chosen(written), 2, 6, written)
     vocabularies = read_vocabularies([written / "en.h5", written / "de.h5"], ["en", "de"])
     words = ["", "<unk>", "<start>", "<end>", "a", "dog", "ein", "hund"]
     assert vocabularies["en"].words == vocabularies["de"].words == words
@@ -237,7 +238,7 @@ def test_words_that_are_rare_in_every_language_are_unknown(written: Path) -> Non
 
 def test_captions_that_people_translated_stand_beside_those_written_anew(written: Path) -> None:
     """Where a language has both, MULE leaves the translations out; a selection names what it reads."""
-    write_selection(chosen(written), 2, 6, False, written)
+    write_selection(chosen(written), 2, 6, written)
     own = own_sentences([written / "de.csv"], ["de"], {})["de"]
     assert own["split"].value_counts().to_dict() == {"train": 4, "val": 2, "test": 1}
 
@@ -255,25 +256,40 @@ def test_halves_and_the_captions_of_all_images_to_pair(tmp_path: Path) -> None:
         "en": Chosen([english], english, tmp_path / "halves.csv", "first"),
         "de": Chosen([german], german, tmp_path / "halves.csv", "second"),
     }
-    write_selection({"en": both["en"]}, 1, 6, True, tmp_path)
+    write_selection({"en": replace(both["en"], pair_texts=[english])}, 1, 6, tmp_path)
     assert list(read_sentences(tmp_path / "en.csv")["image"]) == ["1", "2", "2", "5", "6"]
     paired = read_sentences(tmp_path / "pairs-en.csv")
     assert list(paired["image"]) == ["1", "2", "2", "3", "4"]
     assert paired["tokens"].iloc[3] == "<start> <unk> <end>"
-    write_selection(both, 1, 6, False, tmp_path)
+    write_selection(both, 1, 6, tmp_path)
     assert list(read_sentences(tmp_path / "de.csv")["image"]) == ["3", "4", "5", "6"]
     assert read_sentences(tmp_path / "de.csv")["tokens"].iloc[0] == "<start> cat <end>"
+
+
+def test_pairs_of_captions_that_are_sampled_again(tmp_path: Path) -> None:
+    """The vocabulary is that of the captions that are matched with images."""
+    rows = [(image, split, said) for image, split in zip("123", ("train", "train", "val"), strict=True)
+            for said in (f"dog {image}", f"cat {image}")]  # fmt: skip
+    samples = {}
+    for name, word in (("first", "dog"), ("second", "cat")):
+        samples[name] = tmp_path / f"{name}.csv"
+        write_sentences(sentences([row for row in rows if word in row[2]]), samples[name])
+    chosen = Chosen([samples["first"]], samples["first"], pair_texts=[samples["second"]])
+    write_selection({"en": chosen}, 1, 6, tmp_path)
+    assert list(read_sentences(tmp_path / "pairs-en.csv")["tokens"]) == [
+        "<start> <unk> 1 <end>", "<start> <unk> 2 <end>",
+    ]  # fmt: skip
 
 
 def test_a_half_with_captions_of_one_image_is_refused_in_every_language(written: Path) -> None:
     table = read_sentences(written / "comparable-en.csv")
     write_sentences(table[table["image"] != "1"], written / "comparable-en.csv")
     with pytest.raises(InputError, match=r"en: training captions of 1(.|\n)*de: training captions of 1"):
-        write_selection(chosen(written, halved=True), 1, 6, False, written)
+        write_selection(chosen(written, halved=True), 1, 6, written)
 
 
 def test_captions_of_another_language_are_refused(written: Path) -> None:
     wrong = {"fr": Chosen([written / "comparable-en.csv"], written / "comparable-en.csv")}
     with pytest.raises(InputError, match="found captions in en; expected fr"):
-        write_selection(wrong, 1, 6, False, written)
+        write_selection(wrong, 1, 6, written)
     assert not (written / "fr.csv").exists()

@@ -258,8 +258,8 @@ def selected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for language in THINGS:
         path = folder / f"part-{language}.csv"
         write_sentences(table[table["language"] == language], path)
-        chosen[language] = Chosen([path], path)
-    write_selection(chosen, 1, 6, True, folder)
+        chosen[language] = Chosen([path], path, pair_texts=[path])
+    write_selection(chosen, 1, 6, folder)
     write_features(folder / "features.h5", images, np.array(features), {"backbone": "eight things"})
     return folder
 
@@ -333,13 +333,15 @@ def test_each_way_of_the_published_code_is_another_training(selected: Path, tmp_
     lengths = with_tasks(**short, lengths_in_pairs="reversed")
     reversed_ = pd.read_csv(trained(selected, tmp_path / "lengths", lengths).with_name("curves.csv"))
     assert not np.allclose(plain["ranking"], reversed_["ranking"])
-    fives_ = trained(
-        selected, tmp_path / "validation_as_public_code", with_tasks(**short, validated_as="five_captions")
-    )
-    counted = pd.read_csv(fives_.with_name("curves.csv"))
-    assert counted["ranking"].tolist() == plain["ranking"].tolist()  # it changes the choice alone
-    assert counted["val_mR"].tolist() == plain["val_mR"].tolist()
-    assert counted["val_sum"].tolist() != plain["val_sum"].tolist()
+    by_fives = {}
+    for named in (["de"], ["de", "en"]):
+        path = trained(selected, tmp_path / "-".join(named), with_tasks(**short, validated_by_fives=named))
+        by_fives[len(named)] = pd.read_csv(path.with_name("curves.csv"))
+        assert (
+            by_fives[len(named)]["ranking"].tolist() == plain["ranking"].tolist()
+        )  # only the choice changes
+        assert by_fives[len(named)]["val_mR"].tolist() == plain["val_mR"].tolist()
+    assert len({tuple(curves["val_sum"]) for curves in (plain, *by_fives.values())}) == 3
     # Pairs of all images: here the same captions, in rows of their own.
     paired = pd.read_csv(
         trained(selected, tmp_path / "pairs", with_tasks(**short), pairs=True).with_name("curves.csv")
@@ -457,6 +459,6 @@ def test_a_training_that_had_stopped_does_not_go_on(
 def test_another_word_table_is_refused(selected: Path, tmp_path: Path) -> None:
     shutil.copytree(selected, tmp_path / "other")
     english = tmp_path / "other/part-en.csv"
-    write_selection({"en": Chosen([english], english)}, 1, 6, False, tmp_path / "other")
+    write_selection({"en": Chosen([english], english)}, 1, 6, tmp_path / "other")
     with pytest.raises(InputError, match="de: has other words than en"):
         trained(tmp_path / "other", tmp_path / "run", SETTINGS)
