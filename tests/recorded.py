@@ -75,7 +75,7 @@ SETTINGS: dict[str, Any] = TrainSettings(
     ),
 ).model_dump()
 NC = {"neighborhood": {"weight": 0.8}}
-LC = {"classifier": {"weight": 0.3, "weight_applied": "once"}}
+LC = {"classifier": {"weight": 0.3, "weight_applied": "once", "mean_over": "sentences"}}
 
 
 def with_changes(changes: Settings, seed: int, settings: Settings | None = None) -> Settings:
@@ -230,7 +230,10 @@ def read_ranks(path: Path) -> dict[str, list[tuple[Any, ...]]]:
 
 @dataclass
 class Splits:
-    """The splits as the reading has them; the one to pretrain on needs no features and keeps all images."""
+    """The splits as the reading has them; the one to pretrain on needs no features and keeps all images.
+
+    longest: tokens of each language's longest training caption, at most those that are read.
+    """
 
     paired: Split
     train: Split
@@ -238,6 +241,7 @@ class Splits:
     test: Split
     words: dict[str, dict[str, int]]
     vectors: dict[str, Tensor]
+    longest: dict[str, int]
 
 
 def captions_by_language(files: Inputs, settings: Settings) -> dict[str, list[Row]]:
@@ -269,7 +273,13 @@ def read_splits(files: Inputs, settings: Settings, translated: Sequence[Row] | N
         split_of(to_train_on if split == "train" else original, words, features, split, longest)
         for split in ("train", "val", "test")
     )
-    return Splits(paired, train, val, test, words, {code: vocabularies[code][1] for code in languages})
+    counts = {
+        code: max(len(row["tokens"].split()) for row in rows if row["split"] == "train")
+        for code, rows in to_train_on.items()
+    }
+    lengths = {code: min(count, longest or count) for code, count in counts.items()}
+    vectors = {code: vocabularies[code][1] for code in languages}
+    return Splits(paired, train, val, test, words, vectors, lengths)
 
 
 def assert_same_weights(weights: Weights, expected: Weights) -> None:

@@ -77,8 +77,8 @@ class _Built(Protocol[SettingsT]):
     def copy_values(self, values: Values) -> None:
         """Copy what the data give into the part."""
 
-    def pad_to(self, longest: int) -> None:
-        """Learn how many words the longest training sentence has, if anything depends on it."""
+    def pad_to(self, longest: Mapping[str, int]) -> None:
+        """Learn how many words each language's longest training sentence has, if anything depends on it."""
         return
 
     @abstractmethod

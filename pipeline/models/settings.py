@@ -64,8 +64,8 @@ class UniversalModel(Block):
     universal_mean: Literal["words", "padded"] = Field(
         default="words",
         description=(
-            "words, or padded (to the longest training sentence, with a trained vector for padding) as in "
-            "the authors' code"
+            "words, or padded (to the longest training sentence of the language, with a trained vector for "
+            "padding) as in the authors' code"
         ),
     )
 
@@ -147,6 +147,13 @@ class ClassifierWeight(Block):
     weight: Weight = Field(default=1.0e-6, description="weight of the language classifier's loss")
     weight_applied: Literal["once", "twice"] = Field(
         default="once", description="once, or twice as in the authors' code"
+    )
+    mean_over: Literal["sentences", "languages"] = Field(
+        default="sentences",
+        description=(
+            "sentences (a mean over all of a batch, in which a language with fewer of them weighs "
+            "less), or languages (the mean of their means) as in the authors' code"
+        ),
     )
 
 

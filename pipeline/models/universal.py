@@ -80,9 +80,9 @@ class UniversalEmbedding(TableEmbedding):
 
     The `model` settings: universal, d; universal_layers, `separate` for each language or one `shared` by all;
     universal_mean, what a sentence's mean is taken over: its `words`, or as in the authors' code the row
-    `padded` to the longest training sentence (`pad_to`), where padding's vector is trained as well; encoder,
-    where it is `vse` there are no linear layers; word_vectors, the `pretrained` ones, or initialised from
-    `scratch`.
+    `padded` to the longest training sentence of its language (`pad_to`), where padding's vector is trained as
+    well; encoder, where it is `vse` there are no linear layers; word_vectors, the `pretrained` ones, or
+    initialised from `scratch`.
     """
 
     padded_to: Tensor
@@ -94,7 +94,7 @@ class UniversalEmbedding(TableEmbedding):
         self.padded = model.universal_mean == "padded"
         self.scratch = model.word_vectors == "scratch"
         if self.padded:
-            self.register_buffer("padded_to", torch.tensor(1))
+            self.register_buffer("padded_to", torch.ones(len(self.languages), dtype=torch.long))
         size = None if model.encoder == "vse" else model.universal_dim
         padding = None if self.padded else 0
         for language, words in sizes.words.items():
@@ -133,13 +133,13 @@ class UniversalEmbedding(TableEmbedding):
         for language in self.languages[1:]:
             self[language].table = self[self.languages[0]].table
 
-    def pad_to(self, longest: int) -> None:
-        """Pad means to `longest` words, those of the longest training sentence, if padding counts in them.
+    def pad_to(self, longest: Mapping[str, int]) -> None:
+        """Pad a language's means to the words of its longest training sentence, if padding counts in them.
 
         A longer sentence, which training never saw, is its own row.
         """
         if self.padded:
-            self.padded_to.fill_(longest)
+            self.padded_to.copy_(torch.tensor([longest[language] for language in self.languages]))
 
     def words(self, language: str, ids: Tensor) -> Tensor:
         vectors: Tensor = self[language](ids)
@@ -150,14 +150,15 @@ class UniversalEmbedding(TableEmbedding):
         mean = sentences.vectors
         if mean is None:
             table = self[language].table.weight
-            mean = self._padded_mean(table, sentences) if self.padded else _mean(table, sentences)
+            mean = self._padded_mean(language, sentences) if self.padded else _mean(table, sentences)
         projected: Tensor = self[language].projection(mean)
         return projected
 
-    def _padded_mean(self, table: Tensor, sentences: Sentences) -> Tensor:
+    def _padded_mean(self, language: str, sentences: Sentences) -> Tensor:
+        table, longest = self[language].table.weight, self.padded_to[self.languages.index(language)]
         words = F.embedding_bag(sentences.ids, table, mode="sum", padding_idx=0)  # (B, 300)
         count = (sentences.ids != 0).sum(1, keepdim=True)
-        row = torch.maximum(count, self.padded_to)
+        row = torch.maximum(count, longest)
         mean: Tensor = (words + (row - count) * table[0]) / row
         return mean
 

@@ -62,7 +62,7 @@ class WordModel(RetrievalModel):
     def copy_values(self, values: Values) -> None:
         self.universal.copy_values(_of_embedding(values))
 
-    def pad_to(self, longest: int) -> None:
+    def pad_to(self, longest: Mapping[str, int]) -> None:
         self.universal.pad_to(longest)
 
     def embed_images(self, features: Tensor) -> Tensor:

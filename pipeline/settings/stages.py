@@ -381,7 +381,7 @@ def _classifier_weight(classifier: Classifier, stands_for: str) -> ClassifierWei
     """The weight that a data set of the paper has, in the place of all data sets' weights."""
     named = {str(dataset): weight for dataset, weight in classifier.weights.items()}
     weight = named.get(stands_for, classifier.weight)
-    return ClassifierWeight(weight=weight, weight_applied=classifier.weight_applied)
+    return _part(ClassifierWeight, classifier.model_copy(update={"weight": weight}))
 
 
 def _fields(block: Block) -> list[tuple[str, Any]]:

@@ -62,11 +62,15 @@ class Inputs:
 
 @dataclass
 class PretrainingData:
-    """What is read for a pretraining: vocabularies by language, the corpus without features, its batches."""
+    """What is read for a pretraining: vocabularies by language, the corpus without features, its batches.
+
+    longest: words of each language's longest training caption, unknown words included.
+    """
 
     vocabularies: dict[str, Vocabulary]
     corpus: Corpus
     batches: Sampler
+    longest: dict[str, int]
 
 
 @dataclass
@@ -92,7 +96,8 @@ def pretraining_data(inputs: Inputs, settings: PretrainSettings | AssignSettings
     own = own_sentences(inputs.sentences, settings.languages, settings.caption_origins)
     sentences = _training_sentences(own, _translations(inputs, settings), settings.captions)
     corpus = _training_corpus(sentences, vocabularies, settings)
-    return PretrainingData(vocabularies, corpus, _sampler(corpus, own, settings))
+    longest = longest_captions(sentences, settings.max_caption_length)
+    return PretrainingData(vocabularies, corpus, _sampler(corpus, own, settings), longest)
 
 
 def training_data(inputs: Inputs, settings: CountedSettings) -> TrainingData:
@@ -113,6 +118,7 @@ def training_data(inputs: Inputs, settings: CountedSettings) -> TrainingData:
         vocabularies=vocabularies,
         corpus=corpus,
         batches=_sampler(corpus, own, settings, read_steps(inputs.steps) if inputs.steps else None),
+        longest=longest_captions(sentences, settings.max_caption_length),
         validation=validation,
         captions=training_origins(sentences, corpus),
         translations=count_by_pair(translated, "train", corpus.images),
@@ -122,6 +128,15 @@ def training_data(inputs: Inputs, settings: CountedSettings) -> TrainingData:
 def training_origins(sentences: Tables, corpus: Corpus) -> dict[str, Origins]:
     """How many training captions each language has by origin."""
     return {language: count_origins(table, "train", corpus.images) for language, table in sentences.items()}
+
+
+def longest_captions(sentences: Tables, most: int | None) -> dict[str, int]:
+    """Words of each language's longest training caption, unknown words included, at most `most` of them."""
+    lengths = {
+        language: table["tokens"][table["split"] == "train"].str.split().str.len().max()
+        for language, table in sentences.items()
+    }
+    return {language: int(min(length, most or length)) for language, length in lengths.items()}
 
 
 def _translations(inputs: Inputs, settings: DataSettings) -> list[pd.DataFrame]:

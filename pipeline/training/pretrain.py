@@ -46,7 +46,7 @@ def pretrain(
         data = pretraining_data(inputs, settings)
         corpus, triplets = data.corpus.to(device), settings.triplets
         embedding = _embedding(data.vocabularies, settings)
-        embedding.pad_to(corpus.longest)
+        embedding.pad_to(data.longest)
         embedding.to(device)
         run = Run(
             model=embedding,

@@ -59,7 +59,7 @@ def train(
         data = training_data(inputs, settings).to(device)
         numbers = data.corpus.features.shape[1]
         model = start_model(settings, data.vocabularies, inputs.pretrained, numbers)
-        model.pad_to(data.corpus.longest)
+        model.pad_to(data.longest)
         _log_sizes(model, data.corpus, settings)
         run = training_run(model.to(device), data, settings, Monitor(curves, events))
         groups = [len(group) for group in data.batches.groups]

@@ -78,11 +78,6 @@ class Corpus:
     features: Tensor
     languages: dict[str, LanguageCorpus]
 
-    @property
-    def longest(self) -> int:
-        """Words of the longest sentence in any language."""
-        return max(part.ids.shape[1] for part in self.languages.values())
-
     def to(self, device: torch.device) -> "Corpus":
         """The same corpus on another device."""
         languages = {language: part.to(device) for language, part in self.languages.items()}

@@ -28,7 +28,7 @@ from recorded import (
     write_inputs,
 )
 from reference.batches import check_epoch
-from reference.captions import Split, read_rows
+from reference.captions import read_rows
 from reference.layers import Weights
 from reference.training import pretrain_layers
 from reference.training import train as train_by_reading
@@ -66,7 +66,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "MULE full, as its authors' code": {
         **NC,
-        "classifier": {"weight": 0.3, "weight_applied": "twice"},
+        "classifier": {"weight": 0.3, "weight_applied": "twice", "mean_over": "languages"},
         "pretrained": True,
         "model": {
             "recurrent": "gru_reset_before",
@@ -123,20 +123,19 @@ def pretraining(settings: Settings) -> dict[str, Any]:
     return {**settings, "training": training}
 
 
-def initial_weights(recorded: Weights, split: Split, splits: Splits, settings: Settings) -> Weights:
+def initial_weights(recorded: Weights, splits: Splits, settings: Settings) -> Weights:
     """The weights that a run begins with; FastText's vectors are as their files have them."""
     weights = dict(recorded)
     if settings["model"]["word_vectors"] == "pretrained":
         weights |= {f"universal.{code}.table.weight": vectors for code, vectors in splits.vectors.items()}
     if settings["model"]["universal_mean"] == "padded":
-        longest = max(len(ids) for of_language in split.sentences.values() for _, ids in of_language)
-        weights["universal.padded_to"] = torch.tensor(longest)
+        weights["universal.padded_to"] = torch.tensor(list(splits.longest.values()))
     return weights
 
 
 def pretrained_weights(run: Recorded, splits: Splits, settings: Settings) -> Weights:
     weights = {f"universal.{name}": value for name, value in run.initial.items()}
-    weights = initial_weights(weights, splits.paired, splits, settings)
+    weights = initial_weights(weights, splits, settings)
     return pretrain_layers(weights, splits.paired, run.epochs, pretraining(settings))
 
 
@@ -152,7 +151,7 @@ def test_the_project_and_the_reading_agree(
     result = train_and_evaluate(files, settings, layers_pretrained, tmp_path)
     splits = read_splits(files, settings)
     run = runs[-1]
-    weights = initial_weights(run.initial, splits.train, splits, settings)
+    weights = initial_weights(run.initial, splits, settings)
     for epoch in run.epochs:
         check_epoch(epoch, splits.train, settings["training"])
     if layers_pretrained:
@@ -197,7 +196,7 @@ def test_an_interrupted_run_agrees_with_the_reading_too(
     assert (len(whole), len(epochs)) == (1, 3)
 
     splits = read_splits(files, settings)
-    weights = initial_weights(before.initial, splits.train, splits, settings)
+    weights = initial_weights(before.initial, splits, settings)
     expected = train_by_reading(weights, splits.train, splits.val, epochs, masks, settings)
     assert_same_weights(after.last, expected.last)
     assert_same_curves(pd.read_csv(paths[1]).to_dict("records"), expected.curves)

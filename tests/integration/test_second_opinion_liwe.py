@@ -134,7 +134,7 @@ def read_spelled_splits(
         for letter in liwe.spelling(word, known[code], settings["liwe"]["max_word_length"])
     }
     return (
-        Splits(splits["train"], splits["train"], splits["val"], splits["test"], {}, {}),
+        Splits(splits["train"], splits["train"], splits["val"], splits["test"], {}, {}, {}),
         sentences,
         letters | {"\0"},
     )

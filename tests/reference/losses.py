@@ -86,7 +86,7 @@ def neighborhood_loss(vectors: Mapping[str, Tensor], slots: Slots, triplets: Set
 
 
 def classifier_losses(
-    weights: Weights, universal: Mapping[str, Tensor], languages: Sequence[str]
+    weights: Weights, universal: Mapping[str, Tensor], languages: Sequence[str], mean_over: str
 ) -> tuple[Tensor, Tensor]:
     """MULE, Equation 2, for the classifier, which minimises it, and for all else, which maximises it."""
     labels = torch.tensor(
@@ -94,7 +94,10 @@ def classifier_losses(
     )
 
     def loss(vectors: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        return -(vectors @ weight.T + bias).log_softmax(1).gather(1, labels).mean()
+        each = -(vectors @ weight.T + bias).log_softmax(1).gather(1, labels)
+        if mean_over == "sentences":
+            return each.mean()
+        return torch.stack([each[labels == label].mean() for label in labels.unique()]).mean()
 
     vectors = torch.cat(list(universal.values()))
     weight, bias = weights["classifier.weight"], weights["classifier.bias"]

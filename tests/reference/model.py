@@ -25,8 +25,8 @@ def universal_words(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Universal word vectors (B, W, d), word counts (B,), and a sentence's mean over its words (B, d).
 
-    In the authors' code the mean runs over a row as long as the longest sentence for training, and padding
-    learns. VSE has no universal embedding: its words are read as they are.
+    In the authors' code the mean runs over a row as long as the language's longest sentence for training, and
+    padding learns. VSE has no universal embedding: its words are read as they are.
     """
     name, embn = f"universal.{language}", model["encoder"] == "embn"
     ids, lengths = padded(sentences)
@@ -36,7 +36,9 @@ def universal_words(
     total, count = (words * real).sum(1), lengths[:, None]
     if model["universal_mean"] == "padded":
         padding = linear(weights, f"{name}.projection", weights[f"{name}.table.weight"][:1])
-        rest = (int(weights["universal.padded_to"]) - count).clamp(min=0)
+        languages = [part.split(".")[1] for part in weights if part.endswith(".table.weight")]
+        longest = int(weights["universal.padded_to"][languages.index(language)])
+        rest = (longest - count).clamp(min=0)
         total, count = total + rest * padding, count + rest
     return words, lengths, total / count
 

@@ -74,7 +74,9 @@ def embedded_objective(
         weight, strength = settings["classifier"]["weight"], 2 / (1 + math.exp(-10 * done)) - 1
         if settings["classifier"]["weight_applied"] == "twice":
             strength *= weight
-        of_classifier, of_all_else = classifier_losses(weights, universal, settings["languages"])
+        of_classifier, of_all_else = classifier_losses(
+            weights, universal, settings["languages"], settings["classifier"]["mean_over"]
+        )
         terms["classifier"] = weight * of_classifier.detach()
         minimised = minimised + weight * of_classifier - weight * strength * of_all_else
     return terms, minimised

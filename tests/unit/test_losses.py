@@ -159,6 +159,20 @@ def test_gradients_equal_finite_differences(kind: Literal["euclidean", "cosine"]
     assert torch.autograd.gradcheck(loss, inputs, eps=1e-6, atol=1e-6)
 
 
+def test_the_classifiers_loss_is_a_mean_over_sentences_or_over_languages() -> None:
+    """English has two sentences, of which the classifier is sure, German one, which it takes for English.
+
+    log(1 + e^-2) = 0.1269 and log(1 + e^2) = 2.1269: (2 x 0.1269 + 2.1269) / 3, or (0.1269 + 2.1269) / 2.
+    """
+    classifier = torch.nn.Linear(1, 2)
+    with torch.no_grad():
+        classifier.weight.copy_(torch.tensor([[1.0], [-1.0]]))
+        classifier.bias.zero_()
+    universal = {0: torch.ones(2, 1), 1: torch.ones(1, 1)}
+    assert classifier_loss(universal, classifier, 1.0).item() == pytest.approx(0.79359, abs=1e-4)
+    assert classifier_loss(universal, classifier, 1.0, True).item() == pytest.approx(1.12693, abs=1e-4)
+
+
 def test_classifier_gradient_is_reversed_before_it_and_not_in_it() -> None:
     torch.manual_seed(0)
     classifier = torch.nn.Linear(4, 2).double()

@@ -60,7 +60,8 @@ def test_the_fast_step_and_the_plain_one_have_the_same_loss_and_gradients(
     experiment: dict[str, Any], branches: str, recurrent: str, distance: str
 ) -> None:
     settings = {**experiment, "triplets": {"margin": 0.3, "num_hard_negatives": 5, "distance": distance}}
-    settings |= {"languages": list(EACH), "classifier": {"weight": 0.1, "weight_applied": "once"}}
+    settings["classifier"] |= {"weight": 0.1}
+    settings["languages"] = list(EACH)
     settings["word_regularizer"] = {"weight": 0.01, "regularize_toward": "initial"}
     settings["model"] |= {"recurrent": recurrent, "dropout": 0.0}
     assert_same_step(model(branches, settings["model"]), settings, 0.1)

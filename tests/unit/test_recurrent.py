@@ -1,17 +1,23 @@
 """TensorFlow's GRU by hand, how recurrent layers begin, and means over padded rows."""
 
 import math
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pytest
 import torch
+from run_stages import block_of
 from torch.nn.utils.rnn import pack_padded_sequence
 
+from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.models.protocols import Sizes
 from pipeline.models.recurrent import ResetBeforeGRU, recurrent_layer
 from pipeline.models.settings import EmbeddingSettings, Model, UniversalModel
 from pipeline.models.universal import UniversalEmbedding
+from pipeline.training.data import Inputs, training_data
+from pipeline.training.settings import TrainSettings
 from pipeline.words.corpus import Sentences
 
 
@@ -91,7 +97,7 @@ def universal_of(vectors: torch.Tensor, mean: Literal["words", "padded"]) -> Uni
 
 def padded_mean(ids: list[int], longest: int) -> tuple[UniversalEmbedding, torch.Tensor]:
     universal = universal_of(torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 4.0]]), "padded")
-    universal.pad_to(longest)
+    universal.pad_to({"en": longest})
     with torch.no_grad():
         universal["en"].table.weight[0] = torch.tensor([8.0, 8.0])  # what training made of padding
         universal["en"].get_parameter("projection.weight").copy_(torch.eye(2))
@@ -112,6 +118,31 @@ def test_padded_means_run_to_the_longest_training_sentence(
     ids: list[int], longest: int, expected: list[float]
 ) -> None:
     np.testing.assert_allclose(padded_mean(ids, longest)[1][0].detach().numpy(), expected, rtol=1e-6)
+
+
+def test_each_language_is_padded_to_its_own_longest_training_caption(
+    inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
+) -> None:
+    """English captions have 3 words, one of them in no vocabulary; German ones 6, of which 4 are read."""
+    longer = []
+    for path, more in zip(inputs.sentences, (" unheard", " Hund" * 4), strict=True):
+        table = read_sentences(path)
+        longer.append(tmp_path / path.name)
+        write_sentences(table.assign(tokens=table["tokens"] + more), longer[-1])
+    settings = {**experiment, "max_caption_length": 4}
+    data = training_data(replace(inputs, sentences=longer), block_of(TrainSettings, settings))
+    assert data.longest == {"en": 3, "de": 4}
+    sizes = {code: len(part.vectors) for code, part in data.vocabularies.items()}
+    model = UniversalModel(universal_dim=2, universal_mean="padded")
+    embedding = UniversalEmbedding(EmbeddingSettings(languages=list(sizes), model=model), Sizes(sizes, 8))
+    embedding.pad_to(data.longest)
+    for language, row in (("en", 3), ("de", 4)):
+        with torch.no_grad():
+            embedding[language].table.weight[:] = torch.eye(8)[0]
+            embedding[language].table.weight[0] = 0
+        sentence = Sentences(torch.tensor([[1, 2]]), torch.tensor([2]))
+        expected = embedding[language].projection(2 / row * torch.eye(8)[:1])
+        torch.testing.assert_close(embedding.means(language, sentence), expected)
 
 
 def test_a_longer_sentence_changes_no_other_ones_padded_mean() -> None:

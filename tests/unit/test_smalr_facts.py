@@ -36,7 +36,8 @@ def test_a_model_of_smalr_is_trained_as_the_paper_says(paper: Configuration, nam
     # Equation 3, lambda 1
     assert found.matching.as_values() == {"image": 1.5, "sentence": 1, "sentence_only": 0}
     assert found.neighborhood.as_values() == {"weight": 5e-2}  # lambda 4
-    assert found.classifier.as_values() == {"weight": 1e-6, "weight_applied": "once"}  # lambda 3
+    once = {"weight": 1e-6, "weight_applied": "once", "mean_over": "sentences"}  # lambda 3
+    assert found.classifier.as_values() == once
     assert found.training.learning_rate == 1e-3  # "Visual Features"
     assert (found.training.batch_images, found.training.epochs) == (450, 20)  # as in MULE
     assert found.branches == "shared"

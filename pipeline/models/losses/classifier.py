@@ -21,21 +21,29 @@ class ClassifierLoss(Loss[ClassifierWeight]):
             strength *= self.block.weight
         languages = step.model.languages
         universal = {languages.index(code): part.vectors for code, part in step.universal.items()}
-        loss = classifier_loss(universal, step.model.get_submodule("classifier"), strength)
+        classifier, by_language = step.model.get_submodule("classifier"), self.block.mean_over == "languages"
+        loss = classifier_loss(universal, classifier, strength, by_language)
         return {"classifier": self.block.weight * loss}
 
 
-def classifier_loss(universal: Mapping[int, Tensor], classifier: torch.nn.Module, strength: float) -> Tensor:
+def classifier_loss(
+    universal: Mapping[int, Tensor], classifier: torch.nn.Module, strength: float, by_language: bool = False
+) -> Tensor:
     """Cross-entropy of the language classifier on u behind gradient reversal (MULE, Equation 2).
 
     Args:
         universal: for each language's number its u, (B, d).
         classifier: linear layer (d, languages).
         strength: factor of the reversed gradient.
+        by_language: the mean over languages of each one's mean, instead of the mean over sentences.
     """
     labels = [torch.full((len(u),), number, device=u.device) for number, u in universal.items()]
     vectors = reverse_gradient(torch.cat(list(universal.values())), strength)
-    return F.cross_entropy(classifier(vectors), torch.cat(labels))
+    scores, numbers = classifier(vectors), torch.cat(labels)
+    if not by_language:
+        return F.cross_entropy(scores, numbers)
+    each = F.cross_entropy(scores, numbers, reduction="none").split([len(u) for u in universal.values()])
+    return torch.stack([of_language.mean() for of_language in each]).mean()
 
 
 def reversal_strength(done: float) -> float:
