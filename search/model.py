@@ -3,7 +3,7 @@
 import functools
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -104,6 +104,18 @@ class SearchModel:
             self._check_language(language)
             return Detection(parse(sentence, self.bundle.vocabularies[language]), [])
 
+    def query(self, sentence: str, language: str | None = None) -> Detection:
+        """A sentence to search with, as `parse`.
+
+        Raises:
+            InputError: the model knows none of its words: it would find the neighbours of padding.
+        """
+        detection = self.parse(sentence, language)
+        if not detection.sentence.known:
+            where = f"in {language}" if language else f"in any of {', '.join(self.languages)}"
+            raise InputError(f"None of its words is known {where}. Try other words.")
+        return detection
+
     def embed_sentences(self, sentences: Sequence[str], language: str | None = None) -> Vectors:
         """Embed sentences of one language, or each in its detected language, which is logged.
 
@@ -168,6 +180,9 @@ class SearchModel:
             sentences: queries, for which images are searched.
             images: queries, for which `images` or `sentences` are searched, see `search_in`.
             language: of the sentences; by default it is detected.
+
+        Raises:
+            InputError: the model knows no word of a sentence; lists every such sentence.
         """
         if (sentences is None) == (images is None):
             raise InputError("search takes either sentences or images.")
@@ -175,11 +190,21 @@ class SearchModel:
         if sentences is not None:
             if search_in != "images":
                 raise InputError("With sentences, only images can be searched.")
+            if language:
+                self._check_language(language)
+            raise_together(self._unknown(sentences, language), "Sentences that find nothing:")
             return self.images_of_sentences(index, self.embed_sentences(sentences, language), top_k)
         if search_in not in SEARCH_IN:
             raise InputError(f"search_in: found {search_in!r}, expected one of {', '.join(SEARCH_IN)}.")
         search = self.images_of_images if search_in == "images" else self.sentences_of_images
         return search(index, self.embed_images(images or []), top_k)
+
+    def _unknown(self, sentences: Sequence[str], language: str | None) -> Iterator[str]:
+        for sentence in sentences:
+            try:
+                self.query(sentence, language)
+            except InputError as error:
+                yield f"{sentence[:100]!r}: {error}"
 
     def images_of_sentences(self, index: Index, vectors: Vectors, top_k: int) -> Neighbours:
         """The images nearest to each sentence (Q, e), by the model's similarity."""

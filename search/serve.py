@@ -4,43 +4,37 @@ Nothing is loaded from other hosts, only indexed photographs are served, and no 
 logged.
 """
 
-import hmac
 import io
 import logging
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlencode
 
 import numpy as np
+import uvicorn
 from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp
 
 from pipeline.common.errors import InputError
+from search.connections import Connection, bound_socket
+from search.entrance import LOCAL_HOSTS, Entrance, check_prefix, read_token
 from search.index import Index, open_index
 from search.model import SearchModel, load_for
 from search.nearest import Neighbours
-from search.uploads import MAX_BYTES, check_picture
+from search.uploads import Uploads, check_picture
 
 log = logging.getLogger("pipeline")
 
-LOCAL_HOSTS = ("127.0.0.1", "localhost")
 PAGE = {"page.js": "text/javascript", "page.css": "text/css", "icon.svg": "image/svg+xml"}
-COOKIE = "token"
 MAX_QUERY = 1000  # characters
-HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "img-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
+MAX_REQUESTS = 512  # that are being answered
 
 TopK = Annotated[int, Query(ge=1, le=100, description="number of results")]
 IndexNumber = Annotated[int, Query(ge=0, description="number of the index, see /api/indexes")]
@@ -54,6 +48,7 @@ def serve(
     port: int = 8000,
     host: str = LOCAL_HOSTS[0],
     token_file: Path | None = None,
+    prefix: str = "",
     bundle: Path | None = None,
     weights: str | None = None,
     device: Literal["cpu", "cuda"] = "cpu",
@@ -67,6 +62,7 @@ def serve(
         port: port of the page.
         host: anything but 127.0.0.1 lets other machines connect.
         token_file: file with the token that every request must carry; required with --host.
+        prefix: path below which a proxy shows the page, such as /node/host/8000, if it passes that path on.
         bundle: bundle of the index, if it has moved.
         weights: file of the backbone's weights, if the bundle names a file.
         device: device of the models.
@@ -80,23 +76,27 @@ def serve(
             "that they must know, or leave --host out."
         )
     token = read_token(token_file) if token_file else None
+    check_prefix(prefix)
+    listening = bound_socket(host, port)  # before models are loaded, and before anyone is told of it
     indexes = [open_index(folder, photographs) for folder in index]
     opened = [(load_for(one, bundle, device, weights, threads), one) for one in indexes]
-    app = create_app(opened, token, threads=os.cpu_count() or 1)
+    app = create_app(opened, token, os.cpu_count() or 1, prefix)
     query = "?token=... with the token of the file" if token else ""
-    log.info("http://%s:%d/%s; Ctrl-C ends it", host, port, query)
-    _run(app, host, port)
+    shown = f"[{host}]" if ":" in host else host
+    log.info("http://%s:%d%s/%s; Ctrl-C ends it", shown, port, prefix, query)
+    server(app).run([listening])
 
 
 def create_app(
-    opened: Sequence[tuple[SearchModel, Index]], token: str | None = None, threads: int = 2
-) -> FastAPI:
+    opened: Sequence[tuple[SearchModel, Index]], token: str | None = None, threads: int = 2, prefix: str = ""
+) -> ASGIApp:
     """The application over one or more indexes, each with its model.
 
     Args:
         token: what a request must carry, as `Authorization: Bearer ...` or, once, as `/?token=...`. None: no
             token is needed, and only requests to this machine by its own name are answered.
         threads: requests that compute at the same time.
+        prefix: path that a proxy leaves before the page's own; requests without it are answered too.
     """
     app = FastAPI(
         title="Search photographs in the languages of a trained model",
@@ -105,12 +105,9 @@ def create_app(
         redoc_url=None,
     )
     _add_errors(app)
-    _add_token_check(app, token)
-    if token is None:
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(LOCAL_HOSTS))
     _add_pages(app)
     _add_api(app, _Searches(opened), CapacityLimiter(threads))
-    return app
+    return Entrance(app, token, prefix)
 
 
 class _Searches:
@@ -142,11 +139,8 @@ class _Searches:
 
     def sentence(self, number: int, text: str, language: str | None, top_k: int) -> Answer:
         model, index = self.numbered(number)
-        detection = model.parse(text, language)
+        detection = model.query(text, language)
         sentence = detection.sentence
-        if not sentence.known:
-            where = f"in {sentence.language}" if language else f"in any of {', '.join(model.languages)}"
-            raise InputError(f"None of its words is known {where}. Try other words.")
         vectors = model.embed_sentences([text], sentence.language)
         return {
             "language": sentence.language,
@@ -212,6 +206,8 @@ def _score(score: float) -> float:
 
 
 def _add_api(app: FastAPI, searches: _Searches, limit: CapacityLimiter) -> None:
+    uploads = Uploads()
+
     async def run(search: Callable[..., Answer], *arguments: Any) -> Answer:
         return await to_thread.run_sync(search, *arguments, limiter=limit)
 
@@ -251,8 +247,8 @@ def _add_api(app: FastAPI, searches: _Searches, limit: CapacityLimiter) -> None:
     )
     async def picture(request: Request, index: IndexNumber = 0, top_k: TopK = 12) -> Answer:
         """The nearest images and sentences of a picture: JPEG, PNG or WebP, as the body of the request."""
-        content = await _body(request)
-        return await run(searches.picture, index, content, top_k)
+        async with uploads.content(request) as content:
+            return await run(searches.picture, index, content, top_k)
 
     @app.get("/photograph", tags=["search"], response_class=FileResponse)
     async def photograph(
@@ -264,22 +260,6 @@ def _add_api(app: FastAPI, searches: _Searches, limit: CapacityLimiter) -> None:
         if path is None:
             raise HTTPException(404, "No such photograph in this index.")
         return FileResponse(path, headers={"Cache-Control": "private, max-age=3600"})
-
-
-async def _body(request: Request) -> bytes:
-    """The body of a request, never more than `MAX_BYTES` of it."""
-    declared = request.headers.get("content-length", "0")
-    too_large = HTTPException(
-        413, f"The picture has more than {MAX_BYTES // 10**6} MB.", {"Connection": "close"}
-    )
-    if not declared.isdecimal() or int(declared) > MAX_BYTES:
-        raise too_large
-    content = bytearray()
-    async for part in request.stream():
-        content += part
-        if len(content) > MAX_BYTES:
-            raise too_large
-    return bytes(content)
 
 
 def _add_pages(app: FastAPI) -> None:
@@ -310,54 +290,16 @@ def _add_errors(app: FastAPI) -> None:
         mistakes = "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
         return JSONResponse({"error": mistakes}, 422)
 
-
-def _add_token_check(app: FastAPI, token: str | None) -> None:
-    @app.middleware("http")
-    async def check_token(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
-        response = _answer_without_token(request, token) or await answer(request)
-        response.headers.update(HEADERS)
-        return response
+    @app.exception_handler(ClientDisconnect)
+    async def client_left(request: Request, error: ClientDisconnect) -> Response:
+        return Response(status_code=499)  # which nobody receives
 
 
-def _answer_without_token(request: Request, token: str | None) -> Response | None:
-    """The answer to a request that does not carry the token; None for a request that may pass."""
-    if token is None:
-        return None
-    if request.url.path == "/" and _equal(request.query_params.get("token", ""), token):
-        # Out of the address at once, so that it is neither shared nor kept in a history.
-        rest = [(key, value) for key, value in request.query_params.multi_items() if key != "token"]
-        response = RedirectResponse(f"/?{urlencode(rest)}", 303)
-        response.set_cookie(COOKIE, token, httponly=True, samesite="strict")
-        return response
-    scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
-    if _equal(credentials if scheme.lower() == "bearer" else request.cookies.get(COOKIE, ""), token):
-        return None
-    return JSONResponse({"error": "A valid token is needed. See --token-file."}, 401)
-
-
-def _equal(text: str, token: str) -> bool:
-    return hmac.compare_digest(text.encode(), token.encode())  # takes as long for every wrong text
-
-
-def read_token(path: Path) -> str:
-    """The token in a file; raises `InputError` if it is too short."""
-    try:
-        token = path.read_text(encoding="utf-8").strip()
-    except (FileNotFoundError, UnicodeDecodeError):
-        token = ""
-    if len(token) < 20 or not token.isascii() or not token.replace("-", "").replace("_", "").isalnum():
-        raise InputError(
-            f"{path}: expected a token of at least 20 letters, digits, - or _. Make one: "
-            f'python -c "import secrets; print(secrets.token_urlsafe())" > {path}'
+def server(app: ASGIApp) -> uvicorn.Server:
+    """A server without an access log, because URLs contain queries."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app, access_log=False, log_level="warning", server_header=False, limit_concurrency=MAX_REQUESTS,
+            timeout_graceful_shutdown=3, http=Connection, ws="none",
         )
-    return token
-
-
-def _run(app: FastAPI, host: str, port: int) -> None:
-    """Answer requests until the process is ended; without an access log, because URLs contain queries."""
-    import uvicorn
-
-    uvicorn.run(
-        app, host=host, port=port, access_log=False, log_level="warning", server_header=False,
-        limit_concurrency=256, timeout_keep_alive=15,
     )  # fmt: skip

@@ -1,23 +1,60 @@
-"""Uploaded pictures: the size that a file declares is checked before anything is decoded."""
+"""Uploaded pictures: their bytes are bounded, and the size that they declare is checked before decoding."""
 
 import io
 import struct
 import warnings
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from PIL import Image
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from pipeline.common.errors import InputError
 
 MAX_BYTES = 20 * 10**6
+MAX_TOGETHER = 10 * MAX_BYTES  # of all pictures at a time
 MAX_PIXELS = 40 * 10**6  # 120 MB of memory when decoded
 MAX_ASPECT = 20  # longer to shorter side: a strip would grow when its shorter side is resized for the network
 FORMATS = ("JPEG", "PNG", "WEBP")
 WEBP_HEAD = 30  # bytes
 
+TOO_MANY = "Too many pictures are being sent. Try again in a minute."
 EXPECTED = (
     f"expected a JPEG, PNG or WebP of at most {MAX_BYTES // 10**6} MB and {MAX_PIXELS // 10**6} million "
     "pixels"
 )
+
+
+class Uploads:
+    """Pictures that are being received and searched for."""
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    @asynccontextmanager
+    async def content(self, request: Request) -> AsyncIterator[bytes]:
+        """The body of a request.
+
+        Raises:
+            HTTPException: it has more than `MAX_BYTES`, or all together have more than `MAX_TOGETHER`.
+        """
+        content, close = bytearray(), {"Connection": "close"}
+        too_large = HTTPException(413, f"The picture has more than {MAX_BYTES // 10**6} MB.", close)
+        try:
+            declared = request.headers.get("content-length", "0")
+            if not declared.isdecimal() or len(declared) > 18 or int(declared) > MAX_BYTES:
+                raise too_large
+            async for part in request.stream():
+                content += part
+                self.size += len(part)
+                if len(content) > MAX_BYTES:
+                    raise too_large
+                if self.size > MAX_TOGETHER:
+                    raise HTTPException(503, TOO_MANY, close)
+            yield bytes(content)
+        finally:
+            self.size -= len(content)
 
 
 def check_picture(content: bytes) -> None:

@@ -6,6 +6,7 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -14,9 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from project import ROOT
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
 PATIENCE = 120.0  # seconds that a start may take on a busy machine
 
@@ -116,6 +120,23 @@ def served(indexes: Sequence[Path], folder: Path, *options: str) -> Iterator[Ser
             running.wait(PATIENCE)
         finally:
             running.kill()  # does nothing to one that has ended
+
+
+@contextmanager
+def listening(app: "ASGIApp") -> Iterator[int]:
+    """The port of a page in a thread of this process."""
+    from search.connections import bound_socket
+    from search.serve import server
+
+    bound = bound_socket("127.0.0.1", 0)
+    page = server(app)
+    thread = threading.Thread(target=page.run, args=([bound],))
+    thread.start()
+    try:
+        yield bound.getsockname()[1]
+    finally:
+        page.should_exit = True
+        thread.join()
 
 
 def _wait(page: Served, running: "subprocess.Popen[bytes]") -> None:

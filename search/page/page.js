@@ -35,15 +35,15 @@ async function fetchJson(path, options = {}) {
 }
 
 function fetchResults(query, index, signal) {
-  if (query.q) return fetchJson("/api/sentence" + queryString({q: query.q, language: query.language, index}), {signal});
-  if (query.image) return fetchJson("/api/image" + queryString({image: query.image, index}), {signal});
+  if (query.q) return fetchJson("api/sentence" + queryString({q: query.q, language: query.language, index}), {signal});
+  if (query.image) return fetchJson("api/image" + queryString({image: query.image, index}), {signal});
   const picture = droppedPictures.get(query.picture);
   if (!picture) throw new Error("The picture is no longer available. Drop it again.");
-  return fetchJson("/api/picture" + queryString({index}), {method: "POST", body: picture, signal});
+  return fetchJson("api/picture" + queryString({index}), {method: "POST", body: picture, signal});
 }
 
 function photograph(image, index) {
-  return createElement("img", {src: "/photograph" + queryString({image, index}), alt: image, loading: "lazy"});
+  return createElement("img", {src: "photograph" + queryString({image, index}), alt: image, loading: "lazy"});
 }
 
 function tile(result, index, query) {
@@ -197,7 +197,7 @@ addEventListener("popstate", show);
 
 (async () => {
   try {
-    indexes = await fetchJson("/api/indexes");
+    indexes = await fetchJson("api/indexes");
   } catch (error) {
     showStatus(error.message, true);
     return;

@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import shutil
+import socket
 import sqlite3
 import struct
 import tarfile
@@ -25,6 +26,8 @@ from PIL import Image
 EXPERIMENT = Path("work/demo/shapes/experiments/parallel-embn/seed0")
 BUNDLE, INDEX = EXPERIMENT / "bundle", EXPERIMENT / "index"
 Change = Callable[[Path], None]
+
+TAKEN = socket.create_server(("127.0.0.1", 0))  # a port at which another program listens
 
 
 def flip(path: Path, bit: int | None = None) -> None:

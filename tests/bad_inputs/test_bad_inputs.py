@@ -13,7 +13,7 @@ from typing import Any
 import base
 import pytest
 import yaml
-from changes import BUNDLE, CHANGES, EXPERIMENT, INDEX
+from changes import BUNDLE, CHANGES, EXPERIMENT, INDEX, TAKEN
 from copies import Copy
 from project import PARTS
 
@@ -30,6 +30,7 @@ PLACES = {
     "SEED": str(EXPERIMENT),
     "BUNDLE": str(BUNDLE),
     "INDEX": str(INDEX),
+    "PORT": str(TAKEN.getsockname()[1]),
 }
 # What nothing changes; a user edits the configuration and the list of published files.
 LINKED = [name for name in PARTS if name not in ("Snakefile", "config", "workflow")]

@@ -22,6 +22,7 @@ from browser import CHROMIUM
 from chromium import Tab, tab
 from PIL import Image
 from project import DEMO, Project, ready
+from proxied import stripping_proxy
 from searched import Served, command, environment, run, served
 
 from pipeline.common.errors import InputError
@@ -758,7 +759,7 @@ def test_a_token_is_asked_for_and_not_logged(seed: Path, tmp_path: Path) -> None
         assert page.get("/api/indexes", {"Cookie": f"token={TOKEN}", "Host": "search.example"}).status == 200
         answer = page.raw(f"GET /?token={TOKEN}&q=dog HTTP/1.1\r\nHost: x\r\n\r\n".encode()).decode()
         assert "303" in answer.splitlines()[0]
-        assert "location: /?q=dog" in answer
+        assert "location: ?q=dog" in answer
         assert "HttpOnly" in answer and "SameSite=strict" in answer
         assert TOKEN not in page.said.read_text()
 
@@ -861,6 +862,38 @@ def test_a_visit(made: Project, page: Served, browser: Tab, model: SearchModel, 
 
     browser.open(asked)  # an address that was shared
     assert found(browser)[0] == first
+
+
+@pytest.mark.extended
+@needs_chromium
+@pytest.mark.parametrize("with_token", [False, True], ids=["without a token", "with a token"])
+def test_a_visit_below_a_path(
+    made: Project, seed: Path, model: SearchModel, index: Index, tmp_path: Path, with_token: bool
+) -> None:
+    (tmp_path / "token").write_text(TOKEN)
+    options = ["--token-file", "token"] if with_token else []
+    with (
+        served([seed / "index"], tmp_path, *options) as page,
+        stripping_proxy(page.port, "/user/me/proxy/8000") as address,
+        tab(tmp_path / "profile") as browser,
+    ):
+        browser.wide(1280, 900)
+        browser.open(f"{address}/?token={TOKEN}" if with_token else f"{address}/")
+        text = captions(made, "en")["caption"][2]
+        right = model.search(index, sentences=[text], language="en", top_k=24)
+        assert ask(browser, text) == [index.images[row] for row in right.rows[0]]
+        asked = browser.value("location.href")
+        assert asked.startswith(f"{address}/?q=") and TOKEN not in asked
+        browser.click(".grid a")
+        browser.until("document.querySelector('.query-image img')?.naturalWidth")
+        browser.value("history.back()")
+        browser.until("document.querySelector('.language-note')")
+        assert browser.value("location.href") == asked
+        browser.drop(made.folder / DATA / f"images/{index.images[4]}.jpg")
+        browser.until("location.search.includes('picture') && document.querySelector('.query-image img')")
+        assert found(browser)[0] == index.images[4]
+        assert browser.said == []
+        assert [one for one in browser.asked if not one.startswith((f"{address}/", "blob:"))] == []
 
 
 @pytest.mark.extended

@@ -1,0 +1,156 @@
+"""The page's server: clients that send half of something, stay silent or leave keep nobody else waiting."""
+
+import logging
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+from searched import listening
+
+from pipeline.common.errors import InputError
+from search import connections, uploads
+from search.connections import bound_socket
+from search.serve import create_app
+
+HEAD = b"GET /api/indexes HTTP/1.1\r\nHost: localhost\r\n"
+UPLOAD = b"POST /api/picture HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000000\r\n\r\nhalf"
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    with listening(create_app([])) as port:
+        yield port
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "PATIENCE", 0.5)
+
+
+def opened(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=10)
+
+
+def answer_time(port: int) -> float:
+    """Seconds until a whole request is answered with status 200."""
+    begin = time.monotonic()
+    with opened(port) as client:
+        client.sendall(HEAD + b"\r\n")
+        assert client.recv(12) == b"HTTP/1.1 200"
+    return time.monotonic() - begin
+
+
+def closed_after(client: socket.socket, sending: Callable[[], object]) -> float:
+    """Seconds until the server closes a connection on which something is sent again and again."""
+    begin = time.monotonic()
+    client.setblocking(False)
+    while time.monotonic() < begin + 10:
+        try:
+            sending()
+            if client.recv(1 << 16) == b"":
+                break
+        except BlockingIOError:
+            time.sleep(0.02)
+        except ConnectionError:
+            break
+    return time.monotonic() - begin
+
+
+@pytest.mark.parametrize("half", [b"", HEAD, UPLOAD, b"GET / HT"], ids=["nothing", "head", "upload", "line"])
+def test_four_hundred_half_open_connections_keep_nobody_waiting(port: int, half: bytes) -> None:
+    with ExitStack() as clients:
+        for _ in range(400):
+            client = clients.enter_context(opened(port))
+            client.sendall(half)
+        assert max(answer_time(port) for _ in range(5)) < 1
+
+
+@pytest.mark.parametrize("head", [HEAD, b"GET / HT", UPLOAD], ids=["head", "line", "upload"])
+def test_a_request_that_drips_is_left(port: int, impatient: None, head: bytes) -> None:
+    with opened(port) as client:
+        client.sendall(head)
+        assert 0.4 < closed_after(client, lambda: client.send(b"x")) < 3
+
+
+def test_a_client_that_is_silent_after_an_answer_is_left(port: int, impatient: None) -> None:
+    with opened(port) as client:
+        client.sendall(HEAD + b"\r\n")
+        assert 0.4 < closed_after(client, lambda: None) < 3
+
+
+def test_a_body_after_a_refusal_is_not_read_for_ever(port: int, impatient: None) -> None:
+    head = b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with opened(port) as client:
+        client.sendall(head)
+        assert closed_after(client, lambda: client.send(b"4\r\nhalf\r\n")) < 3
+
+
+def test_a_slow_upload_has_the_time_that_it_takes(port: int, impatient: None) -> None:
+    """Longer than a client may be silent, at the slowest rate."""
+    body = b"x" * 50_000
+    head = f"POST /api/picture HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    with opened(port) as client:
+        client.sendall(head)
+        for start in range(0, len(body), 5_000):
+            client.sendall(body[start : start + 5_000])
+            time.sleep(0.15)
+        assert client.recv(12) == b"HTTP/1.1 422"  # it has no index
+
+
+def test_pictures_take_bounded_memory_together(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "MAX_TOGETHER", 100_000)
+    whole = UPLOAD.replace(b"9000000", b"20000")[:-4] + b"x" * 20_000
+    for expected in (b"503", b"422"):  # 422: there is no index to search
+        with opened(port) as first, opened(port) as second:
+            if expected == b"503":
+                first.sendall(UPLOAD + b"x" * 90_000)
+            time.sleep(0.1)
+            second.sendall(whole)
+            assert second.recv(12) == b"HTTP/1.1 " + expected
+
+
+def test_requests_on_one_connection_are_all_answered(port: int) -> None:
+    with opened(port) as client:
+        for _ in range(3):
+            client.sendall(HEAD[:9])
+            time.sleep(0.05)
+            client.sendall(HEAD[9:] + b"\r\n")
+            read_answers(client, 1)
+        client.sendall((HEAD + b"\r\n") * 3)
+        read_answers(client, 3)
+
+
+def read_answers(client: socket.socket, count: int) -> None:
+    received = b""
+    while received.count(b"200 OK") < count or not received.endswith(b"[]"):
+        part = client.recv(1 << 16)
+        assert part, received
+        received += part
+
+
+def test_a_client_that_leaves_during_its_upload_is_not_logged(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with listening(create_app([])) as port:
+        monkeypatch.setattr(logging.getLogger("uvicorn"), "propagate", True)
+        for leave in (lambda client: client.shutdown(socket.SHUT_WR), lambda client: None):
+            with opened(port) as client:
+                client.sendall(UPLOAD)
+                leave(client)
+        reset = opened(port)
+        reset.sendall(UPLOAD)
+        reset.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        reset.close()
+        assert answer_time(port) < 1
+        time.sleep(0.2)
+    assert caplog.text == ""
+
+
+def test_a_port_that_is_taken_is_told(port: int) -> None:
+    with pytest.raises(InputError, match=f"--port {port}: another program listens there. End it, or give"):
+        bound_socket("127.0.0.1", port)
+    for host in ("192.0.2.1", "no-such-host.invalid", "a" * 300):
+        with pytest.raises(InputError, match=f"--host {host} --port 0: "):
+            bound_socket(host, 0)

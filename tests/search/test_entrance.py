@@ -1,0 +1,112 @@
+"""What a request to the page passes first: a prefix, a host or a token. Links of the page are relative."""
+
+import http.client
+import re
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from searched import Answer, listening
+
+from pipeline.common.errors import InputError
+from search.entrance import HEADERS, check_prefix, read_token
+from search.serve import create_app
+
+TOKEN = "a-token-of-more-than-20-letters"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+
+
+@pytest.fixture(scope="module")
+def open_page() -> Iterator[int]:
+    with listening(create_app([])) as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def closed_page() -> Iterator[int]:
+    """A page with a token below a path that its proxy passes on."""
+    with listening(create_app([], TOKEN, prefix="/node/host/8000")) as port:
+        yield port
+
+
+def asked(port: int, path: str, headers: Mapping[str, str] | None = None) -> Answer:
+    """The answer to one request; redirects are not followed."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("GET", path, headers=dict(headers or {}))
+    answer = connection.getresponse()
+    named = {name.lower(): value for name, value in answer.getheaders()}
+    found = Answer(answer.status, named, answer.read())
+    connection.close()
+    return found
+
+
+def test_every_link_of_the_page_is_relative() -> None:
+    page = files("search") / "page"
+    html, script = ((page / name).read_text(encoding="utf-8") for name in ("index.html", "page.js"))
+    links = re.findall(r"""(?:href|src|action)="([^"]*)\"""", html)
+    assert {"page/page.js", "page/page.css", "page/icon.svg", "openapi.json"} <= set(links)
+    assert [link for link in links if link.startswith("/") or ":" in link] == []
+    assert re.findall(r"""["'`]/\w[^"'`]*["'`]""", script) == []
+    assert "api/indexes" in script
+
+
+def test_the_token_leaves_the_address_and_the_path_stays(closed_page: int) -> None:
+    for path in (f"/?token={TOKEN}", f"/node/host/8000/?token={TOKEN}"):
+        answer = asked(closed_page, f"{path}&q=a+dog&index=1")
+        assert (answer.status, answer.headers["location"]) == (303, "?q=a+dog&index=1")
+        assert answer.headers["set-cookie"] == f"token={TOKEN}; HttpOnly; SameSite=strict"  # no Path
+        assert asked(closed_page, path).headers["location"] == "?"
+    assert asked(closed_page, f"/node/host/8000/openapi.json?token={TOKEN}").status == 401
+
+
+def test_a_prefix_that_a_proxy_passes_on_is_left_out(closed_page: int) -> None:
+    for path in ("/api/indexes", "/node/host/8000/api/indexes"):
+        assert asked(closed_page, path, BEARER).json == []
+        assert asked(closed_page, path).status == 401
+    assert b"<title>" in asked(closed_page, "/node/host/8000/", BEARER).body
+    answer = asked(closed_page, "/node/host/8000?q=dog", BEARER)
+    assert (answer.status, answer.headers["location"]) == (308, "/node/host/8000/?q=dog")
+    assert asked(closed_page, "/node/host/8000", BEARER).headers["location"] == "/node/host/8000/"
+    for path in ("/node/host/8000x/api/indexes", "/node/host/api/indexes", "/node/host/8000/node/host/8000/"):
+        assert asked(closed_page, path, BEARER).status == 404
+
+
+def test_without_a_token_only_this_machine_is_answered_by_its_name(open_page: int) -> None:
+    for host in ("127.0.0.1", "localhost", "localhost:8000"):
+        assert asked(open_page, "/api/indexes", {"Host": host}).status == 200
+    for host in ("evil.example", "127.0.0.1.evil.example", "", "localhost.evil.example:80"):
+        answer = asked(open_page, "/api/indexes", {"Host": host})
+        assert answer.status == 400
+        assert answer.json["error"].startswith("Without a token, only requests to 127.0.0.1 or localhost are")
+        assert f"this one is to {host!r}. For a proxy" in answer.json["error"]
+
+
+def test_every_answer_has_the_headers(open_page: int, closed_page: int) -> None:
+    for port, path, status in (
+        (open_page, "/", 200),
+        (open_page, "/nothing", 404),
+        (closed_page, "/", 401),
+        (closed_page, f"/?token={TOKEN}", 303),
+    ):
+        answer = asked(port, path)
+        assert answer.status == status
+        assert HEADERS.items() <= {name.title(): value for name, value in answer.headers.items()}.items()
+
+
+def test_a_prefix_is_a_path() -> None:
+    for prefix in ("", "/x", "/node/host.of.mine/8000"):
+        check_prefix(prefix)
+    for prefix in ("x", "/x/", "/", "//x", "/x y", "https://a/x"):
+        with pytest.raises(InputError, match="expected a path such as /node/host/8000"):
+            check_prefix(prefix)
+
+
+def test_a_token_is_long_and_plain(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text(f" {TOKEN}\n")
+    assert read_token(path) == TOKEN
+    for text in ("", "short", "x" * 19, "x" * 20 + " y", "ü" * 30, "a" * 30 + "/"):
+        path.write_text(text)
+        with pytest.raises(InputError, match="expected a token of at least 20 letters, digits"):
+            read_token(path)
