@@ -26,6 +26,7 @@ import numpy as np
 import timm
 import torch
 from PIL import Image
+from timm.data.config import resolve_model_data_config
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
@@ -228,7 +229,7 @@ def plain(
 ) -> Callable[[], None]:
     """The usual script: DataLoader with worker processes, TenCrop, the network as it is."""
     model = random_network(settings.backbone, num_classes=0).to(device)
-    dataset = Plain(paths, settings, timm.data.resolve_model_data_config(model))
+    dataset = Plain(paths, settings, resolve_model_data_config(model))
     image = 4 * 3 * settings.crops * settings.crop**2  # bytes of its crops, which workers share
     room = shutil.disk_usage("/dev/shm").free if Path("/dev/shm").exists() else sys.maxsize
     workers = min(

@@ -365,7 +365,7 @@ def peak_memory(name: str, loop: str, arguments: argparse.Namespace) -> float:
     process.join()
     if process.exitcode:
         sys.exit(f"{name}, {loop} loop: the process that measures memory ended with {process.exitcode}")
-    return answer.get()
+    return float(answer.get())
 
 
 def _two_steps(name: str, loop: str, arguments: argparse.Namespace, answer: Any) -> None:

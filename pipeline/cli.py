@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 from pipeline.common.errors import InputError, system_message
 from pipeline.common.files import named_file_lists, named_files
@@ -27,6 +27,7 @@ from pipeline.digest import digest, path_of
 from pipeline.stages import Stage
 
 REQUIRED = inspect.Parameter.empty
+T = TypeVar("T")
 FILLED = ("code", "gpus")  # parameters that are no options of their own
 _GIVEN = " given"  # attribute of parsed arguments: the options that were given
 
@@ -232,7 +233,7 @@ def json_list(text: str) -> list[Any]:
     return _json(text, list, 'a list, such as [1, "b"]')
 
 
-def _json(text: str, kind: type, expected: str) -> Any:
+def _json(text: str, kind: type[T], expected: str) -> T:
     try:
         value = json_value(text)
     except ValueError as error:

@@ -267,8 +267,8 @@ def _rows(features: h5py.Dataset, rows: NDArray[np.int64]) -> NDArray[np.float32
     """Some rows of a dataset, in any order."""
     distinct, place = np.unique(rows, return_inverse=True)
     if distinct[-1] - distinct[0] < 2 * len(rows):  # close together: far faster to read as one block
-        return features[distinct[0] : distinct[-1] + 1][rows - distinct[0]].astype(np.float32)
-    return features[distinct][place].astype(np.float32)
+        return np.asarray(features[distinct[0] : distinct[-1] + 1][rows - distinct[0]], dtype=np.float32)
+    return np.asarray(features[distinct][place], dtype=np.float32)
 
 
 def _check_features(store: Path, trained: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from torch import Tensor
 from pipeline.common.errors import InputError
 
 if TYPE_CHECKING:
-    import faiss
+    from faiss import Index
 
 log = logging.getLogger("pipeline")
 
@@ -98,18 +98,18 @@ def build_approximate(vectors: NDArray[np.float16], path: Path, seed: int = 0) -
         faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))
 
 
-def open_approximate(path: Path) -> "faiss.Index":
+def open_approximate(path: Path) -> "Index":
     """An approximate index, memory-mapped."""
     faiss = _faiss()
     try:
-        index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
+        index: Index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
     except RuntimeError as error:
         raise InputError(f"{path}: not an approximate index ({error}). Build the index again.") from None
-    index.nprobe = PROBES
+    index.nprobe = PROBES  # type: ignore[attr-defined] # of an inverted index
     return index
 
 
-def search_approximate(index: Any, queries: NDArray[np.float32], top_k: int) -> Neighbours:
+def search_approximate(index: "Index", queries: NDArray[np.float32], top_k: int) -> Neighbours:
     """Most of the nearest neighbours of each query (Q, e) of unit length; row -1 where there are fewer."""
     scores, rows = index.search(np.ascontiguousarray(queries, dtype=np.float32), min(top_k, index.ntotal))
     return Neighbours(rows.astype(np.int64), scores)

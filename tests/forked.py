@@ -60,4 +60,5 @@ def status_of(run: Callable[[], object]) -> int:
     if isinstance(found, str):
         print(found, file=sys.stderr)
         return 1
-    return int(found or 0)  # type: ignore[call-overload]
+    assert found is None or isinstance(found, int)
+    return found or 0

@@ -36,11 +36,13 @@ from pipeline.evaluation import inputs as retrieval_inputs
 from pipeline.evaluation.evaluate import evaluate
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.images.settings import FeatureSettings
+from pipeline.images.store import read_features as read_feature_store
 from pipeline.models.settings import Matching, Model, Triplets, WordRegularizer
 from pipeline.training import batches
 from pipeline.training.data import Inputs
 from pipeline.training.loop import Run
 from pipeline.training.settings import TrainingSchedule, TrainSettings
+from pipeline.words.vocabulary import read_vocabulary as read_vocabulary_file
 
 CLOSE = 1e-9
 SEEDS = (0, pytest.param(1, marks=pytest.mark.extended))
@@ -115,7 +117,6 @@ def recorded_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recorded]]:
     """Every run of the test, recorded, in float64."""
     recorded: list[Recorded] = []
     finish = Run.finish
-    features_of_file, vocabulary_of_file = retrieval_inputs.read_features, retrieval_inputs.read_vocabulary
 
     def finish_recorded(run: Run[Any], *files: Any) -> None:
         draw_biases(run.model)
@@ -126,13 +127,13 @@ def recorded_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recorded]]:
         recorded[-1].last = weights_of(run.model)
 
     def exact_vocabulary(path: Path) -> Any:
-        vocabulary = vocabulary_of_file(path)
+        vocabulary = read_vocabulary_file(path)
         return replace(vocabulary, vectors=vocabulary.vectors.astype(np.float64))
 
     monkeypatch.setattr(Run, "finish", finish_recorded)
     monkeypatch.setattr(retrieval_inputs, "read_vocabulary", exact_vocabulary)
     monkeypatch.setattr(
-        retrieval_inputs, "read_features", lambda *args: features_of_file(*args).astype(np.float64)
+        retrieval_inputs, "read_features", lambda *args: read_feature_store(*args).astype(np.float64)
     )
     torch.set_default_dtype(torch.float64)
     yield recorded

@@ -121,7 +121,7 @@ class _Disk:
         return bytes(content.ljust(size, b"\0"))
 
 
-class WritableFile(h5py.File):
+class WritableFile(h5py.File):  # type: ignore[misc] # h5py has no types
     """An HDF5 file open for writing, whose disk may fail."""
 
     def __init__(self, disk: _Disk, mode: str, **options: Any):

@@ -117,7 +117,8 @@ def moses(language: str) -> Tokenizer:
     def split(caption: str) -> list[str]:
         text = unicodedata.normalize("NFC", caption.translate(_INVISIBLE))
         text = (text.translate(_TURKISH) if row.dotted_i else text).lower()
-        return splitter.tokenize(normalizer.normalize(text), escape=False)
+        words: list[str] = splitter.tokenize(normalizer.normalize(text), escape=False)
+        return words
 
     return split
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pipeline.common.yaml_files import read_yaml
 
@@ -74,5 +75,5 @@ def concepts() -> Concepts:
     )
 
 
-def _tuples(record: dict) -> dict:
+def _tuples(record: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in record.items()}

@@ -27,7 +27,7 @@ from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.evaluation.evaluate import check_choice_of_epoch, described, preparation_of, write_evaluation
 from pipeline.evaluation.gallery import Gallery, gallery_of
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
-from pipeline.evaluation.ranks import both_ranks, dot_products
+from pipeline.evaluation.ranks import Similarity, both_ranks, dot_products
 from pipeline.evaluation.settings import ConsistencySettings
 from pipeline.models.consistency import Combiner, ScoredQueries, fit
 from pipeline.models.retrieval_model import RetrievalModel
@@ -186,13 +186,14 @@ def _learn(combiner: Combiner, queries: _Queries, saved: Saved, network: Consist
     return fit(combiner, scored, network, triplets, matching)
 
 
-def _combining(combiner: Combiner, shape: torch.Size) -> Any:
+def _combining(combiner: Combiner, shape: torch.Size) -> Similarity:
     """Similarity of a tile's sentences (rows, L e) to its images (columns, e)."""
 
     @torch.no_grad()
     def similarity(sentences: Tensor, images: Tensor) -> Tensor:
         by_language = sentences.unflatten(1, tuple(shape[1:])).unbind(1)
-        return combiner(torch.stack([dot_products(part, images) for part in by_language], 2))
+        scores: Tensor = combiner(torch.stack([dot_products(part, images) for part in by_language], 2))
+        return scores
 
     return similarity
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import timm
 import torch
+from timm.data.config import resolve_model_data_config
 from torch import Tensor, nn
 
 from pipeline.common.errors import InputError, raise_together
@@ -76,7 +77,8 @@ class Backbone:
         for slot, view in zip(self.pixels, cut, strict=False):  # a last batch leaves slots as they were
             slot.copy_(view)
         pooled = self.network(self.pixels)[: len(cut)]
-        return pooled.float().unflatten(0, (len(images), self.crops)).mean(1)
+        by_image: Tensor = pooled.float().unflatten(0, (len(images), self.crops))
+        return by_image.mean(1)
 
     def _from_map(self, image: Tensor) -> Tensor:
         """Approximately the same from one pass over the whole image, and one over its mirror: (dimension)."""
@@ -114,7 +116,7 @@ def load_backbone(
     precision = precision_on(device, settings.precision)
     model = _pretrained(settings).eval().requires_grad_(False)
     digest = weights_digest(model)
-    defaults = timm.data.resolve_model_data_config(model)
+    defaults = resolve_model_data_config(model)
     mean, std = (
         list(map(float, given or default))
         for given, default in ((settings.mean, defaults["mean"]), (settings.std, defaults["std"]))
@@ -229,15 +231,15 @@ def round_weights(model: nn.Module) -> None:
             module.to(torch.bfloat16)
 
 
-def compiled_network(model: Any, pixels: Tensor) -> Any:
+def compiled_network(model: nn.Module, pixels: Tensor) -> Network:
     """The network compiled for the one shape that it sees.
 
     Raises:
         InputError: the machine lacks what compiling takes, such as a C compiler.
     """
-    made = torch.compile(model, dynamic=False)
+    compiled: Network = torch.compile(model, dynamic=False)
     try:
-        made(pixels)
+        compiled(pixels)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # Triton, Inductor and what they call raise errors of their own
@@ -245,7 +247,7 @@ def compiled_network(model: Any, pixels: Tensor) -> Any:
             f"images.compile: torch.compile fails on this machine: {str(error).strip()}\n"
             "Set images.compile to false, which changes no feature beyond rounding, or install what it lacks."
         ) from error
-    return made
+    return compiled
 
 
 @torch.inference_mode()
@@ -274,7 +276,8 @@ def _folded(model: nn.Module, sample: Tensor) -> nn.Module:
     with warnings.catch_warnings():
         # Deprecated in favour of torch.compile, which needs a C++ compiler on the reader's machine.
         warnings.filterwarnings("ignore", "`torch.jit", FutureWarning)
-        return torch.jit.freeze(torch.jit.trace(model, sample))
+        folded: nn.Module = torch.jit.freeze(torch.jit.trace(model, sample))
+    return folded
 
 
 def _pretrained(settings: ExtractionSettings) -> Any:  # any timm model; they share no base class

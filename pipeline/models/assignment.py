@@ -69,7 +69,8 @@ class Assignment(nn.Module):
 
     def _chunk(self, words: Tensor, best: Tensor, place: Tensor, gradient: str) -> Tensor:
         if gradient == "none":
-            return self.entries(best.gather(1, place[:, None])[:, 0])
+            chosen: Tensor = self.entries(best.gather(1, place[:, None])[:, 0])
+            return chosen
         weights = self.scores.weight[best]  # (U, M, features)
         scores = (weights @ words[:, :, None])[:, :, 0] + self.scores.bias[best]
         shares = choice_weights(scores, place, gradient)

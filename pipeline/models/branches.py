@@ -60,7 +60,7 @@ def last_states(recurrent: Recurrent, words: Tensor, lengths: Tensor) -> Tensor:
     # for it would vanish.
     with without_autocast(words.device.type):
         _, state = recurrent(PackedSequence(as_float32(packed), sizes))
-    last = state[0] if isinstance(state, tuple) else state  # (1, B, hidden); an LSTM adds its cell
+    last: Tensor = state[0] if isinstance(state, tuple) else state  # (1, B, hidden); an LSTM adds its cell
     return last[0].index_select(0, to_device(order.argsort(), words.device))
 
 

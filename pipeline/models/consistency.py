@@ -89,9 +89,9 @@ def triplet_loss(combiner: Combiner, queries: ScoredQueries, triplets: Triplets,
     most = int(image_of.bincount().max())
     of_image = combined.T.masked_fill(image_of == torch.arange(scores.shape[1])[:, None], -torch.inf)
     others = of_image.topk(_count(triplets, len(image_of) - most), 1).indices  # (n, k)
-    right = combiner(scores[sentences, image_of])[:, None]
-    to_images = combiner(scores[sentences[:, None], images])
-    to_sentences = combiner(scores[others, torch.arange(scores.shape[1])[:, None]])[image_of]
+    right: Tensor = combiner(scores[sentences, image_of])[:, None]
+    to_images: Tensor = combiner(scores[sentences[:, None], images])
+    to_sentences: Tensor = combiner(scores[others, torch.arange(scores.shape[1])[:, None]])[image_of]
     image_term, sentence_term = (
         (triplets.margin + wrong - right).clamp(min=0).mean() for wrong in (to_images, to_sentences)
     )

@@ -186,7 +186,7 @@ def principal_components(vectors: Tensor, size: int) -> Tensor:
         )
     centred = vectors.double() - vectors.double().mean(0)
     _, directions = torch.linalg.eigh(centred.T @ centred)  # columns, by rising variance
-    chosen = directions.flip(1)[:, :size]
+    chosen: Tensor = directions.flip(1)[:, :size]
     largest = chosen.gather(0, chosen.abs().argmax(0, keepdim=True))
     return (centred @ (chosen * largest.sign())).to(vectors.dtype)
 

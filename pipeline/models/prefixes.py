@@ -68,7 +68,7 @@ class _States(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, tree: PrefixTree) -> Tensor:
         gates = inputs[tree.words]  # (N, 4h)
-        cells, states = inputs.new_zeros(2, len(gates), weight.shape[1])
+        cells, states = inputs.new_zeros(2, len(gates), weight.shape[1]).unbind()
         end = 0
         for count in tree.levels:
             begin, end = end, end + count

@@ -36,7 +36,7 @@ class _States(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor, tree: PrefixTree) -> Tensor:
         gates, size = inputs[tree.words], len(bias)  # (N, 3h)
-        states, recurrent = inputs.new_zeros(2, len(gates), size)
+        states, recurrent = inputs.new_zeros(2, len(gates), size).unbind()
         end = 0
         for count in tree.levels:
             begin, end = end, end + count

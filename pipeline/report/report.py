@@ -158,7 +158,8 @@ def _points(path: Path, settings: ReportSettings) -> list[list[str]]:
         f"{tenths(low)} to {tenths(high)}" for low, high in table[["low", "high"]].to_numpy()
     ]
     table["mR"] = table["mR"].map(tenths)
-    return table[list(POINT_HEADS)].fillna("").astype(str).to_numpy().tolist()
+    rows: list[list[str]] = table[list(POINT_HEADS)].fillna("").astype(str).to_numpy().tolist()
+    return rows
 
 
 def natural(name: str) -> list[Any]:

@@ -16,7 +16,8 @@ def paper_rows(path: Path, paper: str, table: str) -> list[Row]:
     """A table's numbers in the paper, as printed, in the paper's order; columns as in papers.csv."""
     require_file(path, "the papers' numbers", "Give pipeline/tables/papers.csv.")
     every = pd.read_csv(path, dtype=str, keep_default_na=False)
-    return every[(every["paper"] == paper) & (every["table"] == table)].to_dict("records")
+    rows: list[Row] = every[(every["paper"] == paper) & (every["table"] == table)].to_dict("records")
+    return rows
 
 
 def write_tables(printed: pd.DataFrame, table: Path, lines: Sequence[Row], comparison: Path) -> None:

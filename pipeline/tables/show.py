@@ -41,7 +41,7 @@ def table_text(numbers: pd.DataFrame) -> str:
 def _block(dataset: str, recalls: pd.DataFrame) -> str:
     wide = recalls.pivot(index=["row", "method"], columns="language", values="cell").fillna("-")
     wide = wide.droplevel("row")[recalls["language"].unique()]
-    return wide.rename_axis(index=None, columns=dataset).to_string()
+    return str(wide.rename_axis(index=None, columns=dataset).to_string())
 
 
 def _cell(measured: float, paper: float) -> str:

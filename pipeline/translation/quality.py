@@ -127,7 +127,8 @@ def scores(answers: Sequence[str], references: Sequence[str], target: str) -> di
     Args:
         target: language of both, which decides what BLEU's words are.
     """
-    from sacrebleu.metrics import BLEU, CHRF
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
 
     bleu, chrf = BLEU(tokenize=language(target).bleu), CHRF()
     return {

@@ -63,7 +63,7 @@ def word_pairs(foreign: Vocabulary, native: Vocabulary, dictionaries: Sequence[P
 def procrustes(source: Matrix, target: Matrix) -> Matrix:
     """The orthogonal matrix W (D, D) that best aligns the rows of `source @ W.T` with those of `target`."""
     left, _, right = np.linalg.svd(target.T.astype(np.float64) @ source)
-    return (left @ right).astype(np.float32)
+    return np.asarray(left @ right, dtype=np.float32)
 
 
 def mean_cosine(one: Matrix, other: Matrix) -> float:

@@ -30,6 +30,7 @@ from pipeline.datasets.table import caption_table, write_captions
 from pipeline.images.store import DONE, read_features
 from pipeline.models.saved import load_model
 from pipeline.training import loop
+from pipeline.training.checkpoint import save_checkpoint
 from pipeline.training.data import Inputs
 from pipeline.translation.cache import Cache, Model
 
@@ -172,11 +173,10 @@ def test_a_checkpoint_on_a_full_disk_leaves_the_one_before(
     checkpoint = small.folder / "checkpoint.pt"
     arguments = training(inputs, experiment, checkpoint, tmp_path / "model")
 
-    save = loop.save_checkpoint
     saved: list[bytes] = []
 
     def fill_after_the_first(*state: Any) -> None:
-        save(*state)
+        save_checkpoint(*state)
         if not saved:
             saved.append(checkpoint.read_bytes())
             small.fill(leave=4096)

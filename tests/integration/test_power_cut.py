@@ -118,7 +118,7 @@ def content(path: Path) -> bytes:
         return path.read_bytes()
     with h5py.File(path) as file:
         ids = "\n".join(file["image"].asstr()[...])
-        return ids.encode() + file["done"][...].tobytes() + file["features"][...].tobytes()
+        return b"".join([ids.encode(), file["done"][...].tobytes(), file["features"][...].tobytes()])
 
 
 def workflow(folder: Path) -> Workflow:

@@ -181,7 +181,7 @@ def test_an_interrupted_run_agrees_with_the_reading_too(
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     step, left = Run._step, iter(range(9))
 
-    def step_or_stop(run: Run, *args: Any) -> dict[str, Tensor]:
+    def step_or_stop(run: Run[Any], *args: Any) -> dict[str, Tensor]:
         if next(left, None) is None:
             raise KeyboardInterrupt
         return step(run, *args)

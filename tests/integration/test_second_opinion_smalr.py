@@ -50,6 +50,7 @@ from pipeline.datasets.augment import augment
 from pipeline.evaluation.consistency import evaluate_consistency
 from pipeline.evaluation.settings import ConsistencySettings
 from pipeline.models import assignment
+from pipeline.models.assignment import sentence_means
 from pipeline.models.losses import masking
 from pipeline.models.losses.loss import Step, Terms
 from pipeline.models.settings import Consistency
@@ -208,7 +209,7 @@ class Choices:
 def choices(monkeypatch: pytest.MonkeyPatch) -> Iterator[Choices]:
     """The choices of all runs of the test."""
     noted = Choices()
-    sentence_means, explored_ranks = pretraining.sentence_means, assignment.explored_ranks
+    explored_ranks = assignment.explored_ranks
     terms, masked_sentences = masking.MaskingLoss.terms, masking.masked_sentences
     places: list[Tensor] = []
     languages: list[str] = []

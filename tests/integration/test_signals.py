@@ -15,6 +15,7 @@ from run_stages import pretrain, train
 
 from pipeline.common.errors import InputError
 from pipeline.common.signals import Interrupted
+from pipeline.evaluation.evaluate import mean_recalls
 from pipeline.models.saved import load_model
 from pipeline.training import best_epoch, loop
 from pipeline.training.data import Inputs
@@ -74,7 +75,7 @@ def test_a_validation_is_ended_at_once_and_done_again(
     experiment["word_regularizer"] = {"weight": 0.1, "regularize_toward": toward}
     whole = trained(inputs, experiment, tmp_path / "whole")
     with monkeypatch.context() as patch:
-        patch.setattr(best_epoch, "mean_recalls", Signalled(best_epoch.mean_recalls, at=2))
+        patch.setattr(best_epoch, "mean_recalls", Signalled(mean_recalls, at=2))
         with pytest.raises(Interrupted, match="epoch 2, step 4"):
             trained(inputs, experiment, tmp_path / "ended")
     assert same(whole, trained(inputs, experiment, tmp_path / "ended"))

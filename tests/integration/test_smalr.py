@@ -222,7 +222,7 @@ def test_a_killed_run_ends_byte_for_byte_as_a_whole_one(
 def _stopping(original: Callable[..., Any], after: int) -> Callable[..., Any]:
     left = iter(range(after))
 
-    def step(self: loop.Run, *arguments: Any) -> Any:
+    def step(self: loop.Run[Any], *arguments: Any) -> Any:
         if next(left, None) is None:
             raise KeyboardInterrupt
         return original(self, *arguments)

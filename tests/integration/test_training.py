@@ -28,6 +28,7 @@ from pipeline.settings import merged, read
 from pipeline.tables.evaluations import Evaluations
 from pipeline.tables.statistics import measured
 from pipeline.training import best_epoch, loop
+from pipeline.training.checkpoint import save_checkpoint
 from pipeline.training.data import Inputs
 from pipeline.words.vocabulary import Vocabulary, write_vocabulary
 
@@ -246,7 +247,7 @@ def test_a_run_that_stops_in_an_epoch_goes_on_to_the_same_weights(
     for stop_after in (1, 2, 6, 3):
         steps = iter(range(stop_after))
 
-        def step(self: loop.Run, *arguments: Any, left: Any = steps) -> dict[str, torch.Tensor]:
+        def step(self: loop.Run[Any], *arguments: Any, left: Any = steps) -> dict[str, torch.Tensor]:
             if next(left, None) is None:
                 raise KeyboardInterrupt
             return original(self, *arguments)
@@ -298,7 +299,7 @@ def test_a_model_says_by_whom_its_captions_were_made(
         left = iter(range(3))
         original = loop.Run._step
 
-        def step(self: loop.Run, *arguments: Any) -> dict[str, torch.Tensor]:
+        def step(self: loop.Run[Any], *arguments: Any) -> dict[str, torch.Tensor]:
             if next(left, None) is None:
                 raise KeyboardInterrupt
             return original(self, *arguments)
@@ -339,7 +340,7 @@ def test_saving_takes_a_small_share_of_a_run_of_short_epochs(
 ) -> None:
     """By a clock of our own: a step takes 5 s, saving 2 s, of which 40 s are twenty times as much."""
     now, saved = [0.0], []
-    step, save = loop.Run._step, loop.save_checkpoint
+    step, save = loop.Run._step, save_checkpoint
 
     def five_seconds(*arguments: Any) -> dict[str, torch.Tensor]:
         now[0] += 5

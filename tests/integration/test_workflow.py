@@ -48,7 +48,7 @@ def mean_recall(folder: Path, language: str) -> float:
     """mR in percent, in the plainest way from the ranks of one experiment's test queries."""
     ranks = pd.read_csv(folder / "test-original-ranks.csv.gz").query("language == @language")
     of_way = [ranks.loc[ranks["direction"] == way, "rank"] for way in ("i2s", "s2i")]
-    return 100 * sum((rank <= k).mean() for rank in of_way for k in (1, 5, 10)) / 6
+    return float(100 * sum((rank <= k).mean() for rank in of_way for k in (1, 5, 10)) / 6)
 
 
 def test_table_2_has_the_recalls_of_its_rows_experiments(made: Project) -> None:

@@ -39,7 +39,7 @@ def steps_per_epoch(split: Split, training: Settings) -> int:
     """Batches of an epoch: a pass over the images, or over the sentences of the language with the most."""
     sentences = max(len(of_language) for of_language in split.sentences.values())
     total = sentences if training["epoch_unit"] == "sentences" else len(split.images)
-    return max(1, total // min(training["batch_images"], len(split.images)))
+    return max(1, total // min(int(training["batch_images"]), len(split.images)))
 
 
 def check_epoch(batches: Sequence[Batch], split: Split, training: Settings) -> None:

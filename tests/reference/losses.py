@@ -53,11 +53,8 @@ def matching_loss(
     from_image = between[:, slots].T  # (B, B): from each sentence's image to every sentence
     sentence_term = mean_of_hardest(margin + positive - from_image, slots[:, None] != slots, count)
     sentence_only = alignment_loss(sentences, slots, sentences, slots, triplets)
-    return (
-        weights["image"] * image_term
-        + weights["sentence"] * sentence_term
-        + weights["sentence_only"] * sentence_only
-    )
+    terms = {"image": image_term, "sentence": sentence_term, "sentence_only": sentence_only}
+    return torch.stack([weights[name] * term for name, term in terms.items()]).sum()
 
 
 def score_matching_loss(scores: Tensor, image_of: Tensor, triplets: Settings, weights: Settings) -> Tensor:
@@ -68,7 +65,7 @@ def score_matching_loss(scores: Tensor, image_of: Tensor, triplets: Settings, we
     image_term = mean_of_hardest(margin + scores - right, other_image, count)
     from_image = scores[:, image_of].T  # (B, B): of each sentence's image with every sentence
     sentence_term = mean_of_hardest(margin + from_image - right, image_of[:, None] != image_of, count)
-    return weights["image"] * image_term + weights["sentence"] * sentence_term
+    return torch.stack([weights["image"] * image_term, weights["sentence"] * sentence_term]).sum()
 
 
 def neighborhood_loss(vectors: Mapping[str, Tensor], slots: Slots, triplets: Settings) -> Tensor:

@@ -62,7 +62,7 @@ one_is_enough = pytest.mark.parametrize("model", ["cosine"], indirect=True)
 def similarity(sentences: np.ndarray, images: np.ndarray, kind: str) -> np.ndarray:
     """(B, n), as Vendrov et al. (2016) have it for order, a plain loop."""
     if kind == "cosine":
-        return sentences @ images.T
+        return np.asarray(sentences @ images.T)
     pairs = [
         [-sum(max(0.0, float(a - b)) ** 2 for a, b in zip(s, i, strict=True)) for i in images]
         for s in sentences

@@ -7,6 +7,7 @@ import timm
 import torch
 from PIL import Image
 from safetensors.torch import save_file
+from timm.data.config import resolve_model_data_config
 from torchvision import transforms
 
 from pipeline.common.errors import InputError
@@ -55,7 +56,7 @@ def images() -> list[Image.Image]:
 
 def plain(model: Any, image: Image.Image, resize: int, crop: int) -> np.ndarray:
     """The published recipe, one image at a time, in torchvision's own words."""
-    config = timm.data.resolve_model_data_config(model)
+    config = resolve_model_data_config(model)
     chain = transforms.Compose(
         [
             transforms.Resize(resize, transforms.InterpolationMode(config["interpolation"])),

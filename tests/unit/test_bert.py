@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from transformers import BertModel
+from transformers import BertModel, DataCollatorForLanguageModeling, get_linear_schedule_with_warmup
 
 from pipeline.common.array_files import load_arrays, save_arrays
 from pipeline.common.errors import InputError
@@ -94,15 +94,14 @@ def test_masks_and_warm_up_are_those_of_bert(
 ) -> None:
     """Devlin et al. 2019, Section 3.1: 15% of the word pieces; warm-up over a tenth of the steps: decided."""
     asked: dict[str, Any] = {}
-    collator, schedule = bert.DataCollatorForLanguageModeling, bert.get_linear_schedule_with_warmup
 
     def masking(tokenizer: Any, **given: Any) -> Any:
         asked.update(given)
-        return collator(tokenizer, **given)
+        return DataCollatorForLanguageModeling(tokenizer, **given)
 
     def scheduled(optimizer: Any, *steps: int) -> Any:
         asked["steps"] = steps
-        return schedule(optimizer, *steps)
+        return get_linear_schedule_with_warmup(optimizer, *steps)
 
     monkeypatch.setattr(bert, "DataCollatorForLanguageModeling", masking)
     monkeypatch.setattr(bert, "get_linear_schedule_with_warmup", scheduled)

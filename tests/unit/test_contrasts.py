@@ -36,7 +36,7 @@ def test_two_seeds_by_hand() -> None:
     """All images agree, and the seeds differ by 100: standard error 50, one degree of freedom."""
     terms = against([hits_of(0, 0), hits_of(1, 1)], [hits_of(0, 0), hits_of(0, 0)])
     found = contrast(terms, "s2i_R@5")
-    assert (found.value, found.p) == (pytest.approx(50), pytest.approx(0.5))
+    assert (found.value, found.p) == pytest.approx((50, 0.5))
     assert (found.low, found.high) == pytest.approx((50 - T_1 * 50, 50 + T_1 * 50), rel=1e-5)
 
 

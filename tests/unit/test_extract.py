@@ -14,6 +14,7 @@ import pytest
 import timm
 import torch
 from PIL import Image, ImageOps
+from timm.data.config import resolve_model_data_config
 from torchvision import transforms
 
 from pipeline.common.errors import InputError
@@ -88,7 +89,7 @@ def centre_and_mirror(extraction: Extraction, interpolation: str | None = None) 
     """Features of all images in torchvision's and timm's own words: two crops, pooled, averaged."""
     model: Any = timm.create_model("resnet10t").eval()
     model.load_state_dict(torch.load(extraction.settings.weights, weights_only=True))
-    config = timm.data.resolve_model_data_config(model)
+    config = resolve_model_data_config(model)
     chain = transforms.Compose(
         [
             transforms.Resize(36, transforms.InterpolationMode(interpolation or config["interpolation"])),

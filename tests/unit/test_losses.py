@@ -25,7 +25,7 @@ WEIGHTS = Matching()  # 1.5, 1 and 0.05, as in the paper
 
 def unit(generator: np.random.Generator, rows: int, size: int = 6) -> Vectors:
     vectors = generator.normal(size=(rows, size))
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 def anchored(vectors: Vectors, slots: list[int], each: int) -> Anchored:

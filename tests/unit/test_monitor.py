@@ -52,7 +52,7 @@ def stopped(inputs: Inputs, settings: dict[str, Any], folder: Path, steps: int, 
     left = iter(range(steps))
     original = loop.Run._step
 
-    def step(self: loop.Run, *arguments: Any) -> dict[str, torch.Tensor]:
+    def step(self: loop.Run[Any], *arguments: Any) -> dict[str, torch.Tensor]:
         if next(left, None) is None:
             raise KeyboardInterrupt
         return original(self, *arguments)

@@ -60,7 +60,7 @@ def read(sources: Path, coco_cn: Path | None = None) -> pd.DataFrame:
 
 
 def counts(table: pd.DataFrame) -> dict[tuple[str, str], int]:
-    return table.groupby(["language", "source_language"]).size().to_dict()
+    return dict(table.groupby(["language", "source_language"]).size())
 
 
 def test_captions_of_three_languages_by_image(sources: Path) -> None:

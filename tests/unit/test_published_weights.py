@@ -62,11 +62,11 @@ def test_bert_and_timm_are_asked_for_that_commit(monkeypatch: pytest.MonkeyPatch
         asked.append(given)
         raise OSError("no network")
 
-    monkeypatch.setattr(sentence_vectors.AutoTokenizer, "from_pretrained", refused)
+    monkeypatch.setattr("transformers.AutoTokenizer.from_pretrained", refused)
     with pytest.raises(InputError, match="no network"):
         sentence_vectors.load_bert("google-bert/bert-base-multilingual-cased", -2)
     assert asked.pop() == {"revision": "3f076fdb1ab68d5b2880cb87a0886f315b8146f8"}
-    monkeypatch.setattr(backbone.timm, "create_model", refused)
+    monkeypatch.setattr("timm.create_model", refused)
     monkeypatch.setattr(backbone, "check_hub_weights", lambda name: None)
     with pytest.raises(InputError, match="timm could not fetch its weights: no network"):
         backbone.hub_model("resnet50.tv_in1k")

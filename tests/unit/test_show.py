@@ -29,7 +29,7 @@ def test_a_table_has_the_papers_numbers_in_brackets_and_dashes_for_missing_cells
 
 def test_the_time_left_weighs_jobs_by_how_long_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, 10.0])
-    monkeypatch.setattr(demo.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
     lines = [
         "job      count\n", "train        2\n", "split        4\n", "total        6\n",
         "Finished jobid: 3 (Rule: split)\n", "Finished jobid: 1 (Rule: train)\n", "Job 2: Training EmbN\n",

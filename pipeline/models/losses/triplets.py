@@ -57,7 +57,7 @@ def hinge(cosines: Tensor, own: Tensor, triplets: Triplets, every_positive: bool
     count = min(triplets.num_hard_negatives, cosines.shape[1] - own.shape[1])
     nearest = cosines.detach().scatter(1, own, -torch.inf).topk(count, sorted=False).indices
     chosen = distances(cosines.gather(1, torch.cat([own, nearest], 1)), triplets.distance)
-    positives, negatives = chosen.split([own.shape[1], count], 1)  # (R, each), (R, k)
+    positives, negatives = chosen[:, : own.shape[1]], chosen[:, own.shape[1] :]  # (R, each), (R, k)
     if not every_positive:
         positives = positives.amax(1, keepdim=True)
     return (triplets.margin + positives[:, :, None] - negatives[:, None]).clamp(min=0).mean()
