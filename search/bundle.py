@@ -9,7 +9,6 @@
 """
 
 import importlib.metadata
-import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from safetensors.torch import load_file
 
 from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import name_in_errors, require_file, sha256
+from pipeline.common.json_text import json_value
 from pipeline.datasets.languages import language as row_of
 from pipeline.datasets.tokenize import TOKENIZERS
 from pipeline.evaluation.checks import check_vocabularies
@@ -74,12 +74,12 @@ def read_bundle(folder: Path) -> Bundle:
     path = require_file(folder / SETTINGS, "the model", "Give the folder that `write-bundle` wrote.")
     try:
         return _read(folder, path)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: not a model of this project ({error!r}). {HINT}") from None
 
 
 def _read(folder: Path, path: Path) -> Bundle:
-    values = json.loads(path.read_text(encoding="utf-8"))
+    values = json_value(path.read_bytes())
     if values["format"] != FORMAT:
         raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {HINT}")
     saved, files = Saved.from_values(values["saved"]), dict(values["files"])

@@ -13,7 +13,6 @@
 
 import csv
 import functools
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from pipeline.common.errors import InputError
 from pipeline.common.files import require_file, sha256
+from pipeline.common.json_text import json_value
 from search.contents import ENDINGS, Sentence
 from search.nearest import open_approximate
 
@@ -92,7 +92,7 @@ def open_index(folder: Path, photographs: Path | None = None) -> Index:
     """
     path = require_file(folder / INDEX, "the index", "Make it with `python -m search build-index`.")
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json_value(path.read_bytes())
         if values["format"] != FORMAT:
             raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {HINT}")
         named: dict[str, Path] = {key: _verified(folder, key, name) for key, name in values["files"].items()}
@@ -102,7 +102,7 @@ def open_index(folder: Path, photographs: Path | None = None) -> Index:
         vectors = [np.load(named[f"{key}.npy"], mmap_mode="c") for key in ("images", "sentences")]
     except FileNotFoundError as error:
         raise InputError(f"{error.filename}: is not there. {HINT}") from None
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: not an index of this project ({error!r}). {HINT}") from None
     if counts != (len(images), len(sentences)) or counts != tuple(map(len, vectors)):
         raise InputError(f"{path}: its files hold other numbers of images or sentences than it says. {HINT}")

@@ -4,6 +4,8 @@ A field's `description` says what the key means, with its unit. What a message e
 its type (`Count`: a whole number, 1 or more); of a choice or a list, by its description.
 """
 
+import datetime
+import json
 import os
 import re
 import reprlib
@@ -40,6 +42,10 @@ _OBJECT = 'expected an object, such as {"key": 1}'
 
 # What a type without further words expects.
 _BY_TYPE = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+# Mistakes of a text where a number or truth value belongs, and what JSON takes for one of these.
+_NO_TEXTS = ("int_type", "float_type", "bool_type", "literal_error")
+_PLAIN = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?|true|false", re.ASCII)
 
 T = TypeVar("T")
 
@@ -97,15 +103,20 @@ class Block(BaseModel):
         return cls.from_values(values, "--settings: cannot be used:")
 
     @classmethod
-    def from_values(cls, values: Mapping[str, Any] | None, heading: str, context: object = None) -> Self:
+    def from_values(
+        cls, values: Mapping[str, Any] | None, heading: str, context: object = None, as_text: bool = False
+    ) -> Self:
         """The block of values as YAML or JSON have them; raises `InputError` that lists every mistake.
 
         Args:
             context: `LATER` leaves out contradictions, which `all_contradictions` finds.
+            as_text: numbers and truth values may be written as texts.
         """
         try:
             return cls.model_validate(values, context=context)
         except ValidationError as error:
+            if as_text and (plain := _with_numbers(cls, values, error)) != values:
+                return cls.from_values(plain, heading, context)
             raise_together(mistakes(cls, values, error), heading)
             raise
 
@@ -215,7 +226,8 @@ class _Place:
 
     @property
     def where(self) -> str:
-        return ".".join(map(str, self.path)) or "top level"
+        parts = [str(part) for part in self.path]
+        return ".".join(part if part.isprintable() else repr(part) for part in parts) or "top level"
 
 
 def _lines(kind: type[Block], values: Any, error: Any) -> Iterator[str]:
@@ -238,7 +250,8 @@ def _lines(kind: type[Block], values: Any, error: Any) -> Iterator[str]:
         found = _value_at(values, place.path) if place.undecided else found
         twice = "one of them twice, " if problem == "twice" else ""
         expected = "a finite number" if problem == "finite_number" else _expected(place, error)
-        yield f"{place.where}: found {_shown(found, place.path)}, {twice}expected {expected}"
+        quote = "; put it in quotation marks" if problem == "string_type" and _is_plain(found) else ""
+        yield f"{place.where}: found {_shown(found, place.path)}, {twice}expected {expected}{quote}"
 
 
 def _of_keys(kind: type[Block], problem: str, location: tuple[str | int, ...]) -> str:
@@ -247,6 +260,11 @@ def _of_keys(kind: type[Block], problem: str, location: tuple[str | int, ...]) -
     if problem == "missing":
         return f"{block.where}: {key!r} is missing, expected {_expected(_place(kind, location), {})}"
     return f"{block.where}: unknown key {key!r}{did_you_mean(str(key), list(block.type.model_fields))}"
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is what YAML makes of a text without quotation marks: a number, true, a date."""
+    return isinstance(value, int | float | datetime.date)
 
 
 def _expected(place: _Place, error: Any) -> str:
@@ -273,6 +291,31 @@ def _shown(value: Any, path: tuple[str | int, ...]) -> str:
     if path and path[-1] == "url":  # passwords and keys are not printed
         return re.sub(r"(?<=//)[^/@]*@|(?<=[?])[^']*", "***", shown)
     return shown
+
+
+def _with_numbers(kind: type[Block], values: Any, error: ValidationError) -> Any:
+    """The values with each text that is refused where a number or truth value belongs read as one."""
+    for one in error.errors(include_url=False):
+        if one["type"] in _NO_TEXTS and isinstance(one["input"], str):
+            values = _replaced(values, _place(kind, one["loc"]).path, _number(one["input"]))
+    return values
+
+
+def _number(text: str) -> Any:
+    """What a text says, if that is a number or a truth value; otherwise the text."""
+    try:
+        return json.loads(text) if _PLAIN.fullmatch(text) else text
+    except ValueError:  # a number of more digits than Python reads
+        return text
+
+
+def _replaced(values: Any, path: tuple[str | int, ...], value: Any) -> Any:
+    """Values with another one at a path, copied along it."""
+    if not path:
+        return value
+    copy: Any = list(values) if isinstance(values, list) else dict(values)
+    copy[path[0]] = _replaced(copy[path[0]], path[1:], value)
+    return copy
 
 
 def _value_at(values: Any, path: tuple[str | int, ...]) -> Any:

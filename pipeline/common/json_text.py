@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 
-def json_value(text: str) -> Any:
+def json_value(text: str | bytes) -> Any:
     """The value of a JSON text.
 
     Raises:
-        ValueError: it is no JSON, too deep, or has a key twice in an object.
+        ValueError: it is no JSON, too deep, has a number of too many digits, or has a key twice in an object.
     """
     try:
         return json.loads(text, object_pairs_hook=_object)

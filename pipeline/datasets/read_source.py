@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from pipeline.common.errors import InputError
+from pipeline.datasets.damaged_text import mended_captions
 from pipeline.datasets.source import Inputs
 from pipeline.datasets.source_settings import CaptionSettings, SplitSettings
 from pipeline.datasets.sources import AnySource, source_named
@@ -68,7 +69,7 @@ def read_source_captions(
         _check_requested(source, requested, "read-captions")
     inputs = Inputs(sources, requested)
     captions = source.read_captions(settings.keys, inputs, language, read_split(split))
-    write_captions(caption_table(captions), output)
+    write_captions(caption_table(mended_captions(captions)), output)
 
 
 def _check_requested(source: AnySource, requested: Path | None, stage: str) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from pipeline.datasets.damaged_text import mended_captions
 from pipeline.datasets.published import Published
 from pipeline.datasets.sources.multi30k import multi30k_captions, multi30k_split
 from pipeline.datasets.split import read_split
@@ -42,4 +43,5 @@ def published_text(folder: Path, language: str, splits: Sequence[Path]) -> pd.Da
     published.check()
     held_out = {image for path in splits for image, split in read_split(path).items() if split != "train"}
     kept = dict.fromkeys((image for image in images if image not in held_out), "train")
-    return with_tokens(caption_table(multi30k_captions(folder, language, kept)), language)
+    captions = mended_captions(multi30k_captions(folder, language, kept))
+    return with_tokens(caption_table(captions), language)

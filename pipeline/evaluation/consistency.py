@@ -8,7 +8,6 @@ that are.
 Sizes in comments: B sentences, n images, L languages, e size of an embedding.
 """
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from torch import Tensor
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file
+from pipeline.common.json_text import json_value
 from pipeline.datasets.table import read_sentences
 from pipeline.evaluation.checks import check_vocabularies
 from pipeline.evaluation.embed import embed_images, embed_sentences
@@ -269,7 +269,7 @@ def _read(paths: Sequence[Path]) -> Tables:
         table = read_sentences(path)
         report = require_file(path.with_suffix(".json"), "the report of the translation", "Translate again.")
         try:
-            rows = json.loads(report.read_text(encoding="utf-8"))["captions_left_out"]
+            rows = json_value(report.read_bytes())["captions_left_out"]
             left_out = {(row["image"], row["caption"]) for row in rows}
         except (ValueError, LookupError, TypeError) as error:
             raise InputError(

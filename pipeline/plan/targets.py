@@ -93,9 +93,8 @@ def target_warnings(plan: Plan, user: Mapping[str, Any]) -> list[str]:
     Raises:
         InputError: a table has no such row.
     """
-    given = configuration.user_settings(user)
     return [
         warning
         for table in target_tables(plan)
-        for warning in configuration.doubts(plan.settings, given, table)
+        for warning in configuration.doubts(plan.settings, user, table)
     ]

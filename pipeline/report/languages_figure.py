@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.common.files import atomic_write, require_file
+from pipeline.common.files import atomic_write
 from pipeline.common.rounding import tenths
 from pipeline.report.charts import axis, ticks
+from pipeline.tables.result_files import read_result
 
 METRICS = {"s2i_R@10": "text to image", "i2s_R@10": "image to text"}
 NAMES = {"en": "English", "de": "German"}
@@ -27,7 +28,7 @@ def draw_languages(comparison: Path, output: Path) -> None:
             high, scale and seeds.
         output: SVG to write.
     """
-    numbers = pd.read_csv(require_file(comparison, "the comparison", "Run `tabulate`."))
+    numbers = read_result(comparison, "the comparison", "Run `tabulate`.")
     shown = numbers[numbers["metric"].isin(METRICS) & numbers["section"].isna()]
     _, highest = axis(0, float(shown["high"].max()))
     methods = list(dict.fromkeys(shown["method"]))

@@ -19,6 +19,7 @@ from pipeline.report import charts, tables
 from pipeline.report.pages import main_of, write_page
 from pipeline.report.settings import ReportSettings
 from pipeline.tables.claims import FAILS, HOLDS, NOT_HERE, NOT_TESTABLE
+from pipeline.tables.result_files import read_result
 
 PACKAGES = (
     "torch", "torchvision", "timm", "transformers", "numpy", "pandas", "h5py", "pillow", "fasttext-community",
@@ -148,9 +149,7 @@ def _figure(path: Path, settings: ReportSettings) -> dict[str, Any]:
 
 def _points(path: Path, settings: ReportSettings) -> list[list[str]]:
     """Rows of a figure's points, in the columns of `POINT_HEADS`."""
-    table = pd.read_csv(
-        require_file(path, "the points", "Run `python -m pipeline measure-scaling`."), dtype={"label": str}
-    )
+    table = read_result(path, "the points", "Run `python -m pipeline measure-scaling`.")
     table["dataset"] = [tables.printed(dataset, settings) for dataset in table["dataset"]]
     for name in ("parameters", "parameters_at_test"):
         table[name] = [tenths(count / 1e6) for count in table[name]]
@@ -241,7 +240,7 @@ def _claims(claims: Path | None, comparisons: Path | None) -> Iterator[dict[str,
 
 def _read(path: Path) -> pd.DataFrame:
     """A CSV file whose empty cells are None."""
-    table = pd.read_csv(require_file(path, "the table", "Run the stage that makes it."))
+    table = read_result(path, "the table", "Run the stage that makes it.")
     return table.astype(object).where(table.notna(), None)
 
 

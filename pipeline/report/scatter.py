@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.common.files import atomic_write, require_file
+from pipeline.common.files import atomic_write
 from pipeline.common.rounding import tenths
 from pipeline.report.charts import axis, ticks
+from pipeline.tables.result_files import read_result
 from pipeline.tables.settings import ScalingAxes
 
 WIDTH, HEIGHT = 380, 300  # of a panel, in SVG units
@@ -32,9 +33,7 @@ def draw_scaling(settings: ScalingAxes, points: Path, output: Path) -> None:
         points: output of `measure-scaling`.
         output: SVG to write.
     """
-    table = pd.read_csv(
-        require_file(points, "the points", "Run `python -m pipeline measure-scaling`."), dtype={"label": str}
-    )
+    table = read_result(points, "the points", "Run `python -m pipeline measure-scaling`.")
     table["label"] = table["label"].fillna("")
     series = list(dict.fromkeys(table["series"]))
     colours = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(series)}

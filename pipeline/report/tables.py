@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.common.files import require_file
 from pipeline.common.rounding import tenths
 from pipeline.datasets.languages import LANGUAGES, name_of
 from pipeline.report import charts
 from pipeline.report.settings import ReportSettings
+from pipeline.tables.result_files import read_result
 from pipeline.tables.settings import Table
 from pipeline.tables.tabulate import printed_metrics
 
@@ -40,8 +40,7 @@ def of_comparison(name: str, path: Path, settings: ReportSettings) -> dict[str, 
         name: of the table, such as table2. settings: `tables`, `caption_origins`, `scale`; `stands_for`,
             by data set; `left_out`, by table the rows that are not made, and why.
     """
-    require_file(path, "the comparison", f"Run: snakemake results/{name}.csv")
-    numbers = pd.read_csv(path, dtype={"section": str, "paper": str}, keep_default_na=True)
+    numbers = read_result(path, "the comparison", f"Run: snakemake results/{name}.csv", "paper")
     if name in settings.tables:
         table = settings.tables[name]
         rows = _recalls(numbers, settings, table)

@@ -8,7 +8,7 @@ from pipeline.settings.figures import figure_settings
 from pipeline.settings.hub import context_name, hub_models
 from pipeline.settings.merge import merged
 from pipeline.settings.paths import check_paths
-from pipeline.settings.reading import check_files, load, read, user_settings, usual_sources
+from pipeline.settings.reading import check_files, load, read, usual_sources
 from pipeline.settings.stages import (
     assignment_settings,
     bert_settings,
@@ -97,7 +97,6 @@ __all__ = [
     "training_pairs",
     "translated_origins",
     "translation_sources",
-    "user_settings",
     "usual_sources",
     "via_english",
     "without_translations",

@@ -13,12 +13,14 @@ from pipeline.common.errors import InputError, raise_together
 from pipeline.common.yaml_files import yaml_mistakes, yaml_text_mistake
 
 _KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # Snakemake ends in a traceback at any other
+_SHORT = re.compile(r"(-[Cc])(.+)", re.DOTALL)
 OWN_FILE = Path("config", "config.yaml")  # which the Snakefile names
 _FILES, _VALUES = ("--configfile", "--configfiles"), ("--config", "-C")  # options and their other names
 
 
 def check(arguments: Sequence[str]) -> None:
     """End with one message where a file after --configfile or a value after --config cannot be read."""
+    arguments = [part for argument in arguments for part in _parted(argument)]
     files, values = _after(arguments, *_FILES), _after(arguments, *_VALUES)
     mistakes = [mistake for name in files for mistake in _file_mistakes(name)]
     mistakes += yaml_mistakes(OWN_FILE) if OWN_FILE.exists() else []
@@ -28,6 +30,12 @@ def check(arguments: Sequence[str]) -> None:
         raise_together(filter(None, mistakes), "The command has mistakes:")
     except InputError as error:
         sys.exit(f"error: {error}")
+
+
+def _parted(argument: str) -> Sequence[str]:
+    """An option of one letter and its value, which may be written as one word: -c8."""
+    match = _SHORT.fullmatch(argument)
+    return match.groups() if match else [argument]
 
 
 def _given_twice(arguments: Sequence[str]) -> Iterator[str]:

@@ -5,8 +5,6 @@ experiment, then what the user gives (config/config.yaml, --configfile, --config
 has, has the default of its class.
 """
 
-import json
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -23,18 +21,9 @@ from pipeline.settings.paths import with_paths_expanded
 
 HEADING = "The configuration has mistakes:"
 
-# What JSON takes for a number or a truth value.
-_PLAIN = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?|true|false")
-
 # What makes a data set the paper's own, besides its languages. Where its photographs lie does not matter, and
 # of MSCOCO, whose sample is lost, every sample of the size is as good.
 _OF_THE_DATA = ("source", "captions", "split", "sample_size", "test_images", "val_images", "stands_for")
-
-
-def user_settings(user: Mapping[str, Any]) -> dict[str, Any]:
-    """What the user gives, with the types that YAML files have."""
-    typed: dict[str, Any] = _with_norwegian(_typed(user))
-    return typed
 
 
 def load(user: Mapping[str, Any], folder: Path) -> Configuration:
@@ -43,15 +32,16 @@ def load(user: Mapping[str, Any], folder: Path) -> Configuration:
     Unknown keys and wrong values are reported first, then keys that contradict each other, then paths.
 
     Args:
-        user: what the user gives; at least `scale`.
+        user: what the user gives; at least `scale`. Snakemake's --config hands over numbers as texts, and
+            YAML takes 1e-4 for one: a text is a number where a number belongs, and nowhere else.
         folder: the folder config/.
     """
     scale = user.get("scale")
     if scale not in get_args(Scale):
         raise InputError(f"configuration: scale: found {scale!r:.100}, expected demo, flickr8k or paper")
     of_scale, values = _own_files(folder, str(scale))
-    values = merged(merged(values, of_scale), user_settings(user))
-    written = Configuration.from_values(values, HEADING, context=LATER)
+    values = merged(merged(values, of_scale), _with_norwegian(user))
+    written = Configuration.from_values(values, HEADING, context=LATER, as_text=True)
     tables = {name: table.with_added_rows() for name, table in written.tables.items()}
     settings = written.model_copy(update={"tables": tables})
     if "report" not in settings.model_fields_set:
@@ -75,17 +65,6 @@ def _papers_data(datasets: Mapping[str, Dataset], of_paper: Mapping[str, Any]) -
         if all(getattr(data, key) == of_paper.get(name, {}).get(key) for key in _OF_THE_DATA)
         and set(data.languages) == set(of_paper[name]["languages"])
     ]
-
-
-def _typed(value: Any) -> Any:
-    """Numbers and truth values in lists and blocks, which Snakemake's --config hands over as text."""
-    if isinstance(value, Mapping):
-        return {key: _typed(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_typed(inner) for inner in value]
-    if isinstance(value, str) and _PLAIN.fullmatch(value):
-        return json.loads(value)
-    return value
 
 
 def _own_files(folder: Path, scale: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -20,7 +20,7 @@ def doubts(settings: Configuration, user: Mapping[str, Any], table: str) -> list
     captions of its own in; others that it names are left out of the model, and of its row.
 
     Args:
-        settings: the whole configuration. user: what the user gave, as `given` has it. table: its name, as
+        settings: the whole configuration. user: what the user gave. table: its name, as
             `table_named` takes it.
 
     Raises:
@@ -37,8 +37,9 @@ def _overridden(settings: Configuration, user: Mapping[str, Any], named: Sequenc
     own = {name: dict(_leaves(_override(settings, name))) for name in named}
     given = user.get("experiments", {})
     asked = {name: dict(_leaves(given.get(name, {}).get("settings", {}))) for name in named}
-    told = []
-    for path, value in _leaves({key: block for key, block in user.items() if key != "experiments"}):
+    told, read = [], dict(_leaves(settings.model_dump(exclude={"experiments", "tables"})))
+    for path, written in _leaves({key: block for key, block in user.items() if key != "experiments"}):
+        value = read.get(path, written)  # a number may be written as a text
         others: dict[str, list[str]] = defaultdict(list)
         for name in named:
             if own[name].get(path, value) != value and path not in asked[name]:

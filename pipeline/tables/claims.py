@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pipeline.common.files import atomic_write, require_file
+from pipeline.common.files import atomic_write
 from pipeline.tables.averages import HUMAN_OF_PAPER
 from pipeline.tables.claim_terms import Comparison, comparisons, read_claims, terms
 from pipeline.tables.claimed_counts import counted
 from pipeline.tables.confounders import CONFOUNDERS, confounder_remarks, confounders
 from pipeline.tables.contrasts import Term, contrast, holm
 from pipeline.tables.evaluations import Evaluations
+from pipeline.tables.result_files import read_result
 from pipeline.tables.settings import ClaimSettings
 from pipeline.tables.translations import by_whom, word_by_word
 
@@ -81,9 +82,7 @@ def judge_claims(
 
 
 def _read_counts(path: Path | None) -> pd.DataFrame | None:
-    return path and pd.read_csv(
-        require_file(path, "the counts", "Run `count-captions`."), keep_default_na=False
-    )
+    return path and read_result(path, "the counts", "Run `count-captions`.")
 
 
 class _Judge:

@@ -1,6 +1,5 @@
 """Evaluations of experiments, read with their ranks."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file, sha256
+from pipeline.common.json_text import json_value
 from pipeline.tables.statistics import hits_by_image, mean_over_seeds
 
 Key = tuple[str, str, str]  # data set, experiment, queries
@@ -36,8 +36,8 @@ def read_evaluation(path: Path) -> dict[str, Any]:
     """What `evaluate` wrote; raises `InputError` where a file is missing or is none of it."""
     require_file(path, "the evaluation", "Run `python -m pipeline evaluate`.")
     try:
-        content: dict[str, Any] = dict(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError, RecursionError) as error:
+        content: dict[str, Any] = dict(json_value(path.read_bytes()))
+    except (ValueError, TypeError) as error:
         raise InputError(f"{path}: not an evaluation ({error}). Run `python -m pipeline evaluate`.") from None
     missing = NEEDED - content.keys()
     if missing:

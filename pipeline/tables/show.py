@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.common.files import require_file
 from pipeline.common.rounding import tenths
+from pipeline.tables.result_files import read_result
 
 METHOD = ["section", "group", "method", "training_data"]
 
@@ -19,8 +19,8 @@ def show_table(comparison: Path, /) -> None:
     Raises:
         InputError: the file is missing.
     """
-    require_file(comparison, "the comparison", f"Run: snakemake results/{comparison.name}")
-    print(table_text(pd.read_csv(comparison)))
+    hint = f"Run: snakemake results/{comparison.name}"
+    print(table_text(read_result(comparison, "the comparison", hint)))
 
 
 def table_text(numbers: pd.DataFrame) -> str:

@@ -5,10 +5,10 @@ An answer is compared with its caption: what the caption has itself, such as a p
 """
 
 import re
-import unicodedata
 
+from pipeline.common.characters import impossible
 from pipeline.common.escapes import escape_in, unescaped
-from pipeline.datasets.languages import language
+from pipeline.datasets.damaged_text import misread_letters
 
 _LENGTH, _GROWTH = 200, 10  # an answer has at most so many characters, and so many for each of the caption
 _SHOUTED = 12  # capital letters from which an answer in capitals is a notice
@@ -76,16 +76,7 @@ def _too_long(line: str, answer: str) -> str:
 
 def _characters(line: str, answer: str) -> str:
     """Control characters, U+FFFD and characters that are none; blanks are left to `split`."""
-    wrong = [
-        letter
-        for letter in dict.fromkeys(answer)
-        if letter not in line
-        and (
-            letter == "\ufffd"
-            or (unicodedata.category(letter) in ("Cc", "Cs", "Co") and not letter.isspace())
-            or ord(letter) & 0xFFFE == 0xFFFE
-        )
-    ]
+    wrong = [character for character in impossible(answer) if character not in line]
     if not wrong:
         return ""
     return f"the character U+{ord(wrong[0]):04X}; its character set is wrong, or it is damaged"
@@ -93,40 +84,12 @@ def _characters(line: str, answer: str) -> str:
 
 def _wrong_charset(line: str, answer: str, target: str) -> str:
     """UTF-8 that was read as Latin-1, and letters that became question marks."""
-    for piece, letter in _misread(answer):
-        if piece not in line and _expected(letter, target):
+    for piece, letter in misread_letters(answer, target):
+        if piece not in line:
             return f"{piece!r} for {letter!r}: its character set is wrong"
     if (match := _LOST.search(answer)) and "?" not in line:
         return f"{match[0]!r}: its character set has lost letters"
     return ""
-
-
-_BYTE_OF = {bytes([byte]).decode("cp1252", "ignore") or chr(byte): byte for byte in range(0x80, 0x100)}
-_LEAD = "".join(letter for letter, byte in _BYTE_OF.items() if 0xC2 <= byte <= 0xF4)
-_REST = re.escape("".join(letter for letter, byte in _BYTE_OF.items() if byte < 0xC0))
-_MISREAD = re.compile(f"[{_LEAD}][{_REST}]{{1,3}}")
-
-
-def _misread(text: str) -> list[tuple[str, str]]:
-    """Pieces of a text that are a letter's bytes in UTF-8, read as Latin-1, each with the letter."""
-    found = []
-    for match in _MISREAD.finditer(text):
-        content = bytes(_BYTE_OF[letter] for letter in match[0])
-        letter = content.decode("utf-8", "ignore")[:1]
-        size = len(letter.encode())
-        if letter and content[:size] == letter.encode():
-            found.append((match[0][:size], letter))
-    return found
-
-
-def _expected(letter: str, target: str) -> bool:
-    """Whether a letter is likely in a language: of its script, or a mark of all of them."""
-    if unicodedata.category(letter)[0] in "PSZ":
-        return True
-    scripts = language(target).scripts or ("LATIN",)
-    if "LATIN" in scripts and letter >= "\u0180":  # rare letters, whose bytes are an accent and a mark
-        return False
-    return unicodedata.name(letter, "").startswith(scripts)
 
 
 def _escaped(line: str, answer: str) -> str:

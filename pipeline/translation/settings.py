@@ -89,7 +89,7 @@ class ServiceProvider(ProviderBlock):
     url: Annotated[str, Field(pattern="^https?://[^@?]+$")] | None = Field(
         default=None, description="another address of the service, without user, password or key"
     )
-    version: str | float | int | None = Field(
+    version: Text | None = Field(
         default=None, description="an arbitrary label; a new one translates all captions again"
     )
 

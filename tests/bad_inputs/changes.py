@@ -70,6 +70,11 @@ def windows(folder: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
 
 
+def many_digits(folder: Path) -> None:
+    with (folder / "other.yaml").open("a") as file:
+        file.write("1" * 5000)
+
+
 def no_test(folder: Path) -> None:
     _captions(folder, lambda rows: [row for row in rows if row["split"] != "test"])
 
@@ -411,6 +416,7 @@ CHANGES: dict[str, Change] = {
     "workbook": workbook,
     "utf16": utf16,
     "windows": windows,
+    "many_digits": many_digits,
     "no_test": no_test,
     "no_split": no_split,
     "many_mistakes": many_mistakes,

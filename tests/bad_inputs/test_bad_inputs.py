@@ -51,6 +51,8 @@ LONG = {
     "--failed out/failed.csv --output out/f.h5",
     "import": 'import-features --split mine/split.csv --settings \'{"backbone": "ours", "dimension": 8}\' '
     "--output out/f.h5 --features",
+    "read": 'read-captions --settings \'{"source": "custom", "captions": "c.csv"}\' --split mine/split.csv '
+    "--output out.csv --language",
     "evaluate": "evaluate --settings '{\"threads\": 1}' --features work/demo/shapes/features.h5 --words "
     "work/demo/shapes/words/human/en.h5 work/demo/shapes/words/human/de.h5 "
     f"--sentences {TOKENS}/en.csv {TOKENS}/de.csv --output out/e.json --ranks out/r.csv.gz --model",

@@ -4,7 +4,6 @@ import csv
 import json
 import subprocess
 import sys
-import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.common.characters import is_visible
 from pipeline.common.errors import InputError
 from pipeline.datasets.sources.custom import own_captions_in, own_predefined, own_split, read_own, tenths
 from pipeline.datasets.split import read_split
@@ -146,11 +146,7 @@ def test_another_encoding_and_a_missing_file_are_named(tmp_path: Path) -> None:
         read_own(tmp_path / "none.csv")
 
 
-BLANK = ("Cf", "Zl", "Zp", "Zs")  # characters with nothing to see, beside control characters
-LETTERS = st.characters(exclude_categories=["Cs", "Cc"])
-FIELD = st.text(LETTERS, min_size=1).filter(
-    lambda text: any(unicodedata.category(c) not in BLANK for c in text)
-)
+FIELD = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(is_visible)
 
 
 @given(captions=st.lists(FIELD, min_size=1, max_size=8))

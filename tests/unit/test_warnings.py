@@ -16,7 +16,7 @@ ROWS = [
 
 def told(**user: Any) -> list[str]:
     user = {"scale": "demo", "tables": {"mine": {"columns": COLUMNS, "rows": ROWS}}, **user}
-    return configuration.doubts(configuration.load(user, CONFIG), configuration.user_settings(user), "mine")
+    return configuration.doubts(configuration.load(user, CONFIG), user, "mine")
 
 
 def test_a_key_that_some_rows_do_not_take_is_told_with_their_value() -> None:

@@ -4,15 +4,16 @@ import csv
 import io
 import logging
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pipeline.common.block import Block, PathText, Seed
+from pipeline.common.characters import is_visible
 from pipeline.common.errors import InputError, raise_together
 from pipeline.datasets.captions import COLUMNS, SPLITS, Caption
 from pipeline.datasets.csv_text import csv_text, quotation_mistake, separator_mistake
+from pipeline.datasets.damaged_text import mended_text
 from pipeline.datasets.languages import unknown_code, without_tokenizer
 from pipeline.datasets.published import require_language
 from pipeline.datasets.sample_split import sampled_split
@@ -30,7 +31,6 @@ log = logging.getLogger("pipeline")
 NEEDED = ("image", "language", "caption")
 OPTIONAL = ("split", "origin", "source_language")
 
-_UNSEEN = {"Cc", "Cf", "Zl", "Zp", "Zs"}  # control, format and blank characters
 _CODE = re.compile(r"[a-z]{2}")
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _SHOWN = 10  # line numbers of one kind of mistake
@@ -182,9 +182,8 @@ def _rows(reader: "csv.DictReader[str]", mistakes: dict[str, list[int]]) -> Iter
 
 
 def _field_mistakes(row: Row) -> Iterator[str]:
-    yield from (
-        f"{column} is empty" for column in ("image", "caption", "origin") if not _is_visible(row[column])
-    )
+    shown = {"image": row["image"], "caption": mended_text(row["caption"]), "origin": row["origin"]}
+    yield from (f"{column} is empty" for column, text in shown.items() if not is_visible(text))
     if row["split"] not in SPLITS:
         yield f"split is {row['split']!r}; expected train, val or test"
     if not _CODE.fullmatch(row["language"]):
@@ -195,11 +194,6 @@ def _field_mistakes(row: Row) -> Iterator[str]:
         yield f"language {lacking}"
     if row["source_language"] and not _CODE.fullmatch(row["source_language"]):
         yield f"source_language is {row['source_language']!r}; expected nothing or a two-letter code"
-
-
-def _is_visible(text: str) -> bool:
-    """Whether a text has something to see: blanks without width and marks of byte order have not."""
-    return any(unicodedata.category(letter) not in _UNSEEN for letter in text)
 
 
 def _raw_mistakes(read: Row) -> Iterator[str]:

@@ -5,7 +5,6 @@ captions of some images of train2014. Chinese: COCO-CN (Li et al. 2019), one or 
 of both parts, and human translations of five English captions of each image of its own test set.
 """
 
-import json
 import logging
 import re
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline.common.block import Block, Count, PathText, Seed
+from pipeline.common.json_text import json_value
 from pipeline.common.text_files import utf8_mistake
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.published import Published, require_language, split_lines
@@ -141,8 +141,8 @@ def _json_content(published: Published, name: str, content: bytes | None) -> dic
     if content is None:
         return {}
     try:
-        parsed = json.loads(content)
-    except (ValueError, RecursionError) as error:
+        parsed = json_value(content)
+    except ValueError as error:
         published.mistakes.append(f"{name}: not JSON: {error}; download it again")
         return {}
     if not isinstance(parsed, dict) or not isinstance(parsed.get("annotations"), list):

@@ -1,0 +1,22 @@
+"""Characters that cannot be seen, and characters that no text has."""
+
+import unicodedata
+
+_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp", "Zs", "Mn", "Me"}  # marks need a letter that they stand on
+# Letters and symbols of other categories that are shown as nothing, too.
+BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
+
+
+def is_visible(text: str) -> bool:
+    """Whether a text has something to see: blanks without width and marks of byte order have not."""
+    return any(unicodedata.category(one) not in _UNSEEN and one not in BLANK_LETTERS for one in text)
+
+
+def impossible(text: str) -> list[str]:
+    """Characters that a text never has: control characters, U+FFFD, private and unassigned places."""
+    return [character for character in dict.fromkeys(text) if _is_impossible(character)]
+
+
+def _is_impossible(character: str) -> bool:
+    control = unicodedata.category(character) in ("Cc", "Cs", "Co") and not character.isspace()
+    return control or character == "\ufffd" or ord(character) & 0xFFFE == 0xFFFE
