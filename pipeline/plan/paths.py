@@ -236,16 +236,6 @@ class ModelFiles:
     def pretrained(self) -> str:
         return f"{self.folder}/pretrained.pt"
 
-    @property
-    def entries(self) -> str:
-        """The entry of the latent vocabulary of each word (SMALR)."""
-        return f"{self.folder}/entries.pt"
-
-    @property
-    def assignment(self) -> str:
-        """The same entries as a table."""
-        return f"{self.folder}/assignment.csv"
-
     def evaluation(self, queries: str) -> str:
         return f"{self.folder}/test-{queries}.json"
 
@@ -264,6 +254,33 @@ class ModelFiles:
     @property
     def index(self) -> str:
         return f"{self.folder}/index"
+
+
+@dataclass(frozen=True)
+class AssignmentFiles:
+    """Files of an assignment of words to the latent vocabulary (SMALR), which experiments share.
+
+    digest: of its settings but the seed (`assignment_settings`).
+    """
+
+    scale: str
+    dataset: str
+    digest: str
+    seed: int | str
+
+    @property
+    def folder(self) -> str:
+        return f"work/{self.scale}/{self.dataset}/assignments/{self.digest}/seed{self.seed}"
+
+    @property
+    def entries(self) -> str:
+        """The entries, and the one of each word."""
+        return f"{self.folder}/entries.pt"
+
+    @property
+    def table(self) -> str:
+        """The same as a table: word, language, entry."""
+        return f"{self.folder}/assignment.csv"
 
 
 @dataclass(frozen=True)

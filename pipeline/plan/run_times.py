@@ -9,6 +9,7 @@ from pipeline.plan.plan import Plan
 from pipeline.plan.training import (
     evaluated_sentences,
     features,
+    pretrained,
     queries_with_translations,
     translated_queries,
     translations,
@@ -44,11 +45,11 @@ JOBS_OF = (
         r"translations/queries/([a-z]{2}-[a-z]{2})[.]csv",
         ["translate-queries-{0}"],
     ),
+    (r"assignments/([0-9a-f]+)/seed(\d+)/entries[.]pt", ["assign-{0}-{1}"]),
     (
         r"experiments/([^/]+)/seed(\d+)/test-([a-z]+)[.]json",
         [
             "{0}-{1}-pretrain",
-            "{0}-{1}-assign",
             "{0}-{1}-train",
             "{0}-{1}-evaluate-original",
             "{0}-{1}-evaluate-{2}",
@@ -73,7 +74,8 @@ def _files_behind(plan: Plan, evaluation: Evaluation) -> list[str]:
         read += queries_with_translations(*named)["translations"]
     else:
         read += translated_queries(*named, queries)
-    return [evaluation.path, features(*named), *read]
+    begun_with = pretrained(*named, int(evaluation.model.seed))
+    return [evaluation.path, features(*named), *begun_with, *read]
 
 
 def job_names(plan: Plan) -> list[str]:

@@ -8,9 +8,11 @@ from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.plan.captions import tokens
 from pipeline.plan.images import suffix_of
+from pipeline.plan.paths import AssignmentFiles
 from pipeline.plan.plan import Plan
 from pipeline.plan.requests import require_providers
 from pipeline.plan.translation import added_tables, query_tables, translation_tables
+from pipeline.plan.words import vocabularies
 from pipeline.training.settings import LessonsSettings, TrainSettings
 
 
@@ -51,10 +53,11 @@ def translations(plan: Plan, dataset: str, experiment: str) -> list[str]:
 
 def pretrained(plan: Plan, dataset: str, experiment: str, seed: int) -> list[str]:
     """The pretrained weights or assignment that training starts from; empty if there are none."""
-    chosen, files = plan.experiment(dataset, experiment), plan.model(dataset, experiment, seed)
+    chosen = plan.experiment(dataset, experiment)
     if chosen.embedding == "hybrid":
-        return [files.entries]
-    return [files.pretrained] if chosen.pretraining else []
+        digest = configuration.assignment_settings(plan.settings, dataset, experiment, seed).experiment
+        return [AssignmentFiles(plan.scale, dataset, digest, seed).entries]
+    return [plan.model(dataset, experiment, seed).pretrained] if chosen.pretraining else []
 
 
 def steps(plan: Plan, dataset: str, experiment: str) -> list[str]:
@@ -80,7 +83,31 @@ def pretraining_settings(plan: Plan, dataset: str, experiment: str, seed: int) -
     return configuration.pretraining_settings(plan.settings, dataset, experiment, seed).as_json()
 
 
-def assignment_settings(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
+def _assigned(plan: Plan, dataset: str, digest: str) -> str:
+    """The first of the experiments that share an assignment."""
+    settings = plan.settings
+    hybrid = [name for name, one in settings.expanded(dataset).items() if one.embedding == "hybrid"]
+    for name in hybrid:
+        if configuration.assignment_settings(settings, dataset, name, 0).experiment == digest:
+            return name
+    raise InputError(
+        f"no experiment on {dataset} has the assignment {digest}: it is of other settings. Ask for a model, "
+        f"such as {plan.model(dataset, 'smalr', 0).model}, which asks for its assignment"
+    )
+
+
+def assignment_inputs(plan: Plan, dataset: str, digest: str) -> dict[str, list[str]]:
+    """Files that an assignment is learned from, by name."""
+    experiment = _assigned(plan, dataset, digest)
+    return {
+        "sentences": sentences(plan, dataset, experiment),
+        "translations": translations(plan, dataset, experiment),
+        "words": vocabularies(plan, dataset, experiment),
+    }
+
+
+def assignment_settings(plan: Plan, dataset: str, digest: str, seed: int) -> str:
+    experiment = _assigned(plan, dataset, digest)
     return configuration.assignment_settings(plan.settings, dataset, experiment, seed).as_json()
 
 

@@ -1,5 +1,6 @@
 """The part of the configuration that each stage depends on, so that a changed key reruns nothing else."""
 
+import hashlib
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -54,6 +55,8 @@ from pipeline.training.settings import (
 from pipeline.words.settings import BertSettings, SentenceVectorSettings, WordSettings
 
 B = TypeVar("B", bound=Block)
+
+ASSIGNMENT_DIGITS = 10  # of the digest that an assignment of words is called by
 
 
 def experiment_settings(
@@ -136,16 +139,23 @@ def pretraining_settings(settings: Configuration, dataset: str, name: str, seed:
 
 
 def assignment_settings(settings: Configuration, dataset: str, name: str, seed: int) -> AssignSettings:
-    """What the assignment of words to the latent vocabulary depends on, and nothing else."""
-    _, blocks = _experiment(settings, dataset, name)
-    return AssignSettings(
+    """What the assignment of words to the latent vocabulary depends on, and nothing else.
+
+    Its `experiment` is a digest of all that decides the assignment but the seed, so that experiments with the
+    same assignment share it.
+    """
+    experiment, blocks = _experiment(settings, dataset, name)
+    values = {
         **_data_values(settings, dataset, name, seed),
-        universal_dim=blocks.model.universal_dim,
-        hybrid=_part(FrequentWords, blocks.hybrid),
-        assignment=_part(Exploration, blocks.assignment),
-        triplets=blocks.triplets,
-        training=_schedule(blocks, blocks.assignment.epochs, blocks.assignment.learning_rate),
-    )
+        "universal_dim": blocks.model.universal_dim,
+        "hybrid": _part(FrequentWords, blocks.hybrid),
+        "assignment": _part(Exploration, blocks.assignment),
+        "triplets": blocks.triplets,
+        "training": _schedule(blocks, blocks.assignment.epochs, blocks.assignment.learning_rate),
+    }
+    content = AssignSettings(**{**values, "experiment": experiment.vectors, "seed": 0}).as_json()
+    digest = hashlib.sha256(content.encode()).hexdigest()[:ASSIGNMENT_DIGITS]
+    return AssignSettings(**{**values, "experiment": digest})
 
 
 def selection_record(settings: Configuration, dataset: str, name: str) -> SelectionRecord:

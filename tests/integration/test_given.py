@@ -424,7 +424,10 @@ def test_queries_reach_another_language_by_way_of_english(flickr8k: dict[str, Op
 
 def test_a_hybrid_model_begins_with_its_assignment(flickr8k: dict[str, Options]) -> None:
     trained = flickr8k[f"{SMALR}/model.pt"]
-    assert trained["pretrained"] == [f"{SMALR}/entries.pt"]
+    (entries,) = trained["pretrained"]
+    assigned = flickr8k[entries]
+    assert entries.startswith("work/flickr8k/multi30k/assignments/") and "/seed3/" in entries
+    assert (assigned["translations"], assigned["words"]) == (trained["translations"], trained["words"])
     assert trained["translations"] == each("work/flickr8k/multi30k/augmented/en-*.csv", ["de", "fr", "cs"])
     for code in ("de", "cs"):
         augmented = flickr8k[f"work/flickr8k/multi30k/augmented/en-{code}.csv"]
@@ -553,7 +556,6 @@ def test_a_reports_times_are_of_all_jobs_behind_it(reported: dict[str, Options])
         for seed in (3, 4):
             stages = [
                 "pretrain",
-                "assign",
                 "train",
                 *(f"evaluate-{asked}" for asked in ["original", *queries]),
             ]

@@ -67,8 +67,33 @@ def test_pretrained_weights_and_assignments_are_of_the_same_seed(demo: Plan) -> 
     assert training.pretrained(demo, "multi30k", "mule-full", 3) == [
         f"{folder}/mule-full/seed3/pretrained.pt"
     ]
-    assert training.pretrained(demo, "multi30k", "smalr", 4) == [f"{folder}/smalr/seed4/entries.pt"]
     assert training.pretrained(demo, "multi30k", "parallel-embn", 3) == []
+
+
+def test_experiments_with_equal_settings_share_an_assignment(demo: Plan) -> None:
+    """SMALR differs from HEM only in MCLM, and LA in the words with vectors of their own."""
+    found = {
+        name: training.pretrained(demo, "multi30k", name, 4)[0] for name in ("smalr", "smalr-hem", "smalr-la")
+    }
+    assert found["smalr"] == found["smalr-hem"] != found["smalr-la"]
+    place = re.fullmatch(r"work/demo/multi30k/assignments/([0-9a-f]{10})/seed4/entries[.]pt", found["smalr"])
+    assert place
+    settings = json.loads(training.assignment_settings(demo, "multi30k", place[1], 4))
+    assert (settings["experiment"], settings["seed"]) == (place[1], 4)
+    files = training.assignment_inputs(demo, "multi30k", place[1])
+    assert files["words"] == words.vocabularies(demo, "multi30k", "smalr")
+    assert files["translations"] == training.translations(demo, "multi30k", "smalr")
+    with pytest.raises(InputError, match="no experiment on multi30k has the assignment 0123456789"):
+        training.assignment_inputs(demo, "multi30k", "0123456789")
+
+
+def test_an_assignment_of_other_vectors_or_settings_is_another(demo: Plan) -> None:
+    of = training.pretrained(demo, "multi30k", "smalr", 0)
+    for changes in ({"vectors": "muse"}, {"settings": {"assignment": {"top_m": 5}}}):
+        other = training.pretrained(plan(experiments={"smalr": changes}), "multi30k", "smalr", 0)
+        assert other != of
+    same = plan(experiments={"smalr": {"settings": {"training": {"epochs": 9}}}})
+    assert training.pretrained(same, "multi30k", "smalr", 0) == of
 
 
 def test_a_job_is_trained_with_its_seed(demo: Plan) -> None:

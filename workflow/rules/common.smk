@@ -153,6 +153,7 @@ def needs(mem_mb, runtime, disk_mb=1000, gpu=0):
 SCALED = paths.ScaleFiles("{scale}")
 DATA = paths.DatasetFiles("{scale}", "{dataset}")
 MODEL = paths.ModelFiles("{scale}", "{dataset}", "{experiment}", "{seed}")
+ASSIGNMENT = paths.AssignmentFiles("{scale}", "{dataset}", "{digest}", "{seed}")
 RESULTS = PLAN.results
 
 
@@ -165,6 +166,7 @@ wildcard_constraints:
     seed=r"\d+",
     captions="human|human[+]mt|mt|augmented",
     experiment="[a-z0-9+-]+",
+    digest="[0-9a-f]+",
     queries="original|translated",
     consistency="average|learned",
     reduction=r"(frequency|pca|dictionary)-\d+",

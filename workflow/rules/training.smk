@@ -26,28 +26,26 @@ rule pretrain:
         "--gpus {resources.gpu} --output {output:q} > {log:q} 2>&1"
 
 
-# Which entry of the latent vocabulary each word takes (SMALR); `pretrained` asks for the entries.
+# Which entry of the latent vocabulary each word takes (SMALR); experiments with equal settings share it.
 rule assign:
     input:
-        sentences=for_job(training.sentences),
-        translations=for_job(training.translations),
-        words=for_job(words.vocabularies),
+        unpack(for_job(training.assignment_inputs)),
     output:
-        entries=MODEL.entries,
-        table=MODEL.assignment,
+        entries=ASSIGNMENT.entries,
+        table=ASSIGNMENT.table,
     log:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-assign.log",
+        "work/logs/{scale}/{dataset}/assign-{digest}-{seed}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-assign.tsv"
+        "work/logs/{scale}/{dataset}/assign-{digest}-{seed}.tsv"
     threads: SETTINGS.training.threads
     resources:
         **needs(mem_mb=8000, runtime=growing(360), disk_mb=2000, gpu=SETTINGS.gpu),
     params:
         settings=for_job(training.assignment_settings),
-        checkpoint=SCALED.checkpoint("{dataset}-{experiment}-{seed}-assignment"),
+        checkpoint=SCALED.checkpoint("{dataset}-assignment-{digest}-{seed}"),
         code=code.digest("assign"),
     message:
-        "Assigning words to the latent vocabulary: {wildcards.dataset} {wildcards.experiment} seed {wildcards.seed}"
+        "Assigning words to the latent vocabulary: {wildcards.dataset} {wildcards.digest} seed {wildcards.seed}"
     shell:
         "exec python -m pipeline assign --code {params.code} --settings {params.settings:q} --sentences {input.sentences:q} "
         "--translations {input.translations:q} --words {input.words:q} --checkpoint {params.checkpoint:q} "
