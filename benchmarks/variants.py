@@ -2,10 +2,11 @@
 
     python -m benchmarks.variants --configfile FILE --variant NAME YAML [--variant NAME YAML ...]
 
-Pretrains and trains one experiment for each seed, once as configured and once with each
-variant's YAML laid over it, as the rules do, on the GPU if there is one. What its data need must have been
-made: `snakemake results/table2.csv`, with the same configfile, makes it. Runs are kept in --folder: a killed
-comparison goes on where it was, and one more variant or seed trains only what is new.
+Pretrains and trains one experiment for each seed, once as configured and once with each variant's YAML laid
+over it, as the rules do, on the GPU if there is one. The files that the experiment reads must have been made;
+with the same configfile, `snakemake work/SCALE/DATASET/experiments/EXPERIMENT/seed0/model.pt` makes them.
+Runs are kept in --folder: a killed comparison goes on where it was, and one more variant or seed trains only
+what is new.
 
 On a CPU `training: {precision: bfloat16}` can be tried, too, though `pipeline train` refuses it there: linear
 layers are rounded as on a GPU, recurrent layers are exact, where a GPU has TF32.
@@ -28,16 +29,17 @@ from pipeline import registry as parts
 from pipeline.common.errors import InputError
 from pipeline.digest import digest
 from pipeline.models.saved import load_model
+from pipeline.plan import paths
+from pipeline.plan import training as planned
+from pipeline.plan.plan import Plan, published_sources
+from pipeline.plan.words import vocabularies
 from pipeline.settings import (
     Configuration,
-    DatasetExperiment,
     assignment_settings,
-    experiment_named,
     load,
     merged,
     pretraining_settings,
     train_settings,
-    training_pairs,
 )
 from pipeline.training import driver
 from pipeline.training.assign import assign
@@ -104,14 +106,11 @@ def train_variant(
     dataset, experiment = arguments.dataset, arguments.experiment
     asked = load(merged(settings, merged(arguments.settings, variant)), CONFIG)
     chosen = train_settings(asked, dataset, experiment, seed)
-    _check_files(experiment_named(asked, dataset, experiment), experiment)
     _check_effect(load(merged(settings, arguments.settings), CONFIG), asked, name, arguments)
-    data = ROOT / "work" / asked.scale / dataset
-    sentences = [data / "tokens" / f"{language}.csv" for language in chosen.languages]
-    translated = [
-        data / "translations" / f"{pair}.csv" for pair in training_pairs(asked, dataset, experiment)
-    ]
-    words = [data / "words" / chosen.captions / f"{language}.h5" for language in chosen.languages]
+    plan = Plan(asked, CONFIG, published_sources(ROOT / paths.SOURCES_TABLE))
+    of = plan, dataset, experiment
+    sentences, translated = _files(planned.sentences(*of)), _files(planned.translations(*of))
+    words, features = _files(vocabularies(*of)), _files([planned.features(*of)])
     folder = arguments.folder / asked.scale / f"{dataset}-{experiment}" / name / f"seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
     code = digest("train", parts.of_training(chosen), whole=True)
@@ -128,7 +127,8 @@ def train_variant(
             checkpoint = folder / "assignment.pt"
             assign(assigning, sentences, words, checkpoint, pretrained[0], table, code, translated)
         written = folder / "training.pt", folder / "curves.csv", folder / "model.pt"
-        train(chosen, data / "features.h5", sentences, words, *written, code, translated, pretrained)
+        files = features[0], sentences, words, *written
+        train(chosen, *files, code, translated, pretrained, steps=_files(planned.steps(*of)))
     saved = load_model(folder / "model.pt")[1]
     found = {**saved.validation, "mean": statistics.mean(saved.validation.values())}
     told = "  ".join(f"{language} {value:.2f}" for language, value in found.items())
@@ -136,16 +136,9 @@ def train_variant(
     return found
 
 
-def _check_files(experiment: DatasetExperiment, name: str) -> None:
-    """Refuse experiments that read other vectors, captions or features than the files named here."""
-    usual = {"vectors": "fasttext", "reduction": None, "features": None}
-    others = [key for key, value in usual.items() if getattr(experiment, key) != value]
-    others += ["captions: augmented"] if experiment.captions == "augmented" else []
-    if others:
-        raise InputError(
-            f"--experiment {name}: has {', '.join(others)}; variants read FastText's vectors, all "
-            "translations and the main features alone."
-        )
+def _files(planned: Sequence[str]) -> list[Path]:
+    """The files of the plan, whose paths begin in the repository."""
+    return [ROOT / path for path in planned]
 
 
 def _check_effect(

@@ -5,6 +5,7 @@ Where the paper leaves something open, docs/smalr.md says why a value is as it i
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -254,28 +255,62 @@ def flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     return found
 
 
-def test_what_rows_of_scale_flickr8k_differ_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """As config/flickr8k-small-smalr.yaml says; without recurrence no layer has hidden units."""
+@pytest.fixture(name="flickr8k")
+def small_flickr8k(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> configuration.Configuration:
+    """config/flickr8k-small-smalr.yaml over the files before it."""
     for name in ("MIRROR", "FLICKR8K", "DICTIONARIES"):
         monkeypatch.setenv(f"MULTILINGUAL_{name}", str(tmp_path))
     overlays = [
         configuration.read(CONFIG / name) for name in ("flickr8k-small.yaml", "flickr8k-small-smalr.yaml")
     ]
-    flickr8k = configuration.load(configuration.merged(*overlays), CONFIG)
+    return configuration.load(configuration.merged(*overlays), CONFIG)
 
-    def differing(first: str, second: str, of: Any = configuration.experiment_settings) -> set[str]:
+
+def differing(flickr8k: configuration.Configuration, first: str, second: str) -> set[str]:
+    """Keys in which two experiments differ, their assignments included.
+
+    Without recurrence no layer has hidden units.
+    """
+    models = [configuration.train_settings(flickr8k, "multi30k", name, 0).model for name in (first, second)]
+    keys: set[str] = set()
+    for of in (configuration.train_settings, configuration.assignment_settings):
         one, other = (flat(of(flickr8k, "multi30k", name, 0).as_values()) for name in (first, second))
-        keys = {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
-        return keys - {"experiment", "model.hidden_size"}
+        keys |= {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
+    unused = {"model.hidden_size"} if all(model.recurrent == "mean" for model in models) else set()
+    return keys - {"experiment"} - unused
 
+
+MASKING = {"masking.mask_probability", "masking.weight", "masking.matching"}
+
+
+def test_what_rows_of_scale_flickr8k_differ_in(flickr8k: configuration.Configuration) -> None:
+    """As config/flickr8k-small-smalr.yaml says."""
     losses = {"triplets.distance", "matching.sentence_only", "neighborhood.weight"}
     embedding = {"embedding", "hybrid.frequent_words", "hybrid.frequent_dim", "hybrid.latent_entries"}
-    assert differing("mule-ten", "smalr-hem") == losses | embedding
-    assert differing("smalr-la", "smalr-hem") == {"hybrid.frequent_words"}
-    assert differing("smalr-la", "smalr-hem", configuration.assignment_settings) == {"hybrid.frequent_words"}
-    assert differing("smalr-hem", "smalr") == {
-        "masking.mask_probability",
-        "masking.weight",
-        "masking.matching",
+    assert differing(flickr8k, "mule-ten", "hem-word-vectors") == losses
+    assert differing(flickr8k, "hem-word-vectors", "smalr-hem") == embedding
+    assert differing(flickr8k, "smalr-hem", "smalr") == MASKING
+
+
+@pytest.mark.parametrize("table", ["embedding", "mclm"])
+def test_a_row_differs_from_the_row_before_it_in_one_setting(
+    flickr8k: configuration.Configuration, table: str
+) -> None:
+    names = [row.experiment for row in flickr8k.tables[table].rows]
+    found = [differing(flickr8k, *pair) for pair in pairwise(names)]
+    expected = {
+        "embedding": [
+            {"hybrid.frequent_words"},
+            {"hybrid.frequent_dim"},
+            {"hybrid.frequent_words"},
+            {"hybrid.frequent_words"},
+            {"assignment.pairs"},
+        ],
+        "mclm": [MASKING],  # which one switch brings
     }
-    assert differing("smalr-hem", "smalr", configuration.assignment_settings) == set()
+    assert found == expected[table]
+    sizes = [flickr8k.blocks_of(name, flickr8k.experiments[name]).hybrid for name in names[:4]]
+    if table == "embedding":
+        assert [(size.frequent_words, size.frequent_dim) for size in sizes] == [
+            (1_000_000, 300), (1500, 300), (1500, 50), (1_000_000, 50),
+        ]  # fmt: skip
