@@ -7,6 +7,7 @@ so that help, a wrong argument and edited code are answered before anything larg
 import argparse
 import ast
 import inspect
+import io
 import logging
 import os
 import re
@@ -45,6 +46,8 @@ class Parameter(NamedTuple):
 def main(stages: Mapping[str, Stage], program: str, about: str) -> int:
     """Run the stage that the command line names; the exit status."""
     stage, words = chosen_stage(stages, program, about, sys.argv[1:])
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # as stderr: not every terminal shows all letters
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     return exit_status(lambda: run(stage, program, words))
 
@@ -64,7 +67,7 @@ def exit_status(work: Callable[[], None]) -> int:
     except BrokenPipeError:  # of a command such as `search ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (OSError, RuntimeError, MemoryError, ValueError) as error:
+    except (OSError, RuntimeError, MemoryError, ValueError, ImportError) as error:
         message = gpu_message(error) or system_message(error)
         if not message:
             raise

@@ -165,9 +165,10 @@ def checked(problem: Callable[[str], str]) -> AfterValidator:
 
 
 Unique = AfterValidator(_unique)
-Count = Annotated[int, Field(ge=1), Expected("a whole number, 1 or more")]
-Number = Annotated[int, Field(ge=0), Expected("a whole number, 0 or more")]
-Seed = Annotated[int, Field(ge=0, le=2**31 - 1), Expected("a whole number from 0 to 2147483647")]
+LARGEST = 2**31 - 1  # whole number: libraries in C take no larger ones
+Count = Annotated[int, Field(ge=1, le=LARGEST), Expected("a whole number, 1 or more")]
+Number = Annotated[int, Field(ge=0, le=LARGEST), Expected("a whole number, 0 or more")]
+Seed = Annotated[int, Field(ge=0, le=LARGEST), Expected(f"a whole number from 0 to {LARGEST}")]
 Weight = Annotated[float, Field(ge=0), Expected("a number, 0 or more")]
 Rate = Annotated[float, Field(gt=0), Expected("a number above 0")]
 Fraction = Annotated[float, Field(ge=0, le=1), Expected("a number from 0 to 1")]
@@ -271,7 +272,8 @@ def _expected(place: _Place, error: Any) -> str:
     """What a message about a value at a place says of what belongs there."""
     kind = place.type
     if place.expected or kind is bool:
-        return place.expected or _BY_TYPE[bool]
+        of_type, bound = place.expected or _BY_TYPE[bool], error.get("ctx", {}).get("le")
+        return of_type if bound is None or str(bound) in of_type else f"{of_type}, at most {bound}"
     if isinstance(kind, type) and issubclass(kind, Block):
         return "a block of keys"
     if place.description:

@@ -40,6 +40,7 @@ _NO_MEMORY = (
     "Storage size calculation overflowed",
     "larger than the maximum possible size",
     "Maximum allowed dimension exceeded",
+    "failed to map segment from shared object",  # of a library that is imported
 )
 
 MAX_LINES = 9  # lines after the heading of a message

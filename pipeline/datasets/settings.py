@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from pipeline.common.block import (
+    LARGEST,
     Block,
     Count,
     Expected,
@@ -198,9 +199,9 @@ class Sources(Block):
     coco_cn: PathText = Field(
         default="on-request/coco-cn", description="where COCO-CN is: a folder or an archive"
     )
-    scenes: Annotated[int, Field(ge=20), Expected("scenes generated for each demo data set, 20 or more")] = (
-        Field(default=900, description="scenes generated for each demo data set")
-    )
+    scenes: Annotated[
+        int, Field(ge=20, le=LARGEST), Expected("scenes generated for each demo data set, 20 or more")
+    ] = Field(default=900, description="scenes generated for each demo data set")
     seed: Seed = Field(default=0, description="seed of the demo's scenes")
 
 

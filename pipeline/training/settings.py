@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pipeline.common.block import Block, Count, Expected, Factor, Rate, Seed, Sparse, Unique, Weight
+from pipeline.common.block import LARGEST, Block, Count, Expected, Factor, Rate, Seed, Sparse, Unique, Weight
 from pipeline.datasets.settings import LanguageCode, Languages, Scale
 from pipeline.images.settings import FeatureSettings
 from pipeline.models.settings import (
@@ -46,7 +46,7 @@ class Batches(Resources):
             "code) or images"
         ),
     )
-    batch_images: Annotated[int, Field(ge=2), Expected("images in a batch, 2 or more")] = Field(
+    batch_images: Annotated[int, Field(ge=2, le=LARGEST), Expected("images in a batch, 2 or more")] = Field(
         default=450, description="images in a batch"
     )
     sentences_per_image: Count = Field(
@@ -110,7 +110,7 @@ class TaskTraining(Block):
         description="sum (over all negatives) or max (the hardest negative only, as in the paper)",
     )
     batch_size: Annotated[
-        int, Field(ge=2), Expected("captions, or pairs of captions, in a batch, 2 or more")
+        int, Field(ge=2, le=LARGEST), Expected("captions, or pairs of captions, in a batch, 2 or more")
     ] = Field(default=128, description="captions, or pairs of captions, in a batch")
     pair_step_probability: Factor = Field(
         default=0.5, description="probability of a step on caption pairs in experiments with c2c"
@@ -131,7 +131,9 @@ class TaskTraining(Block):
     )
     learning_rate: Rate = Field(default=2.0e-4, description=_LEARNING_RATE)
     divide_learning_rate_every: Annotated[
-        int | None, Field(ge=1), Expected("a whole number of passes, 1 or more, or null: constant")
+        int | None,
+        Field(ge=1, le=LARGEST),
+        Expected("a number of passes, 1 or more, or null: constant"),
     ] = Field(
         default=None,
         description=(

@@ -8,6 +8,7 @@ import csv
 import hashlib
 import importlib
 import os
+import resource
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -141,8 +142,19 @@ def snakemake(folder: Path, *arguments: str, environment: Mapping[str, str] | No
     return Ended(done.returncode, done.stdout)
 
 
-def stage(folder: Path, *arguments: str) -> Ended:
-    """`python -m pipeline ARGUMENTS` or, of a command of search, `python -m search ARGUMENTS` in a folder."""
+def stage(folder: Path, *arguments: str, limits: Mapping[str, int] | None = None) -> Ended:
+    """`python -m pipeline ARGUMENTS` or, of a command of search, `python -m search ARGUMENTS` in a folder.
+
+    limits: bytes that it may have besides what it has now, by resource, such as FSIZE or AS.
+    """
     program = "search" if arguments[0] in SEARCH_STAGES else "pipeline"
     main = importlib.import_module(f"{program}.__main__").main
-    return ended(main, folder, [program, *arguments])
+
+    def limited() -> object:
+        for name, more in (limits or {}).items():
+            used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            most = more + (used if name == "AS" else 0)
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
+        return main()
+
+    return ended(limited, folder, [program, *arguments])

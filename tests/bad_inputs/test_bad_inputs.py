@@ -102,7 +102,7 @@ def run(folder: Path, case: dict[str, Any]) -> Ended:
     first, *arguments = shlex.split(command)
     if first == "snakemake":
         return base.snakemake(folder / case.get("in", ""), *arguments, environment=case.get("env"))
-    return base.stage(folder, first, *arguments)
+    return base.stage(folder, first, *arguments, limits=case.get("limit"))
 
 
 def trouble(case: dict[str, Any], end: Ended) -> list[str]:
