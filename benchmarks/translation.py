@@ -24,6 +24,7 @@ from pipeline.demo.plans import draw_plan
 from pipeline.demo.scenes import draw_scene
 from pipeline.translation.machine import machine_translator
 from pipeline.translation.service_languages import code_at
+from pipeline.translation.settings import Limits, TranslatorSettings
 
 
 def main() -> None:
@@ -68,12 +69,11 @@ def _theirs(captions: list[str], source: str, service: Service) -> list[str]:
 
 
 def _ours(captions: list[str], source: str, service: Service) -> list[str]:
-    limits = {"requests_per_second": 1e9, "requests_per_day": 10**9}
+    limits = Limits(requests_per_second=1e9, requests_per_day=10**9)
+    settings = TranslatorSettings(url=service.url)
     with tempfile.TemporaryDirectory() as folder:
         cache = Path(folder, "cache.sqlite")
-        return machine_translator("google", source, "de", {"url": service.url}, cache, limits).translate(
-            captions
-        )
+        return machine_translator("google", source, "de", settings, cache, limits).translate(captions)
 
 
 def _demo(code: str) -> Iterator[str]:

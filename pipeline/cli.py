@@ -12,11 +12,12 @@ import logging
 import os
 import re
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from pipeline.common.errors import InputError, system_message
 from pipeline.common.files import named_file_lists, named_files
@@ -28,7 +29,6 @@ from pipeline.digest import digest, path_of
 from pipeline.stages import Stage
 
 REQUIRED = inspect.Parameter.empty
-T = TypeVar("T")
 FILLED = ("code", "gpus")  # parameters that are no options of their own
 _GIVEN = " given"  # attribute of parsed arguments: the options that were given
 
@@ -156,7 +156,7 @@ def parser_of(stage: Stage, program: str, wanted: Sequence[Parameter]) -> argpar
 
 def _options(wanted: Parameter) -> dict[str, Any]:
     """How argparse reads a parameter."""
-    options = _reading(wanted.kind)
+    options = _reading(wanted.kind, f"--{wanted.name}")
     text = wanted.help.replace("%", "%%")
     if wanted.kind is bool:
         return {**options, "help": text}
@@ -171,7 +171,7 @@ def _options(wanted: Parameter) -> dict[str, Any]:
     return {**options, "help": text}
 
 
-def _reading(kind: Any) -> dict[str, Any]:
+def _reading(kind: Any, option: str) -> dict[str, Any]:
     """How argparse reads the values of an annotation."""
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is bool:
@@ -179,28 +179,38 @@ def _reading(kind: Any) -> dict[str, Any]:
     if origin is Literal:
         return {"choices": arguments}
     if origin is UnionType and arguments[1:] == (NoneType,):
-        options = _reading(arguments[0])
+        options = _reading(arguments[0], option)
         return {**options, "type": _or_none(options["type"])} if "type" in options else options
-    if origin is Mapping and arguments[1] is Any:
-        return {"type": json_object, "metavar": "JSON"}
     if origin is Mapping:
         read = named_files if arguments[1] is Path else named_file_lists
         return {"action": _NamedFiles, "const": read, "nargs": "+", "metavar": "NAME=FILE"}
     if origin is Sequence and get_origin(arguments[0]) is Mapping:
         return {"type": json_list, "metavar": "JSON"}
     if origin is Sequence:
-        return {**_reading(arguments[0]), "nargs": "+", "action": "extend"}
+        return {**_reading(arguments[0], option), "nargs": "+", "action": "extend"}
     if hasattr(kind, "parse"):
-        return {"type": kind.parse}
+        return {"type": _parsed(kind.parse, option)}
     if kind in (Path, str, int, float):
         return {"type": kind}
     raise TypeError(f"a stage's parameter has no command line: {kind}")
 
 
-def _or_none(read: Callable[[str], Any]) -> Callable[[str], Any]:
+def _parsed(parse: Callable[[str], object], option: str) -> Callable[[str], object]:
+    """The reader of an option whose value a class parses; the option is named in its errors."""
+
+    def value(text: str) -> object:
+        try:
+            return parse(text)
+        except InputError as error:
+            raise InputError(f"{option}: {error}") from None
+
+    return value
+
+
+def _or_none(read: Callable[[str], object]) -> Callable[[str], object]:
     """Read an empty text as None."""
 
-    def reader(text: str) -> Any:
+    def reader(text: str) -> object:
         return read(text) if text else None
 
     reader.__name__ = getattr(read, "__name__", "value")  # argparse names it in its messages
@@ -210,7 +220,9 @@ def _or_none(read: Callable[[str], Any]) -> Callable[[str], Any]:
 class _Once(argparse.Action):
     """The value of an option that is given once; of several argparse would keep the last without a word."""
 
-    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+    def __call__(
+        self, parser: ArgumentParser, namespace: Namespace, values: object, option: str | None = None
+    ) -> None:
         given = namespace.__dict__.setdefault(_GIVEN, set())
         if option and self.dest in given:
             parser.error(f"argument {option}: given twice; give it once")
@@ -221,27 +233,21 @@ class _Once(argparse.Action):
 class _NamedFiles(_Once):
     """Files by name; `const` reads them from values of the form NAME=FILE."""
 
-    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
+    def __call__(
+        self, parser: ArgumentParser, namespace: Namespace, values: object, option: str | None = None
+    ) -> None:
         assert callable(self.const)
         super().__call__(parser, namespace, self.const(values), option)
 
 
-def json_object(text: str) -> dict[str, Any]:
-    """A JSON object; raises argparse's error with what was found instead."""
-    return _json(text, dict, 'an object, such as {"key": 1}')
-
-
-def json_list(text: str) -> list[Any]:
+def json_list(text: str) -> list[object]:
     """A JSON list; raises argparse's error with what was found instead."""
-    return _json(text, list, 'a list, such as [1, "b"]')
-
-
-def _json(text: str, kind: type[T], expected: str) -> T:
+    expected = 'a list, such as [1, "b"]'
     try:
         value = json_value(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"not JSON: {error}; expected {expected}") from None
-    if not isinstance(value, kind):
+    if not isinstance(value, list):
         raise argparse.ArgumentTypeError(f"found {text[:60]}; expected {expected}")
     return value
 

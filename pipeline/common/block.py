@@ -97,10 +97,10 @@ class Block(BaseModel):
         try:
             values = json_value(text)
         except ValueError as error:
-            raise InputError(f"--settings: not JSON: {error}; {_OBJECT}") from None
+            raise InputError(f"not JSON: {error}; {_OBJECT}") from None
         if not isinstance(values, dict):
-            raise InputError(f"--settings: found {text[:60]}; {_OBJECT}")
-        return cls.from_values(values, "--settings: cannot be used:")
+            raise InputError(f"found {text[:60]}; {_OBJECT}")
+        return cls.from_values(values, "cannot be used:")
 
     @classmethod
     def from_values(

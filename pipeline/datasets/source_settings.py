@@ -34,11 +34,11 @@ class SourceSettings:
         try:
             values = json_value(text)
         except ValueError as error:
-            raise InputError(f"--settings: not JSON: {error}; expected an object.") from None
+            raise InputError(f"not JSON: {error}; expected an object.") from None
         if not isinstance(values, dict) or not isinstance(name := values.pop("source", None), str):
-            raise InputError(f'--settings: found {text[:60]}; expected an object with a "source".')
+            raise InputError(f'found {text[:60]}; expected an object with a "source".')
         block = fitting(cls.classes(source_named(name)), values)
-        return cls(name, block.from_values(values, f"--settings: cannot be used, source {name}:"))
+        return cls(name, block.from_values(values, f"cannot be used, source {name}:"))
 
     @classmethod
     def of(cls, source: str, values: Mapping[str, Any]) -> Self:

@@ -129,7 +129,7 @@ class Translation:
         """An argument with the settings of machine translation; empty for other providers."""
         if self.kind in ("dictionary", "files"):
             return []
-        settings = self.provider_settings.model_dump(exclude_none=True, exclude={"provider"})
+        settings = self.provider_settings.model_dump(exclude_defaults=True, exclude={"provider"})
         return [f"--settings={as_json(settings)}"]
 
     @property

@@ -1,14 +1,14 @@
 """Translation of the captions of one language into another: the stage `translate`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from pipeline.datasets.captions import SPLITS
 from pipeline.datasets.split import read_split
 from pipeline.datasets.table import read_captions, read_sentences, write_sentences
 from pipeline.translation.providers import Provider, check_arguments, translator_of
+from pipeline.translation.settings import Limits, TranslatorSettings
 from pipeline.translation.translate import published_translations, translate, write_report
 
 
@@ -24,8 +24,8 @@ def translate_captions(
     dictionaries: Sequence[Path] | None = None,
     target_sentences: Path | None = None,
     cache: Path | None = None,
-    settings: Mapping[str, Any] | None = None,
-    limits: Mapping[str, Any] | None = None,
+    settings: TranslatorSettings | None = None,
+    limits: Limits | None = None,
     captions: Path | None = None,
     origin: str | None = None,
     images: Path | None = None,
@@ -67,7 +67,9 @@ def translate_captions(
             translations = module.borrowed_translations(translations, read_split(images))
     else:
         assert sentences
-        translator, version = translator_of(provider, source, target, arguments)
+        translator, version = translator_of(
+            provider, source, target, dictionaries, target_sentences, cache, settings, limits
+        )
         translations = translate(
             read_sentences(sentences), translator, provider, source_origin or "human", splits or SPLITS
         )

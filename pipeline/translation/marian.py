@@ -12,6 +12,7 @@ from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import sha256
 from pipeline.translation.cache import Model
 from pipeline.translation.cached_translator import StoreAnswers
+from pipeline.translation.settings import MarianProvider
 
 log = logging.getLogger("pipeline")
 
@@ -27,35 +28,18 @@ class MarianEngine:
     Answers are stored under a digest of the model's files and of its options, so that a model on the hub
     and its copy in a folder share them.
 
-    Args:
-        model: a folder, or a name on the hub such as Helsinki-NLP/opus-mt-{source}-{target}.
-        revision: on the hub; a commit pins the model.
-        prefix: put before each caption, such as `>>fra<<` for models of several languages.
-        beams: width of the beam search.
-        batch_size: captions in a batch.
-        device: cpu, cuda, or auto: cuda where there is one.
-
     Raises:
         InputError: transformers or sentencepiece is not installed, or the model is not there.
     """
 
-    def __init__(
-        self,
-        source: str,
-        target: str,
-        model: str,
-        revision: str | None = None,
-        prefix: str = "",
-        beams: int = 4,
-        batch_size: int = 32,
-        device: str = "auto",
-    ):
+    def __init__(self, source: str, target: str, settings: MarianProvider):
         transformers = _transformers()
-        name = model.format(source=source, target=target)
-        folder = model_folder(name, revision)
-        self.prefix, self.beams, self.batch_size = prefix, beams, batch_size
-        self.model = Model("marian", _version(folder, prefix, beams), source, target)
-        self.device = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+        name = settings.model.format(source=source, target=target)
+        folder = model_folder(name, settings.revision)
+        self.prefix, self.beams, self.batch_size = settings.prefix, settings.beams, settings.batch_size
+        self.model = Model("marian", _version(folder, self.prefix, self.beams), source, target)
+        cuda = settings.device == "cuda" or (settings.device == "auto" and torch.cuda.is_available())
+        self.device = "cuda" if cuda else "cpu"
         transformers.logging.set_verbosity_error()
         transformers.logging.disable_progress_bar()
         self._tokenizer = transformers.MarianTokenizer.from_pretrained(folder)

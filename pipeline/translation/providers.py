@@ -3,11 +3,13 @@
 Translators are imported by name, so that each counts only where it is used (`pipeline.registry`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, Literal, get_args
+from pathlib import Path
+from typing import Literal, get_args
 
 from pipeline.common.errors import raise_together
+from pipeline.translation.settings import Limits, TranslatorSettings
 from pipeline.translation.translate import Translator
 
 Service = Literal["google", "deepl", "libre", "microsoft", "baidu", "mymemory"]
@@ -28,7 +30,7 @@ _ALLOWED = {
 }
 
 
-def check_arguments(provider: str, source: str, target: str, arguments: Mapping[str, Any]) -> None:
+def check_arguments(provider: str, source: str, target: str, arguments: Mapping[str, object]) -> None:
     """Raise for arguments that a provider lacks, or that belong to another; None stands for no argument."""
     given = {name for name, value in arguments.items() if value is not None}
     missing = (arguments.keys() & set(_NEEDED[provider])) - given
@@ -45,14 +47,22 @@ def _option(name: str) -> str:
 
 
 def translator_of(
-    provider: str, source: str, target: str, arguments: Mapping[str, Any]
+    provider: str,
+    source: str,
+    target: str,
+    dictionaries: Sequence[Path] | None,
+    target_sentences: Path | None,
+    cache: Path | None,
+    settings: TranslatorSettings | None,
+    limits: Limits | None,
 ) -> tuple[Translator, str]:
     """The translator of a pair of languages and the version of its model, from its provider's arguments."""
     if provider == "dictionary":
         module = import_module("pipeline.translation.dictionary")
-        counts = module.training_word_counts(arguments["target_sentences"], target)
-        return module.DictionaryTranslator(source, target, arguments["dictionaries"], counts), ""
+        counts = module.training_word_counts(target_sentences, target)
+        return module.DictionaryTranslator(source, target, dictionaries, counts), ""
     machine = import_module("pipeline.translation.machine")
-    settings, limits = (arguments[name] or {} for name in ("settings", "limits"))
-    translator = machine.machine_translator(provider, source, target, settings, arguments["cache"], limits)
+    translator = machine.machine_translator(
+        provider, source, target, settings or TranslatorSettings(), cache, limits or Limits()
+    )
     return translator, translator.engine.model.version

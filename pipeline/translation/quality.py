@@ -5,9 +5,8 @@ European languages, its Chinese tokeniser's in Chinese, and single characters in
 would need MeCab; chrF needs no words.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -17,6 +16,7 @@ from pipeline.datasets.languages import language
 from pipeline.datasets.table import read_captions
 from pipeline.translation.parallel import NO_TRANSLATIONS, multi30k_translations, translations_in
 from pipeline.translation.providers import Provider, check_arguments, translator_of
+from pipeline.translation.settings import Limits, TranslatorSettings
 from pipeline.translation.translate import Translator
 
 COLUMNS = [
@@ -39,8 +39,8 @@ def measure_translation_quality(
     dictionaries: Sequence[Path] | None = None,
     target_sentences: Path | None = None,
     cache: Path | None = None,
-    settings: Mapping[str, Any] | None = None,
-    limits: Mapping[str, Any] | None = None,
+    settings: TranslatorSettings | None = None,
+    limits: Limits | None = None,
 ) -> None:
     """Measure BLEU and chrF of one language pair against human translations.
 
@@ -68,7 +68,9 @@ def measure_translation_quality(
     parallel = _parallel(multi30k, captions)
     translator, version = None, ""
     if provider != "files" and not pairs_between(parallel, source, target).empty:
-        translator, version = translator_of(provider, source, target, arguments)
+        translator, version = translator_of(
+            provider, source, target, dictionaries, target_sentences, cache, settings, limits
+        )
     rows = quality_table(parallel, source, target, translator, provider, version)
     write_quality(rows.assign(scale=scale, dataset=dataset, split="test"), output)
 

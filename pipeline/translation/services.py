@@ -22,9 +22,9 @@ from deep_translator.exceptions import NotValidLength, TranslationNotFound
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.http_limits import address
 from pipeline.translation.cached_translator import EngineStopped
-from pipeline.translation.limits import Limits
 from pipeline.translation.service_languages import code_at, unlisted
 from pipeline.translation.session import ServiceSession, ServiceUnavailable, TextRefused
+from pipeline.translation.settings import Limits
 
 
 class Service(NamedTuple):

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from pipeline.common.block import Block, Count, Expected, PathText, Rate, Text, checked, not_null
 from pipeline.datasets.languages import unknown_code
+from pipeline.datasets.settings import LanguageCode
 
 
 def _pair_problem(pair: str) -> str:
@@ -16,7 +17,7 @@ def _pair_problem(pair: str) -> str:
 
 
 # Of providers, but for `provider` itself, by which their kind is known.
-_KEYS = ("origin", "model", "revision", "prefix", "beams", "batch_size", "device", "url", "version")
+_KEYS = ("origin", "model", "revision", "prefix", "beams", "batch_size", "device", "url", "version", "codes")
 
 PairText = Annotated[
     str,
@@ -48,20 +49,27 @@ class FilesProvider(ProviderBlock):
     origin: Text = Field(description="the origin of the translations that came with the data, such as google")
 
 
-class MarianProvider(ProviderBlock):
+class MarianKeys(ProviderBlock):
+    """How a Marian model translates."""
+
+    revision: Text | None = Field(default=None, description="commit or tag of a model on the hub")
+    prefix: str = Field(
+        default="", description="what a multilingual model expects before each caption, such as >>fra<<"
+    )
+    beams: Count = Field(default=4, description="beams of the search")
+    batch_size: Count = Field(default=32, description="captions in a batch")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        default="auto", description="cpu, cuda, or auto: cuda where there is one"
+    )
+
+
+class MarianProvider(MarianKeys):
     """Models on this machine."""
 
     provider: Literal["marian"]
     model: Text = Field(
         description="a folder or a name on the hub; {source} and {target} stand for the languages"
     )
-    revision: Text | None = Field(default=None, description="commit or tag of a model on the hub")
-    prefix: str | None = Field(
-        default=None, description="what a multilingual model expects before each caption, such as >>fra<<"
-    )
-    beams: Count | None = Field(default=None, description="beams of the search")
-    batch_size: Count | None = Field(default=None, description="captions in a batch")
-    device: Literal["auto", "cpu", "cuda"] | None = Field(default=None, description="auto, cpu or cuda")
 
     def contradictions(self) -> Iterator[str]:
         if unknown := set(re.findall(r"\{[^}]*\}", self.model)) - {"{source}", "{target}"}:
@@ -75,27 +83,41 @@ class MarianProvider(ProviderBlock):
                 f"its "
                 "code stands, or put the model under translation.pairs"
             )
-        if self.prefix is not None:
+        if self.prefix:
             yield (
                 f".prefix: found {self.prefix!r}, which serves one language only; put it under "
                 "translation.pairs"
             )
 
 
-class ServiceProvider(ProviderBlock):
-    """A web service. Its keys are read only from environment variables (docs/translation.md)."""
+class ServiceKeys(ProviderBlock):
+    """How a web service is asked."""
 
-    provider: Literal["google", "deepl", "libre", "microsoft", "baidu", "mymemory"]
     url: Annotated[str, Field(pattern="^https?://[^@?]+$")] | None = Field(
         default=None, description="another address of the service, without user, password or key"
     )
     version: Text | None = Field(
         default=None, description="an arbitrary label; a new one translates all captions again"
     )
+    codes: dict[LanguageCode, Text] | None = Field(
+        default=None, description="the service's codes of languages, where they are not those known"
+    )
+
+
+class ServiceProvider(ServiceKeys):
+    """A web service. Its keys are read only from environment variables (docs/translation.md)."""
+
+    provider: Literal["google", "deepl", "libre", "microsoft", "baidu", "mymemory"]
 
     def contradictions(self) -> Iterator[str]:
         if self.provider == "libre" and self.url is None:
             yield ": provider libre needs `url`, the address of your server, such as http://localhost:5000"
+
+
+class TranslatorSettings(MarianKeys, ServiceKeys):
+    """Settings of a machine translator on a command line: keys of its provider, which is named elsewhere."""
+
+    model: Text | None = None
 
 
 Provider = Annotated[

@@ -6,16 +6,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import Any
 from urllib.parse import quote_plus
 
 from pipeline.common.progress import duration
 from pipeline.translation.answers import fault, mended, stopping_notice
 from pipeline.translation.cache import Cache, Model
 from pipeline.translation.cached_translator import EngineStopped, StoreAnswers
-from pipeline.translation.limits import Limits
 from pipeline.translation.services import SERVICES, Service, ServiceClient
 from pipeline.translation.session import ServiceUnavailable, TextRefused
+from pipeline.translation.settings import Limits, ServiceProvider
 from pipeline.translation.translation_status import letters
 
 log = logging.getLogger("pipeline")
@@ -28,19 +27,14 @@ _FEW = 3  # captions that may all have one answer if there are no others
 
 
 def web_engine(
-    provider: str,
-    source: str,
-    target: str,
-    settings: Mapping[str, Any],
-    cache: Cache,
-    limits: Mapping[str, Any],
+    source: str, target: str, settings: ServiceProvider, cache: Cache, limits: Limits
 ) -> "WebEngine":
-    """The engine of a service; arguments as of `machine.machine_translator`."""
-    service_limits = Limits(**limits)
-    url, version = settings.get("url", ""), str(settings.get("version", ""))
-    model = Model(provider, f"{version} {url}".strip(), source, target)
-    client = ServiceClient(provider, source, target, url, service_limits, settings.get("codes"))
-    return WebEngine(model, client, SERVICES[provider], url or provider, cache, service_limits)
+    """The engine of a service for a pair of languages."""
+    name, url = settings.provider, settings.url or ""
+    version = "" if settings.version is None else settings.version
+    model = Model(name, f"{version} {url}".strip(), source, target)
+    client = ServiceClient(name, source, target, url, limits, settings.codes)
+    return WebEngine(model, client, SERVICES[name], url or name, cache, limits)
 
 
 class WebEngine:

@@ -11,6 +11,7 @@ import pytest
 from pipeline.common.errors import InputError
 from pipeline.translation.cache import Cache
 from pipeline.translation.machine import machine_translator
+from pipeline.translation.settings import Limits, TranslatorSettings
 
 SENTENCES = [
     "a dog runs",
@@ -59,9 +60,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def translator(model: object, cache: Path, **settings: Any) -> Any:
-    return machine_translator(
-        "marian", "en", "de", {"model": str(model), "device": "cpu", **settings}, cache, {}
-    )
+    marian = TranslatorSettings(**{"model": str(model), "device": "cpu", **settings})
+    return machine_translator("marian", "en", "de", marian, cache, Limits())
 
 
 def test_a_model_from_a_folder_answers_every_caption_once(model: Path, tmp_path: Path) -> None:
@@ -113,8 +113,8 @@ def test_what_a_folder_lacks_is_listed(tmp_path: Path) -> None:
 
 
 def test_without_a_model_nothing_starts(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="`model` is missing"):
-        machine_translator("marian", "en", "de", {}, tmp_path / "cache.sqlite", {})
+    with pytest.raises(InputError, match="'model' is missing"):
+        machine_translator("marian", "en", "de", TranslatorSettings(), tmp_path / "cache.sqlite", Limits())
 
 
 @pytest.mark.extended
@@ -123,7 +123,9 @@ def test_an_absent_package_is_named(tmp_path: Path) -> None:
         "import sys; sys.modules['sentencepiece'] = None\n"
         "from pathlib import Path\n"
         "from pipeline.translation.machine import machine_translator\n"
-        f"machine_translator('marian', 'en', 'de', {{'model': 'x'}}, Path({str(tmp_path / 'c')!r}), {{}})"
+        "from pipeline.translation.settings import Limits, TranslatorSettings\n"
+        f"cache, settings = Path({str(tmp_path / 'c')!r}), TranslatorSettings(model='x')\n"
+        "machine_translator('marian', 'en', 'de', settings, cache, Limits())"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert "provider marian: the package sentencepiece is not installed" in done.stderr

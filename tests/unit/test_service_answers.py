@@ -5,7 +5,6 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import deep_translator
 import pytest
@@ -17,8 +16,9 @@ from pipeline.translation.exchange import find_translations
 from pipeline.translation.machine import machine_translator
 from pipeline.translation.services import ServiceClient
 from pipeline.translation.session import ServiceUnavailable
+from pipeline.translation.settings import Limits, TranslatorSettings
 
-FAST: dict[str, Any] = {"requests_per_second": 1e6, "max_pause": 0.01, "max_wait": 0.2}
+FAST = Limits(requests_per_second=1e6, max_pause=0.01, max_wait=0.2)
 NOTICE = "MYMEMORY WARNING: YOU USED ALL AVAILABLE FREE TRANSLATIONS FOR TODAY."
 
 
@@ -70,9 +70,9 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def translate(provider: str, url: str, folder: Path) -> list[str]:
-    return machine_translator(provider, "en", "de", {"url": url}, folder / "c.sqlite", FAST).translate(
-        ["A dog."]
-    )
+    settings = TranslatorSettings(url=url)
+    translator = machine_translator(provider, "en", "de", settings, folder / "c.sqlite", FAST)
+    return translator.translate(["A dog."])
 
 
 def kept(folder: Path) -> list[tuple[str, ...]]:
@@ -132,8 +132,8 @@ def test_an_absurd_retry_after_reaches_no_later_job(service: Answering) -> None:
 
 
 def test_libre_without_an_address_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="`url` is missing: the address of your server"):
-        machine_translator("libre", "en", "de", {}, tmp_path / "c.sqlite", {})
+    with pytest.raises(InputError, match="provider libre needs `url`, the address of your server"):
+        machine_translator("libre", "en", "de", TranslatorSettings(), tmp_path / "c.sqlite", Limits())
 
 
 def test_mymemory_is_asked_over_https() -> None:

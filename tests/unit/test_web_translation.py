@@ -22,6 +22,7 @@ from pipeline.translation.cache import Cache, Model
 from pipeline.translation.cached_translator import CachedTranslator
 from pipeline.translation.machine import machine_translator
 from pipeline.translation.services import SERVICES
+from pipeline.translation.settings import Limits, TranslatorSettings
 from pipeline.translation.web import request_batches, split_answer
 
 FAST: dict[str, Any] = {"requests_per_second": 1e6, "max_pause": 0.01}
@@ -41,9 +42,9 @@ def translate(service: Service, tmp_path: Path) -> Translate:
     """Translate captions into German by the stand-in, through one cache."""
 
     def run(captions: list[str], **limits: Any) -> list[str]:
-        return machine_translator(
-            "google", "en", "de", {"url": service.url}, tmp_path / "cache.sqlite", {**FAST, **limits}
-        ).translate(captions)
+        settings, cache = TranslatorSettings(url=service.url), tmp_path / "cache.sqlite"
+        translator = machine_translator("google", "en", "de", settings, cache, Limits(**{**FAST, **limits}))
+        return translator.translate(captions)
 
     return run
 
@@ -185,10 +186,8 @@ def test_a_slow_answer_is_given_up_and_asked_for_again(service: Service, transla
 
 
 def test_no_server_is_waited_for_and_then_said(tmp_path: Path) -> None:
-    settings = {"url": "http://127.0.0.1:9/m"}
-    translator = machine_translator(
-        "google", "en", "de", settings, tmp_path / "c.sqlite", {**FAST, "max_wait": 0.1}
-    )
+    settings, limits = TranslatorSettings(url="http://127.0.0.1:9/m"), Limits(**{**FAST, "max_wait": 0.1})
+    translator = machine_translator("google", "en", "de", settings, tmp_path / "c.sqlite", limits)
     with pytest.raises(InputError, match=r"ConnectionError.*0 of 1 captions"):
         translator.translate(["A dog."])
 
@@ -259,19 +258,19 @@ def test_a_missing_key_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv("BAIDU_APPID", raising=False)
     monkeypatch.delenv("BAIDU_APPKEY", raising=False)
     with pytest.raises(InputError, match=r"(?s)BAIDU_APPID is not set.*BAIDU_APPKEY is not set"):
-        machine_translator("baidu", "en", "zh", {}, tmp_path / "c.sqlite", {})
+        machine_translator("baidu", "en", "zh", TranslatorSettings(), tmp_path / "c.sqlite", Limits())
 
 
 def test_a_language_that_a_service_lacks_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"google is not known to translate 'xx'\..*codes: \{xx: CODE\}"):
-        machine_translator("google", "en", "xx", {}, tmp_path / "c.sqlite", {})
+        machine_translator("google", "en", "xx", TranslatorSettings(), tmp_path / "c.sqlite", Limits())
 
 
-def test_unknown_settings_are_listed(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        machine_translator("google", "en", "de", {"beams": 4}, tmp_path / "c.sqlite", {"rate": 1})
-    assert "settings: unknown key 'beams'; known are url, version" in str(caught.value)
-    assert "limits: unknown key 'rate'; known are requests_per_second" in str(caught.value)
+def test_unknown_settings_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="unknown key 'beams'; known are url, version, codes, provider"):
+        machine_translator("google", "en", "de", TranslatorSettings(beams=4), tmp_path / "c.sqlite", Limits())
+    with pytest.raises(InputError, match="unknown key 'rate'; known are requests_per_second"):
+        Limits.parse('{"rate": 1}')
 
 
 SCRIPT = """
@@ -279,10 +278,12 @@ import json, logging, sys
 from pathlib import Path
 from pipeline.common.errors import InputError
 from pipeline.translation.machine import machine_translator
+from pipeline.translation.settings import Limits, TranslatorSettings
 logging.basicConfig(level=logging.DEBUG)
 provider, url, cache, limits, captions = sys.argv[1:]
 try:
-    translator = machine_translator(provider, "en", "de", {"url": url}, Path(cache), json.loads(limits))
+    settings = TranslatorSettings(url=url)
+    translator = machine_translator(provider, "en", "de", settings, Path(cache), Limits.parse(limits))
     print("\\n".join(translator.translate(json.loads(Path(captions).read_text()))))
 except InputError as error:
     sys.exit(str(error))
