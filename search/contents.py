@@ -4,6 +4,7 @@ import logging
 import os
 import stat
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -11,13 +12,13 @@ from pathlib import Path, PurePosixPath
 import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
+from pipeline.common.photographs import ENDINGS, is_photograph
 from pipeline.datasets.select import own_captions
 from pipeline.datasets.split import image_name
 from pipeline.datasets.table import read_captions
 
 log = logging.getLogger("pipeline")
 
-ENDINGS = (".jpeg", ".jpg", ".png", ".webp")  # what browsers show and uploads may be
 RENAME = "Rename all but one, or name the files with --image-list:"
 
 Sentence = tuple[str, str, str]  # image, language, text
@@ -36,21 +37,20 @@ class Photographs:
 
 
 def photographs_in(folder: Path) -> Photographs:
-    """Every JPEG, PNG and WebP below a folder, by its path in it; links out of the folder are left out."""
+    """Every photograph below a folder, by its path in it; the log counts what is left out."""
     if not folder.is_dir():
         raise InputError(f"{folder}: not a folder. Give the folder of the photographs.")
-    root, paths, outside = folder.resolve(), {}, 0
+    root, paths = folder.resolve(), {}
+    left_out: Counter[str] = Counter()
     for parent, _, names in os.walk(root):
-        for name in names:
-            path = Path(parent, name)
-            if path.suffix.lower() not in ENDINGS:
-                continue
-            if not _is_file(path) or not path.resolve().is_relative_to(root):
-                outside += 1
-                continue
-            paths[path.relative_to(root).as_posix()] = path
-    if outside:
-        log.warning("%s: %d links that lead nowhere or out of the folder are left out", folder, outside)
+        for path in (Path(parent, name) for name in names):
+            if why := _left_out(path, root):
+                left_out[why] += 1
+            else:
+                paths[path.relative_to(root).as_posix()] = path
+    if left_out:
+        counts = ", ".join(f"{count:,} {why}" for why, count in left_out.most_common())
+        log.warning("%s: left out: %s", folder, counts)
     if not paths:
         raise InputError(f"{folder}: no photographs in it; looked for {', '.join(ENDINGS)}.")
     return Photographs(dict(sorted(paths.items())), root)
@@ -176,6 +176,19 @@ def _folders_agree(name: str, image: str) -> bool:
         for each in (name, image)
     )
     return one == other or "." in (one, other)
+
+
+def _left_out(path: Path, root: Path) -> str:
+    """Why a file below a folder is no photograph of it; empty if it is one."""
+    if not is_photograph(path.name):
+        return path.suffix.lower() or "without an ending"
+    if not _is_file(path) or not path.resolve().is_relative_to(root):
+        return "links that lead nowhere or out of the folder"
+    try:
+        str(path.relative_to(root)).encode()
+    except UnicodeEncodeError:
+        return "names that are not UTF-8; rename these files"
+    return ""
 
 
 def _is_file(path: Path) -> bool:

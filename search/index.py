@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from pipeline.common.errors import InputError
 from pipeline.common.files import require_file, sha256
 from pipeline.common.json_text import json_value
-from search.contents import ENDINGS, Sentence
+from pipeline.common.photographs import is_photograph
+from search.contents import Sentence
 from search.nearest import open_approximate
 
 FORMAT = 1
@@ -78,7 +79,7 @@ class Index:
             return None
         path = (self.photographs / self.files[row]).resolve()
         inside = path.is_relative_to(self.photographs.resolve())
-        return path if inside and path.suffix.lower() in ENDINGS and path.is_file() else None
+        return path if inside and is_photograph(path.name) and path.is_file() else None
 
 
 def open_index(folder: Path, photographs: Path | None = None) -> Index:

@@ -23,6 +23,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp
 
 from pipeline.common.errors import InputError
+from pipeline.common.photographs import is_shown_by_browsers, media_type
 from search.connections import Connection, bound_socket
 from search.entrance import LOCAL_HOSTS, Entrance, check_prefix, read_token
 from search.index import Index, open_index
@@ -34,6 +35,7 @@ log = logging.getLogger("pipeline")
 
 PAGE = {"page.js": "text/javascript", "page.css": "text/css", "icon.svg": "image/svg+xml"}
 MAX_QUERY = 1000  # characters
+SHOWN, QUALITY = 1600, 90  # pixels of a side and quality of a photograph that is sent as JPEG
 MAX_REQUESTS = 512  # that are being answered
 
 TopK = Annotated[int, Query(ge=1, le=100, description="number of results")]
@@ -255,11 +257,24 @@ def _add_api(app: FastAPI, searches: _Searches, limit: CapacityLimiter) -> None:
         image: Annotated[str, Query(max_length=4096, description="id of an indexed image")],
         index: IndexNumber = 0,
     ) -> Response:
-        """The file of an indexed photograph."""
+        """The file of an indexed photograph; as JPEG where browsers do not show its kind, such as TIFF."""
         path = searches.numbered(index)[1].file_of(image)
         if path is None:
             raise HTTPException(404, "No such photograph in this index.")
-        return FileResponse(path, headers={"Cache-Control": "private, max-age=3600"})
+        kept = {"Cache-Control": "private, max-age=3600"}
+        if is_shown_by_browsers(path.name):
+            return FileResponse(path, headers=kept, media_type=media_type(path.name))
+        content = await to_thread.run_sync(_as_jpeg, path, limiter=limit)
+        return Response(content, headers=kept, media_type="image/jpeg")
+
+
+def _as_jpeg(path: Path) -> bytes:
+    from pipeline.images.crops import UnreadableImage, jpeg_of
+
+    try:
+        return jpeg_of(path, SHOWN, QUALITY)
+    except UnreadableImage:
+        raise HTTPException(404, "The photograph cannot be decoded.") from None
 
 
 def _add_pages(app: FastAPI) -> None:

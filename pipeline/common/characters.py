@@ -3,6 +3,7 @@
 import unicodedata
 
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp", "Zs", "Mn", "Me"}  # marks need a letter that they stand on
+_JOINERS = "\u200c\u200d"
 # Letters and symbols of other categories that are shown as nothing, too.
 BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
 
@@ -10,6 +11,26 @@ BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
 def is_visible(text: str) -> bool:
     """Whether a text has something to see: blanks without width and marks of byte order have not."""
     return any(unicodedata.category(one) not in _UNSEEN and one not in BLANK_LETTERS for one in text)
+
+
+def unseen_in(name: str) -> str:
+    """A character that nobody sees and that makes a name another one, as U+XXXX; empty if it has none.
+
+    Joiners and tags belong to names in Persian or Hindi and to emoji.
+    """
+    for one in name:
+        if (
+            unicodedata.category(one) in ("Cc", "Cf", "Zl", "Zp")
+            and one not in _JOINERS
+            and one < "\U000e0000"
+        ):
+            return f"U+{ord(one):04X}"
+    return ""
+
+
+def shown(name: str) -> str:
+    """A name in a message, in quotation marks where some of it could not be seen."""
+    return name if name.isprintable() and name == name.strip() else repr(name)
 
 
 def impossible(text: str) -> list[str]:

@@ -4,13 +4,14 @@ It depends on no language: one more that is configured changes nothing in it.
 """
 
 import csv
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
+from pipeline.common.characters import unseen_in
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write
+from pipeline.common.photographs import without_ending
 from pipeline.datasets.captions import SPLITS
 from pipeline.datasets.csv_text import csv_rows, separator_mistake
 
@@ -18,7 +19,6 @@ Split = dict[str, str]  # image -> train, val or test, in the order of the data 
 
 COLUMNS = ["image", "split"]
 
-_ENDING = re.compile(r"\.(?:jpe?g|png|gif|bmp|webp|tiff?)$", re.IGNORECASE)
 _SHOWN = 5  # names of wrong images in a message
 
 
@@ -59,6 +59,11 @@ def listed_images(path: Path) -> list[str]:
     names = {line: row[place].strip() if len(row) > place else "" for line, row in rows[1:]}
     mistakes = [f"line {line}: no image" for line, name in names.items() if not name]
     mistakes += [f"line {line}: a line break in a name" for line, name in names.items() if "\n" in name]
+    mistakes += [
+        f"line {line}: a name with {unseen}, which cannot be seen"
+        for line, name in names.items()
+        if "\n" not in name and (unseen := unseen_in(name))
+    ]
     mistakes += [] if names else ["it names no image"]
     raise_together(mistakes, f"{path}: not a list of images:")
     return list(names.values())
@@ -66,7 +71,7 @@ def listed_images(path: Path) -> list[str]:
 
 def image_name(image: str) -> str:
     """An image's name without folder and without the ending of an image file: photos/a.jpg is the image a."""
-    return _ENDING.sub("", PurePosixPath(image.replace("\\", "/")).name)
+    return without_ending(PurePosixPath(image.replace("\\", "/")).name)
 
 
 def write_split(split: Mapping[str, str], path: Path) -> None:
@@ -100,6 +105,9 @@ def _split_mistakes(header: list[str], rows: list[list[str]], lines: list[int]) 
         "split is not train, val or test": [row[1:2] not in [[name] for name in SPLITS] for row in rows],
         "a quotation mark is not closed and takes in the next rows": [
             any("\n" in field for field in row) for row in rows
+        ],
+        "a name has a character that cannot be seen": [
+            bool(row) and "\n" not in row[0] and bool(unseen_in(row[0])) for row in rows
         ],
     }
     mistakes = [

@@ -22,13 +22,13 @@ from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file
 from pipeline.common.folders import replace_folder
 from pipeline.common.locks import open_locked
+from pipeline.common.photographs import ENDINGS, is_photograph
 from pipeline.common.progress import Progress
 
 log = logging.getLogger("pipeline")
 
 _CHUNK = 1 << 20  # bytes
 _LATEST = 2**31 - 1  # seconds, which every file system can tell
-_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp")  # that find-images knows
 _UNPACKING = ".unpacking"  # the file that is being written; no photograph's name begins with a dot
 
 _DAMAGED = (
@@ -88,9 +88,7 @@ def unpack(archive: Sequence[Path], output: Path) -> int:
         raise_together(mistakes, "Photographs that cannot be unpacked:")
         if not names:
             listed = ", ".join(map(str, archive))
-            raise InputError(
-                f"{listed}: no {', '.join(_SUFFIXES)} file. Is it the archive of the photographs?"
-            )
+            raise InputError(f"{listed}: no {', '.join(ENDINGS)} file. Is it the archive of the photographs?")
         (folder / _UNPACKING).unlink(missing_ok=True)
         replace_folder(folder, output)
     log.info("%s: %s photographs", output, f"{len(names):,}")
@@ -103,7 +101,7 @@ def _check_replaceable(output: Path) -> None:
         return
     entries = output.iterdir() if output.is_dir() else ()
     visible = [entry.name for entry in entries if not entry.name.startswith(".")]
-    others = [name for name in visible if PurePosixPath(name).suffix.lower() not in _SUFFIXES]
+    others = [name for name in visible if not is_photograph(name)]
     if others or not output.is_dir():
         found = f"a folder with {', '.join(sorted(others)[:3])}" if others else "a file"
         raise InputError(
@@ -239,12 +237,10 @@ def _is_zip(archive: Path) -> bool:
         return file.read(2) == b"PK"
 
 
-def _is_photograph(path: str) -> bool:
+def _is_own_photograph(path: str) -> bool:
     # macOS adds a `__MACOSX/.../._NAME.jpg` of its own for each file.
     parts = PurePosixPath(path)
-    return (
-        parts.suffix.lower() in _SUFFIXES and not parts.name.startswith(".") and "__MACOSX" not in parts.parts
-    )
+    return is_photograph(path) and not parts.name.startswith(".") and "__MACOSX" not in parts.parts
 
 
 def _zip_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
@@ -253,7 +249,7 @@ def _zip_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
         members = [
             found
             for found in file.infolist()
-            if not found.is_dir() and _is_photograph(found.filename.replace("\\", "/"))
+            if not found.is_dir() and _is_own_photograph(found.filename.replace("\\", "/"))
         ]
         total, done = sum(found.file_size for found in members), 0
         for found in members:
@@ -316,7 +312,7 @@ def _tar_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
         with tarfile.open(fileobj=forward, mode="r:") as tar:  # type: ignore[call-overload]
             while found := tar.next():
                 tar.members.clear()  # else it keeps them all
-                if _is_photograph(found.name) and not found.isdir():
+                if _is_own_photograph(found.name) and not found.isdir():
                     plain = found.isreg() and not found.issparse()
                     refused = "" if plain else "a link or a device; expected a file"
                     opened = partial(_content, tar, found)

@@ -3,20 +3,38 @@
 Workers read and resize; crops are cut, mirrored and normalised where the network is, see `backbone`.
 """
 
+import io
 import stat
+import struct
 import warnings
+import zlib
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 import torch
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, UnidentifiedImageError
 from torch import Tensor
 
-# What is looked for in a file; others, such as PostScript, would start programs.
-FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+from pipeline.common.photographs import FORMATS
+
 # Pixels of a side, and in all (Pillow's own bound): a small file may declare any number.
 LONGEST, MOST = 30_000, 178_956_970
+
+
+ON_WHITE = "on white"  # key of an image's `info` where parts of it were transparent
+
+_TURNS = {  # by the orientation that EXIF tells
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+_PNG = b"\x89PNG\r\n\x1a\n"
+_PNG_PARTS = (b"IHDR", b"PLTE", b"tRNS", b"eXIf", b"IDAT", b"IEND")  # that its picture depends on
 
 
 class UnreadableImage(Exception):
@@ -26,6 +44,8 @@ class UnreadableImage(Exception):
 def read_image(path: Path | BinaryIO) -> Image.Image:
     """Decode a file, by its path or open for reading, to an RGB image turned upright by its EXIF orientation.
 
+    Transparent parts are shown on white, as on a page; the image's `info` then has the key `ON_WHITE`.
+
     Raises:
         UnreadableImage: the file is missing, truncated, no image of `FORMATS`, or too large.
     """
@@ -34,9 +54,7 @@ def read_image(path: Path | BinaryIO) -> Image.Image:
             raise UnreadableImage("not a file")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the bounds are `_check_size`'s
-            with Image.open(path, formats=FORMATS) as opened:
-                _check_size(*opened.size)
-                return _rgb(ImageOps.exif_transpose(opened))
+            return _decoded(path)
     except UnidentifiedImageError:
         kinds = ", ".join(FORMATS)
         raise UnreadableImage(f"not an image of a supported kind ({kinds}), or damaged") from None
@@ -48,6 +66,65 @@ def read_image(path: Path | BinaryIO) -> Image.Image:
         raise UnreadableImage("decoding it takes more memory than there is") from None
     except Exception as error:  # decoders raise whatever a broken file leads them into
         raise UnreadableImage(f"{type(error).__name__}: {error}") from error
+
+
+def jpeg_of(path: Path, side: int, quality: int) -> bytes:
+    """A file as JPEG, at most `side` pixels wide and high; raises `UnreadableImage` as `read_image`."""
+    small = read_image(path)
+    small.thumbnail((side, side))
+    content = io.BytesIO()
+    small.save(content, "JPEG", quality=quality, optimize=True)
+    return content.getvalue()
+
+
+def _decoded(path: Path | BinaryIO) -> Image.Image:
+    try:
+        return _opened(path)
+    except (MemoryError, Image.DecompressionBombError):
+        raise
+    except Exception:
+        if not (plain := _without_metadata(path)):
+            raise
+        return _opened(plain)
+
+
+def _opened(path: Path | BinaryIO) -> Image.Image:
+    with Image.open(path, formats=FORMATS) as opened:
+        _check_size(*opened.size)
+        opened.load()
+        return _rgb(_upright(opened))
+
+
+def _without_metadata(path: Path | BinaryIO) -> BinaryIO | None:
+    """A PNG without all that its picture does not depend on; None of other kinds of files."""
+    with open(path, "rb") if isinstance(path, Path) else io.BytesIO(_content(path)) as file:
+        if file.read(len(_PNG)) != _PNG:
+            return None
+        plain = io.BytesIO(_PNG)
+        plain.seek(0, io.SEEK_END)
+        while len(head := file.read(8)) == 8:
+            size, kind = struct.unpack(">I4s", head)
+            if kind not in _PNG_PARTS:
+                file.seek(size + 4, io.SEEK_CUR)
+                continue
+            content = file.read(size + 4)
+            if kind != b"eXIf" or zlib.crc32(kind + content[:-4]) == int.from_bytes(content[-4:]):
+                plain.write(head + content)
+    plain.seek(0)
+    return plain
+
+
+def _content(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    try:
+        turn = _TURNS.get(image.getexif().get(ExifTags.Base.Orientation, 1))
+    except Exception:  # metadata of any kind, which the picture does not depend on
+        turn = None
+    return image if turn is None else image.transpose(turn)
 
 
 def _check_size(width: int, height: int) -> None:
@@ -64,10 +141,19 @@ def _rgb(image: Image.Image) -> Image.Image:
         grey = np.asarray(image)
         if grey.min() < 0 or grey.max() > 65535:
             raise ValueError("grey values outside 16 bits")
-        image = Image.fromarray(np.rint(grey / 257).astype(np.uint8))
+        alpha = np.where(grey == image.info.get("transparency", -1), 0, 255).astype(np.uint8)
+        image = Image.merge("LA", list(map(Image.fromarray, (np.rint(grey / 257).astype(np.uint8), alpha))))
     elif image.mode == "F":
         raise ValueError("floating-point pixels; save the image with 8 or 16 bits")
-    return image.convert("RGB")
+    return _on_white(image.convert("RGBA")) if image.has_transparency_data else image.convert("RGB")
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    """An RGBA image on white: what a transparent pixel hides is of the program that wrote it."""
+    transparent = np.asarray(image.getchannel("A")).min() < 255
+    shown = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
+    shown.info = {ON_WHITE: True} if transparent else {}
+    return shown
 
 
 def resized(image: Image.Image, resize: int, interpolation: str) -> Tensor:

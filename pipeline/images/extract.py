@@ -22,7 +22,7 @@ from torch import Tensor
 from pipeline.common.errors import InputError
 from pipeline.common.progress import Progress, duration
 from pipeline.images.backbone import Backbone, load_backbone
-from pipeline.images.crops import UnreadableImage, read_image, resized
+from pipeline.images.crops import ON_WHITE, UnreadableImage, read_image, resized
 from pipeline.images.lists import (
     FAILED_COLUMNS,
     Shard,
@@ -223,6 +223,7 @@ class _Extraction:
         self.resize = settings.resize
         self.mapper, self.writer = Clock(), Clock()
         self.reasons: dict[int, str] = {}
+        self.on_white: set[int] = set()
 
     def run(self, estimate_level: int) -> dict[int, str]:
         """Fill the store; the reason for each row whose image could not be read."""
@@ -241,6 +242,8 @@ class _Extraction:
                     each = (time.monotonic() - begun) / MEASURED
                     log.log(estimate_level, "about %s for %d images", duration(each * len(missing)), left)
             write.result()
+        if self.on_white:
+            log.info("%d of %d images have transparent parts, read as on white", len(self.on_white), left)
         if left:
             waits = self.mapper.shares("waiting for images", "in the network", "waiting for the disk")
             written = self.writer.spent["writing"] / max(time.monotonic() - begun, 1e-9)
@@ -290,7 +293,10 @@ class _Extraction:
                 yield ahead.popleft()
 
     def _load(self, row: int) -> Tensor:
-        image = resized(read_image(self.paths[row]), self.resize, self.backbone.interpolation)
+        read = read_image(self.paths[row])
+        if ON_WHITE in read.info:
+            self.on_white.add(row)
+        image = resized(read, self.resize, self.backbone.interpolation)
         if self.backbone.device.type == "cuda":
             image = image.permute(1, 2, 0).pin_memory().permute(2, 0, 1)  # copied without waiting
         return image

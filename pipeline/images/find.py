@@ -5,11 +5,12 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from pipeline.common.characters import shown
 from pipeline.common.errors import raise_together
+from pipeline.common.photographs import is_photograph, without_ending
 from pipeline.datasets.split import read_split
 from pipeline.images.lists import COLUMNS, write_table
 
-ENDINGS = frozenset((".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"))
 SHOWN = 8  # images named in one message
 
 
@@ -53,18 +54,14 @@ def write_image_list(
     listed = output.with_name("missing.csv")
     mistakes = {image: _described(paths) for image, paths in found.items() if len(paths) != 1}
     if mistakes:
-        alike = _in_other_case(folders, mistakes)
-        mistakes |= {
-            image: f"no file, but {path}, whose name has other capital letters; rename it"
-            for image, path in alike.items()
-            if not found[image]
-        }
+        alike = _alike(folders, [image for image in mistakes if not found[image]])
+        mistakes |= {image: f"no file, but {other}" for image, other in alike.items()}
         write_table(listed, ["image", "found"], mistakes.items())
-        shown = f"first {SHOWN}, " if len(mistakes) > SHOWN else ""
+        first = f"first {SHOWN}, " if len(mistakes) > SHOWN else ""
         raise_together(
-            [f"{image}: {found}" for image, found in list(mistakes.items())[:SHOWN]],
+            [f"{shown(image)}: {found}" for image, found in list(mistakes.items())[:SHOWN]],
             f"{', '.join(map(str, folders))}: {len(mistakes)} of {len(found)} images do not have exactly one "
-            f"file ({shown}all in {listed}). {hint}".strip(),
+            f"file ({first}all in {listed}). {hint}".strip(),
         )
     write_table(output, COLUMNS, ((image, paths[0]) for image, paths in found.items()))
     listed.unlink(missing_ok=True)
@@ -74,8 +71,11 @@ def _found(folders: Sequence[Path], images: Sequence[str], flickr_names: bool) -
     named = {unicodedata.normalize("NFC", image): image for image in images}
     whole: dict[str, list[str]] = {image: [] for image in images}
     before_underscore: dict[str, list[str]] = {image: [] for image in images}
-    for path, name in _photographs(folders):
-        stem = unicodedata.normalize("NFC", name)  # macOS writes accents apart from their letters
+    for folder, name in _files_below(folders):
+        if not is_photograph(name):
+            continue
+        path = os.path.join(folder, name)
+        stem = unicodedata.normalize("NFC", without_ending(name))  # macOS writes accents apart from letters
         if stem in named:
             whole[named[stem]].append(path)
         elif flickr_names and (begin := stem.partition("_")[0]) in named:
@@ -83,14 +83,31 @@ def _found(folders: Sequence[Path], images: Sequence[str], flickr_names: bool) -
     return {image: sorted(whole[image] or before_underscore[image]) for image in images}
 
 
-def _in_other_case(folders: Sequence[Path], images: Iterable[str]) -> dict[str, str]:
-    """Files that would be those of images if capital and small letters were one."""
-    named = {image.casefold(): image for image in images}
-    return {named[stem.casefold()]: path for path, stem in _photographs(folders) if stem.casefold() in named}
+def _alike(folders: Sequence[Path], images: Iterable[str]) -> dict[str, str]:
+    """Of images without a file, the file that looks as if it were theirs, and what to do about it."""
+    named = {_as_seen(image): image for image in images}
+    alike = {}
+    for folder, name in _files_below(folders):
+        path = os.path.join(folder, name)
+        if not is_photograph(name):
+            if image := named.get(_as_seen(os.path.splitext(name)[0])):
+                alike[image] = f"{shown(path)}, a kind that is not read; save it as JPEG or PNG"
+        elif image := named.get(_as_seen(without_ending(name))):
+            alike[image] = (
+                f"{shown(path)}, whose name has other capital letters, blanks or characters that cannot be "
+                "seen; rename it"
+            )
+    return alike
 
 
-def _photographs(folders: Sequence[Path]) -> Iterator[tuple[str, str]]:
-    """Path and name without ending of every image file; one walk, no look at the files themselves.
+def _as_seen(name: str) -> str:
+    """A name as people compare it, without what they hardly see."""
+    plain = unicodedata.normalize("NFKC", name)
+    return "".join(c for c in plain if unicodedata.category(c) not in ("Cf", "Zs", "Cc")).casefold()
+
+
+def _files_below(folders: Iterable[Path]) -> Iterator[tuple[str, str]]:
+    """Folder and name of every file below some folders; one walk, no look at the files themselves.
 
     Linked folders are walked too, each once.
     """
@@ -101,10 +118,7 @@ def _photographs(folders: Sequence[Path]) -> Iterator[tuple[str, str]]:
                 inner.clear()
                 continue
             seen.add(real)
-            for name in names:
-                stem, ending = os.path.splitext(name)
-                if ending.lower() in ENDINGS:
-                    yield os.path.join(parent, name), stem
+            yield from ((parent, name) for name in names)
 
 
 def _described(paths: Sequence[str]) -> str:

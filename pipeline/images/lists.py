@@ -12,6 +12,7 @@ from pipeline.common.files import atomic_write, require_file
 
 COLUMNS = ["image", "path"]
 FAILED_COLUMNS = ["image", "path", "reason"]
+_NAMES = "surrogateescape"  # a file's name need not be UTF-8
 SHOWN = 8  # images named in one message
 
 
@@ -20,7 +21,7 @@ def read_image_list(path: Path) -> dict[str, Path]:
     require_file(path, "the list of images", "Make it with `python -m pipeline find-images`.")
     expected = "expected CSV in UTF-8 with the columns image and path. Make it with find-images."
     try:
-        with open(path, encoding="utf-8", newline="") as file:
+        with open(path, encoding="utf-8", errors=_NAMES, newline="") as file:
             rows = list(csv.reader(file, strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: not a list of images ({error}); {expected}") from None
@@ -51,7 +52,7 @@ def photographs_digest(listed: Path) -> str:
     if not listed.exists():
         return ""
     lines = (f"{image} {path} {identity(path)}\n" for image, path in read_image_list(listed).items())
-    return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
+    return hashlib.sha256("".join(lines).encode(errors=_NAMES)).hexdigest()[:16]
 
 
 class Shard(NamedTuple):
@@ -76,7 +77,10 @@ class Shard(NamedTuple):
 
 def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write rows as CSV, whole or not at all."""
-    with atomic_write(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+    with (
+        atomic_write(path) as temporary,
+        open(temporary, "w", encoding="utf-8", errors=_NAMES, newline="") as file,
+    ):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(rows)

@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 
 from pipeline.common.bounds import RATIO, max_unpacked
+from pipeline.common.characters import shown
 from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import name_in_errors, require_file
 from pipeline.common.hdf5 import create_hdf5
@@ -168,7 +169,7 @@ def selected(path: Path, stored: list[str], features: np.ndarray, images: list[s
 
 def _first(images: list[str]) -> str:
     more = ", ..." if len(images) > 10 else ""
-    return f"{len(images)} images ({', '.join(images[:10])}{more})"
+    return f"{len(images)} images ({', '.join(map(shown, images[:10]))}{more})"
 
 
 def _shown(value: Any) -> str:

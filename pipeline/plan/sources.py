@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
+from pipeline.common.photographs import is_photograph
 from pipeline.datasets.settings import Dataset
 from pipeline.datasets.sources import source_named
-from pipeline.images.find import ENDINGS
 from pipeline.plan.cells import translations_of
 from pipeline.plan.paths import source_file, unpacked_archive
 from pipeline.plan.plan import Plan
@@ -126,7 +126,7 @@ def _check_only_archives(dataset: str, named: str, archive: str) -> None:
     """Refuse photographs in a folder of archives: it would not be clear which of them are meant."""
     below = os.walk(named) if os.path.isdir(named) else ()
     files = (os.path.join(folder, name) for folder, _, names in below for name in names)
-    loose = next((name for name in files if os.path.splitext(name)[1].lower() in ENDINGS), None)
+    loose = next((name for name in files if is_photograph(name)), None)
     if loose:
         raise InputError(
             f"datasets.{dataset}.images: {named} has archives, such as {archive}, and photographs beside "

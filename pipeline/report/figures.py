@@ -1,7 +1,6 @@
 """MULE, Figures 3 and 4: for test images the nearest sentences, and for sentences the nearest images."""
 
 import base64
-import io
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.evaluation.gallery import gallery_of
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.evaluation.similarity import similarity
-from pipeline.images.crops import read_image
+from pipeline.images.crops import jpeg_of
 from pipeline.images.lists import read_image_list
 from pipeline.models.saved import load_model
 from pipeline.report.pages import write_page
@@ -108,11 +107,7 @@ def thumbnails(images: Path | None, names: list[str]) -> dict[str, str]:
 
 
 def _data_uri(path: Path) -> str:
-    small = read_image(path)
-    small.thumbnail((SIDE, SIDE))
-    held = io.BytesIO()
-    small.save(held, "JPEG", quality=QUALITY, optimize=True)
-    return f"data:image/jpeg;base64,{base64.b64encode(held.getvalue()).decode()}"
+    return f"data:image/jpeg;base64,{base64.b64encode(jpeg_of(path, SIDE, QUALITY)).decode()}"
 
 
 def _texts(own: pd.DataFrame, images: Sequence[str]) -> list[str]:

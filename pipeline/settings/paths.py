@@ -9,6 +9,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from pipeline.common.block import Block
+from pipeline.common.characters import shown
 from pipeline.common.errors import raise_together
 from pipeline.datasets.settings import Dataset, Sources
 from pipeline.settings.configuration import Configuration
@@ -127,7 +128,7 @@ def check_paths(settings: Configuration, usual: Sources) -> None:
         if not os.path.exists(path) and any(_inside(path, name) for name in made):
             continue
         if found := _other_than(kind, path):
-            mistakes.append(f"{where}: {_shown(path)}: {found}")
+            mistakes.append(f"{where}: {shown(path)}: {found}")
         elif where.startswith("context.") and not os.path.isfile(os.path.join(path, "config.json")):
             mistakes.append(f"{where}: {path}: has no config.json, expected a folder that transformers wrote")
     if os.path.isdir(cache := settings.translation.cache or ""):
@@ -147,11 +148,6 @@ def _other_than(kind: str, path: str) -> str:
     if is_folder and kind == FILE:
         return f"a folder, expected {kind}"
     return f"a file, expected {kind}" if is_file and kind in (FOLDER, MIRROR) else ""
-
-
-def _shown(path: str) -> str:
-    """A path, in quotation marks where blanks at its ends or other characters in it could not be seen."""
-    return path if path.isprintable() and path == path.strip() else repr(path)
 
 
 def _blocks(settings: Configuration) -> Iterator[tuple[str, Block, dict[str, str]]]:

@@ -100,6 +100,47 @@ def other_case(folder: Path) -> None:
     (folder / "mine/images/image03.png").rename(folder / "mine/images/Image03.PNG")
 
 
+def renamed(**names: str) -> Change:
+    """Photographs of the user's with other names."""
+
+    def change(folder: Path) -> None:
+        for image, name in names.items():
+            (folder / f"mine/images/{image}.png").rename(folder / "mine/images" / name)
+
+    return change
+
+
+def _transparent(colour: tuple[int, int, int, int], kind: str) -> bytes:
+    image = Image.new("RGBA", (90, 80), colour)
+    image.paste((255, 0, 0, 255), (40, 0, 90, 80))
+    content = io.BytesIO()
+    image.save(content, kind)
+    return content.getvalue()
+
+
+def _with_chunk(kind: bytes, content: bytes, crc: int | None = None) -> bytes:
+    """A PNG with a chunk more after its header."""
+    file = io.BytesIO()
+    Image.new("RGB", (90, 80), "red").save(file, "PNG")
+    png, found = file.getvalue(), zlib.crc32(kind + content) if crc is None else crc
+    return png[:33] + struct.pack(">I", len(content)) + kind + content + struct.pack(">I", found) + png[33:]
+
+
+def spelled_image(name: str, renamed_to: str | None = None) -> Change:
+    """Rows of captions and of the split, and a photograph, of one more image."""
+
+    def change(folder: Path) -> None:
+        with (folder / "s.csv").open("a", encoding="utf-8") as file:
+            file.write(f"{'' if file.tell() else 'image,split' + chr(10)}{name},train\n")
+        shutil.copy(folder / "mine/images/image03.png", folder / "mine/images" / f"{renamed_to or name}.png")
+
+    return change
+
+
+def folder_not_utf8(folder: Path) -> None:
+    (folder / "mine/images").rename(folder / os.fsdecode(b"mine/im\xffages"))
+
+
 def no_photographs(folder: Path) -> None:
     (folder / "empty").mkdir()
 
@@ -417,6 +458,21 @@ CHANGES: dict[str, Change] = {
     "utf16": utf16,
     "windows": windows,
     "many_digits": many_digits,
+    "transparent_png": photograph("clear1", _transparent((0, 0, 0, 0), "PNG")),
+    "transparent_webp": photograph("clear2", _transparent((255, 255, 255, 0), "WEBP")),
+    "half_transparent": photograph("clear3", _transparent((9, 200, 77, 100), "PNG")),
+    "large_profile": photograph("icc", _with_chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(2 << 20)))),
+    "large_text": photograph("text", _with_chunk(b"zTXt", b"a\0\0" + zlib.compress(b"x" * (2 << 20)))),
+    "wrong_text": photograph("crc", _with_chunk(b"tEXt", b"Comment\0a", 1)),
+    "other_endings": renamed(image00="image00.jfif", image01="image01.jpe", image02="image02.TIF"),
+    "newer_ending": renamed(image03="image03.avif", image04="image04.PPM"),
+    "unread_kind": renamed(image03="image03.heic", image04="image04.svg"),
+    "two_blanks": spelled_image("a  b"),
+    "one_blank": spelled_image("a b"),
+    "narrow_blank": spelled_image("at 10.30\u202fAM"),
+    "narrow_blank_in_file": spelled_image("at 10.30 AM", "at 10.30\u202fAM"),
+    "mark_in_file": spelled_image("dog", "\ufeffdog"),
+    "folder_not_utf8": folder_not_utf8,
     "no_test": no_test,
     "no_split": no_split,
     "many_mistakes": many_mistakes,

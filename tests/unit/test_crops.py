@@ -1,3 +1,5 @@
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -6,7 +8,15 @@ import torch
 from PIL import Image
 from torchvision import transforms
 
-from pipeline.images.crops import UnreadableImage, read_image, resized, views, window_weights, windows
+from pipeline.images.crops import (
+    ON_WHITE,
+    UnreadableImage,
+    read_image,
+    resized,
+    views,
+    window_weights,
+    windows,
+)
 
 
 def crops_of(image: Image.Image, resize: int, crop: int, crops: int, interpolation: str) -> torch.Tensor:
@@ -122,3 +132,78 @@ def test_neither_side_nor_area_may_exceed_its_bound(tmp_path: Path, monkeypatch:
         noise(*size).save(path)
         with pytest.raises(UnreadableImage, match=f"found {size[0]} x {size[1]} pixels"):
             read_image(path)
+
+
+def hidden(colour: tuple[int, int, int], mode: str) -> Image.Image:
+    """A red picture whose left half is transparent, over a colour that nobody sees."""
+    image = Image.new("RGBA", (8, 8), (*colour, 0))
+    image.paste((255, 0, 0, 255), (4, 0, 8, 8))
+    return image.convert(mode) if mode != "P" else image.quantize(4)
+
+
+@pytest.mark.parametrize("mode, kind", [("RGBA", "png"), ("RGBA", "webp"), ("P", "png"), ("RGBA", "gif")])
+def test_transparent_parts_are_white_whatever_they_hide(tmp_path: Path, mode: str, kind: str) -> None:
+    for colour in ((0, 0, 0), (255, 255, 255), (9, 200, 77)):
+        hidden(colour, mode).save(tmp_path / f"a.{kind}", lossless=True)
+        read = read_image(tmp_path / f"a.{kind}")
+        shown = np.asarray(read)
+        assert (shown[:, :4] == 255).all() and (shown[:, 4:] == (255, 0, 0)).all()
+        assert read.info[ON_WHITE]
+
+
+def test_half_transparent_grey_and_a_transparent_colour(tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    Image.merge("LA", [Image.new("L", (2, 2), 100), Image.new("L", (2, 2), 51)]).save(path)
+    assert np.asarray(read_image(path))[0, 0].tolist() == [224] * 3  # 255 - 0.2 * 155
+    Image.new("RGB", (2, 2), (1, 2, 3)).save(path, transparency=(1, 2, 3))
+    assert np.asarray(read_image(path))[0, 0].tolist() == [255] * 3
+    Image.fromarray(np.array([[0, 25700]], "<u2")).save(path, transparency=0)
+    assert np.asarray(read_image(path))[0, :, 0].tolist() == [255, 100]
+    Image.new("RGBA", (2, 2), (1, 2, 3, 255)).save(path)
+    opaque = read_image(path)
+    assert ON_WHITE not in opaque.info and np.asarray(opaque)[0, 0].tolist() == [1, 2, 3]
+
+
+def chunk(kind: bytes, content: bytes, crc: int | None = None) -> bytes:
+    found = zlib.crc32(kind + content) if crc is None else crc
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", found)
+
+
+METADATA = {
+    "a colour profile of 2 MB": chunk(b"iCCP", b"a\0\0" + zlib.compress(bytes(2 << 20))),
+    "a compressed text of 2 MB": chunk(b"zTXt", b"a\0\0" + zlib.compress(b"x" * (2 << 20))),
+    "80 MB of texts": 80 * chunk(b"iTXt", b"a\0\1\0\0\0" + zlib.compress(b"x" * (1 << 20))),
+    "a text with a wrong checksum": chunk(b"tEXt", b"Comment\0a", 1),
+    "a time of two bytes": chunk(b"tIME", b"ab"),
+    "orientation with a wrong checksum": chunk(b"eXIf", b"MM\0*", 7),
+    "nonsense as orientation": chunk(b"eXIf", b"nonsense"),
+    "a profile of nonsense": chunk(b"iCCP", b"a\0\0nonsense"),
+}
+
+
+@pytest.mark.parametrize("what", METADATA)
+def test_metadata_are_no_reason_to_refuse_a_sound_picture(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "a.png"
+    noise(9, 5).save(path)
+    content = path.read_bytes()
+    path.write_bytes(content[:33] + METADATA[what] + content[33:])
+    assert np.array_equal(np.asarray(read_image(path)), np.asarray(noise(9, 5)))
+    with open(path, "rb") as file:
+        assert np.array_equal(np.asarray(read_image(file)), np.asarray(noise(9, 5)))
+
+
+def test_a_damaged_picture_is_refused_beside_sound_metadata(tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    noise(90, 50).save(path)
+    content = path.read_bytes()
+    damaged = content[:33] + METADATA["a text with a wrong checksum"] + content[33:]
+    for broken in (damaged[:-4000], damaged[:200] + bytes([damaged[200] ^ 1]) + damaged[201:], damaged[:40]):
+        path.write_bytes(broken)
+        with pytest.raises(UnreadableImage):
+            read_image(path)
+
+
+def test_a_jpeg_with_broken_metadata_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.jpg"
+    noise(9, 5).save(path, exif=b"Exif\0\0MM\0*\0\0\0\x08\0\xff\x01\x12\0\x09\xff\xff\xff\xffbroken")
+    assert read_image(path).size == (9, 5)

@@ -4,12 +4,13 @@ import csv
 import io
 import logging
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pipeline.common.block import Block, PathText, Seed
-from pipeline.common.characters import is_visible
+from pipeline.common.characters import is_visible, unseen_in
 from pipeline.common.errors import InputError, raise_together
 from pipeline.datasets.captions import COLUMNS, SPLITS, Caption
 from pipeline.datasets.csv_text import csv_text, quotation_mistake, separator_mistake
@@ -43,8 +44,8 @@ def read_own(path: Path) -> tuple[list[Caption], bool]:
 
     Columns: `image`, an id or a file's name (photos/a.jpg is the image a); `language`, ISO 639-1; `caption`;
     and if wanted `split` (train, val, test), `origin` (human where there is none) and `source_language`.
-    White space around and line breaks inside a field become single blanks; captions over several lines are
-    counted in a warning.
+    White space around and line breaks inside a field become single blanks, but not in the name of a file;
+    captions over several lines are counted in a warning.
 
     Raises:
         InputError: lists every mistake with the numbers of its lines.
@@ -164,11 +165,13 @@ def _rows(reader: "csv.DictReader[str]", mistakes: dict[str, list[int]]) -> Iter
             mistakes[what].append(reader.line_num - breaks)
             continue
         given = {column: " ".join(value.split()) for column, value in read.items()}
+        given["image"] = read["image"].strip()  # `a  b.jpg` is another file than `a b.jpg`
         row = {"split": "train", "origin": "human", "source_language": "", **given}
         row["image"] = image_name(given["image"])
         row["lines"] = str(len(_LINE_BREAK.split(read["caption"].strip())))
         found = [*_field_mistakes(row), *_raw_mistakes(read)]
-        if file_of.setdefault(row["image"], given["image"]) != given["image"]:
+        name = unicodedata.normalize("NFC", row["image"])
+        if file_of.setdefault(name, given["image"]) != given["image"]:
             found.append("an image of the same id as another file's")
         if split_of.setdefault(row["image"], row["split"]) != row["split"]:
             found.append("an image in more than one split")
@@ -184,6 +187,8 @@ def _rows(reader: "csv.DictReader[str]", mistakes: dict[str, list[int]]) -> Iter
 def _field_mistakes(row: Row) -> Iterator[str]:
     shown = {"image": row["image"], "caption": mended_text(row["caption"]), "origin": row["origin"]}
     yield from (f"{column} is empty" for column, text in shown.items() if not is_visible(text))
+    if unseen := unseen_in(row["image"]):
+        yield f"image has the character {unseen}, which cannot be seen; take it out of the name"
     if row["split"] not in SPLITS:
         yield f"split is {row['split']!r}; expected train, val or test"
     if not _CODE.fullmatch(row["language"]):

@@ -1,0 +1,44 @@
+"""Kinds of photographs that are read, and the endings of their names."""
+
+import os
+
+# By the name that Pillow has for a kind. Others, such as PostScript, would start programs.
+ENDINGS_OF = {
+    "AVIF": (".avif",),
+    "BMP": (".bmp",),
+    "GIF": (".gif",),
+    "JPEG": (".jfif", ".jpe", ".jpeg", ".jpg"),
+    "PNG": (".png",),
+    "PPM": (".pgm", ".pnm", ".ppm"),
+    "TIFF": (".tif", ".tiff"),
+    "WEBP": (".webp",),
+}
+FORMATS = tuple(ENDINGS_OF)
+ENDINGS = tuple(ending for endings in ENDINGS_OF.values() for ending in endings)
+_NOT_SHOWN = (*ENDINGS_OF["PPM"], *ENDINGS_OF["TIFF"])
+
+
+def without_ending(name: str) -> str:
+    """A file's name without the ending of a photograph."""
+    return name[: -len(_ending(name))] if is_photograph(name) else name
+
+
+def is_photograph(name: str) -> bool:
+    """Whether a file is a photograph by the ending of its name."""
+    return _ending(name) in ENDINGS
+
+
+def is_shown_by_browsers(name: str) -> bool:
+    """Whether browsers show a photograph as it is."""
+    return _ending(name) not in _NOT_SHOWN
+
+
+def media_type(name: str) -> str:
+    """The media type of a photograph; Python knows some endings by none."""
+    kind = next(kind for kind, endings in ENDINGS_OF.items() if _ending(name) in endings)
+    return f"image/{kind.lower()}"
+
+
+def _ending(name: str) -> str:
+    _, dot, ending = os.path.basename(name).rpartition(".")
+    return f"{dot}{ending}".lower() if dot else ""
