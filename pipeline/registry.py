@@ -5,7 +5,7 @@ This file is in no digest of code: adding a part leaves every finished model alo
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pipeline.common.block import Block
 
@@ -36,6 +36,20 @@ SERVICES = ("pipeline.translation.machine", "pipeline.translation.web")
 BORROWED = ("pipeline.translation.borrowed_translations",)
 
 
+class HasEncoder(Protocol):
+    """The keys of `model` that name an encoder."""
+
+    @property
+    def encoder(self) -> str: ...
+
+
+class Encoded(Protocol):
+    """Settings of a model, however much of them."""
+
+    @property
+    def model(self) -> HasEncoder: ...
+
+
 def load(name: str) -> Any:
     """The object that MODULE:NAME names."""
     module, _, attribute = name.partition(":")
@@ -53,23 +67,23 @@ def losses(settings: Block) -> list[str]:
     return [name for name in names if (LOSSES / f"{name}.py").exists()]
 
 
-def embedding(settings: Block) -> str:
+def embedding(settings: object) -> str:
     """The embedding of an experiment."""
     kind = (getattr(settings, "reduction", None) or "").partition("-")[0]
     return REDUCTIONS.get(kind) or EMBEDDINGS[getattr(settings, "embedding", "universal")]
 
 
-def encoder(settings: Any) -> str:
+def encoder(settings: Encoded) -> str:
     """The encoder of an experiment."""
     return ENCODERS[settings.model.encoder]
 
 
-def trainer(settings: Any) -> str | None:
+def trainer(settings: Encoded) -> str | None:
     """What changes an experiment's run; None for the usual one."""
     return TRAINERS.get(settings.model.encoder)
 
 
-def of_model(settings: Any) -> tuple[str, ...]:
+def of_model(settings: Encoded) -> tuple[str, ...]:
     """Modules that an experiment's model imports by name."""
     return _modules(embedding(settings), encoder(settings))
 

@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import h5py
 import numpy as np
@@ -271,7 +271,7 @@ def _rows(features: h5py.Dataset, rows: NDArray[np.int64]) -> NDArray[np.float32
     return np.asarray(features[distinct][place], dtype=np.float32)
 
 
-def _check_features(store: Path, trained: Mapping[str, Any]) -> None:
+def _check_features(store: Path, trained: Mapping[str, object]) -> None:
     """Raise `InputError` if features differ in a known way from the features that the model was trained on.
 
     Their precision may differ.
@@ -289,7 +289,7 @@ def _check_features(store: Path, trained: Mapping[str, Any]) -> None:
     )
 
 
-def _agree(one: Any, other: Any) -> bool:
+def _agree(one: object, other: object) -> bool:
     """Whether values are equal, or equal without a remark in brackets behind one of them."""
     if one == other or not (isinstance(one, str) and isinstance(other, str)):
         return bool(one == other)

@@ -94,7 +94,7 @@ def _read(folder: Path, path: Path) -> Bundle:
     return Bundle(folder, model, saved, vocabularies, values["backbone"], values["test"], sha256(path))
 
 
-def backbone_of(features: Path) -> dict[str, Any]:
+def backbone_of(features: Path) -> dict[str, object]:
     """How the features of a store were made: the attributes among `BACKBONE_KEYS` that it has."""
     with (
         name_in_errors(features),
@@ -109,7 +109,7 @@ def backbone_of(features: Path) -> dict[str, Any]:
     return dimension | attributes
 
 
-def _json_value(attribute: Any) -> Any:
+def _json_value(attribute: object) -> object:
     """An attribute of HDF5 as a value of JSON; MATLAB and others write text as bytes."""
     if isinstance(attribute, bytes):
         return attribute.decode("utf-8", "replace")

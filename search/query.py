@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pipeline.common.errors import InputError
 from search.index import Index, open_index
@@ -63,7 +63,7 @@ def search(
         print(*row.values(), sep="\t")
 
 
-def _result(index: Index, search_in: str, row: int) -> dict[str, Any]:
+def _result(index: Index, search_in: str, row: int) -> dict[str, object]:
     if search_in == "images":
         return {"image": index.images[row], "file": index.files[row]}
     image, language, text = index.sentences[row]

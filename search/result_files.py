@@ -2,9 +2,8 @@
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -48,7 +47,7 @@ def write_embeddings(path: Path, columns: Mapping[str, Sequence[str]], vectors: 
             _write_csv(temporary, head, lines)
 
 
-def write_results(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+def write_results(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     """Write search results: one row per query and rank, all with the same keys."""
     check_ending(path)
     keys = list(rows[0]) if rows else []
@@ -62,14 +61,14 @@ def write_results(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
             _write_csv(temporary, keys, (row.values() for row in rows))
 
 
-def _write_csv(path: Path, head: Sequence[str], rows: Any) -> None:
+def _write_csv(path: Path, head: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(head)
         writer.writerows(rows)
 
 
-def _write_hdf5(path: Path, columns: Mapping[str, Any]) -> None:
+def _write_hdf5(path: Path, columns: Mapping[str, Sequence[object] | np.ndarray]) -> None:
     with create_hdf5(path) as file:
         for name, values in columns.items():
             text = len(values) and isinstance(values[0], str)

@@ -18,6 +18,7 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from numpy.typing import NDArray
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp
@@ -179,7 +180,7 @@ class _Searches:
         images = _images(index, model.images_of_images(index, vectors, top_k))
         return {"images": images, "sentences": self._sentences(number, vectors, top_k)}
 
-    def _sentences(self, number: int, vectors: Any, top_k: int) -> list[Answer]:
+    def _sentences(self, number: int, vectors: NDArray[np.float32], top_k: int) -> list[Answer]:
         model, index = self.numbered(number)
         if not index.sentences:
             return []
@@ -210,7 +211,7 @@ def _score(score: float) -> float:
 def _add_api(app: FastAPI, searches: _Searches, limit: CapacityLimiter) -> None:
     uploads = Uploads()
 
-    async def run(search: Callable[..., Answer], *arguments: Any) -> Answer:
+    async def run(search: Callable[..., Answer], *arguments: object) -> Answer:
         return await to_thread.run_sync(search, *arguments, limiter=limit)
 
     @app.get("/api/indexes", tags=["search"])

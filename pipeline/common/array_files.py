@@ -4,10 +4,8 @@ import logging
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pipeline.common.errors import InputError, disk_message
 from pipeline.common.files import atomic_write, verify_digest
@@ -29,13 +27,13 @@ _DAMAGED = (
 )
 
 
-def save_arrays(path: Path, **arrays: Any) -> None:
+def save_arrays(path: Path, **arrays: np.ndarray) -> None:
     """Write arrays by name. A ZIP archive has checksums of its own, also on disks that keep no digest."""
     with atomic_write(path) as temporary, open(temporary, "wb") as file:
-        np.savez(file, **arrays)
+        np.savez(file, allow_pickle=False, **arrays)
 
 
-def load_arrays(path: Path, *names: str) -> list[NDArray[Any]] | None:
+def load_arrays(path: Path, *names: str) -> list[np.ndarray] | None:
     """Arrays that `save_arrays` wrote; None if the file is missing or damaged, so it is computed again."""
     if not path.exists():
         return None

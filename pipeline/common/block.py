@@ -27,7 +27,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.functional_validators import AfterValidator
-from pydantic_core import PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.json_text import json_value
@@ -104,7 +104,7 @@ class Block(BaseModel):
 
     @classmethod
     def from_values(
-        cls, values: Mapping[str, Any] | None, heading: str, context: object = None, as_text: bool = False
+        cls, values: Mapping[str, object] | None, heading: str, context: object = None, as_text: bool = False
     ) -> Self:
         """The block of values as YAML or JSON have them; raises `InputError` that lists every mistake.
 
@@ -136,11 +136,11 @@ class Sparse(Block):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _not_null(cls, value: Any, info: Any) -> Any:
+    def _not_null(cls, value: object, info: ValidationInfo) -> object:
         return value if info.field_name in cls.nulls else not_null(value)
 
 
-def not_null(value: Any) -> Any:
+def not_null(value: T) -> T:
     """Raise an error if a value is null, of a key that may be left out, but not be null."""
     if value is None:
         raise PydanticCustomError("null", "null is no value of this key")
@@ -177,7 +177,7 @@ Text = Annotated[str, Field(min_length=1)]
 PathText = Annotated[str, Field(min_length=1), Expected("a path; $NAME stands for an environment variable")]
 
 
-def all_contradictions(where: str, value: Any) -> Iterator[str]:
+def all_contradictions(where: str, value: object) -> Iterator[str]:
     """The contradictions of a block and of all blocks within it, as lines that begin with their place."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
@@ -191,7 +191,7 @@ def all_contradictions(where: str, value: Any) -> Iterator[str]:
             yield from all_contradictions(f"{where}.{key}", getattr(value, key))
 
 
-def mistakes(kind: type[Block], values: Any, error: ValidationError) -> list[str]:
+def mistakes(kind: type[Block], values: object, error: ValidationError) -> list[str]:
     """A line for each mistake in the values of a block: its key, and what is expected or to be done."""
     # Of a value that may be of several types, each of these has its own mistakes: a precise one says more.
     lines: dict[str, list[str]] = {}
@@ -231,7 +231,7 @@ class _Place:
         return ".".join(part if part.isprintable() else repr(part) for part in parts) or "top level"
 
 
-def _lines(kind: type[Block], values: Any, error: Any) -> Iterator[str]:
+def _lines(kind: type[Block], values: object, error: ErrorDetails) -> Iterator[str]:
     problem, found, location = error["type"], error["input"], error["loc"]
     if problem in ("extra_forbidden", "missing", "invalid_key"):
         yield _of_keys(kind, problem, location)
@@ -259,26 +259,26 @@ def _of_keys(kind: type[Block], problem: str, location: tuple[str | int, ...]) -
     """The message about a key that is missing or unknown."""
     block, key = _place(kind, location[:-1]), location[-1]
     if problem == "missing":
-        return f"{block.where}: {key!r} is missing, expected {_expected(_place(kind, location), {})}"
+        return f"{block.where}: {key!r} is missing, expected {_expected(_place(kind, location))}"
     return f"{block.where}: unknown key {key!r}{did_you_mean(str(key), list(block.type.model_fields))}"
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     """Whether a value is what YAML makes of a text without quotation marks: a number, true, a date."""
     return isinstance(value, int | float | datetime.date)
 
 
-def _expected(place: _Place, error: Any) -> str:
+def _expected(place: _Place, error: ErrorDetails | None = None) -> str:
     """What a message about a value at a place says of what belongs there."""
     kind = place.type
     if place.expected or kind is bool:
-        of_type, bound = place.expected or _BY_TYPE[bool], error.get("ctx", {}).get("le")
+        of_type, bound = place.expected or _BY_TYPE[bool], error and error.get("ctx", {}).get("le")
         return of_type if bound is None or str(bound) in of_type else f"{of_type}, at most {bound}"
     if isinstance(kind, type) and issubclass(kind, Block):
         return "a block of keys"
     if place.description:
         return place.description
-    if error.get("type") == "too_short":
+    if error and error["type"] == "too_short":
         return f"{error['ctx']['min_length']} or more of them"
     origin = get_origin(kind)
     if origin is Literal:
@@ -288,7 +288,7 @@ def _expected(place: _Place, error: Any) -> str:
     return _BY_TYPE.get(kind, "another value")
 
 
-def _shown(value: Any, path: tuple[str | int, ...]) -> str:
+def _shown(value: object, path: tuple[str | int, ...]) -> str:
     shown = _SHOWN.repr(value)
     if path and path[-1] == "url":  # passwords and keys are not printed
         return re.sub(r"(?<=//)[^/@]*@|(?<=[?])[^']*", "***", shown)
@@ -311,7 +311,7 @@ def _number(text: str) -> Any:
         return text
 
 
-def _replaced(values: Any, path: tuple[str | int, ...], value: Any) -> Any:
+def _replaced(values: Any, path: tuple[str | int, ...], value: object) -> Any:
     """Values with another one at a path, copied along it."""
     if not path:
         return value
@@ -355,7 +355,7 @@ def _step(place: _Place, part: str | int) -> _Place:
 
 
 def _resolved(
-    path: tuple[str | int, ...], annotation: Any, metadata: Sequence[Any] = (), description: str = ""
+    path: tuple[str | int, ...], annotation: Any, metadata: Sequence[object] = (), description: str = ""
 ) -> _Place:
     """The place of a type, without what is wrapped around it: `Annotated`, and the null of an optional."""
     notes = list(metadata)
@@ -373,5 +373,5 @@ def _resolved(
             return _Place(path, annotation, _expectation(notes), description)
 
 
-def _expectation(notes: Sequence[Any]) -> str:
+def _expectation(notes: Sequence[object]) -> str:
     return next((note.text for note in notes if isinstance(note, Expected)), "")

@@ -16,7 +16,7 @@ def json_value(text: str | bytes) -> Any:
         raise ValueError("too many brackets within brackets") from None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, object]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         keys = [key for key, _ in pairs]

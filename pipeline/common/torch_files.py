@@ -4,6 +4,7 @@ import hashlib
 import pickle
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ _DAMAGED = (
 )
 
 
-def write_torch(content: dict[str, Any], path: Path) -> None:
+def write_torch(content: Mapping[str, object], path: Path) -> None:
     """Write a dictionary, completely or not at all."""
     with atomic_write(path) as temporary, open(temporary, "wb") as file:
         torch.save(content, file)  # given a path, it would write the temporary name into the file

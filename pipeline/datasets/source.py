@@ -8,7 +8,7 @@ numpy.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from pipeline.common.block import Block
 from pipeline.datasets.captions import Caption
@@ -125,7 +125,7 @@ class Source(Generic[S, C, P]):
         return (*self.published, *([self.requested.name.rpartition("/")[2]] if self.requested else []))
 
 
-def fitting(classes: Sequence[type[S]], values: Mapping[str, Any]) -> type[S]:
+def fitting(classes: Sequence[type[S]], values: Mapping[str, object]) -> type[S]:
     """The first class whose needed keys all have a value, or the last."""
     for each in classes:
         needed = [key for key, field in each.model_fields.items() if field.is_required()]

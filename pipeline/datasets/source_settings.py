@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from pipeline.common.block import Block
 from pipeline.common.errors import InputError
@@ -41,7 +41,7 @@ class SourceSettings:
         return cls(name, block.from_values(values, f"cannot be used, source {name}:"))
 
     @classmethod
-    def of(cls, source: str, values: Mapping[str, Any]) -> Self:
+    def of(cls, source: str, values: Mapping[str, object]) -> Self:
         """The settings of a data set with a source, from all values of its block of `datasets`."""
         block = fitting(cls.classes(source_named(source)), values)
         used = {key: values[key] for key in block.model_fields if values.get(key) is not None}

@@ -75,5 +75,5 @@ def concepts() -> Concepts:
     )
 
 
-def _tuples(record: dict[str, Any]) -> dict[str, Any]:
+def _tuples(record: dict[str, object]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in record.items()}

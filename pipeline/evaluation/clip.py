@@ -10,7 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,9 @@ from pipeline.evaluation.recall import chance_recalls, recalls
 from pipeline.evaluation.settings import ContextSettings
 from pipeline.images.crops import UnreadableImage, read_image
 from pipeline.images.lists import read_image_list
+
+Item = TypeVar("Item")
+Prepared = TypeVar("Prepared")
 
 log = logging.getLogger("pipeline")
 
@@ -238,10 +241,10 @@ class EmbeddingCache:
 
     def _all(
         self,
-        items: Sequence[Any],
-        embed: Callable[[Any], Tensor],
-        prepare: Callable[[Any], Any],
-        identity: Callable[[Any], str],
+        items: Sequence[Item],
+        embed: Callable[[Sequence[Prepared]], Tensor],
+        prepare: Callable[[Sequence[Item]], Sequence[Prepared]],
+        identity: Callable[[Item], str],
         what: str,
     ) -> tuple[Tensor, float]:
         vectors, seconds, progress = [], 0.0, Progress(what, len(items))
@@ -260,7 +263,7 @@ class EmbeddingCache:
         return torch.cat(vectors), len(items) / seconds
 
 
-def _timed(embed: Callable[[Any], Tensor], batch: Any) -> tuple[Tensor, float]:
+def _timed(embed: Callable[[Sequence[Prepared]], Tensor], batch: Sequence[Prepared]) -> tuple[Tensor, float]:
     """Vectors of a batch on the CPU, and the seconds that embedding took."""
     start = time.perf_counter()
     vectors = embed(batch).cpu()

@@ -143,7 +143,7 @@ class _Queries:
         via_english = (last["source_language"] != source).any()
         return [self.tables[source, "en"], last] if via_english else [last]
 
-    def tested(self, language: str, combiner: Combiner | None) -> tuple[dict[str, Any], pd.DataFrame]:
+    def tested(self, language: str, combiner: Combiner | None) -> tuple[dict[str, object], pd.DataFrame]:
         """Recalls and counts, ranks of each query."""
         gallery, candidates = self.gallery(language)
         embedded = self.embedded(language)

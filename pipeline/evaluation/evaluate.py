@@ -92,20 +92,20 @@ def evaluate(
     write_evaluation(saved, preparation_of(settings), asked, found, counts, output, ranks)
 
 
-def preparation_of(settings: EvaluateSettings) -> dict[str, Any]:
+def preparation_of(settings: EvaluateSettings) -> dict[str, object]:
     """Settings of what came before the training, as an evaluation records them."""
     return settings.preparation.as_values() if settings.preparation else {}
 
 
 def write_evaluation(
     saved: Saved,
-    preparation: Mapping[str, Any],
+    preparation: Mapping[str, object],
     queries: str,
-    found: Mapping[str, tuple[dict[str, Any], pd.DataFrame]],
+    found: Mapping[str, tuple[dict[str, object], pd.DataFrame]],
     query_translations: Mapping[str, Origins],
     output: Path,
     ranks: Path,
-    **more: Any,
+    **more: object,
 ) -> None:
     """Write what was found of each language, as `described` gives it, with where it comes from."""
     every = pd.concat([table.assign(language=query) for query, (_, table) in found.items()])
@@ -166,13 +166,15 @@ def _ranks(
 
 def _test(
     model: RetrievalModel, corpus: Corpus, query: str, read_as: str, images: Tensor
-) -> tuple[dict[str, Any], pd.DataFrame]:
+) -> tuple[dict[str, object], pd.DataFrame]:
     """Recalls and counts of one language's queries; direction, image and rank of each query."""
     part = corpus.languages[query]
     return described(corpus, query, _ranks(model, part, read_as, gallery_of(part.image), images))
 
 
-def described(corpus: Corpus, query: str, ranks: Mapping[str, Tensor]) -> tuple[dict[str, Any], pd.DataFrame]:
+def described(
+    corpus: Corpus, query: str, ranks: Mapping[str, Tensor]
+) -> tuple[dict[str, object], pd.DataFrame]:
     """Recalls and counts from the ranks of a language's queries (`both_ranks`), as in `_test`."""
     part = corpus.languages[query]
     gallery = gallery_of(part.image)

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -180,7 +179,7 @@ def extract(
     )
 
 
-def attributes_of(backbone: Backbone, settings: ExtractionSettings) -> dict[str, Any]:
+def attributes_of(backbone: Backbone, settings: ExtractionSettings) -> dict[str, object]:
     """How the features are made, as the store records it."""
     pooling = {
         "exact": "mean over crops of the backbone's pooled features, float32",

@@ -69,7 +69,7 @@ def import_store(source: Path, images: list[str], settings: ImportSettings, outp
     write_features(output, images, rows, made)
 
 
-def _text(attribute: Any) -> str:
+def _text(attribute: object) -> str:
     """An attribute of HDF5 as text; MATLAB and others write bytes."""
     if isinstance(attribute, bytes):
         return attribute.decode("utf-8", "replace")

@@ -13,7 +13,6 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -22,7 +21,7 @@ from pipeline.common.errors import InputError, disk_message
 from pipeline.common.files import atomic_write, check_disk_space, name_in_errors, write_digest
 from pipeline.common.hdf5 import WritableFile, create_hdf5, update_hdf5
 from pipeline.common.locks import open_locked
-from pipeline.images.store import DONE, FAILED, PENDING
+from pipeline.images.store import DONE, FAILED, PENDING, equal
 
 log = logging.getLogger("pipeline")
 
@@ -86,7 +85,7 @@ def open_partial(
     path: Path,
     images: Sequence[str],
     files: np.ndarray,
-    attributes: Mapping[str, Any],
+    attributes: Mapping[str, object],
     dimension: int,
     earlier: Path | None = None,
 ) -> Iterator[PartialStore]:
@@ -120,7 +119,7 @@ def open_partial(
             yield store
 
 
-def _fitting(path: Path, attributes: Mapping[str, Any]) -> WritableFile | None:
+def _fitting(path: Path, attributes: Mapping[str, object]) -> WritableFile | None:
     """The unfinished store of these attributes, at `path` or aside; another at `path` goes aside."""
     found = _opened(path)
     if found and (differences := attribute_differences(dict(found.attrs), attributes)):
@@ -136,7 +135,7 @@ def _fitting(path: Path, attributes: Mapping[str, Any]) -> WritableFile | None:
     return found
 
 
-def _aside(path: Path, attributes: Mapping[str, Any]) -> Path:
+def _aside(path: Path, attributes: Mapping[str, object]) -> Path:
     """Where an unfinished store of these attributes is kept while another is being made."""
     told = repr(sorted((key, _plain(value)) for key, value in attributes.items()))
     return path.with_name(f"{path.name}.{hashlib.sha256(told.encode()).hexdigest()[:12]}")
@@ -146,7 +145,7 @@ def create(
     path: Path,
     images: Sequence[str],
     files: np.ndarray,
-    attributes: Mapping[str, Any],
+    attributes: Mapping[str, object],
     dimension: int,
     earlier: Sequence[h5py.File] = (),
 ) -> None:
@@ -210,16 +209,16 @@ def finish(store: PartialStore, path: Path, output: Path) -> None:
         path.unlink()
 
 
-def attribute_differences(found: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
+def attribute_differences(found: Mapping[str, object], expected: Mapping[str, object]) -> list[str]:
     """Where attributes of two stores differ, in words."""
     return [
         f"{key}: {_plain(found.get(key))}, now {_plain(expected.get(key))}"
         for key in sorted({*found, *expected})
-        if key not in found or key not in expected or not np.array_equal(found[key], expected[key])
+        if key not in found or key not in expected or not equal(found[key], expected[key])
     ]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
@@ -249,7 +248,7 @@ def _put_away(path: Path, why: str) -> None:
 
 
 @contextmanager
-def _finished(path: Path | None, attributes: Mapping[str, Any]) -> Iterator[h5py.File | None]:
+def _finished(path: Path | None, attributes: Mapping[str, object]) -> Iterator[h5py.File | None]:
     """A finished store that was made with these attributes; `None` where there is none."""
     if path is None or not path.exists():
         yield None

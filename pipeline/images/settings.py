@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -184,7 +184,7 @@ class ImportSettings(Block):
     dimension: Count | None = Field(default=None, description=_DIMENSION)
 
 
-def expected_attributes(settings: FeatureSettings | Mapping[str, Any]) -> dict[str, Any]:
+def expected_attributes(settings: FeatureSettings | Mapping[str, object]) -> dict[str, object]:
     """What a store of such features must say of itself, for `store.read_features`.
 
     What the settings leave open cannot be expected.
@@ -193,8 +193,8 @@ def expected_attributes(settings: FeatureSettings | Mapping[str, Any]) -> dict[s
     expected = {key: value for key, value in values.items() if value is not None}
     if expected.get("precision") == "auto":
         del expected["precision"]
-    if "weights" in expected:
-        expected["weights"] = weights_name(expected["weights"])
+    if isinstance(weights := expected.get("weights"), str):
+        expected["weights"] = weights_name(weights)
     return expected
 
 

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -24,7 +23,7 @@ PENDING, DONE, FAILED = 0, 1, 2  # values of the mask `done`; no finished store 
 
 
 def write_features(
-    path: Path, images: list[str], features: np.ndarray, attributes: Mapping[str, Any]
+    path: Path, images: list[str], features: np.ndarray, attributes: Mapping[str, object]
 ) -> None:
     """Write features (len(images), D) with their attributes, whole or not at all."""
     with create_hdf5(path, features.size * 4) as file:
@@ -34,7 +33,7 @@ def write_features(
         file.attrs.update(attributes)
 
 
-def read_features(path: Path, images: list[str], expected: Mapping[str, Any]) -> np.ndarray:
+def read_features(path: Path, images: list[str], expected: Mapping[str, object]) -> np.ndarray:
     """Read the features of some images, in the order asked for.
 
     Args:
@@ -52,7 +51,7 @@ def read_features(path: Path, images: list[str], expected: Mapping[str, Any]) ->
     mistakes = [
         f"{key}: found {_shown(attributes.get(key, 'nothing'))}, expected {_shown(value)}"
         for key, value in expected.items()
-        if key not in attributes or not np.array_equal(attributes[key], value)
+        if key not in attributes or not equal(attributes[key], value)
     ]
     raise_together(
         mistakes, f"{path}: features were made with other settings; extract again or correct the settings:"
@@ -60,7 +59,7 @@ def read_features(path: Path, images: list[str], expected: Mapping[str, Any]) ->
     return selected(path, stored, features, images)
 
 
-def read_store(path: Path) -> tuple[list[str], np.ndarray, dict[str, Any]]:
+def read_store(path: Path) -> tuple[list[str], np.ndarray, dict[str, object]]:
     """Read a whole store: image ids, features (N, D) as stored, attributes."""
     with _opened(path) as file:
         if file["image"].shape != (len(file["image"]), *(1,) * (file["image"].ndim - 1)):
@@ -72,6 +71,11 @@ def read_store(path: Path) -> tuple[list[str], np.ndarray, dict[str, Any]]:
         attributes = dict(file.attrs)
     _check_shape(path, images, features)
     return images, features, attributes
+
+
+def equal(one: object, other: object) -> bool:
+    """Whether two values of an attribute are equal, which may be numbers, texts or lists."""
+    return np.array_equal(np.asarray(one), np.asarray(other))
 
 
 def failed_images(path: Path) -> set[str]:
@@ -172,5 +176,5 @@ def _first(images: list[str]) -> str:
     return f"{len(images)} images ({', '.join(map(shown, images[:10]))}{more})"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)

@@ -44,7 +44,7 @@ class Saved:
         """The contents from plain values; raises `LookupError`, `TypeError` or `ValueError`."""
         return cls(**{**values, "settings": SavedSettings.model_validate(values["settings"])})
 
-    def as_values(self) -> dict[str, Any]:
+    def as_values(self) -> dict[str, object]:
         """The contents as plain values."""
         return {**vars(self), "settings": self.settings.as_values()}
 

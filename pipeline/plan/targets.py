@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
@@ -84,7 +83,7 @@ def _comparison_mistake(plan: Plan, target: str) -> str:
     return f"{first} is compared with itself" if first == second else ""
 
 
-def target_warnings(plan: Plan, user: Mapping[str, Any]) -> list[str]:
+def target_warnings(plan: Plan, user: Mapping[str, object]) -> list[str]:
     """What the user configures and some rows of the tables of the command ignore.
 
     Args:

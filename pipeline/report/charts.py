@@ -46,7 +46,7 @@ def curves(lines: Mapping[str, Sequence[pd.Series]], highest: float, title: str)
     )
 
 
-def intervals(rows: Sequence[Mapping[str, Any]], low: float, high: float) -> list[dict[str, Any]]:
+def intervals(rows: Sequence[Mapping[str, Any]], low: float, high: float) -> list[dict[str, object]]:
     """Where a row's dot and error bar stand between the ends of the axis, in percent of its length.
 
     Args:

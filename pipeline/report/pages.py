@@ -1,9 +1,8 @@
 """Pages from templates: everything escaped, style inside, nothing fetched, so that a page opens offline."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -16,7 +15,9 @@ from pipeline.datasets.languages import LANGUAGES, language, name_of
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def write_page(output: Path, template: str, values: dict[str, Any], **filters: Callable[[str], str]) -> None:
+def write_page(
+    output: Path, template: str, values: Mapping[str, object], **filters: Callable[[str], str]
+) -> None:
     """Render a template into a page, whole or not at all; a value that is missing is an error."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),

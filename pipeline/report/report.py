@@ -132,7 +132,7 @@ def write_report(
     write_page(output, "report.html.j2", values, printed=lambda dataset: tables.printed(dataset, settings))
 
 
-def _figure(path: Path, settings: ReportSettings) -> dict[str, Any]:
+def _figure(path: Path, settings: ReportSettings) -> dict[str, object]:
     """A figure as a section of the page: MULE's examples are pages of their own, the others are drawings.
 
     SMALR's have their points in a table beside the drawing, which lie in a CSV file beside it.
@@ -161,7 +161,7 @@ def _points(path: Path, settings: ReportSettings) -> list[list[str]]:
     return rows
 
 
-def natural(name: str) -> list[Any]:
+def natural(name: str) -> list[object]:
     """Sort key: table2 before table10, numbered tables before others, this paper's before another's."""
     return [
         "/" in name,
@@ -338,7 +338,7 @@ def _state(path: Path, row: Mapping[str, str]) -> str:
     return "there, as listed" if sha256(path) == row["sha256"] else "there, not as listed"
 
 
-def _run_times(folder: Path, of_report: Sequence[str]) -> dict[str, Any]:
+def _run_times(folder: Path, of_report: Sequence[str]) -> dict[str, object]:
     """Seconds and memory of the jobs that this report is made of, and their sums by stage.
 
     of_report: their benchmark files below the folder, without ending, nor the number of a shard.

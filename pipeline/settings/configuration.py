@@ -1,7 +1,7 @@
 """The whole configuration: one attribute for each key of its YAML files."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr
 
@@ -92,7 +92,7 @@ class Configuration(LearningBlocks):
     _expanded: dict[str, dict[str, DatasetExperiment]] = PrivateAttr(default_factory=dict)
     _blocks: dict[str, LearningBlocks] = PrivateAttr(default_factory=dict)
 
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+    def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Self:
         """A copy with some blocks replaced, which remembers nothing that was made of the others."""
         copy = super().model_copy(update=update, deep=deep)
         copy._expanded, copy._blocks = {}, {}

@@ -68,7 +68,7 @@ def _without(
             )
 
 
-def _override(settings: Configuration, name: str) -> dict[str, Any]:
+def _override(settings: Configuration, name: str) -> dict[str, object]:
     """What an experiment overrides, as plain values."""
     return settings.experiments[name].settings.model_dump(exclude_unset=True)
 
@@ -86,7 +86,7 @@ def _warning(path: Path, value: Any, own: str, names: list[str]) -> str:
     )
 
 
-def _leaves(block: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, Any]]:
+def _leaves(block: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, object]]:
     """Values that are no blocks, with the keys that lead to them."""
     for key, value in block.items():
         if isinstance(value, Mapping):

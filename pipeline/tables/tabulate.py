@@ -217,7 +217,7 @@ def _of_paper(path: Path, table: Table) -> dict[Key, str]:
     return {(*_known_by(row), *(row[key] for key in keys)): row["value"] for row in chosen.to_dict("records")}
 
 
-def _text(row: TableRow, key: str) -> Any:
+def _text(row: TableRow, key: str) -> object:
     """A key of a row, empty if it has none."""
     value = getattr(row, key)
     return "" if value is None else value
@@ -228,5 +228,5 @@ def _known_by_row(row: TableRow) -> tuple[str, str, str]:
     return str(row.row), row.group or "", row.method
 
 
-def _known_by(row: Mapping[str, Any]) -> tuple[str, str, str]:
+def _known_by(row: Mapping[str, str]) -> tuple[str, str, str]:
     return str(row["row"]), row.get("group", ""), row["method"]

@@ -11,7 +11,7 @@ from pipeline.common.torch_files import read_torch, write_torch
 log = logging.getLogger("pipeline")
 
 
-def save_checkpoint(path: Path, fingerprint: str, state: dict[str, Any]) -> None:
+def save_checkpoint(path: Path, fingerprint: str, state: dict[str, object]) -> None:
     """Write `state`, completely or not at all; the earlier checkpoint is kept until then."""
     write_torch({"fingerprint": fingerprint, **state}, path)
 

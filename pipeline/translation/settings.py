@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
@@ -32,7 +32,7 @@ class ProviderBlock(Block):
 
     @field_validator(*_KEYS, mode="before", check_fields=False)
     @classmethod
-    def _not_null(cls, value: Any) -> Any:
+    def _not_null(cls, value: object) -> object:
         return not_null(value)
 
 

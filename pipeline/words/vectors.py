@@ -10,9 +10,10 @@ import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.common.bounds import text_lines
 from pipeline.common.errors import InputError
@@ -28,6 +29,16 @@ _WORD, _NUMBER = 4096, 64  # characters that a word and a number of a row may ha
 Vectors = dict[str, np.ndarray]  # word -> (dimension,) float32
 
 
+class FastText(Protocol):
+    """A model of the library `fasttext`, which has no types."""
+
+    def get_word_vector(self, word: str) -> NDArray[np.float32]: ...
+
+    def get_dimension(self) -> int: ...
+
+    def save_model(self, path: str) -> None: ...
+
+
 def train_word_vectors(sentences: Path, settings: WordSettings, output: Path) -> None:
     """Train FastText on a text.
 
@@ -39,7 +50,7 @@ def train_word_vectors(sentences: Path, settings: WordSettings, output: Path) ->
     write_model(train_model(list(read_sentences(sentences)["tokens"]), settings), output)
 
 
-def train_model(sentences: list[str], settings: WordSettings) -> Any:
+def train_model(sentences: list[str], settings: WordSettings) -> FastText:
     """FastText's skipgram model, trained with subwords on tokenised sentences.
 
     One thread and a fixed seed: the same sentences give the same bytes.
@@ -55,7 +66,7 @@ def train_model(sentences: list[str], settings: WordSettings) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder, "sentences.txt")
         text.write_text("\n".join(sentences) + "\n", encoding="utf-8")
-        model = fasttext.train_unsupervised(
+        model: FastText = fasttext.train_unsupervised(
             str(text),
             model="skipgram",
             dim=settings.dimension,
@@ -72,7 +83,7 @@ def train_model(sentences: list[str], settings: WordSettings) -> Any:
     return model
 
 
-def read_model(path: Path, dimension: int) -> Any:
+def read_model(path: Path, dimension: int) -> FastText:
     """A FastText model that `write_model` wrote.
 
     Raises:
@@ -83,7 +94,7 @@ def read_model(path: Path, dimension: int) -> Any:
     require_file(path, "the FastText model", "Run `python -m pipeline train-word-vectors`.")
     try:
         _check_whole(path)
-        model = fasttext.load_model(str(path))
+        model: FastText = fasttext.load_model(str(path))
     except (ValueError, RuntimeError, MemoryError, struct.error) as error:
         raise InputError(f"{path}: not a FastText model ({error}). Delete it and make it again.") from None
     if model.get_dimension() != dimension:
@@ -114,7 +125,7 @@ def _check_whole(path: Path) -> None:
             raise ValueError(f"{len(content):,} bytes; its parts take {place:,}")
 
 
-def write_model(model: Any, path: Path) -> None:
+def write_model(model: FastText, path: Path) -> None:
     """Write a FastText model completely or not at all."""
     with atomic_write(path) as temporary:
         model.save_model(str(temporary))
@@ -124,7 +135,7 @@ def write_model(model: Any, path: Path) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from None
 
 
-def word_vectors(model: Any, words: list[str]) -> Vectors:
+def word_vectors(model: FastText, words: list[str]) -> Vectors:
     """The vectors of some words; a word unknown to the model has that of its subwords."""
     return {word: model.get_word_vector(word) for word in words}
 

@@ -120,7 +120,7 @@ def test_settings() -> None:
     ):
         assert part in str(caught.value)
     for text in ("{", "[]"):
-        with pytest.raises(InputError, match=r"--settings"):
+        with pytest.raises(InputError, match=r"not JSON|expected an object"):
             WordSettings.parse(text)
 
 
