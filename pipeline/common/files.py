@@ -127,7 +127,7 @@ def named_file_lists(arguments: Iterable[str]) -> dict[str, list[Path]]:
 
 def sha256(path: Path) -> str:
     """Hexadecimal SHA-256 digest of a file's bytes."""
-    with open(path, "rb") as file:
+    with open(regular_file(path), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -163,7 +163,7 @@ def _stored_digest(path: Path) -> tuple[str, str]:
         digest = os.getxattr(path, _ATTRIBUTE).decode("ascii", "replace")
         return digest, f"setfattr --remove {_ATTRIBUTE} {path}"
     with contextlib.suppress(OSError, ValueError):
-        digest, inode = digest_file.read_text(encoding="ascii").split()
+        digest, inode = regular_file(digest_file).read_text(encoding="ascii").split()
         if len(digest) == 64 and inode == str(path.stat().st_ino):
             return digest, f"rm {digest_file}"
     return "", ""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from pipeline.common.files import atomic_write, write_digest
+from pipeline.common.inputs import regular_file
 from pipeline.common.locks import open_locked
 
 
@@ -86,6 +87,6 @@ def open_partial(output: Path) -> Iterator[PartialDownload]:
 
 def _read_origin(path: Path) -> Origin:
     try:
-        return Origin(**json.loads(path.read_text(encoding="utf-8")))
+        return Origin(**json.loads(regular_file(path).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return Origin()  # killed before it was written: start anew

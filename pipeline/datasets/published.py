@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import require_file, verify_digest
+from pipeline.common.inputs import regular_file
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRead
@@ -34,7 +35,7 @@ class Published:
         """Lines of a text file (UTF-8, gzip if its name ends so) without outer white space or empty end."""
         path = self.folder / name
         try:
-            verify_digest(path)
+            verify_digest(regular_file(path))
             with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
                 return split_lines(read_bounded(file))
         except InputError as error:
@@ -52,11 +53,13 @@ class Published:
         """
         found: dict[str, bytes] = {}
         try:
-            for member, content in _members(container, names):
+            for member, content in _members(regular_file(container), names):
                 name = PurePosixPath(member).name
                 if name in found:
                     self.mistakes.append(f"{container}: holds a second {name}: {member}; keep one of them")
                 found.setdefault(name, content)
+        except InputError as error:
+            self.mistakes.append(str(error))
         except FileNotFoundError:
             self.mistakes.append(f"{container}: not there; get it (workflow/sources.csv says where)")
         except _UNREADABLE as error:

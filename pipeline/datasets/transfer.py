@@ -1,5 +1,6 @@
 """Download one file from one URL: resume partial downloads, retry after temporary failures."""
 
+import http.client
 import logging
 import random
 import re
@@ -28,6 +29,7 @@ log = logging.getLogger("pipeline")
 
 _CHUNK = 1 << 16  # bytes; what a connection that is reset can lose
 _REDIRECTS = 5
+_LONGEST = 300  # characters of an error in a message
 _LENGTH = re.compile(r"[0-9]{1,18}")  # of a file in bytes; longer numbers are no length
 _RANGE = re.compile(r"bytes (?:([0-9]{1,18})-[0-9]+|\*)/([0-9]{1,18}|\*)")
 _TEMPORARY = {408, 429, 500, 502, 503, 504}  # and every other 5xx
@@ -189,9 +191,9 @@ def _http(url: str, offset: int, part: PartialDownload, patience: Patience) -> I
         try:
             response = _followed(session, url, headers, patience.timeout)
         except (requests.ConnectionError, requests.Timeout) as error:
-            raise TemporaryError(f"no answer: {error}") from None
+            raise TemporaryError(f"no answer: {_in_a_line(error)}") from None
         except requests.RequestException as error:
-            raise PermanentError(f"no answer: {error}") from None
+            raise PermanentError(f"no answer: {_in_a_line(error)}") from None
         with response:
             _check_status(response)
             rest = response.status_code in (206, 416)
@@ -224,11 +226,18 @@ def _followed(
     raise PermanentError(f"{passed[0].url} redirects more than {_REDIRECTS} times")
 
 
+def _in_a_line(error: object) -> str:
+    """What a library says of a connection, without control characters and a proxy's password, cut short."""
+    text = re.sub(r"//[^/@\s]*@", "//***@", " ".join(str(error).split()))
+    return "".join(filter(str.isprintable, text))[:_LONGEST]
+
+
 def _check_status(response: requests.Response) -> None:
     status = response.status_code
     if status in (200, 206, 416):
         return
-    message = f"the server answered {status} {response.reason}"
+    # Not the server's own words, which may repeat a password of ~/.netrc.
+    message = f"the server answered {status} {http.client.responses.get(status, '')}".rstrip()
     if status in _TEMPORARY or status >= 500:
         raise TemporaryError(message, retry_after_seconds(response.headers.get("Retry-After", "")))
     raise PermanentError(message)
@@ -284,4 +293,5 @@ def _pieces(response: requests.Response, decode: bool = False) -> Iterator[bytes
     try:
         yield from response.raw.stream(_CHUNK, decode_content=decode)
     except urllib3.exceptions.HTTPError as error:
-        raise TemporaryError(f"the transfer broke off: {error.args[0] if error.args else error}") from None
+        said = _in_a_line(error.args[0] if error.args else error)
+        raise TemporaryError(f"the transfer broke off: {said}") from None

@@ -24,6 +24,7 @@ from torch.nn.functional import normalize
 from pipeline.common.array_files import load_arrays, save_arrays
 from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import atomic_write, sha256
+from pipeline.common.inputs import check_paths
 from pipeline.common.progress import Progress
 from pipeline.common.torch_files import weights_digest
 from pipeline.evaluation.gallery import gallery_of
@@ -100,6 +101,7 @@ def _load(model: str) -> tuple[Any, Any]:
     """A model of two towers and its processor."""
     import transformers
 
+    check_paths(Path(model).glob("*"))
     transformers.logging.disable_progress_bar()
     transformers.logging.set_verbosity_error()
     try:

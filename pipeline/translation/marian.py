@@ -10,6 +10,7 @@ import torch
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import sha256
+from pipeline.common.inputs import check_paths
 from pipeline.translation.cache import Model
 from pipeline.translation.cached_translator import StoreAnswers
 from pipeline.translation.settings import MarianProvider
@@ -36,6 +37,7 @@ class MarianEngine:
         transformers = _transformers()
         name = settings.model.format(source=source, target=target)
         folder = model_folder(name, settings.revision)
+        check_paths(folder.glob("*"))
         self.prefix, self.beams, self.batch_size = settings.prefix, settings.beams, settings.batch_size
         self.model = Model("marian", _version(folder, self.prefix, self.beams), source, target)
         cuda = settings.device == "cuda" or (settings.device == "auto" and torch.cuda.is_available())

@@ -18,6 +18,7 @@ from transformers import AutoTokenizer, BertModel, PreTrainedModel, PreTrainedTo
 
 from pipeline.common.array_files import load_arrays, save_arrays
 from pipeline.common.errors import InputError
+from pipeline.common.inputs import check_paths
 from pipeline.common.progress import Progress
 from pipeline.common.published_weights import COMMITS
 from pipeline.common.torch_files import weights_digest
@@ -75,6 +76,7 @@ def load_bert(model: str, layer: int) -> tuple[PreTrainedTokenizerBase, PreTrain
     Of a model on the hub, the known commit is taken.
     """
     revision = COMMITS.get(model, "main")
+    check_paths(Path(model).glob("*"))
     try:
         tokenizer = AutoTokenizer.from_pretrained(model, revision=revision)
         encoder = BertModel.from_pretrained(

@@ -340,6 +340,7 @@ def pipe_in_place_of(name: str) -> Change:
     """A named pipe, from which nothing ever comes."""
 
     def made(folder: Path) -> None:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).unlink(missing_ok=True)
         os.mkfifo(folder / name)
 
@@ -529,6 +530,12 @@ CHANGES: dict[str, Change] = {
     "aliases": aliases("other.yaml"),
     "aliases_of_experiments": aliases("config/experiments.yaml"),
     "aliases_of_config": aliases("config/config.yaml"),
+    "pipe_of_index": lambda folder: pipe_in_place_of(_vectors(folder).name)(folder / INDEX),
+    "pipe_of_mirror": pipe_in_place_of("mirror/a/b.txt"),
+    "pipe_of_origin": pipe_in_place_of(".out.txt.part.json"),
+    "pipe_of_part": pipe_in_place_of(".out.txt.part"),
+    "pipe_of_bert": pipe_in_place_of("bert/config.json"),
+    "pipe_of_words": pipe_in_place_of(str(BUNDLE / "words/en.txt")),
     "brackets": brackets("other.yaml"),
     "brackets_in_table": brackets("config/tables/table2.yaml"),
     "pipe_of_scale": pipe_in_place_of("config/scales/demo.yaml"),

@@ -12,12 +12,13 @@ import subprocess
 import sys
 import threading
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dripping import DRIPPING, answering, whole
+from dripping import DRIPPING, Respond, answering, whole
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from serving import Request, Trouble, serving
@@ -283,6 +284,33 @@ def test_a_server_that_stays_silent_is_given_up(web: Web) -> None:
     with pytest.raises(InputError, match="timed out"):
         download_file([f"{web.url}/{FILE}"], web.output, FILE, DIGEST, patience=patience)
     web.troubles[FILE].go_on.set()
+
+
+def always(answer: bytes) -> Respond:
+    return lambda path: iter([answer])
+
+
+def test_no_password_is_in_a_message_whatever_the_server_or_the_proxy_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password tell-nobody\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    repeated = whole("", status=f"403 me:tell-nobody {b64encode(b'me:tell-nobody').decode()}")
+    broken = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\x1b[31mtell\r\n" + b"x" * 9999
+    for answer, said in (
+        (repeated, "the server answered 403 Forbidden"),
+        (broken, "the transfer broke off: "),
+    ):
+        with answering(always(answer)) as url, pytest.raises(InputError) as told:
+            download_file([f"{url}x"], tmp_path / "x", FILE, DIGEST, patience=HASTE)
+        assert said in str(told.value)
+        assert not re.search(r"tell-nobody|bWU6|\x1b", str(told.value))
+        assert len(str(told.value)) < 1000
+    monkeypatch.setenv("http_proxy", "http://me:tell-nobody@127.0.0.1:1/x")
+    monkeypatch.setenv("no_proxy", "")
+    with pytest.raises(InputError, match="no answer") as told:
+        download_file(["http://host.invalid/x"], tmp_path / "x", FILE, DIGEST, patience=HASTE)
+    assert "tell-nobody" not in str(told.value)
 
 
 @pytest.mark.parametrize("name", DRIPPING)
