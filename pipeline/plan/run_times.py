@@ -17,28 +17,28 @@ from pipeline.plan.training import (
 from pipeline.plan.words import vocabularies
 
 # Jobs that train a language's FastText vectors: on a data set's own captions, or on Multi30K's.
-WORD_VECTORS = ("word-vectors-{1}", "../word-vectors-{1}")
+WORD_VECTORS = ("train-caption-vectors-{1}", "../train-word-vectors-{1}")
 
 # The benchmark files of the jobs that made a file below work/{scale}/{dataset}, by what the file is called.
 JOBS_OF = (
-    (r"words/([^/]+)/([a-z]{2})[.]h5", ["words-{0}-{1}", *WORD_VECTORS]),
+    (r"words/([^/]+)/([a-z]{2})[.]h5", ["build-vocabulary-{0}-{1}", *WORD_VECTORS]),
     (
         r"words/([^/]+)/muse/([a-z]{2})[.]h5",
-        ["words-{0}-{1}", "align-{0}-{1}", "muse-{0}-{1}", *WORD_VECTORS],
+        ["build-vocabulary-{0}-{1}", "align-vectors-{0}-{1}", "build-muse-vocabulary-{0}-{1}", *WORD_VECTORS],
     ),
-    (r"bert/([a-z]{2})[.]h5", ["sentence-vectors-{0}", "pretrain-bert"]),
+    (r"bert/([a-z]{2})[.]h5", ["embed-captions-{0}", "pretrain-bert"]),
     (r"translations/([a-z]{2}-[a-z]{2})[.]csv", ["translate-{0}"]),
-    (r"(features.*)[.]h5", ["{0}"]),
-    (r"tokens/([a-z]{2})[.]csv", ["tokenize-{0}", "captions-{0}"]),
+    (r"(features.*)[.]h5", ["extract-{0}", "merge-{0}", "import-{0}"]),
+    (r"tokens/([a-z]{2})[.]csv", ["tokenize-{0}", "read-captions-{0}", "write-demo-captions-{0}"]),
     (r"augmented/en-([a-z]{2})[.]csv", ["augment-{0}", "translate-en-{0}"]),
-    (r"spelled/([^/]+)/([a-z]{2})[.]h5", ["spell-{0}-{1}"]),
+    (r"spelled/([^/]+)/([a-z]{2})[.]h5", ["encode-characters-{0}-{1}"]),
     (
         r"words/([^/]+)/([^/]+)/([a-z]{2})[.]h5",
         [
-            "words-{0}-{1}-{2}",
-            "words-{0}-{2}",
-            "word-vectors-{2}",
-            "../word-vectors-{2}",
+            "reduce-vocabulary-{0}-{1}-{2}",
+            "build-vocabulary-{0}-{2}",
+            "train-caption-vectors-{2}",
+            "../train-word-vectors-{2}",
         ],
     ),
     (
@@ -83,7 +83,7 @@ def job_names(plan: Plan) -> list[str]:
     jobs = {
         f"{dataset}/{name}"
         for dataset in contents.datasets(plan)
-        for name in ("split", "demo", "find-images")
+        for name in ("split", "draw-demo", "find-images")
     }
     for evaluation in contents.evaluations(plan):
         for path in _files_behind(plan, evaluation):

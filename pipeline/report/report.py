@@ -55,11 +55,13 @@ READ_AGAIN = 64 << 20  # bytes
 # A benchmark's name tells its job: {experiment}-{seed}-train.tsv, or the stage and then its wildcards.
 STAGES = re.compile(
     r"(?:.+-\d+-)(?P<of_experiment>train|pretrain|assign|evaluate)(?:-.+)?"
-    r"|(?P<stage>find-images|pretrain-bert|sentence-vectors|translation-quality|translate-queries|word-vectors|[a-z]+)(?:-.+)?"
+    r"|(?P<stage>(?:align|train-caption|train-word)-vectors|build-(?:muse-)?vocabulary|draw-demo"
+    r"|(?:embed|read|write-demo)-captions|encode-characters|(?:extract|import|merge)-features|find-images"
+    r"|pretrain-bert|reduce-vocabulary|translate-queries|[a-z]+)(?:-.+)?"
 )
 
 
-SHARD = re.compile(r"(?<=/features)((?:-[a-z0-9]+)?)-\d+-of-\d+$")
+SHARD = re.compile(r"(?<=/extract-features)((?:-[a-z0-9]+)?)-\d+-of-\d+$")
 
 
 def write_report(

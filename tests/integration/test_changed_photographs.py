@@ -41,7 +41,9 @@ def test_a_photograph_overwritten_in_place_is_extracted_again(tmp_path: Path, sh
     assert np.array_equal(after[same], before[same])
     assert np.abs(after[3] - before[5]).max() < 1e-5 * np.abs(before).max()
     assert np.abs(after[3] - before[3]).max() > 1e-2 * np.abs(before).max()
-    logs = "".join(path.read_text() for path in (tmp_path / "work/logs/demo/multi30k").glob("features-*.log"))
+    logs = "".join(
+        path.read_text() for path in (tmp_path / "work/logs/demo/multi30k").glob("extract-features-*.log")
+    )
     assert "1 photographs have another size or time" in logs
     assert sum(map(int, re.findall(r"resuming after (\d+) images", logs))) == len(images) - 1
 

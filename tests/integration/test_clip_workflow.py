@@ -112,7 +112,7 @@ def test_a_photograph_that_is_overwritten_is_embedded_again(project: Project) ->
     photograph = project.folder / listed["path"].iloc[0]
     before = photograph.stat()
     os.utime(photograph, ns=(before.st_atime_ns, before.st_mtime_ns + 10**9))
-    assert project.would_run("results/context.csv")["context"] == 1
+    assert project.would_run("results/context.csv")["evaluate_clip"] == 1
     os.utime(photograph, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert project.would_run("results/context.csv") == {}
 
@@ -122,10 +122,10 @@ def test_another_model_computes_its_own_rows_alone_and_a_changed_one_anew(projec
     shutil.copytree(project.folder / "clips" / "small", project.folder / "clips" / "other")
     configure(project, "clips/small", "clips/other")
     jobs = project.would_run("results/context.csv")
-    assert jobs == {"context": 1, "tabulate_clip": 1, "publish_file": 2}
+    assert jobs == {"evaluate_clip": 1, "tabulate_clip": 1, "publish_file": 2}
     configure(project, "clips/small")
     shutil.rmtree(project.folder / "clips" / "small")
     written("SigLIP", project.folder / "clips" / "small")
     jobs = project.would_run("results/context.csv")
-    assert jobs == {"context": 1, "tabulate_clip": 1, "publish_file": 2}
+    assert jobs == {"evaluate_clip": 1, "tabulate_clip": 1, "publish_file": 2}
     assert set(project.would_run("results/mine.csv")) == set()

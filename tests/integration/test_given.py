@@ -546,11 +546,25 @@ def test_a_reports_times_are_of_all_jobs_behind_it(reported: dict[str, Options])
         ("embn-en", ["original", "translated"]),
         ("bert-parallel-embn", ["original"]),
     ]
-    expected = {f"multi30k/{name}" for name in ("split", "demo", "find-images", "features", "pretrain-bert")}
+    expected = {
+        f"multi30k/{name}"
+        for name in (
+            "split",
+            "draw-demo",
+            "find-images",
+            "extract-features",
+            "merge-features",
+            "import-features",
+            "pretrain-bert",
+        )
+    }
     for code in MULTI30K:
-        expected |= {f"multi30k/{stage}-{code}" for stage in ("captions", "tokenize", "words-human")}
-        expected |= {f"{folder}word-vectors-{code}" for folder in ("", "multi30k/")}
-        expected.add(f"multi30k/sentence-vectors-{code}")
+        expected |= {
+            f"multi30k/{stage}-{code}"
+            for stage in ("read-captions", "write-demo-captions", "tokenize", "build-vocabulary-human")
+        }
+        expected |= {f"train-word-vectors-{code}", f"multi30k/train-caption-vectors-{code}"}
+        expected.add(f"multi30k/embed-captions-{code}")
     expected |= {f"multi30k/translate-{code}-en" for code in MULTI30K if code != "en"}
     for name, queries in trained:
         for seed in (3, 4):
@@ -561,8 +575,8 @@ def test_a_reports_times_are_of_all_jobs_behind_it(reported: dict[str, Options])
             ]
             expected |= {f"multi30k/{name}-{seed}-{stage}" for stage in stages}
     assert {job for job in jobs if not job.startswith("mscoco/")} - {
-        "word-vectors-ja",
-        "word-vectors-zh",
+        "train-word-vectors-ja",
+        "train-word-vectors-zh",
     } == (expected)
 
 

@@ -102,8 +102,8 @@ def test_another_way_of_the_code_trains_what_uses_it_alone(made: Project) -> Non
     made.configure(**{**SETTINGS, "lessons": {**SETTINGS["lessons"], "validated_by_fives": ["en"]}})
     validated = made.would_run("results/few.csv")
     made.configure(**SETTINGS)
-    assert jobs["select"] == 2  # bi-disjoint, monolingual-half-en; as code it was so before
-    assert "select" not in validated
+    assert jobs["select_captions"] == 2  # bi-disjoint, monolingual-half-en; as code it was so before
+    assert "select_captions" not in validated
     assert validated["train_lessons"] == len(ROWS) + 1  # a model for each column of multilingual-comparable
 
 

@@ -126,7 +126,7 @@ def test_what_cannot_be_measured_needs_no_provider(project: Project) -> None:
         scale="paper", translation={"pairs": {pair: {"provider": "google"} for pair in MULTI30K}}
     )
     jobs = project.would_run("results/translation-quality.csv")
-    assert jobs["translation_quality"] == len(MULTI30K + MSCOCO)
+    assert jobs["measure_translation_quality"] == len(MULTI30K + MSCOCO)
 
 
 @pytest.mark.parametrize("default", ["google", "dictionary"])

@@ -147,7 +147,7 @@ def test_with_a_split_of_ones_own_a_language_is_a_file_that_nothing_else_reads(p
     project.make(*targets)
     assert project.would_run(*targets) == {}
     project.edit("mine/sw.csv", "mraba mwekundu", "mraba mwekundu sana")
-    assert project.would_run(*targets) == {"captions": 1, "tokenize": 1}
+    assert project.would_run(*targets) == {"read_captions": 1, "tokenize": 1}
 
 
 def test_own_captions_in_the_place_of_multi30k_are_those_whose_words_are_counted(project: Project) -> None:

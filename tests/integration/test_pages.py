@@ -88,7 +88,7 @@ def test_pages_need_nothing_else(made: Project) -> None:
 
 def test_a_figure_is_drawn_again_the_same(made: Project) -> None:
     before = page(made, "figure3").read_bytes()
-    made.make("results/figure3.html", "--forcerun", "figure")
+    made.make("results/figure3.html", "--forcerun", "draw_retrieved")
     assert page(made, "figure3").read_bytes() == before
 
 

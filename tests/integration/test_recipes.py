@@ -195,7 +195,7 @@ def test_a_language_is_added(finished: Project) -> None:
     said = follow(finished, "Add a language")
     assert "captions of multi30k in ja" in said
     assert "extract_features" not in jobs(said)
-    assert jobs(said)["demo_captions"] == 1
+    assert jobs(said)["write_demo_captions"] == 1
 
 
 def market(images: Path, language: str, words: list[str]) -> list[tuple[str, str, str, str]]:

@@ -16,22 +16,22 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def test_a_model_of_ten_languages_takes_their_translations_in_place_of_captions(project: Project) -> None:
     """Multi30K: nine translations from English, of which three are added to captions of people."""
     planned = project.would_run("work/demo/multi30k/experiments/mule-ten/seed0/test-original.json")
-    assert (planned["translate"], planned["augment"], planned["words"]) == (9, 3, 10)
-    assert planned["tokenize"] == planned["demo_captions"] == 4
-    assert planned["demo_dictionary"] == 5  # de fr cs zh ja; the four others have word lists
+    assert (planned["translate"], planned["augment"], planned["build_vocabulary"]) == (9, 3, 10)
+    assert planned["tokenize"] == planned["write_demo_captions"] == 4
+    assert planned["write_demo_dictionary"] == 5  # de fr cs zh ja; the four others have word lists
 
 
 def test_a_smaller_vocabulary_is_made_of_the_whole_one(project: Project) -> None:
     """English stays whole where rare words become English."""
     planned = project.would_run("work/demo/mscoco/experiments/mule-ten-dictionary-5/seed0/test-original.json")
-    assert (planned["words"], planned["reduce_vocabulary"]) == (10, 9)
+    assert (planned["build_vocabulary"], planned["reduce_vocabulary"]) == (10, 9)
     planned = project.would_run("work/demo/mscoco/experiments/mule-ten-pca-50/seed0/test-original.json")
-    assert (planned["words"], planned["reduce_vocabulary"]) == (10, 10)
+    assert (planned["build_vocabulary"], planned["reduce_vocabulary"]) == (10, 10)
 
 
 def test_a_model_of_characters_needs_no_word_vectors(project: Project) -> None:
     planned = project.would_run("work/demo/mscoco/experiments/liwe-s-ten/seed0/test-original.json")
-    assert planned["encode_characters"] == 10 and "words" not in planned
+    assert planned["encode_characters"] == 10 and "build_vocabulary" not in planned
 
 
 def test_a_table_of_four_languages_needs_no_translated_language(project: Project) -> None:
@@ -54,8 +54,8 @@ def test_a_report_trains_models_of_figures_alone_where_it_names_the_figure(proje
         asked = f'report=["smalr/table1","smalr/table2","{name}"]'
         jobs[name] = project.would_run("results/report.html", "--config", asked)
     tables = jobs["smalr/parameters"]
-    assert tables["count_smalr_parameters"] == 1 and "scatter" not in tables
+    assert tables["count_smalr_parameters"] == 1 and "draw_scaling" not in tables
     assert jobs["smalr/figure1b"]["train"] == tables["train"] + 10
-    assert jobs["smalr/figure1b"]["scatter"] == jobs["smalr/figure1b"]["scaling"] == 1
+    assert jobs["smalr/figure1b"]["draw_scaling"] == jobs["smalr/figure1b"]["measure_scaling"] == 1
     assert jobs["smalr/figure3"]["train"] == tables["train"] + 22
     assert all(planned["judge_claims"] == 1 for planned in jobs.values())

@@ -141,7 +141,7 @@ def test_table_11_trains_only_what_table_2_has_not(made: Project) -> None:
 
 def test_another_scale_touches_nothing_of_this_one(made: Project) -> None:
     mirror = ["--config", "scale=flickr8k", "--", "work/flickr8k/multi30k/tokens/de.csv"]
-    assert set(made.would_run(*mirror)) == {"download", "split", "captions", "tokenize"}
+    assert set(made.would_run(*mirror)) == {"download", "split", "read_captions", "tokenize"}
     assert made.would_run(MADE) == {}
 
 
@@ -181,7 +181,7 @@ def test_a_report_is_made_of_what_is_finished(project: Project) -> None:
     project.configure(**WITH_FEW, tables={"mine": table}, report=["mine"])
     jobs = project.would_run("results/report.html")
     assert jobs["train"] == 1  # PARALLEL-EmbN, which the figures compare with
-    assert {"judge_claims", "figure", "report"} <= jobs.keys()
+    assert {"judge_claims", "draw_retrieved", "write_report"} <= jobs.keys()
     project.make("results/report.html")
     text = (project.folder / "results/report.html").read_text(encoding="utf-8")
     printed = pd.read_csv(project.folder / "results/mine.csv")["multi30k fr"].item()

@@ -83,7 +83,7 @@ def report(
     (folder / "logs" / "multi30k").mkdir(parents=True)
     (folder / "logs" / "multi30k" / "mule-full-0-train.tsv").write_text("s\tmax_rss\n90.5\t471.26\n")
     (folder / "logs" / "multi30k" / "another-0-train.tsv").write_text("s\tmax_rss\n60\t1\n")
-    (folder / "logs" / "multi30k" / "features-vgg-2-of-3.tsv").write_text("s\tmax_rss\n30\t1\n")
+    (folder / "logs" / "multi30k" / "extract-features-vgg-2-of-3.tsv").write_text("s\tmax_rss\n30\t1\n")
     (folder / "found").mkdir()
     (folder / "found" / "a.txt").write_text("a")
     listed = [
@@ -94,7 +94,7 @@ def report(
     sources = pd.DataFrame(listed, columns=["dataset", "file", "sha256"]).assign(licence="free")
     sources.to_csv(folder / "sources.csv", index=False)
     told = configuration.report_settings(loaded, ROOT / "config")
-    jobs = ["multi30k/mule-full-0-train", "multi30k/features-vgg"]
+    jobs = ["multi30k/mule-full-0-train", "multi30k/extract-features-vgg"]
     more = {"files": ["a.txt", "b.txt"], "jobs": jobs, "searchable": searchable or {}}
     write_report(
         told.model_copy(update=more),
@@ -213,7 +213,7 @@ def test_a_claims_verdict_and_p_are_shown(tmp_path: Path) -> None:
 
 def test_run_times_are_of_the_jobs_of_this_report_alone(tmp_path: Path) -> None:
     text = plain(report(tmp_path))
-    assert "features-vgg-2-of-3 30.0 1" in text
+    assert "extract-features-vgg-2-of-3 30.0 1" in text
     assert "another-0-train" not in text
     assert "2 minutes in all" in text  # 90.5 and 30 seconds
 

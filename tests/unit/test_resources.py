@@ -34,7 +34,7 @@ def queued() -> dict[str, str]:
 
 
 def test_the_rules_are_found() -> None:
-    assert {"train", "extract_features", "unpack", "words"} <= set(queued())
+    assert {"train", "extract_features", "unpack", "build_vocabulary"} <= set(queued())
     assert {"tabulate", "publish"} <= set(rules()) - set(queued())
 
 

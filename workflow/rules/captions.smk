@@ -25,7 +25,7 @@ rule split:
         "--output {output:q} > {log:q} 2>&1"
 
 
-rule captions:
+rule read_captions:
     input:
         split=DATA.split,
         sources=for_job(captions.caption_sources),
@@ -33,9 +33,9 @@ rule captions:
     output:
         DATA.captions("{language}"),
     log:
-        "work/logs/{scale}/{dataset}/captions-{language}.log",
+        "work/logs/{scale}/{dataset}/read-captions-{language}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/captions-{language}.tsv"
+        "work/logs/{scale}/{dataset}/read-captions-{language}.tsv"
     wildcard_constraints:
         dataset=captions.datasets_read_by(PLAN, "read_captions"),
     resources:
@@ -72,16 +72,16 @@ rule tokenize:
 
 
 # Text for word vectors: captions of no image that any data set of this scale validates or tests with.
-rule text:
+rule collect_text:
     input:
         sources=for_job(captions.multi30k_text),
         splits=captions.all_splits(PLAN),
     output:
         SCALED.text("{language}"),
     log:
-        "work/logs/{scale}/text-{language}.log",
+        "work/logs/{scale}/collect-text-{language}.log",
     benchmark:
-        "work/logs/{scale}/text-{language}.tsv"
+        "work/logs/{scale}/collect-text-{language}.tsv"
     resources:
         **needs(mem_mb=4000, runtime=30),
     params:

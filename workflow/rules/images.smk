@@ -33,9 +33,9 @@ rule extract_features:
         store=temp(DATA.shard("{suffix}", "{shard}", "{shards}")),
         failed=temp(DATA.failed_of_shard("{suffix}", "{shard}", "{shards}")),
     log:
-        "work/logs/{scale}/{dataset}/features{suffix}-{shard}-of-{shards}.log",
+        "work/logs/{scale}/{dataset}/extract-features{suffix}-{shard}-of-{shards}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/features{suffix}-{shard}-of-{shards}.tsv"
+        "work/logs/{scale}/{dataset}/extract-features{suffix}-{shard}-of-{shards}.tsv"
     wildcard_constraints:
         suffix=images.extracted_sets(PLAN),
         shard=r"\d+",
@@ -69,9 +69,9 @@ rule merge_features:
         failed=DATA.failed_images("{suffix}"),
         made=DATA.shard_list("{suffix}"),
     log:
-        "work/logs/{scale}/{dataset}/features{suffix}.log",
+        "work/logs/{scale}/{dataset}/merge-features{suffix}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/features{suffix}.tsv"
+        "work/logs/{scale}/{dataset}/merge-features{suffix}.tsv"
     wildcard_constraints:
         suffix=images.extracted_sets(PLAN),
     resources:
@@ -99,9 +99,9 @@ rule import_features:
     output:
         DATA.features("{suffix}"),
     log:
-        "work/logs/{scale}/{dataset}/features{suffix}.log",
+        "work/logs/{scale}/{dataset}/import-features{suffix}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/features{suffix}.tsv"
+        "work/logs/{scale}/{dataset}/import-features{suffix}.tsv"
     wildcard_constraints:
         suffix=images.imported_sets(PLAN),
     resources:

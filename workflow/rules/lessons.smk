@@ -9,7 +9,7 @@ rule read_caption_part:
     output:
         DATA.part("{part}", "{language}"),
     log:
-        "work/logs/{scale}/{dataset}/part-{part}-{language}.log",
+        "work/logs/{scale}/{dataset}/read-caption-part-{part}-{language}.log",
     wildcard_constraints:
         part="translation|comparable",
     resources:
@@ -31,7 +31,7 @@ rule sample_captions:
     output:
         DATA.sampled_part("{each}", "{seed}", "{part}", "{language}"),
     log:
-        "work/logs/{scale}/{dataset}/draw-{each}-seed{seed}-{part}-{language}.log",
+        "work/logs/{scale}/{dataset}/sample-captions-{each}-seed{seed}-{part}-{language}.log",
     wildcard_constraints:
         part="translation|comparable",
         each=r"\d+",
@@ -52,7 +52,7 @@ rule sample_halves:
     output:
         DATA.halves("{seed}", "{suffix}"),
     log:
-        "work/logs/{scale}/{dataset}/halves-seed{seed}{suffix}.log",
+        "work/logs/{scale}/{dataset}/sample-halves-seed{seed}{suffix}.log",
     wildcard_constraints:
         suffix="(-[a-z]{2})?",
     resources:
@@ -67,13 +67,13 @@ rule sample_halves:
         "--output {output:q} > {log:q} 2>&1"
 
 
-rule select:
+rule select_captions:
     input:
         for_job(lessons.selected_texts),
     output:
         directory(DATA.selected("{experiment}")),
     log:
-        "work/logs/{scale}/{dataset}/{experiment}-select.log",
+        "work/logs/{scale}/{dataset}/{experiment}-select-captions.log",
     wildcard_constraints:
         experiment=lessons.selecting_experiments(PLAN),
     resources:

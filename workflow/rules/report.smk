@@ -32,7 +32,7 @@ rule judge_claims:
         "{params.counts:q} --claims {input.claims:q} --output {output.claims:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
-rule figure:
+rule draw_retrieved:
     input:
         unpack(for_job(pages.figure_inputs)),
         templates=TEMPLATES,
@@ -61,7 +61,7 @@ rule figure:
 
 
 # Run times and downloaded files are shown as they are; they are no reason to write the report again.
-rule report:
+rule write_report:
     input:
         comparisons=pages.comparisons(PLAN),
         claims=pages.verdicts(PLAN),

@@ -13,9 +13,9 @@ rule write_bundle:
     output:
         directory(MODEL.bundle),
     log:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-bundle.log",
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-write-bundle.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-bundle.tsv"
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-write-bundle.tsv"
     resources:
         **needs(mem_mb=4000, runtime=growing(30)),
     params:
@@ -40,9 +40,9 @@ rule build_index:
     output:
         directory(MODEL.index),
     log:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-index.log",
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-build-index.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/{experiment}-{seed}-index.tsv"
+        "work/logs/{scale}/{dataset}/{experiment}-{seed}-build-index.tsv"
     resources:
         **needs(mem_mb=4000, runtime=growing(30)),
     params:
@@ -56,7 +56,7 @@ rule build_index:
 
 
 # A frozen multilingual CLIP on the same test split: context for the tables, never one of their rows.
-rule context:
+rule evaluate_clip:
     input:
         sentences=for_job(captions.own_tokens),
         images=DATA.images,
@@ -64,9 +64,9 @@ rule context:
     output:
         DATA.clip_recalls("{model}"),
     log:
-        "work/logs/{scale}/{dataset}/context-{model}.log",
+        "work/logs/{scale}/{dataset}/evaluate-clip-{model}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/context-{model}.tsv"
+        "work/logs/{scale}/{dataset}/evaluate-clip-{model}.tsv"
     wildcard_constraints:
         model=either(search.clips(PLAN)),
     threads: SETTINGS.training.threads

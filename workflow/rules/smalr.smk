@@ -1,5 +1,5 @@
 # SMALR's Figures 1b and 3: recall against languages and parameters, as numbers and as pictures.
-rule scaling:
+rule measure_scaling:
     input:
         evaluations=for_job(scaling.figure_evaluations),
         ranks=for_job(scaling.figure_ranks),
@@ -21,7 +21,7 @@ rule scaling:
         "--models {input.models:q} --output {output:q} > {log:q} 2>&1"
 
 
-rule scatter:
+rule draw_scaling:
     input:
         RESULTS.made("smalr/figure{number}.csv"),
     output:

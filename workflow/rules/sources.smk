@@ -66,7 +66,7 @@ rule unpack:
         "python -m pipeline unpack --archive {input:q} --output {output:q} > {log:q} 2>&1"
 
 
-rule demo:
+rule draw_demo:
     input:
         paths.DEMO_CONCEPTS,
         paths.DEMO_DATASETS,
@@ -74,9 +74,9 @@ rule demo:
         split=DATA.split,
         images=directory(DATA.demo_images),
     log:
-        "work/logs/{scale}/{dataset}/demo.log",
+        "work/logs/{scale}/{dataset}/draw-demo.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/demo.tsv"
+        "work/logs/{scale}/{dataset}/draw-demo.tsv"
     wildcard_constraints:
         dataset=captions.datasets_from(PLAN, "demo"),
     resources:
@@ -92,7 +92,7 @@ rule demo:
         "--images-out {output.images:q} --split {output.split:q} > {log:q} 2>&1"
 
 
-rule demo_captions:
+rule write_demo_captions:
     input:
         paths.DEMO_CONCEPTS,
         paths.DEMO_DATASETS,
@@ -100,9 +100,9 @@ rule demo_captions:
     output:
         DATA.captions("{language}"),
     log:
-        "work/logs/{scale}/{dataset}/captions-{language}.log",
+        "work/logs/{scale}/{dataset}/write-demo-captions-{language}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/captions-{language}.tsv"
+        "work/logs/{scale}/{dataset}/write-demo-captions-{language}.tsv"
     wildcard_constraints:
         dataset=captions.datasets_from(PLAN, "demo"),
     resources:
@@ -118,7 +118,7 @@ rule demo_captions:
         "--seed {params.seed} --scenes {params.scenes} --output {output:q} > {log:q} 2>&1"
 
 
-rule demo_dictionary:
+rule write_demo_dictionary:
     input:
         paths.DEMO_CONCEPTS,
         paths.demo_grammar("en"),
@@ -126,7 +126,7 @@ rule demo_dictionary:
     output:
         paths.demo_dictionary("{language}"),
     log:
-        "work/logs/demo/dictionary-{language}.log",
+        "work/logs/demo/write-demo-dictionary-{language}.log",
     resources:
         **needs(mem_mb=1000, runtime=10, disk_mb=100),
     params:

@@ -118,7 +118,7 @@ rule count_captions:
         "--counts {output.counts:q} > {log:q} 2>&1"
 
 
-rule vocabulary_overlap:
+rule measure_vocabulary_overlap:
     input:
         translation=for_job(tables.overlapping_text, part="translation"),
         comparable=for_job(tables.overlapping_text, part="comparable"),
@@ -142,7 +142,7 @@ rule vocabulary_overlap:
         "--table {output.table:q} --comparison {output.comparison:q} > {log:q} 2>&1"
 
 
-rule parameters:
+rule count_parameters:
     input:
         papers=paths.PAPERS,
     output:

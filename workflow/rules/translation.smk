@@ -91,15 +91,15 @@ rule augment:
         "--translations {input.translations:q} --output {output:q} > {log:q} 2>&1"
 
 
-rule translation_quality:
+rule measure_translation_quality:
     input:
         unpack(for_job(translation.of_quality, "inputs")),
     output:
         DATA.translation_quality("{source}-{target}"),
     log:
-        "work/logs/{scale}/{dataset}/translation-quality-{source}-{target}.log",
+        "work/logs/{scale}/{dataset}/measure-translation-quality-{source}-{target}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/translation-quality-{source}-{target}.tsv"
+        "work/logs/{scale}/{dataset}/measure-translation-quality-{source}-{target}.tsv"
     resources:
         **needs(
             mem_mb=4000,

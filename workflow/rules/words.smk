@@ -1,12 +1,12 @@
-rule word_vectors:
+rule train_word_vectors:
     input:
         SCALED.text("{language}"),
     output:
         SCALED.text_vectors("{language}"),
     log:
-        "work/logs/{scale}/word-vectors-{language}.log",
+        "work/logs/{scale}/train-word-vectors-{language}.log",
     benchmark:
-        "work/logs/{scale}/word-vectors-{language}.tsv"
+        "work/logs/{scale}/train-word-vectors-{language}.tsv"
     resources:
         **needs(mem_mb=4000, runtime=growing(60)),
     params:
@@ -26,9 +26,9 @@ rule train_caption_vectors:
     output:
         DATA.caption_vectors("{language}"),
     log:
-        "work/logs/{scale}/{dataset}/word-vectors-{language}.log",
+        "work/logs/{scale}/{dataset}/train-caption-vectors-{language}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/word-vectors-{language}.tsv"
+        "work/logs/{scale}/{dataset}/train-caption-vectors-{language}.tsv"
     resources:
         **needs(mem_mb=4000, runtime=growing(60)),
     params:
@@ -42,7 +42,7 @@ rule train_caption_vectors:
         "--caption-origin {params.origin:q} --settings {params.settings:q} --output {output:q} > {log:q} 2>&1"
 
 
-rule words:
+rule build_vocabulary:
     input:
         sentences=for_job(words.sentences),
         translations=for_job(words.added_translations),
@@ -50,9 +50,9 @@ rule words:
     output:
         DATA.words("{captions}", "{language}"),
     log:
-        "work/logs/{scale}/{dataset}/words-{captions}-{language}.log",
+        "work/logs/{scale}/{dataset}/build-vocabulary-{captions}-{language}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/words-{captions}-{language}.tsv"
+        "work/logs/{scale}/{dataset}/build-vocabulary-{captions}-{language}.tsv"
     resources:
         **needs(mem_mb=4000, runtime=growing(60)),
     params:
@@ -78,9 +78,9 @@ rule reduce_vocabulary:
     output:
         DATA.reduced_words("{captions}", "{reduction}", "{language}"),
     log:
-        "work/logs/{scale}/{dataset}/words-{captions}-{reduction}-{language}.log",
+        "work/logs/{scale}/{dataset}/reduce-vocabulary-{captions}-{reduction}-{language}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/words-{captions}-{reduction}-{language}.tsv"
+        "work/logs/{scale}/{dataset}/reduce-vocabulary-{captions}-{reduction}-{language}.tsv"
     resources:
         **needs(mem_mb=4000, runtime=10),
     params:
@@ -104,9 +104,9 @@ rule encode_characters:
     output:
         DATA.characters("{captions}", "{language}"),
     log:
-        "work/logs/{scale}/{dataset}/spell-{captions}-{language}.log",
+        "work/logs/{scale}/{dataset}/encode-characters-{captions}-{language}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/spell-{captions}-{language}.tsv"
+        "work/logs/{scale}/{dataset}/encode-characters-{captions}-{language}.tsv"
     resources:
         **needs(mem_mb=4000, runtime=10),
     params:
@@ -122,7 +122,7 @@ rule encode_characters:
 
 
 # Word vectors that are aligned across languages: aligned to the English space here, or published.
-rule align:
+rule align_vectors:
     input:
         words=DATA.words("{captions}", "{language}"),
         english=DATA.words("{captions}", "en"),
@@ -130,9 +130,9 @@ rule align:
     output:
         DATA.aligned_words("{captions}", "{language}"),
     log:
-        "work/logs/{scale}/{dataset}/align-{captions}-{language}.log",
+        "work/logs/{scale}/{dataset}/align-vectors-{captions}-{language}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/align-{captions}-{language}.tsv"
+        "work/logs/{scale}/{dataset}/align-vectors-{captions}-{language}.tsv"
     wildcard_constraints:
         dataset=words.datasets_with_muse(PLAN, "align"),
     resources:
@@ -146,7 +146,7 @@ rule align:
         "--dictionaries {input.dictionary:q} --output {output:q} > {log:q} 2>&1"
 
 
-rule muse_vocabulary:
+rule build_muse_vocabulary:
     input:
         sentences=DATA.tokens("{language}"),
         translations=for_job(words.added_translations),
@@ -154,9 +154,9 @@ rule muse_vocabulary:
     output:
         DATA.aligned_words("{captions}", "{language}"),
     log:
-        "work/logs/{scale}/{dataset}/muse-{captions}-{language}.log",
+        "work/logs/{scale}/{dataset}/build-muse-vocabulary-{captions}-{language}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/muse-{captions}-{language}.tsv"
+        "work/logs/{scale}/{dataset}/build-muse-vocabulary-{captions}-{language}.tsv"
     wildcard_constraints:
         dataset=words.datasets_with_muse(PLAN, "file"),
     resources:
@@ -202,9 +202,9 @@ rule embed_captions:
     output:
         DATA.sentence_vectors("{language}"),
     log:
-        "work/logs/{scale}/{dataset}/sentence-vectors-{language}.log",
+        "work/logs/{scale}/{dataset}/embed-captions-{language}.log",
     benchmark:
-        "work/logs/{scale}/{dataset}/sentence-vectors-{language}.tsv"
+        "work/logs/{scale}/{dataset}/embed-captions-{language}.tsv"
     threads: SETTINGS.training.threads
     resources:
         **needs(mem_mb=8000, runtime=growing(480), disk_mb=8000, gpu=SETTINGS.gpu),
