@@ -14,14 +14,14 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.common.files import atomic_write, name_in_errors, require_file, reserve_space, sha256
+from pipeline.common.files import atomic_write, name_in_errors, reserve_space, sha256
 from pipeline.common.locks import open_locked
 from pipeline.common.progress import Progress
 from pipeline.datasets.split import read_split
 from pipeline.digest import digest
 from pipeline.images.extract import extract
 from pipeline.images.lists import read_image_list
-from pipeline.images.store import DONE, read_store
+from pipeline.images.store import DONE, check_rows, open_store, read_store, store_images
 from search.bundle import BACKBONE_KEYS, backbone_of
 from search.contents import (
     Photographs,
@@ -210,11 +210,11 @@ def _embed_images(
         progress = Progress("embeddings", len(images))
         with name_in_errors(store), h5py.File(store) as file:
             for start in range(0, len(images), ROWS):
-                rows = np.array([row[image] for image in images[start : start + ROWS]])
-                vectors[start : start + ROWS] = model.embed_features(_rows(file["features"], rows), store)
-                progress.advance(len(rows))
-        if not np.isfinite(vectors).all():
-            raise InputError(f"{store}: features that are not finite numbers. Make them again.")
+                named = images[start : start + ROWS]
+                features = _rows(file["features"], np.array([row[image] for image in named]))
+                check_rows(store, named, features)
+                vectors[start : start + ROWS] = model.embed_features(features, store)
+                progress.advance(len(named))
         vectors.flush()
 
     _write(output, "images", ".npy", files, write)
@@ -252,13 +252,8 @@ def _write(
 
 def _stored(store: Path) -> tuple[list[str], NDArray[np.bool_]]:
     """Ids of a feature store, and which of them have features."""
-    with (
-        name_in_errors(store),
-        h5py.File(require_file(store, "the feature store", "Extract it."), "r") as file,
-    ):
-        if {"image", "features"} - file.keys():
-            raise InputError(f"{store}: expected datasets features (N, D) and image (N,).")
-        images = [str(image) for image in file["image"].asstr()[...].ravel()]
+    with open_store(store) as file:
+        images = store_images(file)
         done = file["done"][...] == DONE if "done" in file else np.ones(len(images), bool)
     return images, done
 

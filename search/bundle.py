@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from pipeline.common.errors import InputError, disk_message, raise_together
-from pipeline.common.files import name_in_errors, require_file, sha256
+from pipeline.common.files import require_file, sha256
 from pipeline.common.json_text import json_value
 from pipeline.datasets.languages import language as row_of
 from pipeline.datasets.tokenize import TOKENIZERS
 from pipeline.evaluation.checks import check_vocabularies
+from pipeline.images.store import open_store
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.saved import Saved, model_with
 from pipeline.words.vocabulary import PADDING, Vocabulary
@@ -96,12 +96,7 @@ def _read(folder: Path, path: Path) -> Bundle:
 
 def backbone_of(features: Path) -> dict[str, object]:
     """How the features of a store were made: the attributes among `BACKBONE_KEYS` that it has."""
-    with (
-        name_in_errors(features),
-        h5py.File(require_file(features, "the feature store", "Extract it.")) as file,
-    ):
-        if "features" not in file or file["features"].ndim != 2:
-            raise InputError(f"{features}: not a feature store; expected a dataset features (N, D).")
+    with open_store(features) as file:
         dimension = {"dimension": file["features"].shape[1]}
         attributes = {key: _json_value(file.attrs[key]) for key in BACKBONE_KEYS if key in file.attrs}
     if attributes.get("backbone") == UNNAMED:

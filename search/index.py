@@ -14,6 +14,7 @@
 import csv
 import functools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,7 @@ def open_index(folder: Path, photographs: Path | None = None) -> Index:
         folder_of_photographs = photographs or (values["photographs"] and folder / values["photographs"])
         images, sentences = _read_csv(named["images.csv"], 2), _read_csv(named["sentences.csv"], 3)
         vectors = [np.load(named[f"{key}.npy"], mmap_mode="c") for key in ("images", "sentences")]
+        _check_vectors(vectors)
     except FileNotFoundError as error:
         raise InputError(f"{error.filename}: is not there. {HINT}") from None
     except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -119,6 +121,15 @@ def open_index(folder: Path, photographs: Path | None = None) -> Index:
         bundle=(folder / values["bundle"]).resolve(),
         bundle_digest=values["bundle_digest"],
     )
+
+
+def _check_vectors(vectors: Sequence[NDArray[np.float16]]) -> None:
+    """Raise `ValueError` for vectors of no index: not finite, all 0, or of another shape or type."""
+    for rows in vectors:
+        if rows.ndim != 2 or rows.dtype.kind != "f" or rows.shape[1:] != vectors[0].shape[1:]:
+            raise ValueError(f"vectors of shape {rows.shape} and type {rows.dtype}")
+        if not np.isfinite(rows).all() or not rows.any(axis=1).all():
+            raise ValueError("vectors that are not finite, or all 0")
 
 
 def _verified(folder: Path, key: str, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""HDF5 files that are written whole or not at all, also on a full disk.
+"""HDF5 files: written whole or not at all, also on a full disk, and read only where all is their own.
 
 When a write fails, HDF5 ends the process by a segmentation fault, at the latest when Python ends. So HDF5
 writes into a file object that never fails: what the disk does not take stays in memory, and the failure is
@@ -7,7 +7,9 @@ raised after HDF5 has closed the file.
 
 import errno
 import fcntl
+import math
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +17,7 @@ from typing import Any, BinaryIO
 
 import h5py
 
+from pipeline.common.bounds import RATIO, max_unpacked
 from pipeline.common.files import atomic_write, name_in_errors, reserve_space
 
 _PAGE = 4096  # bytes of a piece that the disk did not take
@@ -170,6 +173,63 @@ def update_hdf5(path: Path, **options: Any) -> WritableFile:
         except BaseException:
             raw.close()
             raise
+
+
+def dataset_mistake(file: h5py.File, name: str) -> str:
+    """Why the content of a dataset is not to be believed or cannot be read; empty if it is sound.
+
+    It must lie in the file, whose digest tells of changes, be written whole, by filters that are here, and be
+    about as large as it declares.
+
+    Raises:
+        KeyError: there is nothing of the name.
+    """
+    if file.get(name, getlink=True) is None:
+        raise KeyError(f"there is no {name}")
+    try:
+        dataset = file[name]
+    except KeyError:  # a link to a file that is not there
+        return f"{name}: lies in another file. Copy its content into this one"
+    if not isinstance(dataset, h5py.Dataset):
+        return f"{name}: found a group, expected a dataset"
+    if dataset.file.filename != file.filename or dataset.external or dataset.is_virtual:
+        return f"{name}: lies in another file. Copy its content into this one"
+    if lacking := _lacking_filter(dataset):
+        return (
+            f"{name}: compressed by {lacking}, which HDF5 lacks here. Write the file again without it, or "
+            'with h5py\'s compression="gzip"'
+        )
+    held = dataset.id.get_storage_size()
+    if dataset.nbytes > max_unpacked(held):
+        return (
+            f"{name}: declares {dataset.nbytes:,} bytes and holds {held:,}, which is never so (over {RATIO} "
+            "to 1). Make or fetch the file again"
+        )
+    if dataset.size and _is_unwritten(dataset):
+        return f"{name}: not all of its rows were ever written. Make the file again"
+    return ""
+
+
+def hdf5_reason(error: Exception) -> str:
+    """What HDF5 says, without the addresses in memory that it adds."""
+    # h5py's own words: name_in_errors gives the error the file's name, and with it another text.
+    text = (str(error.args[0]) if error.args else str(error)).partition("\n")[0]
+    return re.sub(r"\(?\b(?:0x[0-9a-f]+|[a-z ]+ = 0x[0-9a-f]+)\b\)?", "", text)[:200] or type(error).__name__
+
+
+def _lacking_filter(dataset: h5py.Dataset) -> str:
+    pipeline = dataset.id.get_create_plist()
+    used = [pipeline.get_filter(number) for number in range(pipeline.get_nfilters())]
+    lacking = [(number, name) for number, _, _, name in used if not h5py.h5z.filter_avail(number)]
+    return ", ".join(f"filter {number} {name.decode(errors='replace')}".strip() for number, name in lacking)
+
+
+def _is_unwritten(dataset: h5py.Dataset) -> bool:
+    """Whether there are rows that were never written, in whose place HDF5 gives a fill value."""
+    if dataset.chunks is None:
+        return not dataset.id.get_storage_size()
+    sides = zip(dataset.shape, dataset.chunks, strict=True)
+    return bool(dataset.id.get_num_chunks() < math.prod(-(-size // chunk) for size, chunk in sides))
 
 
 def _lock(file: BinaryIO) -> None:

@@ -60,12 +60,6 @@ def import_store(source: Path, images: list[str], settings: ImportSettings, outp
         **{f"source_{key}": value for key, value in attributes.items()},
     }
     rows = selected(source, stored, features, images)
-    zeros = [image for image, row in zip(images, rows, strict=True) if not row.any()]
-    raise_together(
-        [f"{image}: nothing but 0" for image in zeros],
-        f"{source}: {len(zeros)} of {len(images)} images have no features, as where a photograph did not "
-        "decode; make them again, or name the other images in images.list:",
-    )
     write_features(output, images, rows, made)
 
 

@@ -4,20 +4,18 @@ The attributes say how the features were made; a reader refuses features that we
 A store that was extracted here also has the mask `done` (N,): images that failed have a row, but no features.
 """
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import h5py
 import numpy as np
 
-from pipeline.common.bounds import RATIO, max_unpacked
 from pipeline.common.characters import shown
 from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import name_in_errors, require_file
-from pipeline.common.hdf5 import create_hdf5
+from pipeline.common.hdf5 import create_hdf5, dataset_mistake, hdf5_reason
 
 PENDING, DONE, FAILED = 0, 1, 2  # values of the mask `done`; no finished store has a row that is pending
 
@@ -61,15 +59,11 @@ def read_features(path: Path, images: list[str], expected: Mapping[str, object])
 
 def read_store(path: Path) -> tuple[list[str], np.ndarray, dict[str, object]]:
     """Read a whole store: image ids, features (N, D) as stored, attributes."""
-    with _opened(path) as file:
-        if file["image"].shape != (len(file["image"]), *(1,) * (file["image"].ndim - 1)):
-            raise InputError(
-                f"{path}: image: found shape {file['image'].shape}, expected one id for each row."
-            )
-        features = file["features"][...]
-        images = [str(image) for image in file["image"].asstr()[...].ravel()]
+    with open_store(path) as file:
+        features, images = file["features"][...], store_images(file)
         attributes = dict(file.attrs)
-    _check_shape(path, images, features)
+    if repeated := [image for image, count in Counter(images).items() if count > 1]:
+        raise InputError(f"{path}: {_first(repeated)} stand in it more than once; expected each image once.")
     return images, features, attributes
 
 
@@ -78,9 +72,14 @@ def equal(one: object, other: object) -> bool:
     return np.array_equal(np.asarray(one), np.asarray(other))
 
 
+def store_images(file: h5py.File) -> list[str]:
+    """Ids of the images of an open store."""
+    return [str(image) for image in file["image"].asstr()[...].ravel()]
+
+
 def failed_images(path: Path) -> set[str]:
     """Images of a store that did not decode when it was made, so that it has no features of them."""
-    with _opened(path) as file:
+    with open_store(path) as file:
         if "done" not in file:
             return set()
         images, done = file["image"].asstr()[...], file["done"][...]
@@ -92,26 +91,14 @@ def failed_images(path: Path) -> set[str]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[h5py.File]:
+def open_store(path: Path) -> Iterator[h5py.File]:
+    """An open store, to read; raises `InputError` where a file is no whole store."""
     require_file(
         path, "the feature store", "Run `python -m pipeline extract-features`, or give another file."
     )
     try:
         with name_in_errors(path), h5py.File(path) as file:
-            if missing := {"features", "image"} - file.keys():
-                raise InputError(
-                    f"{path}: dataset {' and '.join(sorted(missing))} is missing; found "
-                    f"{', '.join(file) or 'nothing'}. Expected features (N, D) and image (N,)."
-                )
-            if not all(isinstance(file[name], h5py.Dataset) for name in ("features", "image")):
-                raise InputError(f"{path}: found a group, expected datasets features (N, D) and image (N,).")
-            if (found := file["image"].dtype).kind not in "OS":
-                raise InputError(
-                    f"{path}: image: found {found}, expected texts: the ids of images as captions have them "
-                    "(h5py: file['image'] = [str(id) for id in ids])."
-                )
-            for name in ("features", "image"):
-                _check_inside(path, file, name)
+            _check(path, file)
             yield file
     except (OSError, TypeError, ValueError, RuntimeError, KeyError, UnicodeDecodeError) as error:
         if isinstance(error, UnicodeDecodeError):
@@ -119,40 +106,31 @@ def _opened(path: Path) -> Iterator[h5py.File]:
         if disk_message(error):  # a file that is locked or on a failing disk is no damaged one
             raise
         raise InputError(
-            f"{path}: not a whole HDF5 file: {_reason(error)}. Make or fetch it again."
+            f"{path}: not a whole HDF5 file: {hdf5_reason(error)}. Make or fetch it again."
         ) from error
 
 
-def _check_inside(path: Path, file: h5py.File, name: str) -> None:
-    """A dataset lies in its own file, whose digest tells of changes, and is about as large as it declares."""
-    dataset = file[name]
-    elsewhere = isinstance(file.get(name, getlink=True), h5py.ExternalLink)
-    if elsewhere or dataset.external or dataset.is_virtual:
-        raise InputError(f"{path}: {name}: lies in another file. Copy its content into this one.")
-    held = dataset.id.get_storage_size()
-    if dataset.nbytes > max_unpacked(held):
+def _check(path: Path, file: h5py.File) -> None:
+    if missing := {"features", "image"} - file.keys():
         raise InputError(
-            f"{path}: {name}: declares {dataset.nbytes:,} bytes and holds {held:,}, which features never do "
-            f"(over {RATIO} to 1). Make or fetch it again."
+            f"{path}: dataset {' and '.join(sorted(missing))} is missing; found "
+            f"{', '.join(file) or 'nothing'}. Expected features (N, D) and image (N,)."
         )
-
-
-def _reason(error: Exception) -> str:
-    """What HDF5 says, without the addresses in memory that it adds."""
-    # h5py's own words: name_in_errors gives the error the file's name, and with it another text.
-    text = (str(error.args[0]) if error.args else str(error)).partition("\n")[0]
-    return re.sub(r"\(?\b(?:0x[0-9a-f]+|[a-z ]+ = 0x[0-9a-f]+)\b\)?", "", text)[:200] or type(error).__name__
-
-
-def _check_shape(path: Path, images: list[str], features: np.ndarray) -> None:
-    if features.ndim != 2 or not features.size or len(features) != len(images) or features.dtype.kind != "f":
+    if mistakes := list(filter(None, (dataset_mistake(file, name) for name in ("features", "image")))):
+        raise InputError(f"{path}: {'. '.join(mistakes)}.")
+    features, image = file["features"], file["image"]
+    if image.dtype.kind not in "OS":
         raise InputError(
-            f"{path}: features are {features.dtype} {features.shape} for {len(images)} images; expected "
+            f"{path}: image: found {image.dtype}, expected texts: the ids of images as captions have them "
+            "(h5py: file['image'] = [str(id) for id in ids])."
+        )
+    if image.shape[1:] != (1,) * (image.ndim - 1) or not image.ndim:
+        raise InputError(f"{path}: image: found shape {image.shape}, expected one id for each row.")
+    if features.ndim != 2 or not features.size or len(features) != len(image) or features.dtype.kind != "f":
+        raise InputError(
+            f"{path}: features are {features.dtype} {features.shape} for {len(image)} images; expected "
             "floating-point numbers, one row for each image."
         )
-    repeated = [image for image, count in Counter(images).items() if count > 1]
-    if repeated:
-        raise InputError(f"{path}: {_first(repeated)} stand in it more than once; expected each image once.")
 
 
 def selected(path: Path, stored: list[str], features: np.ndarray, images: list[str]) -> np.ndarray:
@@ -165,10 +143,25 @@ def selected(path: Path, stored: list[str], features: np.ndarray, images: list[s
             f"{stored[0]!r}. Extract features for the whole caption table, or give a fuller file."
         )
     rows = features[[row[image] for image in images]].astype(np.float32)
-    broken = [images[index] for index in np.flatnonzero(~np.isfinite(rows).all(axis=1))]
+    check_rows(path, images, rows)
+    return rows
+
+
+def check_rows(path: Path, images: Sequence[str], rows: np.ndarray) -> None:
+    """Raise `InputError` where rows are no features of their images: not finite, or one number throughout."""
+    finite = np.isfinite(rows).all(axis=1)
+    broken = [image for image, sound in zip(images, finite, strict=True) if not sound]
     if broken:
         raise InputError(f"{path}: NaN or infinite features for {_first(broken)}. Make the features again.")
-    return rows
+    if rows.shape[1] < 2:
+        return
+    alike = zip(images, rows, (rows == rows[:, :1]).all(axis=1), strict=True)
+    mistakes = [f"{shown(image)}: nothing but {row[0]:g}" for image, row, found in alike if found]
+    raise_together(
+        mistakes,
+        f"{path}: {len(mistakes)} of {len(images)} images have no features, as where a photograph did not "
+        "decode; make them again, or leave these images out (images.list):",
+    )
 
 
 def _first(images: list[str]) -> str:

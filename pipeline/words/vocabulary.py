@@ -13,7 +13,7 @@ import numpy as np
 
 from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import name_in_errors, require_file
-from pipeline.common.hdf5 import create_hdf5
+from pipeline.common.hdf5 import create_hdf5, dataset_mistake, hdf5_reason
 
 PADDING = ""  # the word of index 0
 
@@ -90,6 +90,9 @@ def read_vocabulary(path: Path) -> Vocabulary:
     mend = "Delete the file and run `python -m pipeline build-vocabulary` again."
     try:
         with name_in_errors(path), h5py.File(path, "r") as file:
+            datasets = {"words", "vectors", *({"english"} & file.keys())}
+            if mistakes := list(filter(None, (dataset_mistake(file, name) for name in sorted(datasets)))):
+                raise InputError(f"{path}: {'. '.join(mistakes)}.")
             words = list(file["words"].asstr()[:])
             vectors = file["vectors"][:]
             english = file["english"][:] if "english" in file else None
@@ -98,7 +101,8 @@ def read_vocabulary(path: Path) -> Vocabulary:
         if disk_message(error):
             raise
         raise InputError(
-            f"{path}: not an HDF5 file with `words`, `vectors`, `language` and `unit`: {error}. {mend}"
+            f"{path}: not an HDF5 file with `words`, `vectors`, `language` and `unit`: {hdf5_reason(error)}. "
+            f"{mend}"
         ) from None
     raise_together(_mistakes(words, vectors), f"{path}: not a valid vocabulary. {mend}")
     return Vocabulary(language, words, vectors, unit, english)

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import hashlib
 import io
 import json
 import os
@@ -407,6 +408,94 @@ def _virtual_features(file: h5py.File, folder: Path) -> None:
     file.create_virtual_dataset("features", layout)
 
 
+def _features_through_a_group(file: h5py.File, folder: Path) -> None:
+    file["other"] = h5py.ExternalLink(str(folder / "mine/features.h5"), "/")
+    file["features"] = h5py.SoftLink("/other/features")
+
+
+def _features_of_no_file(file: h5py.File, folder: Path) -> None:
+    file["features"] = h5py.ExternalLink("gone.h5", "features")
+
+
+def _unwritten(written: int, **options: object) -> Callable[[h5py.File, Path], None]:
+    """Features of which only some rows were written; HDF5 gives a fill value for the others."""
+
+    def place(file: h5py.File, folder: Path) -> None:
+        features = file.create_dataset("features", (30, 8), "f4", fillvalue=0.5, **options)
+        if written:
+            features[:written] = np.random.default_rng(0).normal(size=(written, 8))
+
+    return place
+
+
+def _of_rows(change: Callable[[np.ndarray], None]) -> Callable[[h5py.File, Path], None]:
+    def place(file: h5py.File, folder: Path) -> None:
+        rows = np.random.default_rng(0).normal(size=(30, 8)).astype(np.float32)
+        change(rows)
+        file["features"] = rows
+
+    return place
+
+
+def _alike(rows: np.ndarray) -> None:
+    rows[7] = 0.25
+
+
+def _of_a_filter_that_is_lacking(file: h5py.File, folder: Path) -> None:
+    pipeline = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    pipeline.set_chunk((30, 8))
+    pipeline.set_filter(32001, h5py.h5z.FLAG_OPTIONAL)  # blosc
+    space = h5py.h5s.create_simple((30, 8))
+    h5py.h5d.create(file.id, b"features", h5py.h5t.IEEE_F32LE, space, pipeline)
+
+
+def features_changed(change: Callable[[h5py.File], None]) -> Change:
+    """Features of the images that an index of the finished project is made of, as f.h5, changed."""
+
+    def made(folder: Path) -> None:
+        shutil.copyfile(folder / "work/demo/shapes/features.h5", folder / "f.h5")
+        with h5py.File(folder / "f.h5", "r+") as file:
+            change(file)
+
+    return made
+
+
+def _zero_row(file: h5py.File) -> None:
+    file["features"][4] = 0.0
+
+
+def _ids_of_others(file: h5py.File) -> None:
+    images = file["image"][...][:-3]
+    del file["image"]
+    file["image"] = images
+
+
+def hand_made_index(change: Callable[[np.ndarray], np.ndarray]) -> Change:
+    """The vectors of the index changed, and its names with them, as a program of the user's would."""
+
+    def made(folder: Path) -> None:
+        path, listed = _vectors(folder), folder / INDEX / "index.json"
+        content = io.BytesIO()
+        np.save(content, change(np.load(path)))
+        name = f"images-{hashlib.sha256(content.getvalue()).hexdigest()[:16]}.npy"
+        (path.parent / name).write_bytes(content.getvalue())
+        text = listed.read_text("utf-8").replace(path.name, name)
+        listed.unlink()  # and its seal
+        listed.write_text(text, "utf-8")
+
+    return made
+
+
+def _nan_vectors(vectors: np.ndarray) -> np.ndarray:
+    vectors[2, 1] = np.nan
+    return vectors
+
+
+def _zero_vectors(vectors: np.ndarray) -> np.ndarray:
+    vectors[2] = 0
+    return vectors
+
+
 def _gzip_bomb(name: str) -> Change:
     def made(folder: Path) -> None:
         (folder / name).write_bytes(gzip.compress(bytes(64 << 20), 1))
@@ -549,6 +638,19 @@ CHANGES: dict[str, Change] = {
     "external_features": placed(_external_features),
     "linked_features": placed(_linked_features),
     "virtual_features": placed(_virtual_features),
+    "features_through_a_group": placed(_features_through_a_group),
+    "features_of_no_file": placed(_features_of_no_file),
+    "unwritten_rows": placed(_unwritten(20, chunks=(10, 8))),
+    "unwritten_packed_rows": placed(_unwritten(15, chunks=(5, 4), compression="gzip")),
+    "unwritten_features": placed(_unwritten(0)),
+    "alike_row": placed(_of_rows(_alike)),
+    "lacking_filter": placed(_of_a_filter_that_is_lacking),
+    "zero_row_of_index": features_changed(_zero_row),
+    "fewer_ids": features_changed(_ids_of_others),
+    "nan_in_index": hand_made_index(_nan_vectors),
+    "zero_in_index": hand_made_index(_zero_vectors),
+    "short_in_index": hand_made_index(lambda vectors: vectors[:, 0]),
+    "numbers_in_index": hand_made_index(lambda vectors: (vectors * 100).astype(np.int8)),
     "square_ids": store(_square_ids),
     "byte_ids": store(
         lambda images, features: {"features": features, "image": np.array([b"\xff%d" % n for n in range(30)])}

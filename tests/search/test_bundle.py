@@ -232,7 +232,7 @@ def test_features_of_another_network_or_other_crops_are_refused(
         index_of({"backbone": "eight things (painted)"})
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["image"] = ["a"]
-    with pytest.raises(InputError, match="expected a dataset features"):
+    with pytest.raises(InputError, match="dataset features is missing"):
         write_index(model, output, photographs_listed(["a"], {}, None), tmp_path / "other.h5")
 
 
