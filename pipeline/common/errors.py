@@ -66,7 +66,8 @@ def disk_message(error: BaseException) -> str:
     """The message for an error caused by the disk, not by the file or the code; empty for others."""
     if not isinstance(error, OSError) or error.errno not in _DISK:
         return ""
-    return f"{error.filename or 'a file'}: {_DISK[error.errno]}, {_AGAIN}"
+    elsewhere = ", or set XDG_CACHE_HOME to another folder" if "/.cache/" in str(error.filename) else ""
+    return f"{error.filename or 'a file'}: {_DISK[error.errno]}{elsewhere}, {_AGAIN}"
 
 
 def system_message(error: BaseException) -> str:

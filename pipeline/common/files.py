@@ -12,6 +12,7 @@ import glob
 import hashlib
 import itertools
 import os
+import shlex
 import shutil
 import time
 from collections.abc import Iterable, Iterator
@@ -161,11 +162,12 @@ def _stored_digest(path: Path) -> tuple[str, str]:
     digest_file = _digest_file(path)
     with contextlib.suppress(OSError, AttributeError):
         digest = os.getxattr(path, _ATTRIBUTE).decode("ascii", "replace")
-        return digest, f"setfattr --remove {_ATTRIBUTE} {path}"
+        removal = f"import os; os.removexattr({str(path)!r}, {_ATTRIBUTE!r})"
+        return digest, f"python -c {shlex.quote(removal)}"
     with contextlib.suppress(OSError, ValueError):
         digest, inode = regular_file(digest_file).read_text(encoding="ascii").split()
         if len(digest) == 64 and inode == str(path.stat().st_ino):
-            return digest, f"rm {digest_file}"
+            return digest, f"rm {shlex.quote(str(digest_file))}"
     return "", ""
 
 

@@ -6,6 +6,7 @@ profiles/default/profile.yaml calls `check` as Snakemake reads it, which is firs
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -26,6 +27,7 @@ def check(arguments: Sequence[str]) -> None:
     mistakes += yaml_mistakes(OWN_FILE) if OWN_FILE.exists() else []
     mistakes += [*map(_value_mistake, values), *_given_twice(arguments), *_keys_twice(values)]
     mistakes += _no_cores(_after(arguments, "--cores", "-c"))
+    mistakes += _no_cache()
     try:
         raise_together(filter(None, mistakes), "The command has mistakes:")
     except InputError as error:
@@ -60,6 +62,19 @@ def _no_cores(values: Sequence[str]) -> Iterator[str]:
     """Without a core Snakemake would wait for ever to begin its first job."""
     if values[:1] == ["0"]:
         yield "--cores: found 0, expected 1 or more, or all"
+
+
+def _no_cache() -> Iterator[str]:
+    """Snakemake makes a folder for what it downloads, whether or not it downloads anything."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    folder = Path(given if os.path.isabs(given) else "~/.cache", "snakemake")  # relative ones are ignored
+    try:
+        folder.expanduser().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder.expanduser()):
+            pass
+    except (OSError, RuntimeError) as error:  # RuntimeError: this user has no home
+        reason = getattr(error, "strerror", None) or error
+        yield f"{folder}: cannot be written ({reason}). Set XDG_CACHE_HOME to a folder that can"
 
 
 def _after(arguments: Sequence[str], *options: str) -> list[str]:
