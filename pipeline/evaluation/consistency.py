@@ -74,11 +74,11 @@ def evaluate_consistency(
     check_vocabularies(saved, vocabularies, model)
     own = own_sentences(sentences, saved.settings.languages, saved.settings.caption_origins)
     check_choice_of_epoch(trained, saved, own, vocabularies, features)
-    tables = _read(translated_queries)
+    tables = read_translations(translated_queries)
     _check_pairs(tables, saved)
 
-    def queries(split: str) -> "_Queries":
-        return _Queries(trained, saved, own, tables, vocabularies, features, split)
+    def queries(split: str) -> "QueriesWithTranslations":
+        return QueriesWithTranslations(trained, saved, own, tables, vocabularies, features, split)
 
     told: dict[str, Any] = {"kind": settings.kind}
     combiner = None
@@ -95,7 +95,7 @@ def evaluate_consistency(
     write_evaluation(saved, recorded, settings.kind, found, counts, output, ranks, consistency=told)
 
 
-class _Queries:
+class QueriesWithTranslations:
     """A split, and its queries' embeddings with those of their translations."""
 
     def __init__(
@@ -177,7 +177,9 @@ def with_human_captions(saved: Saved) -> list[str]:
     return [key for key in saved.settings.languages if origins.get(key, "human") == "human"]
 
 
-def _learn(combiner: Combiner, queries: _Queries, saved: Saved, network: Consistency) -> list[float]:
+def _learn(
+    combiner: Combiner, queries: QueriesWithTranslations, saved: Saved, network: Consistency
+) -> list[float]:
     """Train the network; its losses."""
     triplets, matching = saved.settings.triplets, saved.settings.matching
     if not (triplets and matching):
@@ -259,7 +261,7 @@ def matched(captions: pd.DataFrame, translations: pd.DataFrame) -> np.ndarray:
     return place
 
 
-def _read(paths: Sequence[Path]) -> Tables:
+def read_translations(paths: Sequence[Path]) -> Tables:
     """Tables of translations with what was left out of them, by the pair in their name."""
     found = {}
     for path in paths:

@@ -7,7 +7,8 @@ chunks, so no matrix of all words and all entries is ever in memory.
 Sizes in comments: U words, E entries, M best ones, d universal size.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -28,28 +29,53 @@ class Assignment(nn.Module):
 
     Args:
         features: dimension of a FastText vector. entries: E. size: d.
+        languages: those with a scoring layer of their own; none: one layer scores the words of all.
     """
 
-    def __init__(self, features: int, entries: int, size: int):
+    def __init__(self, features: int, entries: int, size: int, languages: Sequence[str] = ()):
         super().__init__()
-        self.scores = linear(features, entries)
+        self.features = features
+        if not languages:
+            self.scores = linear(features, entries)
+        self.separate = nn.ModuleDict({language: linear(features, entries) for language in languages})
         self.entries = nn.Embedding(entries, size)
         nn.init.uniform_(self.entries.weight, -0.1, 0.1)
 
     @torch.no_grad()
-    def best_entry(self, words: Tensor) -> Tensor:
-        """The best entry (U,), from 0, for word vectors (U, features); the first one in case of ties."""
-        return torch.cat([self._scored(part).argmax(1) for part in words.split(CHUNK)])
+    def best_entry(self, words: Tensor, language: str = "") -> Tensor:
+        """The best entry (U,), from 0, for word vectors (U, features); the first one in case of ties.
+
+        Args:
+            language: of the words, where each language has a scoring layer.
+        """
+        return torch.cat([self._scored(part, language).argmax(1) for part in words.split(CHUNK)])
 
     @torch.no_grad()
-    def best_entries(self, words: Tensor, count: int) -> Tensor:
+    def best_entries(self, words: Tensor, count: int, language: str = "") -> Tensor:
         """The `count` best entries (U, M) of words, best first."""
-        return torch.cat([self._scored(part).topk(count, 1).indices for part in words.split(CHUNK)])
+        return torch.cat([self._scored(part, language).topk(count, 1).indices for part in words.split(CHUNK)])
 
-    def _scored(self, words: Tensor) -> Tensor:
-        return product(words, self.scores.weight).add_(self.scores.bias)
+    def _scored(self, words: Tensor, language: str) -> Tensor:
+        layer = self._layer(language)
+        return product(words, layer.weight).add_(layer.bias)
 
-    def vectors(self, words: Tensor, how: Exploration) -> Tensor:
+    def _layer(self, language: str) -> nn.Linear:
+        if not self.separate:
+            return self.scores
+        layer = self.separate[language]
+        assert isinstance(layer, nn.Linear)
+        return layer
+
+    def sharpness(self, how: Exploration, done: float) -> float:
+        """Factor of the scores before the softmax, when a fraction of the pretraining is done.
+
+        Glorot's weights give scores of standardized words the variance 2 features / (features + E).
+        """
+        variance = 2 * self.features / (self.features + self.entries.num_embeddings)
+        scale = math.sqrt(1 / variance) if how.score_scale == "unit" else 1.0
+        return scale / math.pow(how.final_temperature, done)
+
+    def vectors(self, words: Tensor, how: Exploration, sharpness: float = 1.0, language: str = "") -> Tensor:
         """Latent vectors (U, d) for word vectors (U, features), each from the entry that it chooses.
 
         The choice is learned through, by `gradient`:
@@ -59,21 +85,22 @@ class Assignment(nn.Module):
         - `softmax`: the softmax-weighted mean of the best in both directions; exploration has no effect;
         - `none`: scores stay as initialised, only entries are learned.
         """
-        best = self.best_entries(words, min(how.top_m, self.entries.num_embeddings))
+        best = self.best_entries(words, min(how.top_m, self.entries.num_embeddings), language)
         place = to_device(explored_ranks(len(words), best.shape[1], how.exploration), words.device)
         chunks = zip(words.split(CHUNK), best.split(CHUNK), place.split(CHUNK), strict=True)
+        choice = self._layer(language), sharpness, how.gradient
         # The (U, M, d) numbers that the gradient needs are made again for each chunk, backward.
-        return torch.cat(
-            [checkpoint(self._chunk, *chunk, how.gradient, use_reentrant=False) for chunk in chunks]
-        )
+        return torch.cat([checkpoint(self._chunk, *chunk, *choice, use_reentrant=False) for chunk in chunks])
 
-    def _chunk(self, words: Tensor, best: Tensor, place: Tensor, gradient: str) -> Tensor:
+    def _chunk(
+        self, words: Tensor, best: Tensor, place: Tensor, layer: nn.Linear, sharpness: float, gradient: str
+    ) -> Tensor:
         if gradient == "none":
             chosen: Tensor = self.entries(best.gather(1, place[:, None])[:, 0])
             return chosen
-        weights = self.scores.weight[best]  # (U, M, features)
-        scores = (weights @ words[:, :, None])[:, :, 0] + self.scores.bias[best]
-        shares = choice_weights(scores, place, gradient)
+        weights = layer.weight[best]  # (U, M, features)
+        scores = (weights @ words[:, :, None])[:, :, 0] + layer.bias[best]
+        shares = choice_weights(sharpness * scores, place, gradient)
         mixed: Tensor = (shares[:, None] @ self.entries(best))[:, 0]
         return mixed
 
@@ -104,20 +131,26 @@ def sentence_means(
     features: Mapping[str, Tensor],
     sentences: Mapping[str, Sentences],
     how: Exploration,
+    done: float = 0.0,
 ) -> dict[str, Tensor]:
     """Mean latent vector (B, d) of each sentence; a word chooses once for all sentences of the batch.
 
     Args:
         features: for each language its (V + 1, 300) FastText vectors.
+        done: fraction of the pretraining before the batch.
     """
-    distinct: list[Tensor] = []
+    distinct: dict[str, Tensor] = {}
     rows: dict[str, Tensor] = {}
     for language, batch in sentences.items():
         words, ids = batch.ids.unique(return_inverse=True)
         # Padding may be among the words; it counts in no mean.
-        rows[language] = torch.where(batch.ids == 0, 0, ids + 1 + sum(map(len, distinct)))
-        distinct.append(features[language][words])
-    vectors = F.pad(assignment.vectors(torch.cat(distinct), how), (0, 0, 1, 0))
+        rows[language] = torch.where(batch.ids == 0, 0, ids + 1 + sum(map(len, distinct.values())))
+        distinct[language] = features[language][words]
+    # Words of all languages choose together where one layer scores them.
+    asked = distinct if assignment.separate else {"": torch.cat(list(distinct.values()))}
+    sharpness = assignment.sharpness(how, done)
+    chosen = [assignment.vectors(words, how, sharpness, language) for language, words in asked.items()]
+    vectors = F.pad(torch.cat(chosen), (0, 0, 1, 0))
     means = {}
     for language, batch in sentences.items():
         total = F.embedding_bag(rows[language], vectors, mode="sum", padding_idx=0)

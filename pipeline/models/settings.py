@@ -280,6 +280,23 @@ class Exploration(Block):
             "(docs/smalr.md)"
         ),
     )
+    final_temperature: Rate = Field(
+        default=1.0,
+        description=(
+            "temperature of the softmax at the end of pretraining, to which it falls from 1 by the same "
+            "factor in each step: the lower, the more a word is its best entry"
+        ),
+    )
+    score_scale: Literal["none", "unit"] = Field(
+        default="none",
+        description=(
+            "none, or unit: scores of standardized words have standard deviation 1 initially, however many "
+            "entries there are"
+        ),
+    )
+    scoring_layers: Literal["shared", "separate"] = Field(
+        default="shared", description="shared by all languages, or separate: each scores its own words"
+    )
     pairs: Literal["all", "different"] = Field(
         default="all",
         description=(
@@ -293,7 +310,10 @@ class Consistency(Block):
 
     hidden: Count = Field(default=32, description="size of the hidden layer")
     iterations: Count = Field(default=30, description="optimisation steps on the validation split")
-    learning_rate: Rate = Field(default=1.0e-3, description="learning rate of Adam")
+    learning_rate: Rate = Field(
+        default=1.0e-2,
+        description="learning rate of Adam; with 1e-3 the weights of the languages stay nearly equal",
+    )
     initial_weight: Rate = Field(
         default=1.0,
         description="initial score where all languages score 1; 1 makes the initial score the mean",

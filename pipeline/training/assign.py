@@ -2,7 +2,11 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import torch
@@ -27,6 +31,8 @@ log = logging.getLogger("pipeline")
 
 COLUMNS = ["word", "language", "entry"]
 COLLAPSED = 0.1  # share of the words on one entry that is warned of
+KEPT = 0.5  # share of the gain of pretraining below which the hand-over is warned of
+HAND_OVER_BATCHES = 10  # on which the losses before and after the hand-over are measured
 
 
 def assign(
@@ -57,16 +63,29 @@ def assign(
         corpus, training = data.corpus.to(device), settings.training
         features = word_features(data.vocabularies, settings.assignment.features, device)
         width = next(iter(features.values())).shape[1]
-        model = Assignment(width, settings.hybrid.latent_entries, settings.universal_dim).to(device)
+        languages = settings.languages if settings.assignment.scoring_layers == "separate" else []
+        sizes = width, settings.hybrid.latent_entries, settings.universal_dim
+        model = Assignment(*sizes, languages).to(device)
+        # An epoch that no training sees.
+        held_out = [*islice(data.batches.epoch(training.epochs), HAND_OVER_BATCHES)]
+        losses = partial(hand_over_losses, model, features, corpus, held_out, settings)
+        untrained = losses(0.0)
         run = Run(
             model=model,
             optimizer=adam(model.parameters(), training.learning_rate),
             batches=data.batches,
             epochs=training.epochs,
-            terms=lambda batch, moment: assignment_terms(model, features, corpus, batch, settings),
+            terms=lambda batch, moment: assignment_terms(
+                model, features, corpus, batch, settings, moment.done
+            ),
             validate=lambda epoch: Validation({"entries": float(_count_used(model, features))}),
         )
-        return run, lambda: _write(model, features, data, settings.hybrid.frequent_words, output, table)
+
+        def write() -> None:
+            _log_hand_over(untrained, losses(1.0))
+            _write(model, features, data, settings.hybrid.frequent_words, output, table)
+
+        return run, write
 
     job = Job(checkpoint, [output, table], inputs.fingerprint(settings, code))
     run_job(job, settings.seed, settings.training, start)
@@ -80,7 +99,7 @@ def _write(
     output: Path,
     table: Path,
 ) -> None:
-    chosen = {language: model.best_entry(part).cpu() + 1 for language, part in features.items()}
+    chosen = {language: model.best_entry(part, language).cpu() + 1 for language, part in features.items()}
     rows = {
         language: WordRows(own_rows(part, len(features[language]), own_words), chosen[language])
         for language, part in data.corpus.languages.items()
@@ -124,21 +143,75 @@ def assignment_terms(
     corpus: Corpus,
     batch: Batch,
     settings: AssignSettings,
+    done: float = 0.0,
 ) -> dict[str, Tensor]:
     """Triplet loss between sentences of the same image, on the means of their words' entries.
 
     Each language's sentences are anchors for each later language's, and with `pairs: all` for its own. As in
     MULE, the positive is the farthest sentence of the image, and only the most violated constraints count.
+
+    Args:
+        done: fraction of the pretraining before the batch.
     """
     triplets = settings.triplets
     sentences = {language: corpus.languages[language].take(rows) for language, rows in batch.rows.items()}
-    means = sentence_means(model, features, sentences, settings.assignment)
+    means = sentence_means(model, features, sentences, settings.assignment, done)
     embedded = [anchored(F.normalize(mean, dim=-1), batch, language) for language, mean in means.items()]
     terms = {"between": neighborhood_loss(embedded, triplets)} if len(embedded) > 1 else {}
     within = [alignment_loss(part, part, triplets) for part in embedded if part.each > 1]
     if settings.assignment.pairs == "all" and within:
         terms["within"] = torch.stack(within).mean()
     return terms
+
+
+@dataclass(frozen=True)
+class HandOver:
+    """The alignment loss without exploration: `pretrained` as in training, and with one entry per word."""
+
+    pretrained: float
+    assigned: float
+
+
+@torch.no_grad()
+def hand_over_losses(
+    model: Assignment,
+    features: Mapping[str, Tensor],
+    corpus: Corpus,
+    batches: Sequence[Batch],
+    settings: AssignSettings,
+    done: float,
+) -> HandOver:
+    """What pretraining has learned, and what of it is left where a word is its best entry only.
+
+    With `gradient: softmax` a word is trained as a mixture of M entries; HEM and LA begin with the best one.
+
+    Args:
+        done: fraction of the pretraining that is done.
+    """
+
+    def loss(**changes: Any) -> float:
+        how = settings.assignment.model_copy(update={"exploration": 0.0, **changes})
+        chosen = settings.model_copy(update={"assignment": how})
+        terms = [assignment_terms(model, features, corpus, batch, chosen, done) for batch in batches]
+        return sum(float(term) for of_batch in terms for term in of_batch.values()) / len(batches)
+
+    return HandOver(loss(), loss(gradient="none"))
+
+
+def _log_hand_over(untrained: HandOver, trained: HandOver) -> None:
+    log.info(
+        "alignment loss %.4f as pretrained, %.4f with one entry per word; before pretraining %.4f and %.4f",
+        trained.pretrained, trained.assigned, untrained.pretrained, untrained.assigned,
+    )  # fmt: skip
+    gained = untrained.pretrained - trained.pretrained
+    kept = untrained.pretrained - trained.assigned
+    if kept < KEPT * gained:
+        log.warning(
+            "One entry per word keeps %.0f%% of what pretraining gained, in which a word is a mixture of its "
+            "best entries. Compare other `assignment` settings: final_temperature, score_scale, epochs, "
+            "scoring_layers",
+            100 * max(kept, 0.0) / gained if gained > 0 else 0.0,
+        )
 
 
 def own_rows(part: LanguageCorpus, words: int, most: int) -> Tensor:
@@ -184,7 +257,8 @@ def assignment_table(rows: Mapping[str, WordRows], vocabularies: Mapping[str, Vo
 
 def _count_used(model: Assignment, features: Mapping[str, Tensor]) -> int:
     """Number of entries in use."""
-    return len(torch.cat([model.best_entry(part[1:]) for part in features.values()]).unique())
+    chosen = [model.best_entry(part[1:], language) for language, part in features.items()]
+    return len(torch.cat(chosen).unique())
 
 
 def _log_assignment(rows: Mapping[str, WordRows], entries: int) -> None:

@@ -14,6 +14,7 @@ import h5py
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from recorded import (
     CLOSE,
     LC,
@@ -80,6 +81,9 @@ ASSIGNMENT = {
     "features": "standardized",
     "gradient": "softmax",
     "pairs": "all",
+    "final_temperature": 1.0,
+    "score_scale": "none",
+    "scoring_layers": "shared",
 }
 MASKING = {"masking": {"mask_probability": 0.3, "weight": 0.2, "matching": 0.6}}
 CASES: dict[str, dict[str, Any]] = {
@@ -94,6 +98,10 @@ CASES: dict[str, dict[str, Any]] = {
         "captions": "human+mt",
         "training": {"sentences_per_image": 3},
         "assignment": {"gradient": "softmax", "top_m": 7},
+    },
+    "LA, a layer for each language and a falling temperature": {
+        "hybrid": {"frequent_words": 0},
+        "assignment": {"scoring_layers": "separate", "final_temperature": 0.2, "score_scale": "unit"},
     },
     "SMALR, scores as they began": {**NC, **MASKING, "captions": "human", "assignment": {"gradient": "none"}},
 }
@@ -218,10 +226,13 @@ def choices(monkeypatch: pytest.MonkeyPatch) -> Iterator[Choices]:
         places.append(explored_ranks(*args))
         return places[-1]
 
-    def note_explored(model: Any, features: Any, sentences: dict[str, Sentences], how: Any) -> Any:
-        means = sentence_means(model, features, sentences, how)
+    def note_explored(model: Any, features: Any, sentences: dict[str, Sentences], *how: Any) -> Any:
+        places.clear()
+        means = sentence_means(model, features, sentences, *how)
+        if not torch.is_grad_enabled():  # measured, not learned
+            return means
         words = [(code, word) for code, of in sentences.items() for word in of.ids.unique().tolist()]
-        noted.explored.append(dict(zip(words, places[-1].tolist(), strict=True)))
+        noted.explored.append(dict(zip(words, torch.cat(places).tolist(), strict=True)))
         return means
 
     def note_languages(loss: masking.MaskingLoss, step: Step) -> Terms:
@@ -351,7 +362,7 @@ def test_the_project_and_the_reading_agree(
     best = assignment_settings(one.settings)["assignment"]["top_m"]
     assert set(places) == set(range(best))
     # Exploring, a word takes its best entry as well.
-    assert np.mean(np.array(places) > 0) == pytest.approx(0.4 * (1 - 1 / best), abs=0.05)
+    assert np.mean(np.array(places) > 0) == pytest.approx(0.4 * (1 - 1 / best), abs=0.08)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,6 +1,7 @@
 """SMALR on small files: assigned, trained, killed and gone on with, asked together with translations."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -130,6 +131,32 @@ def test_each_word_gets_one_entry_or_a_vector_of_its_own(
         assert {
             vocabulary.words[row]: int(places["entry"][row]) for row in range(1, 9) if places["entry"][row]
         } == rows
+
+
+HAND_OVER = re.compile(
+    r"loss ([\d.]+) as pretrained, ([\d.]+) with one entry .* before pretraining ([\d.]+) "
+)
+
+
+@pytest.mark.parametrize("layers", ["shared", "separate"])
+def test_with_a_falling_temperature_a_word_is_handed_over_as_it_was_learned(
+    inputs: Inputs, smalr: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture, layers: str
+) -> None:
+    """With one temperature, a mixture of entries is learned, and a half of it or more lost."""
+    caplog.set_level("INFO", "pipeline")
+    lost = {}
+    for temperature in (1.0, 0.01):
+        caplog.clear()
+        how = {"gradient": "softmax", "features": "standardized", "scoring_layers": layers, "top_m": 20}
+        settings = assignment_of(smalr, **how, final_temperature=temperature)
+        run_assign(inputs, settings, tmp_path / str(temperature))
+        numbers = HAND_OVER.search(caplog.text)
+        assert numbers
+        pretrained, assigned, untrained = map(float, numbers.groups())
+        assert pretrained < 0.6 * untrained
+        lost[temperature] = (assigned - pretrained) / (untrained - pretrained)
+        assert ("of what pretraining gained" in caplog.text) == (lost[temperature] > 0.5)
+    assert lost[0.01] < 0.05 < 0.2 < lost[1.0]
 
 
 def test_a_language_agnostic_model_has_no_own_vectors(

@@ -15,7 +15,15 @@ from pipeline.models import assignment
 from pipeline.models.assignment import Assignment, choice_weights, explored_ranks, sentence_means
 from pipeline.models.hybrid import WordRows
 from pipeline.models.settings import Exploration
-from pipeline.training.assign import _log_assignment, assignment_table, own_rows, read_from, without_unused
+from pipeline.training.assign import (
+    HandOver,
+    _log_assignment,
+    _log_hand_over,
+    assignment_table,
+    own_rows,
+    read_from,
+    without_unused,
+)
 from pipeline.words.corpus import LanguageCorpus, Sentences
 from pipeline.words.vocabulary import Vocabulary
 
@@ -67,6 +75,45 @@ def test_softmax_mixes_the_best_entries() -> None:
     found = scored().vectors(WORDS[:1], exploration(0.0, 2, "softmax"))
     share = math.exp(1) / (math.exp(1) + math.exp(0.25))
     assert found.tolist()[0] == pytest.approx([share, 1 - share])
+
+
+def test_the_sharper_the_softmax_the_more_a_word_is_its_best_entry() -> None:
+    """Scores 1 and 0.25: sharpened fourfold, they differ by 3."""
+    found = scored().vectors(WORDS[:1], exploration(0.0, 2, "softmax"), sharpness=4.0)
+    share = 1 / (1 + math.exp(-3))
+    assert found.tolist()[0] == pytest.approx([share, 1 - share])
+
+
+def test_the_temperature_falls_by_the_same_factor_and_scores_begin_with_a_unit_variance() -> None:
+    """300 numbers and 40,000 entries: Glorot's scores have the standard deviation 0.122."""
+    torch.manual_seed(0)
+    few, many = (Assignment(300, entries, 1) for entries in (2_000, 40_000))
+    falling = Exploration(final_temperature=0.01)
+    assert [few.sharpness(falling, done) for done in (0.0, 0.5, 1.0)] == pytest.approx([1, 10, 100])
+    assert few.sharpness(Exploration(), 0.5) == 1
+    words = torch.randn(500, 300)
+    for made, expected in ((few, 0.51), (many, 0.122)):
+        scores = words @ made.scores.weight.T
+        assert scores.std().item() == pytest.approx(expected, rel=0.02)
+        unit = made.sharpness(Exploration(score_scale="unit"), 0.0)
+        assert (unit * scores).std().item() == pytest.approx(1, rel=0.02)
+
+
+def test_each_language_may_score_its_own_words() -> None:
+    """English takes the entry of its word's place, German the one before it."""
+    made = Assignment(3, 3, 3, ["en", "de"]).double()
+    with torch.no_grad():
+        for language, weights in (("en", torch.eye(3)), ("de", torch.eye(3).roll(-1, 0))):
+            made.get_parameter(f"separate.{language}.weight").copy_(weights)
+        made.entries.weight.copy_(torch.eye(3))
+    words = torch.eye(3).double()
+    assert made.best_entry(words, "en").tolist() == [0, 1, 2]
+    assert made.best_entry(words, "de").tolist() == [2, 0, 1]
+    features = dict.fromkeys(("en", "de"), F.pad(words, (0, 0, 1, 0)))
+    sentences = dict.fromkeys(features, Sentences(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1])))
+    found = sentence_means(made, features, sentences, exploration(0.0, 2, "none"))
+    assert found["en"].tolist() == [[0.5, 0.5, 0], [0, 0, 1]]
+    assert found["de"].tolist() == [[0.5, 0, 0.5], [0, 1, 0]]
 
 
 def test_exploration_takes_each_of_the_best_alike_often() -> None:
@@ -189,6 +236,21 @@ def test_an_assignment_that_collapsed_is_warned_of(
     """Two of twenty words are a tenth, three are more. Without shared words there is nothing to warn of."""
     _log_assignment({"en": WordRows(torch.zeros(21, dtype=torch.long), torch.tensor([0, *entries]))}, 19)
     assert ("3 of 20 words share a single entry" in caplog.text) == warned
+
+
+@pytest.mark.parametrize(("assigned", "kept"), [(0.14, None), (0.16, "40%"), (0.25, "0%")])
+def test_a_hand_over_that_loses_what_was_learned_is_warned_of(
+    caplog: pytest.LogCaptureFixture, assigned: float, kept: str | None
+) -> None:
+    """Pretraining lowers the loss from 0.2 to 0.1; with one entry per word it is between, or higher."""
+    caplog.set_level("INFO", "pipeline")
+    _log_hand_over(HandOver(0.2, 0.3), HandOver(0.1, assigned))
+    told = (
+        f"0.1000 as pretrained, {assigned:.4f} with one entry per word; before pretraining 0.2000 and 0.3000"
+    )
+    assert told in caplog.text
+    assert (f"keeps {kept} of what pretraining gained" in caplog.text) == (kept is not None)
+    assert ("WARNING" in caplog.text) == (kept is not None)
 
 
 def corpus(ids: list[list[int]]) -> LanguageCorpus:

@@ -147,6 +147,18 @@ def test_a_translation_that_is_not_there_counts_as_the_mean_of_the_others() -> N
     assert found.tolist() == [[[1, 0], [0, 2], [0.5, 1]], [[1, 1], [1, 1], [1, 1]]]
 
 
+def test_the_informative_language_gets_most_of_the_weight() -> None:
+    """As configured. One language scores the right image higher, with little noise; the other is noise."""
+    torch.manual_seed(0)
+    image_of = torch.arange(40).repeat_interleave(2)
+    informative = 0.3 * torch.nn.functional.one_hot(image_of, 40) + 0.05 * torch.randn(80, 40)
+    asked = ScoredQueries(torch.stack([informative, 0.2 * torch.randn(80, 40)], 2), image_of)
+    made = Combiner(2, 32, 1.0)
+    fit(made, [asked], Consistency(), TRIPLETS, WEIGHTS)
+    weights = (made.second.weight @ made.first.weight)[0]
+    assert (weights[0] / weights.sum()).item() > 0.8  # 0.62 with a rate of 1e-3
+
+
 def table(rows: list[tuple[str, str, str]], left_out: set[tuple[str, str]] | None = None) -> pd.DataFrame:
     made = pd.DataFrame(rows, columns=["image", "caption", "tokens"]).assign(split="test")
     made.attrs = {"left_out": left_out or set(), "path": "de-en.csv"}

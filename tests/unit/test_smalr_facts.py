@@ -76,7 +76,7 @@ def test_languages_are_combined_as_the_paper_says(paper: Configuration) -> None:
     assignment = configuration.assignment_settings(paper, "multi30k", "smalr", 0)
     assert found.preparation == Preparation(assignment=assignment)
     section = {"hidden": 32, "iterations": 30}  # Section 3.4
-    decided = {"learning_rate": 1e-3, "initial_weight": 1.0, "activation": "none"}
+    decided = {"learning_rate": 1e-2, "initial_weight": 1.0, "activation": "none"}
     assert found.network.as_values() == {**section, **decided}
     assert (found.threads, found.kind) == (1, "learned")
     average = configuration.consistency_settings(paper, "multi30k", "mule-one-en", 0, "average")
