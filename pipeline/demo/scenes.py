@@ -39,7 +39,7 @@ def draw_scene(random: Random) -> Scene:
     """Draw a scene of one to four objects."""
     background = random.choice(concepts().backgrounds)
     groups: list[Group] = []
-    for _ in range(random.choices([1, 2, 3], [0.1, 0.5, 0.4])[0]):
+    for _ in range(random.choices([1, 2, 3], [0.35, 0.45, 0.2])[0]):
         room = 4 - sum(group.count for group in groups)
         if room:
             groups.append(_draw_group(random, background, room, {group.kind for group in groups}))
