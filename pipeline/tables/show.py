@@ -7,7 +7,7 @@ import pandas as pd
 from pipeline.common.rounding import tenths
 from pipeline.tables.result_files import read_result
 
-METHOD = ["section", "group", "method", "training_data"]
+METHOD = ["group", "method", "training_data"]
 
 
 def show_table(comparison: Path, /) -> None:
@@ -30,10 +30,11 @@ def table_text(numbers: pd.DataFrame) -> str:
         numbers: one number per line, as `tabulate` writes them to results/comparison.
     """
     recalls = numbers[numbers["metric"] == "mR"]
-    methods = recalls[METHOD].astype(object).fillna("").map(str)
+    named = recalls[["section", *METHOD]].astype(object).fillna("").map(str)
+    methods = named[METHOD].agg(lambda row: ", ".join(filter(None, row)), axis=1)
     recalls = recalls.assign(
         cell=list(map(_cell, recalls["measured"], recalls["paper"])),
-        method=methods.agg(lambda row: ", ".join(filter(None, row)), axis=1),
+        method=(named["section"] + " " + methods).str.strip(),
     )
     return "\n\n".join(_block(dataset, of) for dataset, of in recalls.groupby("dataset", sort=False))
 

@@ -22,7 +22,7 @@ NUMBERS = pd.DataFrame(
 def test_a_table_has_the_papers_numbers_in_brackets_and_dashes_for_missing_cells() -> None:
     assert [line.split() for line in table_text(NUMBERS).splitlines()] == [
         ["multi30k", "de", "en"],
-        ["b,", "EmbN,", "human", "12.3", "(70.0)", "50.0"],
+        ["b", "EmbN,", "human", "12.3", "(70.0)", "50.0"],
         ["MULE", "-", "7.0", "(64.8)"],
     ]
 
