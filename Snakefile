@@ -28,13 +28,13 @@ rule all:
     default_target: True
     input:
         for_job(tables.every_table),
-        RESULTS.shown("report.html"),
+        RESULTS.latest("report.html"),
 
 
 # The environment of every job, with --sdm conda.
-for made in workflow.rules:
-    if made.shellcmd:
-        made.conda_env = str(Path(workflow.basedir, "envs", "pipeline.yaml"))
+for each in workflow.rules:
+    if each.shellcmd:
+        each.conda_env = str(Path(workflow.basedir, "envs", "pipeline.yaml"))
 
 
 try:

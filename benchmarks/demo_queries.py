@@ -39,7 +39,7 @@ def main() -> None:
             for text, answers in asked:
                 possible = min(TOP, len(answers))
                 chance += TOP * len(answers) / len(scenes) / possible
-                if model.parse(text, code).sentence.known:  # a query of unknown words finds nothing
+                if model.parse(text, code).sentence.known_words:  # a query of unknown words finds nothing
                     (rows,) = model.search(index, sentences=[text], top_k=TOP, language=code).rows
                     precision += sum(index.images[row] in answers for row in rows) / possible
             print(f"{code} {kind:8} {len(asked):3} queries  P@{TOP} {100 * precision / len(asked):5.1f}  "

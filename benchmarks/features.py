@@ -31,7 +31,7 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
 from pipeline.images.backbone import Backbone, load_backbone
-from pipeline.images.crops import read_image, resized
+from pipeline.images.crops import read_image, resize_image
 from pipeline.images.extract import extract
 from pipeline.images.partial import open_partial
 from pipeline.images.settings import ExtractionSettings
@@ -175,7 +175,7 @@ def decode(paths: list[Path], backbone: Backbone, arguments: argparse.Namespace)
     """Read and resize, by as many threads as extraction has."""
     with ThreadPoolExecutor(arguments.workers) as pool:
         for _ in pool.map(
-            lambda path: resized(read_image(path), arguments.resize, backbone.interpolation), paths
+            lambda path: resize_image(read_image(path), arguments.resize, backbone.interpolation), paths
         ):
             pass
 

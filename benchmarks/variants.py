@@ -37,7 +37,7 @@ from pipeline.settings import (
     Configuration,
     assignment_settings,
     load,
-    merged,
+    merge,
     pretraining_settings,
     train_settings,
 )
@@ -81,7 +81,7 @@ def user_configuration(paths: Sequence[Path]) -> Settings:
     """What these files set over the usual configuration, the last one uppermost."""
     user: Settings = {}
     for path in (ROOT / "config" / "config.yaml", *paths):
-        user = merged(user, yaml.safe_load(path.read_text()) or {})
+        user = merge(user, yaml.safe_load(path.read_text()) or {})
     return user
 
 
@@ -104,9 +104,9 @@ def train_variant(
 ) -> Recalls:
     """Validation mR of each language after training one variant with one seed."""
     dataset, experiment = arguments.dataset, arguments.experiment
-    asked = load(merged(settings, merged(arguments.settings, variant)), CONFIG)
+    asked = load(merge(settings, merge(arguments.settings, variant)), CONFIG)
     chosen = train_settings(asked, dataset, experiment, seed)
-    _check_effect(load(merged(settings, arguments.settings), CONFIG), asked, name, arguments)
+    _check_effect(load(merge(settings, arguments.settings), CONFIG), asked, name, arguments)
     plan = Plan(asked, CONFIG, published_sources(ROOT / paths.SOURCES_TABLE))
     of = plan, dataset, experiment
     sentences, translated = _files(planned.sentences(*of)), _files(planned.translations(*of))
@@ -116,7 +116,7 @@ def train_variant(
     code = digest("train", parts.of_training(chosen), whole=True)
     pretrained: list[Path] = []
     with patch.object(driver, "set_precision", set_precision_anywhere):
-        if asked.expanded(dataset)[experiment].pretraining:
+        if asked.experiments_on(dataset)[experiment].pretraining:
             before = pretraining_settings(asked, dataset, experiment, seed)
             pretrained = [folder / "pretrained.pt"]
             checkpoint = folder / "pretraining.pt"

@@ -65,7 +65,7 @@ def train(arguments: argparse.Namespace, folder: Path) -> None:
     print(f"{arguments.experiment} on {device}, {arguments.precision}: {arguments.images} images")
     trained = 0.0
     pretrained = str(folder / "pretrained.pt")
-    if paper.expanded("multi30k")[arguments.experiment].pretraining:
+    if paper.experiments_on("multi30k")[arguments.experiment].pretraining:
         trained += measure("pretrain", before, [*files, "--output", pretrained], folder)
         files += ["--pretrained", pretrained]
     files += ["--features", str(folder / "features.h5"), "--curves", str(folder / "curves.csv")]

@@ -189,13 +189,13 @@ def _reading(kind: Any, option: str) -> dict[str, Any]:
     if origin is Sequence:
         return {**_reading(arguments[0], option), "nargs": "+", "action": "extend"}
     if hasattr(kind, "parse"):
-        return {"type": _parsed(kind.parse, option)}
+        return {"type": _option_reader(kind.parse, option)}
     if kind in (Path, str, int, float):
         return {"type": kind}
     raise TypeError(f"a stage's parameter has no command line: {kind}")
 
 
-def _parsed(parse: Callable[[str], object], option: str) -> Callable[[str], object]:
+def _option_reader(parse: Callable[[str], object], option: str) -> Callable[[str], object]:
     """The reader of an option whose value a class parses; the option is named in its errors."""
 
     def value(text: str) -> object:

@@ -100,7 +100,7 @@ def code_of(module: str) -> Code | None:
         row = module.partition(":")[2]
         return Code(repr(LANGUAGES if row == EVERY_LANGUAGE else language(row)), ())
     path = path_of(module)
-    return None if path is None else parsed(path.read_text(encoding="utf-8"))
+    return None if path is None else code_of_text(path.read_text(encoding="utf-8"))
 
 
 def path_of(module: str) -> Path | None:
@@ -110,7 +110,7 @@ def path_of(module: str) -> Path | None:
 
 
 @cache
-def parsed(text: str) -> Code:
+def code_of_text(text: str) -> Code:
     """The code of a module's text."""
     reader = _Reader()
     reader.read(ast.parse(text))

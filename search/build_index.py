@@ -196,7 +196,7 @@ def _embed_images(
     model: SearchModel, photographs: Photographs, store: Path, output: Path, files: dict[str, str]
 ) -> list[str]:
     """Write ids and vectors of the images that have features, in the order of `photographs`."""
-    stored, done = _stored(store)
+    stored, done = _read_ids(store)
     row = {image: number for number, image in enumerate(stored) if done[number]}
     images = [image for image in photographs.paths if image in row]
     if not images:
@@ -250,7 +250,7 @@ def _write(
     files[f"{name}{ending}"] = final
 
 
-def _stored(store: Path) -> tuple[list[str], NDArray[np.bool_]]:
+def _read_ids(store: Path) -> tuple[list[str], NDArray[np.bool_]]:
     """Ids of a feature store, and which of them have features."""
     with open_store(store) as file:
         images = store_images(file)

@@ -97,7 +97,9 @@ def open_index(folder: Path, photographs: Path | None = None) -> Index:
         values = json_value(path.read_bytes())
         if values["format"] != FORMAT:
             raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {HINT}")
-        named: dict[str, Path] = {key: _verified(folder, key, name) for key, name in values["files"].items()}
+        named: dict[str, Path] = {
+            key: _verified_file(folder, key, name) for key, name in values["files"].items()
+        }
         counts = values["images"], values["sentences"]
         folder_of_photographs = photographs or (values["photographs"] and folder / values["photographs"])
         images, sentences = _read_csv(named["images.csv"], 2), _read_csv(named["sentences.csv"], 3)
@@ -132,7 +134,7 @@ def _check_vectors(vectors: Sequence[NDArray[np.float16]]) -> None:
             raise ValueError("vectors that are not finite, or all 0")
 
 
-def _verified(folder: Path, key: str, name: str) -> Path:
+def _verified_file(folder: Path, key: str, name: str) -> Path:
     """A file of an index, which is in its folder and has the digest that its name says."""
     if not (match := FILE_NAME.fullmatch(name)):
         raise ValueError(f"{key}: found the name {name!r}")

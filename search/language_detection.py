@@ -19,7 +19,7 @@ class ParsedSentence:
     unknown: list[str]
 
     @property
-    def known(self) -> int:
+    def known_words(self) -> int:
         """Number of its words that the vocabulary has."""
         return len(self.tokens) - len(self.unknown)
 
@@ -51,4 +51,4 @@ def detect_language(sentence: str, vocabularies: Mapping[str, Vocabulary]) -> De
 
 
 def _share(sentence: ParsedSentence) -> float:
-    return sentence.known / len(sentence.tokens) if sentence.tokens else 0.0
+    return sentence.known_words / len(sentence.tokens) if sentence.tokens else 0.0

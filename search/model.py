@@ -111,7 +111,7 @@ class SearchModel:
             InputError: the model knows none of its words: it would find the neighbours of padding.
         """
         detection = self.parse(sentence, language)
-        if not detection.sentence.known:
+        if not detection.sentence.known_words:
             where = f"in {language}" if language else f"in any of {', '.join(self.languages)}"
             raise InputError(f"None of its words is known {where}. Try other words.")
         return detection
@@ -129,7 +129,7 @@ class SearchModel:
         parsed = [self.parse(sentence, language).sentence for sentence in sentences]
         if language is None:
             _log_languages([sentence.language for sentence in parsed])
-        if unknown := sum(not sentence.known for sentence in parsed):
+        if unknown := sum(not sentence.known_words for sentence in parsed):
             log.warning("%d of %d sentences have no word that the model knows", unknown, len(parsed))
         vectors = np.zeros((len(parsed), self.size), np.float32)
         for code in dict.fromkeys(sentence.language for sentence in parsed):
@@ -281,7 +281,7 @@ class SearchModel:
         return embed_sentences(self.network, language, part.to(self.device)).cpu().numpy()
 
     def _features(self, paths: "Sequence[str | Path | BinaryIO]", size: int) -> Vectors:
-        from pipeline.images.crops import UnreadableImage, read_image, resized
+        from pipeline.images.crops import UnreadableImage, read_image, resize_image
 
         backbone, settings = self.backbone(size)
         images, mistakes = [], []
@@ -289,7 +289,7 @@ class SearchModel:
             try:
                 # Pillow opens files by name and open ones alike.
                 image = read_image(Path(path) if isinstance(path, str) else path)
-                images.append(resized(image, settings.resize, backbone.interpolation))
+                images.append(resize_image(image, settings.resize, backbone.interpolation))
             except UnreadableImage as error:
                 mistakes.append(f"{path if isinstance(path, str | Path) else 'image'}: {error}")
         raise_together(mistakes, "Photographs that cannot be decoded:")

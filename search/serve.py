@@ -119,7 +119,7 @@ class _Searches:
     def __init__(self, opened: Sequence[tuple[SearchModel, Index]]):
         self.opened = opened
 
-    def numbered(self, number: int) -> tuple[SearchModel, Index]:
+    def model_and_index(self, number: int) -> tuple[SearchModel, Index]:
         """Model and index of a number."""
         if number >= len(self.opened):
             raise InputError(f"index {number}: there are {len(self.opened)}, from 0.")
@@ -141,7 +141,7 @@ class _Searches:
         ]
 
     def sentence(self, number: int, text: str, language: str | None, top_k: int) -> Answer:
-        model, index = self.numbered(number)
+        model, index = self.model_and_index(number)
         detection = model.query(text, language)
         sentence = detection.sentence
         vectors = model.embed_sentences([text], sentence.language)
@@ -155,7 +155,7 @@ class _Searches:
         }
 
     def image(self, number: int, image: str, top_k: int) -> Answer:
-        model, index = self.numbered(number)
+        model, index = self.model_and_index(number)
         if image not in index.rows:
             raise HTTPException(404, "No such image in this index.")
         row = index.rows[image]
@@ -169,7 +169,7 @@ class _Searches:
         }
 
     def picture(self, number: int, content: bytes, top_k: int) -> Answer:
-        model, index = self.numbered(number)
+        model, index = self.model_and_index(number)
         check_picture(content)
         try:
             vectors = model.embed_images([io.BytesIO(content)])
@@ -181,7 +181,7 @@ class _Searches:
         return {"images": images, "sentences": self._sentences(number, vectors, top_k)}
 
     def _sentences(self, number: int, vectors: NDArray[np.float32], top_k: int) -> list[Answer]:
-        model, index = self.numbered(number)
+        model, index = self.model_and_index(number)
         if not index.sentences:
             return []
         neighbours = model.sentences_of_images(index, vectors, top_k)
@@ -259,7 +259,7 @@ def _add_api(app: FastAPI, searches: _Searches, limit: CapacityLimiter) -> None:
         index: IndexNumber = 0,
     ) -> Response:
         """The file of an indexed photograph; as JPEG where browsers do not show its kind, such as TIFF."""
-        path = searches.numbered(index)[1].file_of(image)
+        path = searches.model_and_index(index)[1].file_of(image)
         if path is None:
             raise HTTPException(404, "No such photograph in this index.")
         kept = {"Cache-Control": "private, max-age=3600"}

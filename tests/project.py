@@ -14,7 +14,7 @@ import warm
 import yaml
 from copies import duplicate
 
-from pipeline.settings import merged
+from pipeline.settings import merge
 
 ROOT = Path(__file__).parents[1]
 PARTS = ("Snakefile", "workflow", "profiles", "config", "pipeline", "search", "envs")
@@ -104,7 +104,7 @@ class Project:
         path.write_text(text.replace(old, new), encoding="utf-8")
 
     def configure(self, **settings: object) -> None:
-        (self.folder / "small.yaml").write_text(yaml.safe_dump(merged(SMALL, settings)))
+        (self.folder / "small.yaml").write_text(yaml.safe_dump(merge(SMALL, settings)))
 
 
 def copied(folder: Path) -> Project:

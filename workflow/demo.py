@@ -48,7 +48,7 @@ def main() -> int:
     ):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends Snakemake, whose last lines are still read
         assert running.stdout is not None
-        for line in progress_lines(_copied(running.stdout, log)):
+        for line in progress_lines(_copy_to_log(running.stdout, log)):
             print(f"\r\033[K{line}" if TERMINAL else f"{line}\n", end="", flush=True)
     print(flush=True)
     if running.returncode:
@@ -84,7 +84,7 @@ def _seconds(jobs: Mapping[str, int]) -> int:
     return sum(count * SECONDS.get(rule, 1) for rule, count in jobs.items() if rule != "total")
 
 
-def _copied(lines: Iterable[str], log: TextIO) -> Iterator[str]:
+def _copy_to_log(lines: Iterable[str], log: TextIO) -> Iterator[str]:
     for line in lines:
         log.write(line)
         log.flush()

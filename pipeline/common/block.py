@@ -153,7 +153,7 @@ def _unique(values: list[T]) -> list[T]:
     return values
 
 
-def checked(problem: Callable[[str], str]) -> AfterValidator:
+def text_check(problem: Callable[[str], str]) -> AfterValidator:
     """A check of a text by a function that gives what is wrong with it, empty if nothing."""
 
     def check(text: str) -> str:
@@ -250,16 +250,16 @@ def _lines(kind: type[Block], values: object, error: ErrorDetails) -> Iterator[s
     else:
         found = _value_at(values, place.path) if place.undecided else found
         twice = "one of them twice, " if problem == "twice" else ""
-        expected = "a finite number" if problem == "finite_number" else _expected(place, error)
+        expected = "a finite number" if problem == "finite_number" else _what_is_expected(place, error)
         quote = "; put it in quotation marks" if problem == "string_type" and _is_plain(found) else ""
-        yield f"{place.where}: found {_shown(found, place.path)}, {twice}expected {expected}{quote}"
+        yield f"{place.where}: found {_display(found, place.path)}, {twice}expected {expected}{quote}"
 
 
 def _of_keys(kind: type[Block], problem: str, location: tuple[str | int, ...]) -> str:
     """The message about a key that is missing or unknown."""
     block, key = _place(kind, location[:-1]), location[-1]
     if problem == "missing":
-        return f"{block.where}: {key!r} is missing, expected {_expected(_place(kind, location))}"
+        return f"{block.where}: {key!r} is missing, expected {_what_is_expected(_place(kind, location))}"
     return f"{block.where}: unknown key {key!r}{did_you_mean(str(key), list(block.type.model_fields))}"
 
 
@@ -268,7 +268,7 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, int | float | datetime.date)
 
 
-def _expected(place: _Place, error: ErrorDetails | None = None) -> str:
+def _what_is_expected(place: _Place, error: ErrorDetails | None = None) -> str:
     """What a message about a value at a place says of what belongs there."""
     kind = place.type
     if place.expected or kind is bool:
@@ -288,7 +288,7 @@ def _expected(place: _Place, error: ErrorDetails | None = None) -> str:
     return _BY_TYPE.get(kind, "another value")
 
 
-def _shown(value: object, path: tuple[str | int, ...]) -> str:
+def _display(value: object, path: tuple[str | int, ...]) -> str:
     shown = _SHOWN.repr(value)
     if path and path[-1] == "url":  # passwords and keys are not printed
         return re.sub(r"(?<=//)[^/@]*@|(?<=[?])[^']*", "***", shown)
@@ -299,7 +299,7 @@ def _with_numbers(kind: type[Block], values: Any, error: ValidationError) -> Any
     """The values with each text that is refused where a number or truth value belongs read as one."""
     for one in error.errors(include_url=False):
         if one["type"] in _NO_TEXTS and isinstance(one["input"], str):
-            values = _replaced(values, _place(kind, one["loc"]).path, _number(one["input"]))
+            values = _with_value_at(values, _place(kind, one["loc"]).path, _number(one["input"]))
     return values
 
 
@@ -311,12 +311,12 @@ def _number(text: str) -> Any:
         return text
 
 
-def _replaced(values: Any, path: tuple[str | int, ...], value: object) -> Any:
+def _with_value_at(values: Any, path: tuple[str | int, ...], value: object) -> Any:
     """Values with another one at a path, copied along it."""
     if not path:
         return value
     copy: Any = list(values) if isinstance(values, list) else dict(values)
-    copy[path[0]] = _replaced(copy[path[0]], path[1:], value)
+    copy[path[0]] = _with_value_at(copy[path[0]], path[1:], value)
     return copy
 
 
@@ -331,7 +331,7 @@ def _place(kind: type[Block], location: tuple[str | int, ...]) -> _Place:
     place = _Place((), kind)
     for number, part in enumerate(location):
         if location[number + 1 :] == ("[key]",):  # the key itself is wrong: it is the value that is shown
-            return _resolved(place.path, get_args(place.type)[0])
+            return _place_of_type(place.path, get_args(place.type)[0])
         place = _step(place, part)
         if place.undecided or place.type is None:
             return place
@@ -344,9 +344,9 @@ def _step(place: _Place, part: str | int) -> _Place:
         field = kind.model_fields.get(str(part))
         if field is None:
             return _Place(path, None)
-        return _resolved(path, field.annotation, field.metadata, field.description or "")
+        return _place_of_type(path, field.annotation, field.metadata, field.description or "")
     if get_origin(kind) in (dict, list):
-        return _resolved(path, get_args(kind)[-1])
+        return _place_of_type(path, get_args(kind)[-1])
     # Of a union of blocks: the part is the tag of one of them.
     for member in get_args(kind):
         if any(part in get_args(field.annotation) for field in member.model_fields.values()):
@@ -354,7 +354,7 @@ def _step(place: _Place, part: str | int) -> _Place:
     return place
 
 
-def _resolved(
+def _place_of_type(
     path: tuple[str | int, ...], annotation: Any, metadata: Sequence[object] = (), description: str = ""
 ) -> _Place:
     """The place of a type, without what is wrapped around it: `Annotated`, and the null of an optional."""

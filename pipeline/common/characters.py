@@ -28,7 +28,7 @@ def unseen_in(name: str) -> str:
     return ""
 
 
-def shown(name: str) -> str:
+def printable_name(name: str) -> str:
     """A name in a message, in quotation marks where some of it could not be seen."""
     return name if name.isprintable() and name == name.strip() else repr(name)
 

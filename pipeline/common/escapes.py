@@ -23,7 +23,7 @@ KINDS = {
 }
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """The text with each of HTML's character references replaced, once: `l&#39;homme` is `l'homme`."""
     return _REFERENCE.sub(_character, text)
 
@@ -36,7 +36,7 @@ def _character(match: re.Match[str]) -> str:
 
 def escape_in(text: str) -> str:
     """The kind of escape that a text contains, with the escape itself; empty if there is none."""
-    if (match := _REFERENCE.search(text)) and unescaped(match[0]) != match[0]:
+    if (match := _REFERENCE.search(text)) and unescape(match[0]) != match[0]:
         return f"an HTML reference ({match[0]})"
     for kind, pattern in KINDS.items():
         if match := pattern.search(text):

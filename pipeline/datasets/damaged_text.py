@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from pipeline.common.characters import impossible
-from pipeline.common.escapes import escape_in, unescaped
+from pipeline.common.escapes import escape_in, unescape
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.languages import language
 
@@ -50,7 +50,7 @@ def mended_captions(captions: Sequence[Caption]) -> list[Caption]:
 def mended_text(text: str) -> str:
     """A text without HTML's references, also where it was escaped more than once."""
     for _ in range(_TIMES):
-        if (once := " ".join(unescaped(text).split())) == text:
+        if (once := " ".join(unescape(text).split())) == text:
             break
         text = once
     return text

@@ -15,7 +15,7 @@ from pipeline.common.block import (
     Sparse,
     Text,
     Unique,
-    checked,
+    text_check,
 )
 from pipeline.datasets.languages import unknown_code, without_tokenizer
 from pipeline.datasets.sources import names, source_named
@@ -23,7 +23,7 @@ from pipeline.datasets.sources import names, source_named
 LanguageCode = Annotated[
     str,
     Field(pattern="^[a-z]{2}$"),
-    checked(unknown_code),
+    text_check(unknown_code),
     Expected("a two-letter language code, such as en"),
 ]
 Languages = Annotated[
@@ -52,7 +52,7 @@ class Dataset(Sparse):
 
     nulls: ClassVar[frozenset[str]] = frozenset(("test_images", "val_images"))
 
-    source: Annotated[str, checked(_unknown_source)] = Field(
+    source: Annotated[str, text_check(_unknown_source)] = Field(
         description=(
             "where its captions come from: demo, multi30k, flickr8kcn, mscoco, or custom (a CSV file of "
             "yours, docs/own-data.md)"

@@ -120,7 +120,7 @@ class Source(Generic[S, C, P]):
         return (*self.published, *self.splits.get(getattr(data, "split", None) or "", ()))
 
     @property
-    def licensed(self) -> tuple[str, ...]:
+    def licence_names(self) -> tuple[str, ...]:
         """Data sets of workflow/sources.csv whose licences the model card lists."""
         return (*self.published, *([self.requested.name.rpartition("/")[2]] if self.requested else []))
 

@@ -189,7 +189,7 @@ def _http(url: str, offset: int, part: PartialDownload, patience: Patience) -> I
         headers |= {"Range": f"bytes={offset}-", "If-Range": part.origin.validator}
     with LimitedSession() as session, time_limit(2 * patience.timeout) as limit:
         try:
-            response = _followed(session, url, headers, patience.timeout)
+            response = _follow_redirects(session, url, headers, patience.timeout)
         except (requests.ConnectionError, requests.Timeout) as error:
             raise TemporaryError(f"no answer: {_in_a_line(error)}") from None
         except requests.RequestException as error:
@@ -208,7 +208,7 @@ def _extending(limit: TimeLimit, pieces: Iterator[bytes], slowest: float) -> Ite
         yield piece
 
 
-def _followed(
+def _follow_redirects(
     session: LimitedSession, url: str, headers: Mapping[str, str], timeout: float
 ) -> requests.Response:
     """The response to a request, after redirects."""

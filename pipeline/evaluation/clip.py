@@ -256,7 +256,9 @@ class EmbeddingCache:
             path = self.folder / f"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:32]}.npz"
             if (arrays := load_arrays(path, "vectors", "seconds")) is None:
                 batches = [shard[start : start + BATCH] for start in range(0, len(shard), BATCH)]
-                embedded, times = zip(*(_timed(embed, prepare(batch)) for batch in batches), strict=True)
+                embedded, times = zip(
+                    *(_embed_and_time(embed, prepare(batch)) for batch in batches), strict=True
+                )
                 arrays = [torch.cat(embedded).numpy(), np.array(sum(times))]
                 save_arrays(path, vectors=arrays[0], seconds=arrays[1])
             vectors.append(torch.from_numpy(arrays[0]))
@@ -265,7 +267,9 @@ class EmbeddingCache:
         return torch.cat(vectors), len(items) / seconds
 
 
-def _timed(embed: Callable[[Sequence[Prepared]], Tensor], batch: Sequence[Prepared]) -> tuple[Tensor, float]:
+def _embed_and_time(
+    embed: Callable[[Sequence[Prepared]], Tensor], batch: Sequence[Prepared]
+) -> tuple[Tensor, float]:
     """Vectors of a batch on the CPU, and the seconds that embedding took."""
     start = time.perf_counter()
     vectors = embed(batch).cpu()

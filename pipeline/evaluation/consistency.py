@@ -24,7 +24,12 @@ from pipeline.common.json_text import json_value
 from pipeline.datasets.table import read_sentences
 from pipeline.evaluation.checks import check_vocabularies
 from pipeline.evaluation.embed import embed_images, embed_sentences
-from pipeline.evaluation.evaluate import check_choice_of_epoch, described, preparation_of, write_evaluation
+from pipeline.evaluation.evaluate import (
+    check_choice_of_epoch,
+    preparation_of,
+    recalls_and_counts,
+    write_evaluation,
+)
 from pipeline.evaluation.gallery import Gallery, gallery_of
 from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
 from pipeline.evaluation.ranks import Similarity, both_ranks, dot_products
@@ -154,7 +159,7 @@ class QueriesWithTranslations:
             ranks = both_ranks(
                 candidates, embedded.flatten(1), image_of, _combining(combiner, embedded.shape)
             )
-        return described(self.corpus, language, ranks)
+        return recalls_and_counts(self.corpus, language, ranks)
 
     def scored(self, language: str) -> ScoredQueries:
         """All scores of a language's queries."""

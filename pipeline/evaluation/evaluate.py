@@ -78,7 +78,7 @@ def evaluate(
     check_choice_of_epoch(trained, saved, own, vocabularies, features)
     queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated_queries)}
     if queries:
-        corpus = _translated(saved, vocabularies, sentences, queries)
+        corpus = _translated_corpus(saved, vocabularies, sentences, queries)
     else:
         corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
     add_features(corpus, features, saved.settings.features)
@@ -169,10 +169,10 @@ def _test(
 ) -> tuple[dict[str, object], pd.DataFrame]:
     """Recalls and counts of one language's queries; direction, image and rank of each query."""
     part = corpus.languages[query]
-    return described(corpus, query, _ranks(model, part, read_as, gallery_of(part.image), images))
+    return recalls_and_counts(corpus, query, _ranks(model, part, read_as, gallery_of(part.image), images))
 
 
-def described(
+def recalls_and_counts(
     corpus: Corpus, query: str, ranks: Mapping[str, Tensor]
 ) -> tuple[dict[str, object], pd.DataFrame]:
     """Recalls and counts from the ranks of a language's queries (`both_ranks`), as in `_test`."""
@@ -197,7 +197,7 @@ def described(
     return values, pd.concat(tables)
 
 
-def _translated(
+def _translated_corpus(
     saved: Saved,
     vocabularies: Mapping[str, Vocabulary],
     sentences: Sequence[Path],
@@ -212,7 +212,7 @@ def _translated(
     whole = {}
     for source, table in queries.items():
         own = table[table["image"].isin(originals[source]["image"])]
-        whole[source] = pd.concat([own, untranslated(originals[source], own)])
+        whole[source] = pd.concat([own, untranslated_rows(originals[source], own)])
     read_as = dict.fromkeys(whole, vocabularies[language])
     return corpus_of(whole, read_as, saved.settings.max_caption_length, "test")
 
@@ -226,7 +226,7 @@ def _query_translations(queries: Mapping[str, pd.DataFrame], corpus: Corpus) -> 
     return found
 
 
-def untranslated(originals: pd.DataFrame, translated: pd.DataFrame) -> pd.DataFrame:
+def untranslated_rows(originals: pd.DataFrame, translated: pd.DataFrame) -> pd.DataFrame:
     """A row without tokens for each of an image's captions that has no translation."""
     counts = originals.groupby("image").size()
     missing = counts.sub(translated.groupby("image").size(), fill_value=0).reindex(counts.index)

@@ -54,7 +54,7 @@ def read_image(path: Path | BinaryIO) -> Image.Image:
             raise UnreadableImage("not a file")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the bounds are `_check_size`'s
-            return _decoded(path)
+            return _decode(path)
     except UnidentifiedImageError:
         kinds = ", ".join(FORMATS)
         raise UnreadableImage(f"not an image of a supported kind ({kinds}), or damaged") from None
@@ -77,18 +77,18 @@ def jpeg_of(path: Path, side: int, quality: int) -> bytes:
     return content.getvalue()
 
 
-def _decoded(path: Path | BinaryIO) -> Image.Image:
+def _decode(path: Path | BinaryIO) -> Image.Image:
     try:
-        return _opened(path)
+        return _open_image(path)
     except (MemoryError, Image.DecompressionBombError):
         raise
     except Exception:
         if not (plain := _without_metadata(path)):
             raise
-        return _opened(plain)
+        return _open_image(plain)
 
 
-def _opened(path: Path | BinaryIO) -> Image.Image:
+def _open_image(path: Path | BinaryIO) -> Image.Image:
     with Image.open(path, formats=FORMATS) as opened:
         _check_size(*opened.size)
         opened.load()
@@ -156,7 +156,7 @@ def _on_white(image: Image.Image) -> Image.Image:
     return shown
 
 
-def resized(image: Image.Image, resize: int, interpolation: str) -> Tensor:
+def resize_image(image: Image.Image, resize: int, interpolation: str) -> Tensor:
     """Resize the shorter side of an RGB image to `resize` pixels, antialiased: (3, height, width) uint8."""
     # Seconds of processor time, which reading an image alone does not need.
     from torchvision.transforms import InterpolationMode
@@ -209,13 +209,13 @@ def window_weights(size: tuple[int, int], cells: tuple[int, int], crop: int, cro
     """
     places = windows(*size, crop, crops)
     each = [
-        np.outer(_covered(top, size[0], cells[0], crop), _covered(left, size[1], cells[1], crop))
+        np.outer(_cell_shares(top, size[0], cells[0], crop), _cell_shares(left, size[1], cells[1], crop))
         for top, left in places
     ]
     return torch.from_numpy(np.mean(each, axis=0).astype(np.float32))
 
 
-def _covered(begin: int, pixels: int, cells: int, crop: int) -> np.ndarray:
+def _cell_shares(begin: int, pixels: int, cells: int, crop: int) -> np.ndarray:
     """Share of a window that each cell of a row holds; sums to 1."""
     scale = cells / pixels
     edges = np.clip(np.arange(cells + 1), begin * scale, (begin + crop) * scale)

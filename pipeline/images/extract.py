@@ -21,7 +21,7 @@ from torch import Tensor
 from pipeline.common.errors import InputError
 from pipeline.common.progress import Progress, duration
 from pipeline.images.backbone import Backbone, load_backbone
-from pipeline.images.crops import ON_WHITE, UnreadableImage, read_image, resized
+from pipeline.images.crops import ON_WHITE, UnreadableImage, read_image, resize_image
 from pipeline.images.lists import (
     FAILED_COLUMNS,
     Shard,
@@ -263,7 +263,7 @@ class _Extraction:
         """Rows that could be read, and their features."""
         depth = 2 if self.backbone.device.type == "cuda" else 1  # a GPU has its next batch before it is idle
         under_way: deque[tuple[Batch, Callable[[], np.ndarray]]] = deque()
-        for rows, loaded in self._loaded(batches):
+        for rows, loaded in self._load_batches(batches):
             with self.mapper.on("waiting for images"):
                 images = self._readable(rows, loaded)
             if images:
@@ -271,15 +271,15 @@ class _Extraction:
                     features = self.backbone.features(list(images.values()))
                     under_way.append((list(images), _on_its_way(features)))
             if len(under_way) == depth:
-                yield self._fetched(*under_way.popleft())
+                yield self._fetch(*under_way.popleft())
         while under_way:
-            yield self._fetched(*under_way.popleft())
+            yield self._fetch(*under_way.popleft())
 
-    def _fetched(self, rows: Batch, features: Callable[[], np.ndarray]) -> tuple[Batch, np.ndarray]:
+    def _fetch(self, rows: Batch, features: Callable[[], np.ndarray]) -> tuple[Batch, np.ndarray]:
         with self.mapper.on("in the network"):
             return rows, features()
 
-    def _loaded(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, Loaded]]:
+    def _load_batches(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, Loaded]]:
         """Yield each batch with its images, while the next ones are being decoded."""
         most = 1 + max(1, 2 * self.workers // self.backbone.batch)
         ahead: deque[tuple[Batch, Loaded]] = deque()
@@ -295,7 +295,7 @@ class _Extraction:
         read = read_image(self.paths[row])
         if ON_WHITE in read.info:
             self.on_white.add(row)
-        image = resized(read, self.resize, self.backbone.interpolation)
+        image = resize_image(read, self.resize, self.backbone.interpolation)
         if self.backbone.device.type == "cuda":
             image = image.permute(1, 2, 0).pin_memory().permute(2, 0, 1)  # copied without waiting
         return image

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pipeline.common.characters import shown
+from pipeline.common.characters import printable_name
 from pipeline.common.errors import raise_together
 from pipeline.common.photographs import is_photograph, without_ending
 from pipeline.datasets.split import read_split
@@ -50,16 +50,16 @@ def write_image_list(
         [f"{folder}: not a folder" for folder in folders if not folder.is_dir()],
         f"Give folders that hold the photographs. {hint}".strip(),
     )
-    found = _found(folders, sorted(set(images)), flickr_names)
+    found = _files_of(folders, sorted(set(images)), flickr_names)
     listed = output.with_name("missing.csv")
-    mistakes = {image: _described(paths) for image, paths in found.items() if len(paths) != 1}
+    mistakes = {image: _list_of_files(paths) for image, paths in found.items() if len(paths) != 1}
     if mistakes:
         alike = _alike(folders, [image for image in mistakes if not found[image]])
         mistakes |= {image: f"no file, but {other}" for image, other in alike.items()}
         write_table(listed, ["image", "found"], mistakes.items())
         first = f"first {SHOWN}, " if len(mistakes) > SHOWN else ""
         raise_together(
-            [f"{shown(image)}: {found}" for image, found in list(mistakes.items())[:SHOWN]],
+            [f"{printable_name(image)}: {found}" for image, found in list(mistakes.items())[:SHOWN]],
             f"{', '.join(map(str, folders))}: {len(mistakes)} of {len(found)} images do not have exactly one "
             f"file ({first}all in {listed}). {hint}".strip(),
         )
@@ -67,7 +67,7 @@ def write_image_list(
     listed.unlink(missing_ok=True)
 
 
-def _found(folders: Sequence[Path], images: Sequence[str], flickr_names: bool) -> Mapping[str, list[str]]:
+def _files_of(folders: Sequence[Path], images: Sequence[str], flickr_names: bool) -> Mapping[str, list[str]]:
     named = {unicodedata.normalize("NFC", image): image for image in images}
     whole: dict[str, list[str]] = {image: [] for image in images}
     before_underscore: dict[str, list[str]] = {image: [] for image in images}
@@ -91,11 +91,11 @@ def _alike(folders: Sequence[Path], images: Iterable[str]) -> dict[str, str]:
         path = os.path.join(folder, name)
         if not is_photograph(name):
             if image := named.get(_as_seen(os.path.splitext(name)[0])):
-                alike[image] = f"{shown(path)}, a kind that is not read; save it as JPEG or PNG"
+                alike[image] = f"{printable_name(path)}, a kind that is not read; save it as JPEG or PNG"
         elif image := named.get(_as_seen(without_ending(name))):
             alike[image] = (
-                f"{shown(path)}, whose name has other capital letters, blanks or characters that cannot be "
-                "seen; rename it"
+                f"{printable_name(path)}, whose name has other capital letters, blanks or characters that "
+                "cannot be seen; rename it"
             )
     return alike
 
@@ -121,5 +121,5 @@ def _files_below(folders: Iterable[Path]) -> Iterator[tuple[str, str]]:
             yield from ((parent, name) for name in names)
 
 
-def _described(paths: Sequence[str]) -> str:
+def _list_of_files(paths: Sequence[str]) -> str:
     return f"{len(paths)} files, {', '.join(paths[:3])}" if paths else "no file"

@@ -8,7 +8,7 @@ from pipeline.common.errors import raise_together
 from pipeline.common.files import sha256
 from pipeline.datasets.split import read_split
 from pipeline.images.settings import ImportSettings
-from pipeline.images.store import read_store, selected, write_features
+from pipeline.images.store import read_store, rows_of, write_features
 
 log = logging.getLogger("pipeline")
 
@@ -59,7 +59,7 @@ def import_store(source: Path, images: list[str], settings: ImportSettings, outp
         "imported_sha256": sha256(source),
         **{f"source_{key}": value for key, value in attributes.items()},
     }
-    rows = selected(source, stored, features, images)
+    rows = rows_of(source, stored, features, images)
     write_features(output, images, rows, made)
 
 

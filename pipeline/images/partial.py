@@ -105,12 +105,12 @@ def open_partial(
     with open_locked(path.with_name(f".{path.name}.lock")):
         found = _fitting(path, attributes)
         if not found or image_ids(found) != list(images):
-            with _finished(earlier, attributes) as finished:
+            with _finished_store(earlier, attributes) as finished:
                 known = [store for store in (finished, found) if store]
                 create(path, images, files, attributes, dimension, known)
             if found:
                 found.close()
-            found = _locked(path)
+            found = _open_locked(path)
         with name_in_errors(path), found:
             store = PartialStore(found)
             _forget_damaged(store, files)
@@ -121,7 +121,7 @@ def open_partial(
 
 def _fitting(path: Path, attributes: Mapping[str, object]) -> WritableFile | None:
     """The unfinished store of these attributes, at `path` or aside; another at `path` goes aside."""
-    found = _opened(path)
+    found = _open_store(path)
     if found and (differences := attribute_differences(dict(found.attrs), attributes)):
         aside = _aside(path, found.attrs)
         log.warning("%s: moved to %s, it was made differently: %s", path, aside.name, "; ".join(differences))
@@ -131,7 +131,7 @@ def _fitting(path: Path, attributes: Mapping[str, object]) -> WritableFile | Non
     if not found and (aside := _aside(path, attributes)).exists():
         log.info("%s: continuing from %s", path, aside.name)
         os.replace(aside, path)
-        found = _opened(path)
+        found = _open_store(path)
     return found
 
 
@@ -222,12 +222,12 @@ def _plain(value: object) -> object:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-def _opened(path: Path) -> WritableFile | None:
+def _open_store(path: Path) -> WritableFile | None:
     """The store, locked for writing; `None` where there is none."""
     if not path.exists():
         return None
     try:
-        file = _locked(path)
+        file = _open_locked(path)
     except OSError as error:
         if disk_message(error):
             raise
@@ -248,7 +248,7 @@ def _put_away(path: Path, why: str) -> None:
 
 
 @contextmanager
-def _finished(path: Path | None, attributes: Mapping[str, object]) -> Iterator[h5py.File | None]:
+def _finished_store(path: Path | None, attributes: Mapping[str, object]) -> Iterator[h5py.File | None]:
     """A finished store that was made with these attributes; `None` where there is none."""
     if path is None or not path.exists():
         yield None
@@ -265,7 +265,7 @@ def _finished(path: Path | None, attributes: Mapping[str, object]) -> Iterator[h
         yield None if differences else file
 
 
-def _locked(path: Path) -> WritableFile:
+def _open_locked(path: Path) -> WritableFile:
     try:
         with name_in_errors(path):
             return update_hdf5(path, libver="earliest")

@@ -12,7 +12,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from pipeline.common.characters import shown
+from pipeline.common.characters import printable_name
 from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.files import name_in_errors, require_file
 from pipeline.common.hdf5 import create_hdf5, dataset_mistake, hdf5_reason
@@ -47,14 +47,14 @@ def read_features(path: Path, images: list[str], expected: Mapping[str, object])
     """
     stored, features, attributes = read_store(path)
     mistakes = [
-        f"{key}: found {_shown(attributes.get(key, 'nothing'))}, expected {_shown(value)}"
+        f"{key}: found {_display(attributes.get(key, 'nothing'))}, expected {_display(value)}"
         for key, value in expected.items()
         if key not in attributes or not equal(attributes[key], value)
     ]
     raise_together(
         mistakes, f"{path}: features were made with other settings; extract again or correct the settings:"
     )
-    return selected(path, stored, features, images)
+    return rows_of(path, stored, features, images)
 
 
 def read_store(path: Path) -> tuple[list[str], np.ndarray, dict[str, object]]:
@@ -133,7 +133,7 @@ def _check(path: Path, file: h5py.File) -> None:
         )
 
 
-def selected(path: Path, stored: list[str], features: np.ndarray, images: list[str]) -> np.ndarray:
+def rows_of(path: Path, stored: list[str], features: np.ndarray, images: list[str]) -> np.ndarray:
     """Rows of `images` as (len(images), D) float32; raises `InputError` for missing or non-finite ones."""
     row = {image: index for index, image in enumerate(stored)}
     missing = [image for image in dict.fromkeys(images) if image not in row]
@@ -156,7 +156,7 @@ def check_rows(path: Path, images: Sequence[str], rows: np.ndarray) -> None:
     if rows.shape[1] < 2:
         return
     alike = zip(images, rows, (rows == rows[:, :1]).all(axis=1), strict=True)
-    mistakes = [f"{shown(image)}: nothing but {row[0]:g}" for image, row, found in alike if found]
+    mistakes = [f"{printable_name(image)}: nothing but {row[0]:g}" for image, row, found in alike if found]
     raise_together(
         mistakes,
         f"{path}: {len(mistakes)} of {len(images)} images have no features, as where a photograph did not "
@@ -166,8 +166,8 @@ def check_rows(path: Path, images: Sequence[str], rows: np.ndarray) -> None:
 
 def _first(images: list[str]) -> str:
     more = ", ..." if len(images) > 10 else ""
-    return f"{len(images)} images ({', '.join(map(shown, images[:10]))}{more})"
+    return f"{len(images)} images ({', '.join(map(printable_name, images[:10]))}{more})"
 
 
-def _shown(value: object) -> str:
+def _display(value: object) -> str:
     return repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)

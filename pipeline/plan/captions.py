@@ -81,7 +81,7 @@ def _own_datasets(plan: Plan) -> list[str]:
 
 def languages_trained_on(plan: Plan, dataset: str) -> list[str]:
     """Languages in which an experiment of the configured tables trains on the data set's own captions."""
-    every = plan.settings.expanded(dataset)
+    every = plan.settings.experiments_on(dataset)
     trained = {
         language
         for name in experiments_on(plan, dataset)

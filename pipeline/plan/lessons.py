@@ -109,23 +109,23 @@ def selected_texts(plan: Plan, dataset: str, experiment: str) -> list[str]:
 
 def selected_sentences(plan: Plan, dataset: str, experiment: str) -> list[str]:
     """Captions of an experiment's languages."""
-    return _selected(plan, dataset, experiment, "{}.csv")
+    return _selected_files(plan, dataset, experiment, "{}.csv")
 
 
 def selected_words(plan: Plan, dataset: str, experiment: str) -> list[str]:
     """Vocabularies of an experiment's languages."""
-    return _selected(plan, dataset, experiment, "{}.h5")
+    return _selected_files(plan, dataset, experiment, "{}.h5")
 
 
 def selected_pairs(plan: Plan, dataset: str, experiment: str) -> list[str]:
     """Captions that are paired with those of another language, if they are not the selected ones."""
     languages = selection(plan, dataset, experiment).languages.values()
     paired = any(chosen.pair_texts is not None for chosen in languages)
-    return _selected(plan, dataset, experiment, "pairs-{}.csv") if paired else []
+    return _selected_files(plan, dataset, experiment, "pairs-{}.csv") if paired else []
 
 
-def _selected(plan: Plan, dataset: str, experiment: str, name: str) -> list[str]:
-    folder = plan.data(dataset).selected(experiment)
+def _selected_files(plan: Plan, dataset: str, experiment: str, name: str) -> list[str]:
+    folder = plan.data(dataset).selection_folder(experiment)
     return [f"{folder}/{name.format(code)}" for code in plan.experiment(dataset, experiment).languages]
 
 

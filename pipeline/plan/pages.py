@@ -48,7 +48,7 @@ def claim_ranks(plan: Plan) -> list[str]:
 
 def counts(plan: Plan) -> list[str]:
     """Counts of the data; empty if the report does not contain their table."""
-    return [plan.results.made("counts.csv")] if "table1" in plan.settings.report else []
+    return [plan.results.in_work("counts.csv")] if "table1" in plan.settings.report else []
 
 
 def count_arguments(plan: Plan) -> list[str]:
@@ -108,12 +108,12 @@ def comparison_arguments(plan: Plan) -> list[str]:
 
 
 def _comparison(plan: Plan, table: str) -> str:
-    return plan.results.made(f"comparison/{table}.csv")
+    return plan.results.in_work(f"comparison/{table}.csv")
 
 
 def verdicts(plan: Plan) -> list[str]:
     """The verdicts on the claims, and their comparisons; empty if no table of a paper is in the report."""
-    return [plan.results.made(file) for file in _verdicts(plan)]
+    return [plan.results.in_work(file) for file in _verdicts(plan)]
 
 
 def verdict_arguments(plan: Plan) -> list[str]:
@@ -128,7 +128,7 @@ def _verdicts(plan: Plan) -> list[str]:
 
 def figures(plan: Plan) -> list[str]:
     """Figures whose models the report's tables evaluate; a report trains nothing only for a figure."""
-    return [plan.results.made(file) for file in _figures(plan)]
+    return [plan.results.in_work(file) for file in _figures(plan)]
 
 
 def _figures(plan: Plan) -> list[str]:
@@ -168,7 +168,7 @@ def caption_arguments(plan: Plan) -> list[str]:
 
 def clip_recalls(plan: Plan) -> list[str]:
     """Recalls of frozen CLIPs; empty if none is named."""
-    return [plan.results.made(file) for file in _clip_recalls(plan)]
+    return [plan.results.in_work(file) for file in _clip_recalls(plan)]
 
 
 def clip_arguments(plan: Plan) -> list[str]:
@@ -193,7 +193,7 @@ def report_settings(plan: Plan) -> str:
 
 def file_to_publish(plan: Plan, place: str, file: str) -> str:
     """The file that one below results/ is a copy of; `place` is `{scale}/`, or empty."""
-    return plan.results.made(file) if place else plan.results.of_scale(file)
+    return plan.results.in_work(file) if place else plan.results.of_scale(file)
 
 
 def table_to_publish(plan: Plan, place: str, table: str) -> str:
@@ -210,7 +210,7 @@ def published_beside(plan: Plan, place: str, file: str) -> list[str]:
     """Files that are published in the same folder before one: with the report, everything that it shows."""
     if file != "report.html":
         return []
-    path = plan.results.of_scale if place else plan.results.shown
+    path = plan.results.of_scale if place else plan.results.latest
     return [path(name) for name in _contents(plan)]
 
 

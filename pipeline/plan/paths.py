@@ -148,7 +148,7 @@ class DatasetFiles:
     def query_report(self, pair: str) -> str:
         return f"{self.folder}/translations/queries/{pair}.json"
 
-    def augmented(self, pair: str) -> str:
+    def augmentation(self, pair: str) -> str:
         """The translations that fill each image up to five captions."""
         return f"{self.folder}/augmented/{pair}.csv"
 
@@ -198,7 +198,7 @@ class DatasetFiles:
         """Halves of the training images; `suffix` is empty, or `-LANGUAGE` for halves of that language."""
         return f"{self.folder}/drawn/halves-seed{seed}{suffix}.csv"
 
-    def selected(self, experiment: str) -> str:
+    def selection_folder(self, experiment: str) -> str:
         """The folder of the captions, pairs and words of an experiment that selects its captions."""
         return f"{self.folder}/selected/{experiment}"
 
@@ -293,14 +293,14 @@ class Results:
 
     scale: str
 
-    def made(self, file: str) -> str:
+    def in_work(self, file: str) -> str:
         return f"work/results/{self.scale}/{file}"
 
     def of_scale(self, file: str) -> str:
         return f"results/{self.scale}/{file}"
 
     @staticmethod
-    def shown(file: str) -> str:
+    def latest(file: str) -> str:
         return f"results/{file}"
 
     @property

@@ -125,11 +125,11 @@ def input_arguments(inputs: Inputs, options: Mapping[str, str]) -> list[str]:
         argument
         for name, option in options.items()
         if name in inputs.keys()  # noqa: SIM118 - a list of Snakemake's has names as its keys
-        for argument in arguments(option, _listed(inputs[name]))
+        for argument in arguments(option, _as_list(inputs[name]))
     ]
 
 
-def _listed(paths: str | Sequence[str]) -> Sequence[str]:
+def _as_list(paths: str | Sequence[str]) -> Sequence[str]:
     return [paths] if isinstance(paths, str) else paths
 
 

@@ -24,7 +24,7 @@ def needs_photographs(plan: Plan, dataset: str) -> bool:
     """Whether a table's features are extracted from a data set's photographs, or `context` reads these."""
     if plan.settings.context:
         return True
-    trained = plan.settings.expanded(dataset)
+    trained = plan.settings.experiments_on(dataset)
     needed = {trained[name].features for name in experiments_on(plan, dataset)}
     sets = plan.settings.images.feature_sets()
     return not all(sets[name].features for name in {None, *needed})

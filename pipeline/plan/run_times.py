@@ -9,7 +9,7 @@ from pipeline.plan.plan import Plan
 from pipeline.plan.training import (
     evaluated_sentences,
     features,
-    pretrained,
+    initial_weights,
     queries_with_translations,
     translated_queries,
     translations,
@@ -74,7 +74,7 @@ def _files_behind(plan: Plan, evaluation: Evaluation) -> list[str]:
         read += queries_with_translations(*named)["translations"]
     else:
         read += translated_queries(*named, queries)
-    begun_with = pretrained(*named, int(evaluation.model.seed))
+    begun_with = initial_weights(*named, int(evaluation.model.seed))
     return [evaluation.path, features(*named), *begun_with, *read]
 
 

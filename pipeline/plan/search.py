@@ -13,7 +13,7 @@ def data_licences(plan: Plan, dataset: str) -> str:
     terms = [source.terms._asdict()] if source.terms else []
     if data.source == "demo":
         return as_json(terms)
-    names = [*source.licensed]
+    names = [*source.licence_names]
     if data.images in PHOTOGRAPHS:
         names.append(f"{data.images}-photographs")
     if plan.settings.words.vectors == "file":

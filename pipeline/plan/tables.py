@@ -61,7 +61,7 @@ def every_table(plan: Plan) -> list[str]:
     """All tables that this configuration has data for."""
     names = configuration.makeable_tables(plan.settings)
     require_providers(plan, translations_of(plan, [name for name in names if name in plan.tables]))
-    return [plan.results.shown(f"{name}.csv") for name in names]
+    return [plan.results.latest(f"{name}.csv") for name in names]
 
 
 # Comparisons of two experiments.
@@ -70,17 +70,17 @@ def every_table(plan: Plan) -> list[str]:
 def compared_evaluations(plan: Plan, dataset: str, first: str, second: str) -> dict[str, list[str]]:
     """Evaluations of two experiments with every seed, in all languages of each."""
     return {
-        "first": paths_of(_compared(plan, dataset, first)),
-        "second": paths_of(_compared(plan, dataset, second)),
+        "first": paths_of(_evaluations_of(plan, dataset, first)),
+        "second": paths_of(_evaluations_of(plan, dataset, second)),
     }
 
 
 def compared_ranks(plan: Plan, dataset: str, first: str, second: str) -> list[str]:
     """Ranks of the same evaluations."""
-    return ranks_of([*_compared(plan, dataset, first), *_compared(plan, dataset, second)])
+    return ranks_of([*_evaluations_of(plan, dataset, first), *_evaluations_of(plan, dataset, second)])
 
 
-def _compared(plan: Plan, dataset: str, experiment: str) -> list[Evaluation]:
+def _evaluations_of(plan: Plan, dataset: str, experiment: str) -> list[Evaluation]:
     return [
         Evaluation(plan.model(dataset, name, seed), "original")
         for name in _models(plan, dataset, experiment)
@@ -90,7 +90,7 @@ def _compared(plan: Plan, dataset: str, experiment: str) -> list[Evaluation]:
 
 def _models(plan: Plan, dataset: str, experiment: str) -> list[str]:
     """The models of an experiment: itself, or one for each language."""
-    every = plan.settings.expanded(dataset)
+    every = plan.settings.experiments_on(dataset)
     if experiment in every:
         return [experiment]
     if experiment not in plan.settings.experiments:

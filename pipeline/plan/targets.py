@@ -20,15 +20,15 @@ OTHER_RESULTS = [
 
 def single_results(plan: Plan) -> str:
     """A regular expression of all results but tables of evaluations, which have a comparison each."""
-    return f"{either(OTHER_RESULTS)}|{_compared(plan)}[.]csv"
+    return f"{either(OTHER_RESULTS)}|{_comparison_pattern(plan)}[.]csv"
 
 
 def _files_by_name(plan: Plan) -> str:
     """A regular expression of tables, whole or some of their rows, and of comparisons of experiments."""
-    return rf"(?:(?:comparison/)?{table_names(plan)}|{_compared(plan)})[.]csv"
+    return rf"(?:(?:comparison/)?{table_names(plan)}|{_comparison_pattern(plan)})[.]csv"
 
 
-def _compared(plan: Plan) -> str:
+def _comparison_pattern(plan: Plan) -> str:
     return rf"compare/(?:{either(list(plan.datasets))})/[a-z0-9+-]+-vs-[a-z0-9+-]+"
 
 
@@ -64,7 +64,7 @@ def _known_results(plan: Plan) -> list[str]:
     tables = [f"{folder}{table}.csv" for table in plan.tables for folder in ("", "comparison/")]
     return [
         path(file)
-        for path in (plan.results.shown, plan.results.of_scale)
+        for path in (plan.results.latest, plan.results.of_scale)
         for file in (*OTHER_RESULTS, *tables)
     ]
 

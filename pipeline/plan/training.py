@@ -51,7 +51,7 @@ def translations(plan: Plan, dataset: str, experiment: str) -> list[str]:
     return added_tables(plan, dataset, pairs, plan.experiment(dataset, experiment).captions)
 
 
-def pretrained(plan: Plan, dataset: str, experiment: str, seed: int) -> list[str]:
+def initial_weights(plan: Plan, dataset: str, experiment: str, seed: int) -> list[str]:
     """The pretrained weights or assignment that training starts from; empty if there are none."""
     chosen = plan.experiment(dataset, experiment)
     if chosen.embedding == "hybrid":
@@ -83,10 +83,10 @@ def pretraining_settings(plan: Plan, dataset: str, experiment: str, seed: int) -
     return configuration.pretraining_settings(plan.settings, dataset, experiment, seed).as_json()
 
 
-def _assigned(plan: Plan, dataset: str, digest: str) -> str:
+def _first_with_assignment(plan: Plan, dataset: str, digest: str) -> str:
     """The first of the experiments that share an assignment."""
     settings = plan.settings
-    hybrid = [name for name, one in settings.expanded(dataset).items() if one.embedding == "hybrid"]
+    hybrid = [name for name, one in settings.experiments_on(dataset).items() if one.embedding == "hybrid"]
     for name in hybrid:
         if configuration.assignment_settings(settings, dataset, name, 0).experiment == digest:
             return name
@@ -98,7 +98,7 @@ def _assigned(plan: Plan, dataset: str, digest: str) -> str:
 
 def assignment_inputs(plan: Plan, dataset: str, digest: str) -> dict[str, list[str]]:
     """Files that an assignment is learned from, by name."""
-    experiment = _assigned(plan, dataset, digest)
+    experiment = _first_with_assignment(plan, dataset, digest)
     return {
         "sentences": sentences(plan, dataset, experiment),
         "translations": translations(plan, dataset, experiment),
@@ -107,7 +107,7 @@ def assignment_inputs(plan: Plan, dataset: str, digest: str) -> dict[str, list[s
 
 
 def assignment_settings(plan: Plan, dataset: str, digest: str, seed: int) -> str:
-    experiment = _assigned(plan, dataset, digest)
+    experiment = _first_with_assignment(plan, dataset, digest)
     return configuration.assignment_settings(plan.settings, dataset, experiment, seed).as_json()
 
 

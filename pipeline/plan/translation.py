@@ -48,7 +48,7 @@ class Translation:
         return f"{self.source}-{self.target}"
 
     @property
-    def borrowed(self) -> Borrowed | None:
+    def borrowed_from(self) -> Borrowed | None:
         """Data set and origin if the translations are in another data set's captions."""
         named = self.plan.datasets[self.dataset].borrowed_translations
         return named.get(self.target) if self.source == "en" and not self.queries else None
@@ -56,8 +56,8 @@ class Translation:
     @property
     def provider_settings(self) -> Provider:
         """Settings of the provider; published translations do not say which query each translates."""
-        if self.borrowed:
-            return FilesProvider(provider="files", origin=self.borrowed.origin)
+        if self.borrowed_from:
+            return FilesProvider(provider="files", origin=self.borrowed_from.origin)
         require_providers(self.plan, [(self.dataset, self.pair)])
         found = configuration.provider_of(self.plan.settings, self.pair)
         assert found  # its absence has been refused
@@ -83,8 +83,8 @@ class Translation:
     def inputs(self) -> dict[str, str | list[str]]:
         """Files that the translation reads, by name."""
         files = self.plan.data(self.dataset)
-        if self.borrowed:
-            lender = self.plan.data(self.borrowed.dataset)
+        if self.borrowed_from:
+            lender = self.plan.data(self.borrowed_from.dataset)
             return {"captions": lender.captions(self.target), "images": files.split}
         if self.kind == "files":
             return {"captions": files.captions(self.target)}
@@ -135,7 +135,7 @@ class Translation:
     @property
     def code(self) -> str:
         """Digest of the code that translates."""
-        modules = registry.of_translation(self.provider, bool(self.borrowed))
+        modules = registry.of_translation(self.provider, bool(self.borrowed_from))
         return code.digest("translate", (*modules, *self.language_rows))
 
     @property
@@ -190,7 +190,7 @@ def added_tables(plan: Plan, dataset: str, pairs: Iterable[str], captions: str) 
     if captions != "augmented":
         return translation_tables(plan, dataset, pairs)
     require_providers(plan, [(dataset, pair) for pair in pairs])
-    return [plan.data(dataset).augmented(pair) for pair in pairs]
+    return [plan.data(dataset).augmentation(pair) for pair in pairs]
 
 
 def query_tables(plan: Plan, dataset: str, pairs: Iterable[str]) -> list[str]:

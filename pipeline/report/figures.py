@@ -123,7 +123,7 @@ def _images(
     rows = np.arange(len(images))
     languages = sum((one.image_of[one.nearest] == rows).astype(int) for one in said.values())
     right = languages == max(1, languages.max())
-    chosen = [row for of in (rows[right], rows[~right]) for row in _drawn(of, OF_EACH, generator)]
+    chosen = [row for of in (rows[right], rows[~right]) for row in _sample(of, OF_EACH, generator)]
     return [
         {
             "image": images[row],
@@ -145,7 +145,7 @@ def _query(
     said: Said, language: str, images: list[str], right: int, generator: np.random.Generator
 ) -> dict[str, Any] | None:
     """A sentence whose nearest image is its own, or is not; None where there is none such."""
-    drawn = _drawn(np.flatnonzero((said.found == said.image_of) == bool(right)), 1, generator)
+    drawn = _sample(np.flatnonzero((said.found == said.image_of) == bool(right)), 1, generator)
     if not drawn:
         return None
     (row,) = drawn
@@ -160,5 +160,5 @@ def _query(
     }
 
 
-def _drawn(rows: Numbers, most: int, generator: np.random.Generator) -> list[int]:
+def _sample(rows: Numbers, most: int, generator: np.random.Generator) -> list[int]:
     return sorted(generator.choice(rows, min(most, len(rows)), replace=False).tolist())

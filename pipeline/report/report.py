@@ -131,7 +131,9 @@ def write_report(
         },
         **_run_times(benchmarks, settings.jobs),
     }
-    write_page(output, "report.html.j2", values, printed=lambda dataset: tables.printed(dataset, settings))
+    write_page(
+        output, "report.html.j2", values, printed=lambda dataset: tables.printed_name(dataset, settings)
+    )
 
 
 def _figure(path: Path, settings: ReportSettings) -> dict[str, object]:
@@ -146,13 +148,13 @@ def _figure(path: Path, settings: ReportSettings) -> dict[str, object]:
         points = _points(path.with_suffix(".csv"), settings) if paper == "smalr" else []
         return {"name": f"{paper}-{path.stem}", "title": title, "body": body, "points": points}
     title = f"{path.stem.replace('figure', 'Figure ')}: image-sentence matching"
-    return {"name": path.stem, "title": title, "body": _demoted(main_of(path)), "points": []}
+    return {"name": path.stem, "title": title, "body": _demote_headings(main_of(path)), "points": []}
 
 
 def _points(path: Path, settings: ReportSettings) -> list[list[str]]:
     """Rows of a figure's points, in the columns of `POINT_HEADS`."""
     table = read_result(path, "the points", "Run `python -m pipeline measure-scaling`.")
-    table["dataset"] = [tables.printed(dataset, settings) for dataset in table["dataset"]]
+    table["dataset"] = [tables.printed_name(dataset, settings) for dataset in table["dataset"]]
     for name in ("parameters", "parameters_at_test"):
         table[name] = [tenths(count / 1e6) for count in table[name]]
     table["interval"] = [
@@ -220,7 +222,7 @@ def _scales(scales: Mapping[str, Mapping[str, Dataset]]) -> Iterator[tuple[str, 
             )
 
 
-def _demoted(body: str) -> str:
+def _demote_headings(body: str) -> str:
     """A page's headings one level lower, for it stands under a heading of another page."""
     return re.sub(r"(</?h)2>", r"\g<1>3>", body)
 
@@ -264,12 +266,14 @@ def _curves(paths: Sequence[Path], settings: ReportSettings) -> list[dict[str, A
             found.setdefault(dataset, {}).setdefault(name, {}).setdefault(language, []).append(curve)
     return [
         {
-            "dataset": tables.printed(dataset, settings),
+            "dataset": tables.printed_name(dataset, settings),
             "languages": _in_order({language for lines in panels.values() for language in lines}),
             "panels": [
                 {
                     "name": name,
-                    "svg": charts.curves(lines, _highest(panels), _told(name, dataset, lines, settings)),
+                    "svg": charts.curves(
+                        lines, _highest(panels), _panel_in_words(name, dataset, lines, settings)
+                    ),
                 }
                 for name, lines in panels.items()
             ],
@@ -278,11 +282,13 @@ def _curves(paths: Sequence[Path], settings: ReportSettings) -> list[dict[str, A
     ]
 
 
-def _told(name: str, dataset: str, lines: Mapping[str, Sequence[pd.Series]], settings: ReportSettings) -> str:
+def _panel_in_words(
+    name: str, dataset: str, lines: Mapping[str, Sequence[pd.Series]], settings: ReportSettings
+) -> str:
     """A panel in words: where each language's validation mR ends, the mean over seeds."""
     ends = {code: sum(float(one.iloc[-1]) for one in each) / len(each) for code, each in lines.items()}
     said = ", ".join(f"{name_of(code)} {tenths(end)}" for code, end in ends.items())
-    return f"Validation mR of {name} on {tables.printed(dataset, settings)} ends at {said}"
+    return f"Validation mR of {name} on {tables.printed_name(dataset, settings)} ends at {said}"
 
 
 def _highest(panels: Mapping[str, Mapping[str, Sequence[pd.Series]]]) -> float:
@@ -298,7 +304,7 @@ def _context(path: Path | None, settings: ReportSettings) -> list[list[str]]:
     return [
         [
             row["model"],
-            tables.printed(row["dataset"], settings),
+            tables.printed_name(row["dataset"], settings),
             name_of(row["language"]),
             *(tenths(row[metric]) for metric in tables.METRICS),
             f"{row['parameters'] / 1e6:,.0f}M",

@@ -58,7 +58,7 @@ def of_comparison(name: str, path: Path, settings: ReportSettings) -> dict[str, 
     return {"name": name, "kind": "counts", "caption": COUNTED.get(name, ""), "columns": heads, "rows": lines}
 
 
-def printed(dataset: str, settings: ReportSettings) -> str:
+def printed_name(dataset: str, settings: ReportSettings) -> str:
     """A data set's name as the papers print it; where other data stand for it, they are named too."""
     stands_for = settings.stands_for.get(dataset, dataset)
     if stands_for not in PRINTED:
@@ -86,7 +86,7 @@ def _recalls(numbers: pd.DataFrame, settings: ReportSettings, table: Table) -> d
     shown_above = ("section", "group") if any(row["group"] for row in rows) else ()
     return {
         "grouped": bool(shown_above),
-        "datasets": _spans([printed(dataset, settings) for dataset, _, _ in columns]),
+        "datasets": _spans([printed_name(dataset, settings) for dataset, _, _ in columns]),
         "labels": [_column_label(*column, columns, settings) for column in columns],
         "beside_paper": any(cell and cell["paper"] is not None for row in rows for cell in row["cells"]),
         "wide": len(columns) > SIDE_BY_SIDE,
@@ -139,7 +139,7 @@ def _column_label(
 ) -> str:
     """What a narrow screen says before a number, which has no header over it there."""
     several = len({name for name, _, _ in columns}) > 1
-    name = [printed(dataset, settings)] if several else []
+    name = [printed_name(dataset, settings)] if several else []
     only_mean = {metric for _, _, metric in columns} == {"mR"}
     return " ".join([*name, name_of(language), *([] if only_mean else [METRICS[metric]])])
 
@@ -156,8 +156,8 @@ def _row(numbers: pd.DataFrame, columns: Sequence[tuple[str, str, str]]) -> dict
     }
     keys = ("measured", "low", "high", "std", "paper", "difference")
     return {
-        **{head: _said(numbers, head) for head in ROW},
-        "word_by_word": _said(numbers, "word_by_word") != "",
+        **{head: _text_of(numbers, head) for head in ROW},
+        "word_by_word": _text_of(numbers, "word_by_word") != "",
         "number": numbers["row"].iloc[0],
         "cells": [
             {key: None if pd.isna(by_place[place][key]) else float(by_place[place][key]) for key in keys}
@@ -178,7 +178,7 @@ def _mark_groups(rows: Sequence[dict[str, Any]]) -> None:
         section, name = row["section"], f"{name} {row['method']}" if row["extends"] else row["method"]
 
 
-def _said(numbers: pd.DataFrame, head: str) -> str:
+def _text_of(numbers: pd.DataFrame, head: str) -> str:
     """What a row's lines say in a column; some are empty, as `translations` where a number has none."""
     said = numbers[head].dropna() if head in numbers else []
     return str(next(iter(said), ""))
@@ -193,7 +193,7 @@ def _columns(
     among = means.set_index(["dataset", "language"])[["images", "sentences", "chance"]].to_dict("index")
     return [
         {
-            "dataset": printed(dataset, settings),
+            "dataset": printed_name(dataset, settings),
             "language": language,
             "origin": settings.caption_origins.get(dataset, {}).get(language, ""),
             "span": places.count((dataset, language)),
@@ -219,7 +219,7 @@ def _plots(
         ]
         plots.append(
             {
-                "dataset": printed(dataset, settings),
+                "dataset": printed_name(dataset, settings),
                 "language": language,
                 "ticks": marks,
                 "chance": {"value": chance, "at": 100 * (chance - low) / (high - low)},

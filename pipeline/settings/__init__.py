@@ -6,7 +6,7 @@ from pipeline.settings.experiment import DatasetExperiment, Experiment
 from pipeline.settings.experiments import OTHER_TABLES, POINTS, experiment_named, left_out, makeable_tables
 from pipeline.settings.figures import figure_settings
 from pipeline.settings.hub import context_name, hub_models
-from pipeline.settings.merge import merged
+from pipeline.settings.merge import merge
 from pipeline.settings.paths import check_paths
 from pipeline.settings.reading import check_files, load, read, usual_sources
 from pipeline.settings.stages import (
@@ -79,7 +79,7 @@ __all__ = [
     "lessons_settings",
     "load",
     "makeable_tables",
-    "merged",
+    "merge",
     "missing_providers",
     "own_pairs",
     "parameter_settings",

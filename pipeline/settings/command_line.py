@@ -21,7 +21,7 @@ _FILES, _VALUES = ("--configfile", "--configfiles"), ("--config", "-C")  # optio
 
 def check(arguments: Sequence[str]) -> None:
     """End with one message where a file after --configfile or a value after --config cannot be read."""
-    arguments = [part for argument in arguments for part in _parted(argument)]
+    arguments = [part for argument in arguments for part in _split_option(argument)]
     files, values = _after(arguments, *_FILES), _after(arguments, *_VALUES)
     mistakes = [mistake for name in files for mistake in _file_mistakes(name)]
     mistakes += yaml_mistakes(OWN_FILE) if OWN_FILE.exists() else []
@@ -34,7 +34,7 @@ def check(arguments: Sequence[str]) -> None:
         sys.exit(f"error: {error}")
 
 
-def _parted(argument: str) -> Sequence[str]:
+def _split_option(argument: str) -> Sequence[str]:
     """An option of one letter and its value, which may be written as one word: -c8."""
     match = _SHORT.fullmatch(argument)
     return match.groups() if match else [argument]

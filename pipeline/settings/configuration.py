@@ -89,13 +89,13 @@ class Configuration(LearningBlocks):
     tables: dict[TableName, Table] = Field(default={}, description="every table of results")
 
     _papers_data: list[str] = PrivateAttr(default=[])
-    _expanded: dict[str, dict[str, DatasetExperiment]] = PrivateAttr(default_factory=dict)
+    _experiments: dict[str, dict[str, DatasetExperiment]] = PrivateAttr(default_factory=dict)
     _blocks: dict[str, LearningBlocks] = PrivateAttr(default_factory=dict)
 
     def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Self:
         """A copy with some blocks replaced, which remembers nothing that was made of the others."""
         copy = super().model_copy(update=update, deep=deep)
-        copy._expanded, copy._blocks = {}, {}
+        copy._experiments, copy._blocks = {}, {}
         return copy
 
     @property
@@ -112,17 +112,17 @@ class Configuration(LearningBlocks):
         """The data set of this scale for each data set of the papers, and for each of the user's own."""
         return {self.stands_for(dataset): dataset for dataset in self.datasets}
 
-    def expanded(self, dataset: str) -> dict[str, DatasetExperiment]:
+    def experiments_on(self, dataset: str) -> dict[str, DatasetExperiment]:
         """Every experiment of a data set by name; one with a model per language has an entry per language.
 
         Such an entry has that language alone (one_per_language), or all and stops on it
         (stop_on_each_language). An experiment has the data set's own languages, or those of them that it
         names; with `languages: all` the translated ones too.
         """
-        if dataset not in self._expanded:
+        if dataset not in self._experiments:
             entries = [self._entries(dataset, name) for name in self.experiments]
-            self._expanded[dataset] = {name: entry for some in entries for name, entry in some.items()}
-        return self._expanded[dataset]
+            self._experiments[dataset] = {name: entry for some in entries for name, entry in some.items()}
+        return self._experiments[dataset]
 
     def _entries(self, dataset: str, name: str) -> dict[str, DatasetExperiment]:
         """The entries of `expanded` that one experiment has."""
@@ -145,7 +145,7 @@ class Configuration(LearningBlocks):
             name: under which the result is remembered: of the experiment, or of its model for a language.
         """
         if name not in self._blocks:
-            changed = experiment.settings.changed()
+            changed = experiment.settings.changed_blocks()
             self._blocks[name] = LearningBlocks.model_construct(
                 **{
                     key: with_override(getattr(self, key), changed.get(key))

@@ -95,7 +95,7 @@ def _of_experiment(settings: Configuration, name: str, experiment: Experiment) -
     if experiment.features is not None and experiment.features not in sets:
         known = did_you_mean(experiment.features, list(sets))
         yield f"{where}.features: no set {experiment.features!r} in images.sets{known}"
-    for key in experiment.settings.changed():
+    for key in experiment.settings.changed_blocks():
         yield from all_contradictions(f"{where}.settings.{key}", getattr(blocks, key))
     yield from _of_steps(settings, where, blocks.model, experiment)
     yield from _of_vectors(where, blocks.model, experiment)
@@ -124,7 +124,12 @@ def _of_steps(settings: Configuration, where: str, model: Model, experiment: Exp
         yield f"{where}.steps_of: no experiment {name!r}{did_you_mean(name, list(settings.experiments))}"
         return
     other = settings.experiments[name]
-    if other.one_for_each_language or other.selection or other.steps_of or _paced(settings, name, other):
+    if (
+        other.one_for_each_language
+        or other.selection
+        or other.steps_of
+        or _has_no_epochs(settings, name, other)
+    ):
         yield (
             f"{where}.steps_of: found {name!r}, expected an experiment with one model for all its languages, "
             "without selection, encoder liwe and steps_of"
@@ -136,7 +141,7 @@ def _of_steps(settings: Configuration, where: str, model: Model, experiment: Exp
         yield f"{where}.settings.training.{key}: with steps_of it is that of {name}; leave it out"
 
 
-def _paced(settings: Configuration, name: str, experiment: Experiment) -> bool:
+def _has_no_epochs(settings: Configuration, name: str, experiment: Experiment) -> bool:
     return settings.blocks_of(name, experiment).model.encoder == "liwe"
 
 
@@ -217,7 +222,9 @@ class RowChecks:
 
     def __init__(self, settings: Configuration):
         self.experiments = settings.experiments
-        self.trained = {column: settings.expanded(dataset) for column, dataset in settings.stand_ins.items()}
+        self.trained = {
+            column: settings.experiments_on(dataset) for column, dataset in settings.stand_ins.items()
+        }
         self.known = {*settings.experiments, *(name for of in self.trained.values() for name in of)}
 
     def mistakes(self, where: str, table: Table, row: Row) -> Iterator[str]:

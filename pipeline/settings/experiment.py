@@ -63,13 +63,13 @@ class Overrides(LossOverrides):
     training: Training | None = None
     lessons: Lessons | None = None
 
-    def changed(self) -> dict[str, Block]:
+    def changed_blocks(self) -> dict[str, Block]:
         """The blocks that are changed, by name."""
         return {key: getattr(self, key) for key in type(self).model_fields if key in self.model_fields_set}
 
     def unused_by_lessons(self) -> list[str]:
         """Settings that an experiment with a selection does not read."""
-        blocks = [block for block in self.changed() if block not in ("model", "lessons", "training")]
+        blocks = [block for block in self.changed_blocks() if block not in ("model", "lessons", "training")]
         training = self.training.model_fields_set if self.training else set()
         return [*blocks, *(f"training.{key}" for key in Training.model_fields if key in training - _OF_TASKS)]
 

@@ -14,7 +14,7 @@ POINTS = ("smalr/figure1b", "smalr/figure3")
 
 def experiment_named(settings: Configuration, dataset: str, name: str) -> DatasetExperiment:
     """One of the `expanded`; raises KeyError if the data set has no such experiment."""
-    return settings.expanded(dataset)[name]
+    return settings.experiments_on(dataset)[name]
 
 
 def one_for_each(settings: Configuration) -> list[str]:
@@ -36,7 +36,7 @@ def left_out(settings: Configuration) -> dict[str, str]:
     """Experiments that are not trained because the configuration lacks their feature set, with the reason."""
     features = {name: one.features for name, one in settings.experiments.items()}
     for dataset in settings.datasets:
-        features |= {name: one.features for name, one in settings.expanded(dataset).items()}
+        features |= {name: one.features for name, one in settings.experiments_on(dataset).items()}
     known = settings.images.feature_sets()
     return {
         name: f"the configuration has no features {chosen} (images.sets)"

@@ -48,7 +48,7 @@ def _points(settings: Configuration, figure: Figure) -> Iterator[Point]:
         dataset = settings.stand_ins.get(named)
         if dataset is None:
             continue
-        trained = settings.expanded(dataset)
+        trained = settings.experiments_on(dataset)
         for point in figure.points:
             name = point.experiment
             single = settings.experiments[name].one_per_language

@@ -11,7 +11,7 @@ B = TypeVar("B", bound=Block)
 EMPTIED = ("weights", "pairs", "caption_origins", "borrowed_translations")
 
 
-def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """One configuration merged over another, block by block; lists and plain values are replaced as a whole.
 
     An empty block replaces one of `EMPTIED`, and leaves any other as it is.
@@ -22,7 +22,7 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     for key, value in above.items():
         both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
         both = both and bool(value or key not in EMPTIED)
-        result[key] = merged(result[key], value) if both else value
+        result[key] = merge(result[key], value) if both else value
     return result
 
 
@@ -30,5 +30,5 @@ def with_override(block: B, override: Block | None) -> B:
     """A block with the keys that an override has set."""
     if override is None:
         return block
-    values = merged(block.model_dump(), override.model_dump(exclude_unset=True))
+    values = merge(block.model_dump(), override.model_dump(exclude_unset=True))
     return type(block).model_validate(values, context=LATER)

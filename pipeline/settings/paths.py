@@ -9,7 +9,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from pipeline.common.block import Block
-from pipeline.common.characters import shown
+from pipeline.common.characters import printable_name
 from pipeline.common.errors import raise_together
 from pipeline.datasets.settings import Dataset, Sources
 from pipeline.settings.configuration import Configuration
@@ -63,7 +63,7 @@ def with_paths_expanded(settings: Configuration) -> Configuration:
         for key in [*kinds, *_WRITTEN.get(where, [])]:
             written = getattr(block, key) or ""
             mistakes += [f"{where}.{key}: {problem}" for problem in _without_value(written)]
-            if "@" in urlsplit(_expanded(written)).netloc:
+            if "@" in urlsplit(_expand(written)).netloc:
                 mistakes.append(f"{where}.{key}: has a name or password in its address; {_NETRC}")
     for place, model in enumerate(settings.context):
         mistakes += [f"context.{place}: {problem}" for problem in _without_value(model)]
@@ -79,7 +79,7 @@ def with_paths_expanded(settings: Configuration) -> Configuration:
             "datasets": {
                 name: _with_expanded(data, _KINDS["datasets"]) for name, data in settings.datasets.items()
             },
-            "context": [_expanded(model) for model in settings.context],
+            "context": [_expand(model) for model in settings.context],
         }
     )
 
@@ -87,10 +87,10 @@ def with_paths_expanded(settings: Configuration) -> Configuration:
 def _with_expanded(block: B, keys: Iterable[str]) -> B:
     """A block with the variables in some of its paths expanded."""
     written = {key: getattr(block, key) for key in keys}
-    return block.model_copy(update={key: _expanded(path) or None for key, path in written.items() if path})
+    return block.model_copy(update={key: _expand(path) or None for key, path in written.items() if path})
 
 
-def _expanded(path: str) -> str:
+def _expand(path: str) -> str:
     return os.path.expanduser(os.path.expandvars(path))
 
 
@@ -120,15 +120,15 @@ def check_paths(settings: Configuration, usual: Sources) -> None:
     """
     mistakes = [
         f"{where}: {path}: has braces, which Snakemake takes for a wildcard; rename it or link to it"
-        for where, path, _ in _configured(settings, usual)
+        for where, path, _ in _configured_paths(settings, usual)
         if {"{", "}"} & set(path)
     ]
     made = [name.format(scale=settings.scale) for name in _MADE]
-    for where, path, kind in _configured(settings, usual):
+    for where, path, kind in _configured_paths(settings, usual):
         if not os.path.exists(path) and any(_inside(path, name) for name in made):
             continue
         if found := _other_than(kind, path):
-            mistakes.append(f"{where}: {shown(path)}: {found}")
+            mistakes.append(f"{where}: {printable_name(path)}: {found}")
         elif where.startswith("context.") and not os.path.isfile(os.path.join(path, "config.json")):
             mistakes.append(f"{where}: {path}: has no config.json, expected a folder that transformers wrote")
     if os.path.isdir(cache := settings.translation.cache or ""):
@@ -163,7 +163,7 @@ def _blocks(settings: Configuration) -> Iterator[tuple[str, Block, dict[str, str
         yield f"datasets.{name}", data, _KINDS["datasets"]
 
 
-def _configured(settings: Configuration, usual: Sources) -> Iterator[tuple[str, str, str]]:
+def _configured_paths(settings: Configuration, usual: Sources) -> Iterator[tuple[str, str, str]]:
     """Key, path and what it must name, of every path that must be there."""
     for where, block, kinds in _blocks(settings):
         for key, kind in kinds.items():

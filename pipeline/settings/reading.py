@@ -16,7 +16,7 @@ from pipeline.datasets.settings import Dataset, Scale, Sources
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.contradictions import contradictions
 from pipeline.settings.experiments import makeable_tables
-from pipeline.settings.merge import merged
+from pipeline.settings.merge import merge
 from pipeline.settings.paths import with_paths_expanded
 
 HEADING = "The configuration has mistakes:"
@@ -40,7 +40,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Configuration:
     if scale not in get_args(Scale):
         raise InputError(f"configuration: scale: found {scale!r:.100}, expected demo, flickr8k or paper")
     of_scale, values = _own_files(folder, str(scale))
-    values = merged(merged(values, of_scale), _with_norwegian(user))
+    values = merge(merge(values, of_scale), _with_norwegian(user))
     written = Configuration.from_values(values, HEADING, context=LATER, as_text=True)
     tables = {name: table.with_added_rows() for name, table in written.tables.items()}
     settings = written.model_copy(update={"tables": tables})

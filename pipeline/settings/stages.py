@@ -170,7 +170,7 @@ def selection_record(settings: Configuration, dataset: str, name: str) -> Select
 
 def selecting(settings: Configuration, dataset: str) -> list[str]:
     """Names of a data set's experiments that have a selection of captions."""
-    return [name for name, one in settings.expanded(dataset).items() if one.selection]
+    return [name for name, one in settings.experiments_on(dataset).items() if one.selection]
 
 
 def evaluation_settings(settings: Configuration, dataset: str, name: str, seed: int) -> EvaluateSettings:
@@ -260,7 +260,7 @@ def table_settings(settings: Configuration, name: str) -> TableSettings:
         trained={
             dataset: {
                 key: experiment.languages
-                for key, experiment in settings.expanded(dataset).items()
+                for key, experiment in settings.experiments_on(dataset).items()
                 if key.startswith(named) and key not in lacking
             }
             for dataset in settings.datasets
@@ -343,7 +343,7 @@ def report_settings(settings: Configuration, folder: Path) -> ReportSettings:
         papers_data=settings.papers_data,
         seeds=settings.seeds,
         tables=settings.tables,
-        configured={name: _written(getattr(settings, name)) for name in ("images", "model", "training")},
+        configured={name: _as_written(getattr(settings, name)) for name in ("images", "model", "training")},
         caption_origins={
             dataset: data.caption_origins | translated_origins(settings, dataset)
             for dataset, data in settings.datasets.items()
@@ -355,7 +355,7 @@ def report_settings(settings: Configuration, folder: Path) -> ReportSettings:
     )
 
 
-def _written(block: Block) -> dict[str, str]:
+def _as_written(block: Block) -> dict[str, str]:
     """The values of a block as the configuration's files have them."""
     values = block.model_dump(mode="json")
     return {key: "null" if value is None else str(value) for key, value in values.items()}

@@ -22,12 +22,12 @@ def columns_of_rows(settings: TableSettings) -> Iterator[tuple[str, list[Cell]]]
     for (_, dataset), grouped in of_row:
         found = {cell.language: cell for cell in grouped}
         yield from ((language, [cell]) for language, cell in found.items())
-        for name, languages in _averaged(settings, dataset, next(iter(found.values()))).items():
+        for name, languages in _languages_of_averages(settings, dataset, next(iter(found.values()))).items():
             if languages and all(language in found for language in languages):
                 yield name, [found[language] for language in languages]
 
 
-def _averaged(settings: TableSettings, dataset: str, cell: Cell) -> dict[str, list[str]]:
+def _languages_of_averages(settings: TableSettings, dataset: str, cell: Cell) -> dict[str, list[str]]:
     """The languages of each average."""
     if not settings.table.averages:
         return {}

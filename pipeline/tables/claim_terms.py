@@ -113,10 +113,10 @@ def comparisons(claim: Mapping[str, Any]) -> Iterator[Comparison]:
         columns = (
             [(places, "")] if isinstance(places, str) else [(n, code) for n in places for code in places[n]]
         )
-        others = _listed(stated["than"])
+        others = _as_list(stated["than"])
         thans = [tuple(others)] if stated.get("best_of_than") else [(one,) for one in others]
         for greater, than, (dataset, language), metric in itertools.product(
-            _listed(stated["greater"]), thans, columns, stated.get("metrics", ["mR"])
+            _as_list(stated["greater"]), thans, columns, stated.get("metrics", ["mR"])
         ):
             by = stated.get("by", {}).get(language)
             within, at_most, not_below = (stated.get(size) for size in _SIZES)
@@ -161,7 +161,7 @@ def _statement_mistakes(where: str, stated: Row) -> Iterator[str]:
     if wrong:
         yield f"{where}: keys unknown or missing: {', '.join(sorted(map(str, wrong)))}"
         return
-    for text in [*_listed(stated["greater"]), *_listed(stated["than"])]:
+    for text in [*_as_list(stated["greater"]), *_as_list(stated["than"])]:
         try:
             bare = any(not term["language"] for _, term in terms(text))
         except ValueError as error:
@@ -176,5 +176,5 @@ def _statement_mistakes(where: str, stated: Row) -> Iterator[str]:
         yield f"{where}.metrics: found {metric!r}, expected some of {', '.join(METRICS)}"
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]

@@ -60,7 +60,7 @@ QUANTITIES: dict[str, Callable[[pd.DataFrame, str], float]] = {
 }
 
 
-def counted(stated: Mapping[str, Any], counts: pd.DataFrame) -> Row:
+def judge_count(stated: Mapping[str, Any], counts: pd.DataFrame) -> Row:
     """One statement about a count as a line of the comparisons: our count, the claimed one, and the verdict.
 
     Args:

@@ -13,7 +13,7 @@ import pandas as pd
 from pipeline.common.files import atomic_write
 from pipeline.tables.averages import HUMAN_OF_PAPER
 from pipeline.tables.claim_terms import Comparison, comparisons, read_claims, terms
-from pipeline.tables.claimed_counts import counted
+from pipeline.tables.claimed_counts import judge_count
 from pipeline.tables.confounders import CONFOUNDERS, confounder_remarks, confounders
 from pipeline.tables.contrasts import Term, contrast, holm
 from pipeline.tables.evaluations import Evaluations
@@ -73,7 +73,7 @@ def judge_claims(
     judge = _Judge(settings, Evaluations(evaluations, settings.seeds), _read_counts(counts))
     rows, lines = [], []
     for claim in chain.from_iterable(map(read_claims, claims)):
-        row, made = judge.judged(claim)
+        row, made = judge.judge(claim)
         rows.append(row)
         lines += made
     for path, table, columns in ((output, rows, CLAIM_COLUMNS), (comparison, lines, COMPARISON_COLUMNS)):
@@ -95,7 +95,7 @@ class _Judge:
     def __init__(self, settings: ClaimSettings, evaluated: Evaluations, counts: pd.DataFrame | None):
         self.settings, self.evaluated, self.counts = settings, evaluated, counts
 
-    def judged(self, claim: Row) -> tuple[Row, list[Row]]:
+    def judge(self, claim: Row) -> tuple[Row, list[Row]]:
         """A claim's row, and a line for each of its comparisons that could be made."""
         row = {
             **{key: claim[key] for key in ("id", "tables", "claim")},
@@ -127,7 +127,7 @@ class _Judge:
                 elsewhere.append(reason)
                 continue
             try:
-                measured = self._measured(compared) if of_recalls else self._counted(compared)
+                measured = self._measured_line(compared) if of_recalls else self._count_line(compared)
                 lines.append({"id": claim["id"], "scale": self.settings.scale, **measured})
             except Untestable as error:
                 never.append(str(error))
@@ -180,16 +180,16 @@ class _Judge:
             return "a count of the published data; results/counts.csv has this configuration's"
         return ""
 
-    def _counted(self, stated: Mapping[str, Any]) -> Row:
+    def _count_line(self, stated: Mapping[str, Any]) -> Row:
         """A count of ours beside the claimed one."""
         if self.counts is None:
             raise Untestable("the data are counted where table1 is among the tables that `report` names")
         dataset = self.settings.datasets[stated["in"]]
-        line = counted(stated, self.counts[self.counts["dataset"] == stated["in"]])
+        line = judge_count(stated, self.counts[self.counts["dataset"] == stated["in"]])
         metric = {"language": stated.get("language", ""), "metric": stated["count"]}
         return {"dataset": dataset, **metric, **line, "p": None}
 
-    def _measured(self, compared: Comparison) -> Row:
+    def _measured_line(self, compared: Comparison) -> Row:
         """Both sides, their difference with its interval, and p, over test images and seeds."""
         greater = self._side(compared.greater, compared)
         others = {text: self._side(text, compared) for text in compared.than}
@@ -215,10 +215,10 @@ class _Judge:
                 self.evaluated,
                 [self._keys(text, compared) for text in (compared.greater, than)],
             ),
-            **self._translated([compared.greater, than], compared),
+            **self._translation_columns([compared.greater, than], compared),
         }
 
-    def _translated(self, sides: Sequence[str], compared: Comparison) -> Row:
+    def _translation_columns(self, sides: Sequence[str], compared: Comparison) -> Row:
         """The translations behind a comparison."""
         origins: dict[str, set[str]] = {}
         dataset, languages = self.settings.datasets[compared.dataset], set()

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
 
-from pipeline.tables.statistics import RECALLS, Array, measured
+from pipeline.tables.statistics import RECALLS, Array, percentages
 
 _ROUNDING = 1e-9  # sums that are equal on paper may differ in the last digits
 
@@ -72,7 +72,7 @@ def _cells(terms: Sequence[Term], metric: str) -> tuple[Array, Array]:
     for hits in zip(*(term.hits for term in terms), strict=True):
         total, changes = 0.0, pd.Series(dtype=float)
         for term, each in zip(terms, hits, strict=True):
-            total += term.weight * measured(each)[metric]
+            total += term.weight * percentages(each)[metric]
             changes = changes.add(term.weight * _deviations(each, metric), fill_value=0.0)
         columns.append(total + len(changes) * changes.to_numpy())
         sums.append(total)

@@ -45,7 +45,9 @@ def count_captions(
         InputError: lists data sets without a caption table or the other way round, tables that are not
             there or wrong, and languages without captions of their own.
     """
-    raise_together(_unpaired(settings, captions), f"{table}: caption tables and settings do not agree:")
+    raise_together(
+        _unmatched_names(settings, captions), f"{table}: caption tables and settings do not agree:"
+    )
     mistakes: list[str] = []
     own = {
         named: pd.concat([_own(path, data.caption_origins, mistakes) for path in captions[named]])
@@ -72,11 +74,11 @@ def count_captions(
     lines = [line for key in keys for line in _lines(settings, key, counted[key], paper)]
     write_tables(pd.DataFrame(printed), table, lines, comparison)
     with atomic_write(counts) as temporary:
-        every = [_crossed(of_dataset).assign(dataset=named) for named, of_dataset in own.items()]
+        every = [_counts_by_languages(of_dataset).assign(dataset=named) for named, of_dataset in own.items()]
         pd.concat(every)[CROSSED_COLUMNS].to_csv(temporary, index=False, lineterminator="\n")
 
 
-def _unpaired(settings: CountSettings, captions: Mapping[str, Sequence[Path]]) -> list[str]:
+def _unmatched_names(settings: CountSettings, captions: Mapping[str, Sequence[Path]]) -> list[str]:
     asked = settings.datasets
     return [
         *(f"{name}: has no caption table" for name in asked if name not in captions),
@@ -104,7 +106,7 @@ def _counts(own: pd.DataFrame) -> dict[str, int]:
     return {"images": own["image"].nunique(), "descriptions": len(own)}
 
 
-def _crossed(own: pd.DataFrame) -> pd.DataFrame:
+def _counts_by_languages(own: pd.DataFrame) -> pd.DataFrame:
     """Images and descriptions by split, by all languages of the image, and by language."""
     pairs = own[["image", "language"]].drop_duplicates().sort_values("language")
     captioned_in = pairs.groupby("image")["language"].agg(" ".join)

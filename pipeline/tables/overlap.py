@@ -59,7 +59,7 @@ def measure_vocabulary_overlap(
         for portion, files in portions.items()
     }
     raise_together(mistakes, f"{table}: the vocabularies cannot be counted:")
-    printed = [row for portion, found in vocabularies.items() for row in _printed(portion, found)]
+    printed = [row for portion, found in vocabularies.items() for row in _printed_rows(portion, found)]
     languages = list(dict.fromkeys(language for found in vocabularies.values() for language in found))
     columns = ["portion", "language", *languages, "words", "total", "union"]
     lines = [line for portion, found in vocabularies.items() for line in _lines(portion, found)]
@@ -104,7 +104,7 @@ def _tokens(path: Path, language: str) -> list[str]:
     return tokens
 
 
-def _printed(portion: str, found: Vocabularies) -> Iterator[Row]:
+def _printed_rows(portion: str, found: Vocabularies) -> Iterator[Row]:
     languages = list(found)
     for place, language in enumerate(languages):
         overlaps = {other: f"{jaccard(found[language], found[other]):.2f}" for other in languages[place:]}

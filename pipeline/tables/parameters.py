@@ -27,7 +27,7 @@ def write_parameters(settings: ParameterSettings, papers: Path, table: Path, com
         comparison: CSV to write, one number per line.
     """
     paper = {row["method"]: row["value"] for row in paper_rows(papers, "mule", "parameters")}
-    rows = pd.DataFrame(counted(settings.model))
+    rows = pd.DataFrame(lines_of_models(settings.model))
     rows["millions"] = (rows["parameters"] / 1e6).round(2)
     rows["paper"] = rows["model"].map(paper)
     lines = [
@@ -47,7 +47,7 @@ def write_parameters(settings: ParameterSettings, papers: Path, table: Path, com
     write_tables(printed, table, lines, comparison)
 
 
-def counted(model: Model) -> Iterator[Row]:
+def lines_of_models(model: Model) -> Iterator[Row]:
     """Each model of the paper's comparison."""
     words = dict.fromkeys(LANGUAGES, 0)
     settings = ModelSettings(languages=list(LANGUAGES), model=model)

@@ -41,7 +41,7 @@ def count_smalr_parameters(
     codes = np.concatenate([read_vocabulary(path).vectors.ravel() for path in characters])
     letters = int(np.count_nonzero(np.unique(codes)))
     paper = {row["method"]: row["value"] for row in paper_rows(papers, "smalr", "parameters")}
-    rows = pd.DataFrame(counted(settings, sizes, letters))
+    rows = pd.DataFrame(comparison_lines(settings, sizes, letters))
     if len(sizes) != 10:  # of which the paper has no numbers
         for column in ("model", "counted"):
             rows[column] = rows[column].str.replace(r"\bten\b", str(len(sizes)), regex=True)
@@ -64,7 +64,9 @@ def count_smalr_parameters(
     write_tables(printed, table, lines, comparison)
 
 
-def counted(settings: SmalrParameterSettings, words: Mapping[str, int], characters: int) -> Iterator[Row]:
+def comparison_lines(
+    settings: SmalrParameterSettings, words: Mapping[str, int], characters: int
+) -> Iterator[Row]:
     """Each number of the comparison.
 
     Args:

@@ -44,7 +44,7 @@ def mean_over_seeds(hits: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return sum(hits[1:], hits[0]) / len(hits)
 
 
-def measured(hits: pd.DataFrame) -> dict[str, float]:
+def percentages(hits: pd.DataFrame) -> dict[str, float]:
     """The recalls and mR, in percent."""
     return dict(zip(METRICS, _recalls(hits, np.ones((1, len(hits))))[0].tolist(), strict=True))
 

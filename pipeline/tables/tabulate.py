@@ -69,7 +69,7 @@ def tabulate(
     lines = list(_lines(settings, evaluated, _of_paper(papers, settings.table)))
     missing = {line["missing"] for line in lines if line["missing"]}
     raise_together(sorted(missing), f"{table}: evaluations are missing:")
-    numbers = _compared(pd.DataFrame(lines), settings.papers_data)
+    numbers = _with_places(pd.DataFrame(lines), settings.papers_data)
     translated = pd.DataFrame(translation_columns(lines))
     if (translated["translations"] != "").any():
         numbers = numbers.join(translated)
@@ -78,7 +78,7 @@ def tabulate(
     with atomic_write(comparison) as temporary:
         numbers[columns].to_csv(temporary, index=False, float_format=f"%.{DECIMALS}f")
     with atomic_write(table) as temporary:
-        _printed(numbers, settings).to_csv(temporary, index=False)
+        _printed_table(numbers, settings).to_csv(temporary, index=False)
 
 
 def _lines(settings: TableSettings, evaluated: Evaluations, paper: Mapping[Key, str]) -> Iterator[Row]:
@@ -144,7 +144,7 @@ def _experiment(averaged: Sequence[Cell]) -> str:
     return averaged[0].row.experiment if len(names) > 1 else names.pop()
 
 
-def _compared(numbers: pd.DataFrame, papers_data: Sequence[str]) -> pd.DataFrame:
+def _with_places(numbers: pd.DataFrame, papers_data: Sequence[str]) -> pd.DataFrame:
     """Add places within a column, the highest first, and on the paper's data the difference to its number.
 
     Numbers that are printed alike share a place: means of different recalls may differ in their last bits.
@@ -167,7 +167,7 @@ def _compared(numbers: pd.DataFrame, papers_data: Sequence[str]) -> pd.DataFrame
     )
 
 
-def _printed(numbers: pd.DataFrame, settings: TableSettings) -> pd.DataFrame:
+def _printed_table(numbers: pd.DataFrame, settings: TableSettings) -> pd.DataFrame:
     """Recalls in the paper's rows and columns; a row is known by its number in the paper."""
     alone = settings.table.metrics in (None, "mR")
     recalls = numbers[numbers["metric"].isin(printed_metrics(settings.table))]

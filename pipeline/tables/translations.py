@@ -17,7 +17,7 @@ def by_whom(origins: Origins) -> str:
     """
     alike: dict[str, list[str]] = {}
     for pair in sorted(origins):
-        alike.setdefault(" and ".join(map(_marked, sorted(origins[pair]))), []).append(pair)
+        alike.setdefault(" and ".join(map(_provider_label, sorted(origins[pair]))), []).append(pair)
     if len(alike) < 2:
         return "".join(alike)
     *few, (most, others) = sorted(alike.items(), key=lambda item: len(item[1]))
@@ -53,5 +53,5 @@ def translation_columns(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, st
     ]
 
 
-def _marked(origin: str) -> str:
+def _provider_label(origin: str) -> str:
     return f"{origin} (word by word)" if origin == DICTIONARY else origin

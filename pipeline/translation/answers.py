@@ -7,7 +7,7 @@ An answer is compared with its caption: what the caption has itself, such as a p
 import re
 
 from pipeline.common.characters import impossible
-from pipeline.common.escapes import escape_in, unescaped
+from pipeline.common.escapes import escape_in, unescape
 from pipeline.datasets.damaged_text import misread_letters
 
 _LENGTH, _GROWTH = 200, 10  # an answer has at most so many characters, and so many for each of the caption
@@ -45,9 +45,9 @@ _NUMBERED = re.compile(r"\W?\d+\s*[.)\]．）、:](?!\d)|#\d+\b|\(?\d+\s+[-–�
 _LOST = re.compile(r"\w\?\w|\?\?")
 
 
-def mended(line: str, answer: str) -> str:
+def unescape_answer(line: str, answer: str) -> str:
     """The answer to a caption without the HTML references of a service that escapes its answers, once."""
-    return answer if escape_in(line) else " ".join(unescaped(answer).split())
+    return answer if escape_in(line) else " ".join(unescape(answer).split())
 
 
 def stopping_notice(text: str, answer: str) -> str:
@@ -62,7 +62,7 @@ def fault(line: str, answer: str, target: str) -> str:
         _too_long(line, answer)
         or _characters(line, answer)
         or _wrong_charset(line, answer, target)
-        or _escaped(line, answer)
+        or _reference(line, answer)
         or _added_number(line, answer)
         or _notice(line, answer)
     )
@@ -92,7 +92,7 @@ def _wrong_charset(line: str, answer: str, target: str) -> str:
     return ""
 
 
-def _escaped(line: str, answer: str) -> str:
+def _reference(line: str, answer: str) -> str:
     found = escape_in(answer)
     if not found or escape_in(line):
         return ""

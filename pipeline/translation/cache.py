@@ -202,7 +202,7 @@ class Cache:
         except sqlite3.OperationalError as error:
             raise self._trouble(error) from None
         except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
-            raise self._damaged(error) from None
+            raise self._damage_error(error) from None
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -217,10 +217,10 @@ class Cache:
             if isinstance(error, sqlite3.OperationalError):
                 raise self._trouble(error) from None
             if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.ProgrammingError):
-                raise self._damaged(error) from None
+                raise self._damage_error(error) from None
             raise
 
-    def _damaged(self, error: Exception) -> InputError:
+    def _damage_error(self, error: Exception) -> InputError:
         return InputError(
             f"{self.path}: damaged, or not a cache of translations: {error}. Put a copy in its place, "
             "if there is one, or give another file (translation.cache)."

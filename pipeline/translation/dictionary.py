@@ -110,7 +110,7 @@ def read_dictionaries(paths: Sequence[Path], source: str, target: str) -> Candid
         if path.stem == f"{source}-{target}":
             pairs = _pairs(path, mistakes)
         elif path.stem == f"{target}-{source}":
-            pairs = _inverted(_pairs(path, mistakes))
+            pairs = _invert(_pairs(path, mistakes))
         else:
             mistakes.append(f"{path}: expected the name {source}-{target}.txt or {target}-{source}.txt")
             continue
@@ -135,7 +135,7 @@ def _pairs(path: Path, mistakes: list[str]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _inverted(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _invert(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     ranks: Counter[str] = Counter()
     ranked = []
     for word, translation in pairs:

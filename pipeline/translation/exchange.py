@@ -116,7 +116,7 @@ def _read(file: Path) -> tuple[list[Row], list[str]]:
     try:
         reader = csv.reader(text_lines(file, _MAX_LINE, gzipped=True), strict=True)
         if (header := tuple(next(reader, ()))) != COLUMNS:
-            raise InputError(f"{file}: found columns {_shown(header)}; expected {_shown(COLUMNS)}.")
+            raise InputError(f"{file}: found columns {_excerpt(header)}; expected {_excerpt(COLUMNS)}.")
         for row in map(tuple, reader):
             rows.append(row)
             mistakes += [f"line {reader.line_num}: {mistake}" for mistake in _mistakes(row, seen)]
@@ -128,7 +128,7 @@ def _read(file: Path) -> tuple[list[Row], list[str]]:
     return rows, mistakes
 
 
-def _shown(columns: Row) -> str:
+def _excerpt(columns: Row) -> str:
     return ", ".join(column[:40] for column in columns[: len(COLUMNS) + 1]) or "none"
 
 

@@ -111,7 +111,7 @@ def quality_table(
         return pd.DataFrame([{"source": source, "target": target, "note": NO_REFERENCE}])
     captions, references = list(human["caption"]), list(human["translation"])
     answers_by = {
-        (origin, ""): _published(pairs[pairs["origin"] == origin], human["sentence"])
+        (origin, ""): _published_translations(pairs[pairs["origin"] == origin], human["sentence"])
         for origin in sorted(set(pairs["origin"]) - {"human"})
     }
     if translator is not None:
@@ -177,6 +177,6 @@ def pairs_between(parallel: pd.DataFrame, source: str, target: str) -> pd.DataFr
     return back.rename(columns={"caption": "translation", "translation": "caption"})
 
 
-def _published(published: pd.DataFrame, sentences: pd.Series) -> list[str]:
+def _published_translations(published: pd.DataFrame, sentences: pd.Series) -> list[str]:
     answers = dict(zip(published["sentence"], published["translation"], strict=True))
     return [answers.get(sentence, "") for sentence in sentences]

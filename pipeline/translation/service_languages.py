@@ -39,7 +39,7 @@ def code_at(service: str, code: str, codes: Codes) -> str:
     return codes.get(code) or language(code).services.get(service, code)
 
 
-def unlisted(service: str, source: str, target: str, codes: Codes) -> str:
+def unlisted_message(service: str, source: str, target: str, codes: Codes) -> str:
     """The message for languages that a service does not translate, as far as is known; empty if it does."""
     listed = LISTED.get(service)
     lacking = [code for code in (source, target) if listed and code not in listed and code not in codes]

@@ -22,7 +22,7 @@ from deep_translator.exceptions import NotValidLength, TranslationNotFound
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.http_limits import address
 from pipeline.translation.cached_translator import EngineStopped
-from pipeline.translation.service_languages import code_at, unlisted
+from pipeline.translation.service_languages import code_at, unlisted_message
 from pipeline.translation.session import ServiceSession, ServiceUnavailable, TextRefused
 from pipeline.translation.settings import Limits
 
@@ -157,7 +157,7 @@ class ServiceClient:
         if self.url and not (parts and parts.scheme in ("http", "https") and parts.hostname):
             found = "one with a user or key" if {"@", "?"} & set(self.url) else repr(self.url)
             yield f"url: found {found}, expected an address such as http://localhost:5000"
-        if lacking := unlisted(self._name, source, target, codes):
+        if lacking := unlisted_message(self._name, source, target, codes):
             yield lacking
 
     def _translator(self) -> Any:

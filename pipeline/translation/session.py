@@ -69,7 +69,7 @@ class ServiceSession(LimitedSession):
         asked = len(f"{options.get('params')}{options.get('json')}")
         try:
             with time_limit(self.max_seconds):
-                response = self._followed(method, url, {"timeout": self.timeout, **options})
+                response = self._follow_redirects(method, url, {"timeout": self.timeout, **options})
                 _read_body(response, min(_MAX_ANSWER, max(_MIN_ALLOWED, _PER_CHARACTER * asked)))
         except TooSlow as error:
             raise ServiceUnavailable(str(error)) from None
@@ -86,7 +86,7 @@ class ServiceSession(LimitedSession):
             self._check_json(response)
         return response
 
-    def _followed(self, method: str, url: str, options: dict[str, Any]) -> requests.Response:
+    def _follow_redirects(self, method: str, url: str, options: dict[str, Any]) -> requests.Response:
         """The response, after redirects on the same host."""
         for _ in range(_REDIRECTS + 1):
             response = super().request(method, url, **{**options, "stream": True, "allow_redirects": False})
@@ -94,12 +94,12 @@ class ServiceSession(LimitedSession):
             if target is None:
                 return response
             response.close()
-            url, options = self._redirected(response.url, target), {**options, "params": None}
+            url, options = self._redirect_target(response.url, target), {**options, "params": None}
             if response.status_code not in (307, 308):
                 method = "GET"
         raise EngineStopped(f"{_place(url)} redirects in a circle: check its address (`url`).")
 
-    def _redirected(self, url: str, target: str) -> str:
+    def _redirect_target(self, url: str, target: str) -> str:
         """Where a redirect leads, which is never another host or from HTTPS to HTTP."""
         here, there = address(url), address(urljoin(url, target) if address(target) else target)
         if not (here and there and there.hostname):
@@ -219,7 +219,7 @@ def _encoding(response: requests.Response) -> str:
     """The character set of an answer: UTF-8 wherever it can be read as that, whatever the header says."""
     if response.content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
-    for name in ("utf-8-sig", _declared(response)):
+    for name in ("utf-8-sig", _declared_charset(response)):
         with contextlib.suppress(UnicodeDecodeError, LookupError):
             response.content.decode(name)
             return name
@@ -231,7 +231,7 @@ def _check_encoding(response: requests.Response) -> None:
     try:
         response.content.decode(str(response.encoding))
     except UnicodeDecodeError:
-        declared = _declared(response)
+        declared = _declared_charset(response)
         found = f"its header says {declared[:40]}" if declared else "its header names no character set"
         raise EngineStopped(
             f"{_place(response.url)} answered in another character set than UTF-8, and {found}: its letters "
@@ -239,7 +239,7 @@ def _check_encoding(response: requests.Response) -> None:
         ) from None
 
 
-def _declared(response: requests.Response) -> str:
+def _declared_charset(response: requests.Response) -> str:
     header = response.headers.get("Content-Type", "")
     match = re.search(r"charset\s*=\s*[\"']?([\w.:-]+)", header, re.IGNORECASE)
     return match[1] if match else ""

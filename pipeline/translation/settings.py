@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from pipeline.common.block import Block, Count, Expected, PathText, Rate, Text, checked, not_null
+from pipeline.common.block import Block, Count, Expected, PathText, Rate, Text, not_null, text_check
 from pipeline.datasets.languages import unknown_code
 from pipeline.datasets.settings import LanguageCode
 
@@ -22,7 +22,7 @@ _KEYS = ("origin", "model", "revision", "prefix", "beams", "batch_size", "device
 PairText = Annotated[
     str,
     Field(pattern="^[a-z]{2}-[a-z]{2}$"),
-    checked(_pair_problem),
+    text_check(_pair_problem),
     Expected("two language codes, such as en-de"),
 ]
 

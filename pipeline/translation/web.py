@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from urllib.parse import quote_plus
 
 from pipeline.common.progress import duration
-from pipeline.translation.answers import fault, mended, stopping_notice
+from pipeline.translation.answers import fault, stopping_notice, unescape_answer
 from pipeline.translation.cache import Cache, Model
 from pipeline.translation.cached_translator import EngineStopped, StoreAnswers
 from pipeline.translation.services import SERVICES, Service, ServiceClient
@@ -191,7 +191,7 @@ def split_answer(answer: str, lines: Sequence[str], target: str) -> list[str] | 
             raise TextRefused(f"{len(parts)} lines for one: {' / '.join(parts)[:80]!r}")
     if len(parts) != len(lines) or not (all(parts) or len(lines) == 1):
         return None
-    found = [mended(line, part) for line, part in zip(lines, parts, strict=True)]
+    found = [unescape_answer(line, part) for line, part in zip(lines, parts, strict=True)]
     faults = [fault(*pair, target) for pair in zip(lines, found, strict=True)]
     if len(lines) == 1 and faults[0]:
         raise TextRefused(f"its answer is no translation: {faults[0]}")

@@ -116,11 +116,11 @@ def with_smaller_vectors(whole: Vocabulary, size: int) -> Vocabulary:
     if directions < size:
         log.warning("%s: %d words have %d directions; others are 0", whole.language, len(vectors), directions)
     rows = np.zeros((len(whole.words), size), dtype=np.float32)
-    rows[1:, :directions] = _projected(vectors, directions)
+    rows[1:, :directions] = _project(vectors, directions)
     return Vocabulary(whole.language, whole.words, rows)
 
 
-def _projected(vectors: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def _project(vectors: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     centred = vectors - vectors.mean(0)
     _, _, directions = np.linalg.svd(centred, full_matrices=False)
     directions = directions[:size]

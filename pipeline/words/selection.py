@@ -78,7 +78,7 @@ def write_selection(chosen: Mapping[str, Chosen], minimum_count: int, dimension:
     Raises:
         InputError: lists every language without training captions, or with captions of fewer than two images.
     """
-    tables = {language: _selected(language, of_language) for language, of_language in chosen.items()}
+    tables = {language: _selected_captions(language, of_language) for language, of_language in chosen.items()}
     raise_together(_too_few(tables), f"{folder}: the captions cannot be trained on:")
     words = union_of_words(
         {language: table["tokens"][table["split"] == "train"] for language, table in tables.items()},
@@ -89,7 +89,7 @@ def write_selection(chosen: Mapping[str, Chosen], minimum_count: int, dimension:
         write_sentences(_with_known_words(table, known), folder / f"{language}.csv")
         write_words(language, words, dimension, folder / f"{language}.h5")
         if (pair_texts := chosen[language].pair_texts) is not None:
-            every = _selected(language, Chosen(pair_texts, chosen[language].tested_on))
+            every = _selected_captions(language, Chosen(pair_texts, chosen[language].tested_on))
             paired = every[every["split"] == "train"]
             write_sentences(_with_known_words(paired, known), folder / f"pairs-{language}.csv")
         training = table[table["split"] == "train"]
@@ -122,7 +122,7 @@ def write_words(language: str, words: Sequence[str], dimension: int, path: Path)
         file.attrs.update({"language": language, "unit": "word", "vectors": "scratch"})
 
 
-def _selected(language: str, chosen: Chosen) -> pd.DataFrame:
+def _selected_captions(language: str, chosen: Chosen) -> pd.DataFrame:
     """Training and validation captions of a language's texts, and the test captions of one.
 
     All count as the language's own, also those that people translated: their source language is left out.
@@ -154,8 +154,8 @@ def _too_few(tables: Mapping[str, pd.DataFrame]) -> list[str]:
 
 
 def _with_known_words(table: pd.DataFrame, known: set[str]) -> pd.DataFrame:
-    def marked(tokens: str) -> str:
+    def mark(tokens: str) -> str:
         words = (word if word in known else UNKNOWN for word in tokens.split())
         return " ".join([START, *words, END])
 
-    return table.assign(tokens=[marked(tokens) for tokens in table["tokens"]])
+    return table.assign(tokens=[mark(tokens) for tokens in table["tokens"]])

@@ -23,7 +23,7 @@ from PIL import Image
 from project import SMALL, copied
 
 from pipeline import digest as code
-from pipeline.settings import merged
+from pipeline.settings import merge
 from pipeline.stages import STAGES
 from search.stages import STAGES as SEARCH_STAGES
 
@@ -46,7 +46,7 @@ PRELOADED = [
 ]
 TARGET = "results/own.csv"
 INDEX = "work/demo/shapes/experiments/parallel-embn/seed0/index"
-CONFIG: dict[str, Any] = merged(
+CONFIG: dict[str, Any] = merge(
     SMALL,
     {
         "scale": "demo",

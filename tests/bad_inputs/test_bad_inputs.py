@@ -18,7 +18,7 @@ from copies import Copy
 from forked import Ended
 from project import PARTS
 
-from pipeline.settings import merged
+from pipeline.settings import merge
 
 pytestmark = pytest.mark.integration
 
@@ -65,7 +65,7 @@ def changed(folder: Path, case: dict[str, Any]) -> None:
         ((kind, what),) = operation.items()
         if kind == "config":
             path = folder / "small.yaml"
-            path.write_text(yaml.safe_dump(merged(yaml.safe_load(path.read_text()), what)))
+            path.write_text(yaml.safe_dump(merge(yaml.safe_load(path.read_text()), what)))
         elif kind == "make":
             for name in what:
                 CHANGES[name](folder)

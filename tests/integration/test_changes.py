@@ -18,7 +18,7 @@ from PIL import Image
 from project import ROOT, Project, copied
 
 from pipeline.images.backbone import weights_file
-from pipeline.settings import merged
+from pipeline.settings import merge
 
 pytestmark = pytest.mark.integration
 
@@ -96,7 +96,7 @@ class Edit(NamedTuple):
 
 
 def configure(**settings: Any) -> Callable[[Project], None]:
-    return lambda project: project.configure(**merged(BASE, settings))
+    return lambda project: project.configure(**merge(BASE, settings))
 
 
 def replace(file: str, old: str, new: str) -> Callable[[Project], None]:
@@ -335,7 +335,7 @@ def test_a_language_more_extracts_nothing_and_leaves_models_that_do_not_use_it(
     models = {path.parts[-3]: path for path in work.glob("multi30k/experiments/*/seed0/model.pt")}
     assert len(features) == 6 and len(models) == 5
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in [*features, *models.values()]}
-    project.configure(**merged(BASE, {
+    project.configure(**merge(BASE, {
         "datasets": {"multi30k": {"languages": ["en", "de", "fr"]}},
         "tables": {"small": {"columns": {"multi30k": ["en", "de", "fr"]}}},
     }))  # fmt: skip

@@ -17,7 +17,7 @@ from PIL import Image
 from project import DEMO, ROOT, SMALL, Project, ready
 
 from pipeline.common.block import Block
-from pipeline.settings import merged
+from pipeline.settings import merge
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
@@ -27,7 +27,7 @@ SECTIONS = {
     for title, *body in (section.split("\n", 1) for section in re.split(r"^## ", PAGE, flags=re.M)[1:])
     if (blocks := re.findall(r"^```(\w+)\n(.*?)^```", body[0], re.M | re.S))
 }
-TINY: dict[str, Any] = merged(SMALL, {"sources": DEMO["sources"], "experiments": {}})
+TINY: dict[str, Any] = merge(SMALL, {"sources": DEMO["sources"], "experiments": {}})
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project whose demo is small without a configuration file, and its first recipe's results."""
     project = ready(tmp_path_factory.mktemp("recipes"), tmp_path_factory)
     path = project.folder / "config" / "scales" / "demo.yaml"
-    small = merged(yaml.safe_load(path.read_text()), TINY)
+    small = merge(yaml.safe_load(path.read_text()), TINY)
     path.write_text(yaml.safe_dump(small, sort_keys=False))  # their order is part of what stages depend on
     follow(project, "Run one row only")
     return project

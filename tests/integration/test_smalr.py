@@ -20,7 +20,7 @@ from pipeline.evaluation.settings import ConsistencySettings, EvaluateSettings
 from pipeline.models.saved import load_model
 from pipeline.models.settings import Consistency
 from pipeline.tables.evaluations import Evaluations
-from pipeline.tables.statistics import measured
+from pipeline.tables.statistics import percentages
 from pipeline.training import loop
 from pipeline.training.data import Inputs
 from pipeline.words.corpus import Sentences
@@ -207,7 +207,7 @@ def test_smalr_learns_what_the_captions_say(
             hits = Evaluations([tmp_path / f"test-{kind}.json"], [0]).hits(
                 ("things", "smalr", kind), language
             )
-            assert measured(hits)["mR"] == pytest.approx(result["test"][language]["mR"])
+            assert percentages(hits)["mR"] == pytest.approx(result["test"][language]["mR"])
     assert found["average"]["query_translations"] == {
         "en-de": {"dictionary": 23},
         "de-en": {"dictionary": 11},

@@ -24,9 +24,9 @@ from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.evaluation.evaluate import evaluate
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.models.saved import load_model
-from pipeline.settings import merged, read
+from pipeline.settings import merge, read
 from pipeline.tables.evaluations import Evaluations
-from pipeline.tables.statistics import measured
+from pipeline.tables.statistics import percentages
 from pipeline.training import best_epoch, loop
 from pipeline.training.checkpoint import save_checkpoint
 from pipeline.training.data import Inputs
@@ -210,7 +210,7 @@ def test_the_ranks_beside_an_evaluation_give_its_recalls_again(
     for language in ("en", "de"):
         hits = evaluations.hits(("things", "mule-nc-lc", "original"), language)
         assert len(hits) == 12
-        for metric, value in measured(hits).items():
+        for metric, value in percentages(hits).items():
             assert value == pytest.approx(result["test"][language][metric])
 
 
@@ -237,7 +237,7 @@ def test_a_run_that_stops_in_an_epoch_goes_on_to_the_same_weights(
 ) -> None:
     experiment["training"]["epochs"] = 4
     experiment["word_regularizer"]["weight"] = 0.1
-    experiment = merged(experiment, changes)
+    experiment = merge(experiment, changes)
     (tmp_path / "whole").mkdir()
     (tmp_path / "stopped").mkdir()
     whole = trained(inputs, experiment, tmp_path / "whole")

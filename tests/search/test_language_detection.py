@@ -25,7 +25,7 @@ def test_unknown_words_are_told() -> None:
     found = detect_language("Ein Hund im Park!", vocabularies())
     assert found.sentence.tokens == ["ein", "hund", "im", "park"]
     assert found.sentence.unknown == ["park"]
-    assert found.sentence.known == 3
+    assert found.sentence.known_words == 3
 
 
 def test_of_equals_the_first_and_the_others_are_told() -> None:
@@ -38,10 +38,10 @@ def test_the_share_decides_and_not_the_number() -> None:
     words = {"en": ["狗", "雪", "地"], "zh": ["狗", "雪地", "里"]}
     few = {code: Vocabulary(code, [PADDING, *known], np.zeros((4, 0))) for code, known in words.items()}
     found = detect_language("狗雪地里", few)
-    assert (found.sentence.language, found.sentence.known, found.alternatives) == ("zh", 3, [])
-    assert detect_language("狗雪地里", {"en": few["en"]}).sentence.known == 3
+    assert (found.sentence.language, found.sentence.known_words, found.alternatives) == ("zh", 3, [])
+    assert detect_language("狗雪地里", {"en": few["en"]}).sentence.known_words == 3
 
 
 def test_nothing_known_is_told() -> None:
     for text in ("xyzzy", "!?", ""):
-        assert detect_language(text, vocabularies()).sentence.known == 0
+        assert detect_language(text, vocabularies()).sentence.known_words == 0

@@ -20,7 +20,7 @@ from pipeline.images.backbone import (
     precision_on,
     round_weights,
 )
-from pipeline.images.crops import resized
+from pipeline.images.crops import resize_image
 from pipeline.images.settings import ExtractionSettings
 
 CPU = torch.device("cpu")
@@ -72,7 +72,7 @@ def plain(model: Any, image: Image.Image, resize: int, crop: int) -> np.ndarray:
 
 
 def shrunk(chosen: list[Image.Image], interpolation: str) -> list[torch.Tensor]:
-    return [resized(image, 72, interpolation) for image in chosen]
+    return [resize_image(image, 72, interpolation) for image in chosen]
 
 
 def features(backbone: Backbone, chosen: list[Image.Image]) -> np.ndarray:
@@ -205,7 +205,7 @@ def test_dense_evaluation_equals_the_exact_one_where_nothing_lies_outside(tmp_pa
     exact, approximate = (
         load_backbone(small.model_copy(update={"crop_evaluation": way}), CPU) for way in ("exact", "dense")
     )
-    pixels = [resized(square, 64, exact.interpolation)]
+    pixels = [resize_image(square, 64, exact.interpolation)]
     assert relative_error(approximate.features(pixels).numpy(), exact.features(pixels).numpy()) < 1e-5
 
 
@@ -219,7 +219,7 @@ def test_dense_evaluation_takes_images_of_any_size(tmp_path: Path) -> None:
         load_backbone(chosen.model_copy(update={"crop_evaluation": way}), CPU, 3)
         for way in ("exact", "dense")
     )
-    pixels = [resized(image, 182, exact.interpolation) for image in images()]
+    pixels = [resize_image(image, 182, exact.interpolation) for image in images()]
     assert cosine(approximate.features(pixels).numpy(), exact.features(pixels).numpy()) > 0.95
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.tables.contrasts import Term, contrast, holm
-from pipeline.tables.statistics import RECALLS, intervals, measured
+from pipeline.tables.statistics import RECALLS, intervals, percentages
 
 T_1, T_2, T_3 = 12.706205, 4.302653, 3.182446  # 97.5% quantiles of Student's t, from a printed table
 
@@ -89,7 +89,7 @@ def test_images_with_more_captions_weigh_more_as_the_bootstrap_says() -> None:
     for recall in RECALLS[3:]:
         hits[recall] = generator.binomial(queries.astype(int), 0.3)
     found, (low, high) = contrast([Term(1, [hits])], "s2i_R@1"), intervals(hits)["s2i_R@1"]
-    assert found.value == pytest.approx(measured(hits)["s2i_R@1"])
+    assert found.value == pytest.approx(percentages(hits)["s2i_R@1"])
     assert (found.low, found.high) == pytest.approx((low, high), abs=0.3)
 
 

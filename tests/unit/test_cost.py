@@ -38,13 +38,13 @@ def test_a_resnet50_takes_the_published_operations() -> None:
 def test_an_epoch_has_the_steps_of_the_authors_code(
     paper: Configuration, dataset: str, experiment: str, steps: int
 ) -> None:
-    chosen = paper.expanded(dataset)[experiment]
+    chosen = paper.experiments_on(dataset)[experiment]
     assert max(cost.sentences(dataset, chosen).values()) // 450 == steps
 
 
 def test_a_step_of_one_language_by_hand(paper: Configuration) -> None:
     """450 images with two captions each: words, their LSTM, sentences and cosines three times, images."""
-    chosen = paper.expanded("multi30k")["embn-en"]
+    chosen = paper.experiments_on("multi30k")["embn-en"]
     counts = cost.batch("multi30k", chosen, paper.training)
     assert counts == {"en": 900}
     words = 900 * cost.WORDS * (300 * 512 + 4 * 1024 * (512 + 1024))
@@ -60,7 +60,7 @@ def test_a_step_of_one_language_by_hand(paper: Configuration) -> None:
 
 
 def test_groups_of_images_share_a_batch(paper: Configuration) -> None:
-    chosen = paper.expanded("mscoco")["mule-full"]
+    chosen = paper.experiments_on("mscoco")["mule-full"]
     counts = cost.batch("mscoco", chosen, paper.training)
     assert counts == {"en": 900, "ja": pytest.approx(300), "zh": pytest.approx(150)}
 

@@ -12,7 +12,7 @@ from pipeline.images.crops import (
     ON_WHITE,
     UnreadableImage,
     read_image,
-    resized,
+    resize_image,
     views,
     window_weights,
     windows,
@@ -20,7 +20,7 @@ from pipeline.images.crops import (
 
 
 def crops_of(image: Image.Image, resize: int, crop: int, crops: int, interpolation: str) -> torch.Tensor:
-    return torch.stack(views(resized(image, resize, interpolation), crop, crops))
+    return torch.stack(views(resize_image(image, resize, interpolation), crop, crops))
 
 
 def noise(width: int, height: int) -> Image.Image:

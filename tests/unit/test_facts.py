@@ -130,7 +130,7 @@ def test_an_experiment_has_the_parts_that_its_name_says(paper: Configuration, na
 @pytest.mark.parametrize("name", PARTS)
 def test_an_experiment_has_the_languages_that_the_table_says(paper: Configuration, name: str) -> None:
     for dataset, languages in LANGUAGES.items():
-        expanded = paper.expanded(dataset)
+        expanded = paper.experiments_on(dataset)
         if name in MONOLINGUAL:
             for language in languages:
                 assert expanded[f"{name}-{language}"].languages == [language]

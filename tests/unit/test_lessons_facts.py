@@ -188,7 +188,7 @@ def test_as_many_experiments_are_looked_at_as_there_are(paper: Configuration) ->
 def test_the_papers_sizes_rates_and_patience(paper: Configuration, row: int) -> None:
     """Section 3, "Implementation", and the details of VSE++ that it follows."""
     name = sorted({made.experiment for _, made in rows(paper)})[row]
-    made = paper.expanded("multi30k")
+    made = paper.experiments_on("multi30k")
     for expanded in [key for key in made if key == name or key in {f"{name}-{code}" for code in ALL}]:
         found = configuration.experiment_settings(paper, "multi30k", expanded, 0)
         model = found.model

@@ -277,9 +277,9 @@ def test_sizes_and_course_are_as_published() -> None:
         assert (training.batch_images, training.learning_rate_decay) == (128, 1.0)
         assert made.matching is None
         assert made.triplets is None and made.neighborhood is None and made.classifier is None
-    expanded = paper.expanded("multi30k")
+    expanded = paper.experiments_on("multi30k")
     assert expanded["liwe-s-two"].languages == ["en", "de"]
-    assert paper.expanded("mscoco")["liwe-s-two"].languages == ["en", "ja"]
+    assert paper.experiments_on("mscoco")["liwe-s-two"].languages == ["en", "ja"]
     # SMALR: "All models we compare to are trained using this augmented training set"; (1) is quoted.
     captions = {
         name: expanded[name].captions for name in ("liwe-s-en", "liwe-s-two", "liwe-s-ten", "liwe-l-ten")

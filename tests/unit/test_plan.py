@@ -64,16 +64,17 @@ def test_published_aligned_vectors_have_english_too(paper: Plan) -> None:
 
 def test_pretrained_weights_and_assignments_are_of_the_same_seed(demo: Plan) -> None:
     folder = "work/demo/multi30k/experiments"
-    assert training.pretrained(demo, "multi30k", "mule-full", 3) == [
+    assert training.initial_weights(demo, "multi30k", "mule-full", 3) == [
         f"{folder}/mule-full/seed3/pretrained.pt"
     ]
-    assert training.pretrained(demo, "multi30k", "parallel-embn", 3) == []
+    assert training.initial_weights(demo, "multi30k", "parallel-embn", 3) == []
 
 
 def test_experiments_with_equal_settings_share_an_assignment(demo: Plan) -> None:
     """SMALR differs from HEM only in MCLM, and LA in the words with vectors of their own."""
     found = {
-        name: training.pretrained(demo, "multi30k", name, 4)[0] for name in ("smalr", "smalr-hem", "smalr-la")
+        name: training.initial_weights(demo, "multi30k", name, 4)[0]
+        for name in ("smalr", "smalr-hem", "smalr-la")
     }
     assert found["smalr"] == found["smalr-hem"] != found["smalr-la"]
     place = re.fullmatch(r"work/demo/multi30k/assignments/([0-9a-f]{10})/seed4/entries[.]pt", found["smalr"])
@@ -88,12 +89,12 @@ def test_experiments_with_equal_settings_share_an_assignment(demo: Plan) -> None
 
 
 def test_an_assignment_of_other_vectors_or_settings_is_another(demo: Plan) -> None:
-    of = training.pretrained(demo, "multi30k", "smalr", 0)
+    of = training.initial_weights(demo, "multi30k", "smalr", 0)
     for changes in ({"vectors": "muse"}, {"settings": {"assignment": {"top_m": 5}}}):
-        other = training.pretrained(plan(experiments={"smalr": changes}), "multi30k", "smalr", 0)
+        other = training.initial_weights(plan(experiments={"smalr": changes}), "multi30k", "smalr", 0)
         assert other != of
     same = plan(experiments={"smalr": {"settings": {"training": {"epochs": 9}}}})
-    assert training.pretrained(same, "multi30k", "smalr", 0) == of
+    assert training.initial_weights(same, "multi30k", "smalr", 0) == of
 
 
 def test_a_job_is_trained_with_its_seed(demo: Plan) -> None:

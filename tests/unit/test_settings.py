@@ -43,7 +43,7 @@ def flickr8k_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_files_for_configfile_are_valid(file: Path) -> None:
     flickr8k = file.stem.startswith("flickr8k-")
     below = configuration.read(CONFIG / "flickr8k-small.yaml") if flickr8k else {}
-    settings = load(**configuration.merged(below, configuration.read(file)))
+    settings = load(**configuration.merge(below, configuration.read(file)))
     assert settings.scale == ("flickr8k" if flickr8k else "demo")
 
 
@@ -57,7 +57,7 @@ def test_an_empty_block_empties_pairs_weights_and_origins_and_no_other() -> None
     assert chosen == [1e-5, 1e-6]
     pairs = {"en-zh": {"provider": "google"}}
     below = {"translation": {"pairs": pairs, "cache": "c"}, "model": {"hidden_size": 3}}
-    found = configuration.merged(below, {"translation": {"pairs": {}}, "model": {}})
+    found = configuration.merge(below, {"translation": {"pairs": {}}, "model": {}})
     assert found == {"translation": {"pairs": {}, "cache": "c"}, "model": {"hidden_size": 3}}
 
 
@@ -153,7 +153,7 @@ def test_numbers_of_scale_flickr8k_are_made_with_these_settings() -> None:
 def small_flickr8k(*names: str) -> Configuration:
     user: dict[str, Any] = {}
     for name in names:
-        user = configuration.merged(user, configuration.read(CONFIG / f"flickr8k-{name}.yaml"))
+        user = configuration.merge(user, configuration.read(CONFIG / f"flickr8k-{name}.yaml"))
     return load(**user)
 
 
@@ -250,7 +250,7 @@ def test_images_are_drawn_by_groups_only_where_captions_are_by_people() -> None:
     """MULE, supplement: three groups of MSCOCO's images; with translations every image has every language."""
     settings = load(scale="paper")
     three = [["en"], ["en", "ja"], ["en", "zh"]]
-    for name, experiment in settings.expanded("mscoco").items():
+    for name, experiment in settings.experiments_on("mscoco").items():
         if experiment.selection:  # of Lessons, which draws captions
             continue
         alone = len(experiment.languages) == 1 and experiment.captions != "augmented"
@@ -517,7 +517,7 @@ def test_an_experiment_whose_features_are_not_at_hand_is_left_out_and_the_reason
 
 
 def test_one_model_a_language() -> None:
-    names = load().expanded("mscoco")
+    names = load().experiments_on("mscoco")
     assert [name for name in names if name.startswith("embn-")][:3] == ["embn-en", "embn-zh", "embn-ja"]
     assert names["embn-zh"].languages == ["zh"]
     assert names["mule-full"].languages == ["en", "zh", "ja"]
@@ -726,7 +726,7 @@ def test_what_would_give_another_number_than_it_says_is_refused(said: str, user:
 def test_an_experiment_is_found_as_among_all() -> None:
     settings = load()
     for dataset in settings.datasets:
-        every = settings.expanded(dataset)
+        every = settings.experiments_on(dataset)
         assert len(every) > 100
         for name, made in every.items():
             assert configuration.experiment_named(settings, dataset, name) == made

@@ -197,7 +197,7 @@ def test_points_of_a_line_of_figure_1b_differ_in_languages_alone(
     between = {key for key in differing if key.partition(".")[0] in ("neighborhood", "classifier")}
     assert differing - between == {"experiment", "languages"}
     assert not between or fewer == "mule-one-en"
-    made = paper.expanded(dataset)
+    made = paper.experiments_on(dataset)
     assert made[fewer].captions == made[more].captions == "augmented"
     assert set(made[fewer].languages) < set(made[more].languages)
 
@@ -263,7 +263,7 @@ def small_flickr8k(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> configura
     overlays = [
         configuration.read(CONFIG / name) for name in ("flickr8k-small.yaml", "flickr8k-small-smalr.yaml")
     ]
-    return configuration.load(configuration.merged(*overlays), CONFIG)
+    return configuration.load(configuration.merge(*overlays), CONFIG)
 
 
 def differing(flickr8k: configuration.Configuration, first: str, second: str) -> set[str]:

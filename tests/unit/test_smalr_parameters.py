@@ -142,7 +142,7 @@ def test_every_claim_of_the_paper_is_there_and_compares_what_its_tables_have() -
     claims = read_claims(ROOT / "config" / "claims" / "smalr.yaml")
     assert [claim["id"] for claim in claims] == [f"S{number:02d}" for number in range(1, 41)]
     settings = configuration.load({"scale": "paper"}, ROOT / "config")
-    trained = {name for data in ("multi30k", "mscoco") for name in settings.expanded(data)}
+    trained = {name for data in ("multi30k", "mscoco") for name in settings.experiments_on(data)}
     others = {"smalr", "smalr-la", "smalr-hem", "liwe-s", "embn-human+mt"}
     for claim in claims:
         for compared in comparisons(claim):

@@ -73,7 +73,7 @@ def test_nothing_that_a_stage_without_torch_reaches_imports_it_later(stage: str)
         seen.add(module)
         text = path.read_text(encoding="utf-8")
         assert not HEAVY & outside(ast.parse(text)), module
-        left += code.parsed(text).imports
+        left += code.code_of_text(text).imports
 
 
 def outside(tree: ast.Module) -> set[str]:
@@ -92,7 +92,12 @@ def test_stages_without_torch_run_without_it(tmp_path: Path) -> None:
     (tmp_path / "en-de.txt").write_text("dog hund\nred roter\n")
     own = '--settings {"source":"custom","captions":"own.csv"}'
     imported = {"backbone": "own", "dimension": 4}
-    write_features(tmp_path / "imported.h5", [str(image) for image in range(10)], np.ones((10, 4)), imported)
+    write_features(
+        tmp_path / "imported.h5",
+        [str(image) for image in range(10)],
+        np.arange(40.0).reshape(10, 4),
+        imported,
+    )
     made = json.dumps(imported, separators=(",", ":"))
     small = '{"dimension":4,"tokens":2000,"subword_buckets":10}'
     pair = "--source en --target de --provider dictionary --sentences en.csv --dictionaries en-de.txt"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.tables.statistics import RECALLS, hits_by_image, intervals, mean_over_seeds, measured
+from pipeline.tables.statistics import RECALLS, hits_by_image, intervals, mean_over_seeds, percentages
 
 
 def ranks(of_images: dict[str, tuple[int, list[int]]]) -> pd.DataFrame:
@@ -43,7 +43,7 @@ def test_hits_by_hand() -> None:
 
 
 def test_recalls_count_queries_and_not_images() -> None:
-    found = measured(hits_by_image(BY_HAND))
+    found = percentages(hits_by_image(BY_HAND))
     assert [found[metric] for metric in RECALLS] == pytest.approx([50, 50, 100, 100 / 3, 200 / 3, 200 / 3])
     assert found["mR"] == pytest.approx((50 + 50 + 100 + 100 / 3 + 200 / 3 + 200 / 3) / 6)
 
@@ -75,7 +75,7 @@ def test_five_captions_that_say_the_same_are_not_five_times_as_sure() -> None:
 @settings(max_examples=40, deadline=None)
 def test_an_interval_covers_its_estimate(seed: int, images: int) -> None:
     hits = random_hits(seed, images)
-    found = measured(hits)
+    found = percentages(hits)
     for metric, (low, high) in intervals(hits).items():
         assert 0 <= low <= found[metric] + 1e-9
         assert found[metric] - 1e-9 <= high <= 100 + 1e-9
@@ -87,7 +87,7 @@ def test_more_images_narrow_an_interval(seed: int) -> None:
     hits = random_hits(seed, 15)
     many = pd.concat([hits.rename(index=lambda image, n=n: f"{image}-{n}") for n in range(16)])
     (low, high), (lower, higher) = intervals(hits)["mR"], intervals(many)["mR"]
-    assert measured(many)["mR"] == pytest.approx(measured(hits)["mR"])
+    assert percentages(many)["mR"] == pytest.approx(percentages(hits)["mR"])
     assert 0.15 < (higher - lower) / (high - low) < 0.4  # a fourth
 
 
@@ -97,4 +97,4 @@ def test_seeds_are_averaged_image_by_image() -> None:
     assert hits.loc["a", "i2s_R@1"] == 0.5
     assert hits.loc["b", "s2i_R@1"] == 0.5
     assert hits["s2i"].to_dict() == {"a": 2, "b": 1}
-    assert measured(hits)["s2i_R@1"] == pytest.approx(50)
+    assert percentages(hits)["s2i_R@1"] == pytest.approx(50)

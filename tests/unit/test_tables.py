@@ -15,7 +15,7 @@ from pipeline.tables.averages import ALL_OF_PAPER
 from pipeline.tables.cells import cells
 from pipeline.tables.settings import TableSettings
 from pipeline.tables.statistics import METRICS
-from pipeline.tables.tabulate import _compared, tabulate
+from pipeline.tables.tabulate import _with_places, tabulate
 
 ROOT = Path(__file__).parents[2]
 PAPERS = ROOT / "pipeline" / "tables" / "papers.csv"
@@ -181,7 +181,7 @@ def test_numbers_that_are_printed_alike_share_a_place() -> None:
     lines = [("multi30k", "de", "mR", value, "") for value in (0.1 + 0.2, 0.3, 0.300001)]
     numbers = pd.DataFrame(lines, columns=["dataset", "language", "metric", "measured", "paper"])
     assert numbers["measured"].nunique() == 3
-    assert _compared(numbers, [])["place"].tolist() == [2, 2, 1]
+    assert _with_places(numbers, [])["place"].tolist() == [2, 2, 1]
 
 
 def test_a_mean_over_other_languages_stands_beside_no_number_of_the_paper(tmp_path: Path) -> None:

@@ -38,7 +38,9 @@ def test_every_data_set_has_the_ten_languages(scale: str) -> None:
     for dataset in ("multi30k", "mscoco"):
         assert sorted(settings.datasets[dataset].every_language) == sorted(TEN)
         assert settings.datasets[dataset].languages == HUMAN[dataset]
-        assert settings.expanded(dataset)["mule-ten"].languages == (settings.datasets[dataset].every_language)
+        assert settings.experiments_on(dataset)["mule-ten"].languages == (
+            settings.datasets[dataset].every_language
+        )
 
 
 def test_flickr8ks_data_sets_have_the_ten_languages() -> None:
@@ -58,7 +60,7 @@ def test_translated_languages_change_nothing_that_has_none() -> None:
     less: Settings = {name: {"translated_languages": []} for name in ("multi30k", "mscoco")}
     with_ten, without = loaded(), loaded(datasets=less)
     for dataset in ("multi30k", "mscoco"):
-        for name, experiment in with_ten.expanded(dataset).items():
+        for name, experiment in with_ten.experiments_on(dataset).items():
             if not set(experiment.languages) <= set(HUMAN[dataset]):
                 continue
             for chosen in (configuration.experiment_settings, configuration.pretraining_settings):

@@ -1,7 +1,7 @@
 """A test caption that no translation came of is still a query."""
 
 from pipeline.datasets.table import caption_table
-from pipeline.evaluation.evaluate import untranslated
+from pipeline.evaluation.evaluate import untranslated_rows
 
 ROWS = [
     ("a", "test", "ja", "いち", "human", ""),
@@ -16,7 +16,7 @@ def test_each_missing_translation_gives_one_row_without_tokens() -> None:
     translated = caption_table(
         [("a", "test", "en", "one", "dictionary", "ja"), ("c", "test", "en", "four", "dictionary", "ja")]
     )
-    missing = untranslated(originals, translated)
+    missing = untranslated_rows(originals, translated)
     assert missing["image"].tolist() == ["a", "b"]
     assert set(missing["tokens"]) == {""}
     assert set(missing["split"]) == {"test"}
@@ -24,4 +24,4 @@ def test_each_missing_translation_gives_one_row_without_tokens() -> None:
 
 def test_nothing_is_added_where_all_is_translated() -> None:
     originals = caption_table(ROWS).assign(tokens="x")
-    assert untranslated(originals, originals.assign(language="en", source_language="ja")).empty
+    assert untranslated_rows(originals, originals.assign(language="en", source_language="ja")).empty

@@ -16,10 +16,10 @@ from dripping import DRIPPING, Respond, answering, whole
 from benchmarks.stand_in_service import PAGE
 from pipeline.common.errors import InputError
 from pipeline.common.http_limits import LimitedSession, TooSlow, time_limit
-from pipeline.translation.answers import fault, mended
+from pipeline.translation.answers import fault, unescape_answer
 from pipeline.translation.cache import Cache
 from pipeline.translation.machine import machine_translator
-from pipeline.translation.service_languages import code_at, unlisted
+from pipeline.translation.service_languages import code_at, unlisted_message
 from pipeline.translation.settings import Limits, TranslatorSettings
 
 KEY = "s3cret/KEY+1"
@@ -432,9 +432,9 @@ def test_languages_that_a_library_of_2023_lacks_are_translated() -> None:
         ("google", "he"),
         ("baidu", "es"),
     ]:
-        assert unlisted(service, "en", code, {}) == ""
-    assert "deepl is not known to translate 'af'" in unlisted("deepl", "en", "af", {})
-    assert unlisted("deepl", "en", "af", {"af": "AF"}) == ""
+        assert unlisted_message(service, "en", code, {}) == ""
+    assert "deepl is not known to translate 'af'" in unlisted_message("deepl", "en", "af", {})
+    assert unlisted_message("deepl", "en", "af", {"af": "AF"}) == ""
 
 
 def test_french_quotation_marks_are_no_wrong_charset() -> None:
@@ -443,5 +443,5 @@ def test_french_quotation_marks_are_no_wrong_charset() -> None:
 
 
 def test_a_caption_with_a_reference_gets_its_answer_as_it_is() -> None:
-    assert mended("Q&amp;A", "F&amp;A") == "F&amp;A"
-    assert mended("Q&A", "F&amp;A") == "F&A"
+    assert unescape_answer("Q&amp;A", "F&amp;A") == "F&amp;A"
+    assert unescape_answer("Q&A", "F&amp;A") == "F&A"

@@ -71,7 +71,7 @@ rule select_captions:
     input:
         for_job(lessons.selected_texts),
     output:
-        directory(DATA.selected("{experiment}")),
+        directory(DATA.selection_folder("{experiment}")),
     log:
         "work/logs/{scale}/{dataset}/{experiment}-select-captions.log",
     wildcard_constraints:
@@ -90,7 +90,7 @@ rule select_captions:
 rule train_lessons:
     input:
         features=for_job(training.features),
-        selected=DATA.selected("{experiment}"),
+        selected=DATA.selection_folder("{experiment}"),
     output:
         model=MODEL.model,
         curves=MODEL.curves,
@@ -123,7 +123,7 @@ rule evaluate_lessons:
     input:
         model=MODEL.model,
         features=for_job(training.features),
-        selected=DATA.selected("{experiment}"),
+        selected=DATA.selection_folder("{experiment}"),
     output:
         evaluation=MODEL.evaluation("original"),
         ranks=MODEL.ranks("original"),
@@ -150,10 +150,10 @@ rule evaluate_lessons:
 
 rule draw_languages:
     input:
-        RESULTS.made("comparison/lessons/figure3.csv"),
+        RESULTS.in_work("comparison/lessons/figure3.csv"),
     output:
         report(
-            RESULTS.made("lessons/figure3.svg"),
+            RESULTS.in_work("lessons/figure3.svg"),
             caption="../captions/languages.rst",
             category="Figures",
         ),

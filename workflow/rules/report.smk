@@ -9,12 +9,12 @@ rule judge_claims:
         claims=pages.claims(PLAN),
     output:
         claims=report(
-            RESULTS.made("claims.csv"),
+            RESULTS.in_work("claims.csv"),
             caption="../captions/claims.rst",
             category="Claims",
         ),
         comparison=report(
-            RESULTS.made("comparison/claims.csv"),
+            RESULTS.in_work("comparison/claims.csv"),
             caption="../captions/claim-comparisons.rst",
             category="Claims",
         ),
@@ -38,7 +38,7 @@ rule draw_retrieved:
         templates=TEMPLATES,
     output:
         report(
-            RESULTS.made("figure{number}.html"),
+            RESULTS.in_work("figure{number}.html"),
             caption="../captions/figure.rst",
             category="Figures",
         ),
@@ -73,7 +73,7 @@ rule write_report:
         templates=TEMPLATES,
     output:
         report(
-            RESULTS.made("report.html"),
+            RESULTS.in_work("report.html"),
             caption="../captions/report.rst",
             category="Report",
         ),

@@ -90,7 +90,7 @@ rule tabulate_clip:
     input:
         for_job(search.clip_tables),
     output:
-        RESULTS.made("context.csv"),
+        RESULTS.in_work("context.csv"),
     log:
         "work/logs/tables/context.log",
     localrule: True

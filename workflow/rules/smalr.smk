@@ -5,7 +5,7 @@ rule measure_scaling:
         ranks=for_job(scaling.figure_ranks),
         models=for_job(scaling.figure_models),
     output:
-        report(RESULTS.made("smalr/figure{number}.csv"), category="Figures"),
+        report(RESULTS.in_work("smalr/figure{number}.csv"), category="Figures"),
     log:
         "work/logs/figures/smalr-figure{number}-points.log",
     wildcard_constraints:
@@ -23,9 +23,9 @@ rule measure_scaling:
 
 rule draw_scaling:
     input:
-        RESULTS.made("smalr/figure{number}.csv"),
+        RESULTS.in_work("smalr/figure{number}.csv"),
     output:
-        report(RESULTS.made("smalr/figure{number}.svg"), category="Figures"),
+        report(RESULTS.in_work("smalr/figure{number}.svg"), category="Figures"),
     log:
         "work/logs/figures/smalr-figure{number}.log",
     wildcard_constraints:
@@ -47,8 +47,8 @@ rule count_smalr_parameters:
         spelled=for_job(scaling.counted_characters),
         papers=paths.PAPERS,
     output:
-        table=RESULTS.made("smalr/parameters.csv"),
-        comparison=RESULTS.made("comparison/smalr/parameters.csv"),
+        table=RESULTS.in_work("smalr/parameters.csv"),
+        comparison=RESULTS.in_work("comparison/smalr/parameters.csv"),
     log:
         "work/logs/tables/smalr-parameters.log",
     localrule: True

@@ -7,12 +7,12 @@ rule tabulate:
         papers=paths.PAPERS,
     output:
         table=report(
-            RESULTS.made("{table}.csv"),
+            RESULTS.in_work("{table}.csv"),
             caption="../captions/table.rst",
             category="Tables",
         ),
         comparison=report(
-            RESULTS.made("comparison/{table}.csv"),
+            RESULTS.in_work("comparison/{table}.csv"),
             caption="../captions/comparison.rst",
             category="Beside the paper",
         ),
@@ -79,7 +79,7 @@ rule compare:
         unpack(for_job(tables.compared_evaluations)),
         ranks=for_job(tables.compared_ranks),
     output:
-        RESULTS.made("compare/{dataset}/{first}-vs-{second}.csv"),
+        RESULTS.in_work("compare/{dataset}/{first}-vs-{second}.csv"),
     log:
         "work/logs/tables/compare-{dataset}-{first}-vs-{second}.log",
     wildcard_constraints:
@@ -100,9 +100,9 @@ rule count_captions:
         captions=tables.counted_captions(PLAN),
         papers=paths.PAPERS,
     output:
-        table=RESULTS.made("table1.csv"),
-        comparison=RESULTS.made("comparison/table1.csv"),
-        counts=RESULTS.made("counts.csv"),
+        table=RESULTS.in_work("table1.csv"),
+        comparison=RESULTS.in_work("comparison/table1.csv"),
+        counts=RESULTS.in_work("counts.csv"),
     log:
         "work/logs/tables/table1.log",
     localrule: True
@@ -124,8 +124,8 @@ rule measure_vocabulary_overlap:
         comparable=for_job(tables.overlapping_text, part="comparable"),
         papers=paths.PAPERS,
     output:
-        table=RESULTS.made("lessons/table1.csv"),
-        comparison=RESULTS.made("comparison/lessons/table1.csv"),
+        table=RESULTS.in_work("lessons/table1.csv"),
+        comparison=RESULTS.in_work("comparison/lessons/table1.csv"),
     log:
         "work/logs/tables/lessons-table1.log",
     localrule: True
@@ -146,8 +146,8 @@ rule count_parameters:
     input:
         papers=paths.PAPERS,
     output:
-        table=RESULTS.made("parameters.csv"),
-        comparison=RESULTS.made("comparison/parameters.csv"),
+        table=RESULTS.in_work("parameters.csv"),
+        comparison=RESULTS.in_work("comparison/parameters.csv"),
     log:
         "work/logs/tables/parameters.log",
     localrule: True

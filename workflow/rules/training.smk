@@ -82,7 +82,7 @@ rule train:
         sentences=for_job(training.sentences),
         translations=for_job(training.translations),
         words=for_job(words.vocabularies),
-        pretrained=for_job(training.pretrained),
+        pretrained=for_job(training.initial_weights),
         steps=for_job(training.steps),
     output:
         model=MODEL.model,

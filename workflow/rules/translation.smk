@@ -74,7 +74,7 @@ rule augment:
         sentences=DATA.tokens("{target}"),
         translations=DATA.translations("en-{target}"),
     output:
-        DATA.augmented("en-{target}"),
+        DATA.augmentation("en-{target}"),
     log:
         "work/logs/{scale}/{dataset}/augment-{target}.log",
     benchmark:
@@ -128,7 +128,7 @@ rule tabulate_translation_quality:
     input:
         for_job(translation.measured_pairs),
     output:
-        RESULTS.made("translation-quality.csv"),
+        RESULTS.in_work("translation-quality.csv"),
     log:
         "work/logs/tables/translation-quality.log",
     localrule: True
