@@ -41,6 +41,9 @@ from pipeline.plan import (
 )
 from pipeline.plan.cells import table_names
 from pipeline.plan.plan import Plan, arguments, as_json, either, published_sources
+from workflow.timers import repair_timers
+
+repair_timers()
 
 # The code that this run began with; a job of a queue reads these files again, and must not plan with edited code.
 CODE_OF_RUN = Path(".snakemake", "code.json")
