@@ -240,7 +240,7 @@ def parsed() -> Any:
     code: Any = importlib.import_module("pipeline.digest")
     code.text = Path(code.__file__).read_bytes()
     for path in (path for package in code.PACKAGES for path in (code.ROOT / package).rglob("*.py")):
-        code.parsed(path.read_text(encoding="utf-8"))
+        code.code_of_text(path.read_text(encoding="utf-8"))
     return code
 
 
@@ -252,7 +252,7 @@ def import_from(folder: Path, code: Any) -> None:
     copied = folder / "pipeline" / "digest.py"
     if copied.exists() and copied.read_bytes() == code.text:
         its: Any = importlib.import_module("pipeline.digest")
-        its.parsed = code.parsed
+        its.code_of_text = code.code_of_text
 
 
 if __name__ == "__main__":
