@@ -26,7 +26,7 @@ import torch
 import yaml
 
 from pipeline import registry as parts
-from pipeline.common.errors import InputError
+from pipeline.common.errors import InputError, raise_together
 from pipeline.digest import digest
 from pipeline.models.saved import load_model
 from pipeline.plan import paths
@@ -137,8 +137,13 @@ def train_variant(
 
 
 def _files(planned: Sequence[str]) -> list[Path]:
-    """The files of the plan, whose paths begin in the repository."""
-    return [ROOT / path for path in planned]
+    """The files of the plan, whose paths begin in the repository; raises `InputError` if some are missing."""
+    files = [ROOT / path for path in planned]
+    missing = [path for path, file in zip(planned, files, strict=True) if not file.exists()]
+    raise_together(
+        missing, "Files that the experiment reads are missing; snakemake makes them by their name:"
+    )
+    return files
 
 
 def _check_effect(
