@@ -10,7 +10,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 
-from pipeline.common.characters import impossible
+from pipeline.common.characters import impossible, is_visible
 from pipeline.common.escapes import escape_in, unescape
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.languages import language
@@ -35,8 +35,11 @@ def mended_captions(captions: Sequence[Caption]) -> list[Caption]:
             "%d of %d captions have HTML references, which are read as their characters, such as %.100r",
             len(escaped), len(captions), escaped[0],
         )  # fmt: skip
+    shown = [caption for caption in mended if is_visible(caption.caption)]
+    if len(shown) < len(mended):
+        log.warning("%d of %d captions show nothing and are left out", len(mended) - len(shown), len(mended))
     damaged: dict[str, list[str]] = defaultdict(list)
-    for caption in mended:
+    for caption in shown:
         if found := damage(caption.caption, caption.language):
             damaged[found].append(caption.caption)
     for kind, texts in damaged.items():
@@ -44,7 +47,7 @@ def mended_captions(captions: Sequence[Caption]) -> list[Caption]:
             "%d of %d captions have %s, such as %.100r: they are kept; mend them at their source",
             len(texts), len(captions), kind, texts[0],
         )  # fmt: skip
-    return mended
+    return shown
 
 
 def mended_text(text: str) -> str:

@@ -111,6 +111,16 @@ _ROWS = (
             ("sl", "slo"), ("sv", "swe"), ("vi", "vie"),
         )
     ),
+    Language("fa", "Persian", tokenizer="icu", scripts=("ARABIC",), right_to_left=True),
+    Language("ur", "Urdu", tokenizer="icu", scripts=("ARABIC",), right_to_left=True),
+    *(Language(code, tokenizer="icu", right_to_left=True) for code in ("dv", "ps", "sd", "ug")),
+    *(
+        Language(code, tokenizer="icu")
+        for code in (
+            "am", "as", "bn", "gu", "hi", "hy", "ka", "kn", "ml", "mr", "ne", "or", "pa", "sa", "si", "ta",
+            "te", "ti",
+        )
+    ),
     *(Language(code, tokenizer="", spaced=False) for code in ("bo", "dz", "km", "lo", "my", "th")),
 )  # fmt: skip
 

@@ -6,8 +6,9 @@ The MULE paper names no tokeniser and says nothing of punctuation. Ours:
   punctuation normalised, tokenised), without its HTML escapes.
   Languages that Moses has no rules for get its general ones, and a warning.
 - Chinese: jieba, with its hidden Markov model for words that its dictionary lacks.
-- Arabic and Korean: ICU's word boundaries, by which the text of FastText's published vectors was split
-  (Grave et al. 2018).
+- Arabic, Korean, and languages of scripts other than Latin, Cyrillic, Greek and Hebrew, such as Persian and
+  Hindi: ICU's word boundaries, by which the text of FastText's published vectors was split (Grave et al.
+  2018). They keep words together that are written with joiners (U+200C, U+200D).
 - Japanese: SudachiPy, mode A (shortest units, the nearest to the MeCab units of FastText's vectors).
 - Tokens without a letter or digit are dropped: the mean of the word vectors (u) would give a full stop
   the weight of a noun, and Chinese and Japanese marks have no counterpart in the other languages.
@@ -17,12 +18,13 @@ import functools
 import logging
 import tempfile
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
+from pipeline.common.characters import BLANK_LETTERS
 from pipeline.common.errors import InputError
 from pipeline.common.progress import with_progress
 from pipeline.datasets.languages import LANGUAGES, without_tokenizer
@@ -34,7 +36,15 @@ log = logging.getLogger("pipeline")
 Tokenizer = Callable[[str], list[str]]
 
 _TURKISH = str.maketrans("Iİ", "ıi")  # lower() would give I a dot, and İ a second one
-_INVISIBLE = str.maketrans(dict.fromkeys("\u00ad\u200b\ufeff"))  # stand inside words of the published text
+# Stand inside words, also of the published text: soft hyphens, blanks of no width, marks of direction.
+_INVISIBLE = str.maketrans(
+    dict.fromkeys(
+        "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
+    )
+    | dict.fromkeys(BLANK_LETTERS, " ")
+)
+_JOINERS = str.maketrans(dict.fromkeys("\u200c\u200d"))
+_LONGEST = 12_000  # characters that Sudachi is given at a time; it takes 49,149 bytes
 
 
 def tokenize_captions(captions: Path, language: str, output: Path) -> None:
@@ -69,11 +79,17 @@ def tokenize(captions: pd.DataFrame, language: str) -> pd.DataFrame:
 
 
 def with_tokens(captions: pd.DataFrame, language: str) -> pd.DataFrame:
-    """Add `tokens` to captions of one language; rows without a word are left out, and counted in the log."""
+    """Add `tokens` to captions of one language; rows without a word are left out, and counted in the log.
+
+    Raises:
+        InputError: no caption has a word, or the language has no tokeniser.
+    """
     split = tokenizer(language)
     texts = with_progress(captions["caption"], f"{language} captions", len(captions))
     sentences = captions.assign(tokens=[" ".join(split(text)) for text in texts])
     empty = sentences["tokens"] == ""
+    if empty.all():
+        raise InputError(f"None of the {len(empty)} captions in {language!r} has a word.")
     if empty.any():
         log.warning(
             "%d of %d captions in %s have no word and are left out", empty.sum(), len(empty), language
@@ -89,10 +105,10 @@ def tokenizer(language: str) -> Tokenizer:
         InputError: the language is written without spaces, and no tokeniser is known for it.
     """
     if without_tokenizer(language):
-        own = [row.code for row in LANGUAGES.values() if row.tokenizer not in ("", "moses")]
+        own = [row.code for row in LANGUAGES.values() if row.tokenizer and not row.spaced]
         raise InputError(
             f"There is no tokeniser for {language!r}, which is written without spaces; "
-            f"there are tokenisers for {', '.join(sorted(own))}."
+            f"of these there are tokenisers for {', '.join(sorted(own))}."
         )
     split = TOKENIZERS[row_of(language).tokenizer].make(language)
     return lambda caption: [token for token in split(caption) if any(map(str.isalnum, token))]
@@ -115,7 +131,7 @@ def moses(language: str) -> Tokenizer:
     normalizer, splitter = MosesPunctNormalizer(lang=language), MosesTokenizer(lang=language)
 
     def split(caption: str) -> list[str]:
-        text = unicodedata.normalize("NFC", caption.translate(_INVISIBLE))
+        text = unicodedata.normalize("NFC", caption.translate(_INVISIBLE | _JOINERS))
         text = (text.translate(_TURKISH) if row.dotted_i else text).lower()
         words: list[str] = splitter.tokenize(normalizer.normalize(text), escape=False)
         return words
@@ -140,7 +156,18 @@ def _sudachi(language: str) -> Tokenizer:
     import sudachipy
 
     words = sudachipy.Dictionary(dict="small").tokenizer(mode=sudachipy.SplitMode.A)
-    return lambda caption: [word.surface() for word in words.tokenize(_nfkc(caption))]
+    return lambda caption: [
+        word.surface() for piece in _pieces(_nfkc(caption)) for word in words.tokenize(piece)
+    ]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A text in pieces of at most `_LONGEST` characters, cut behind full stops or blanks if there are any."""
+    while len(text) > _LONGEST:
+        cut = max(text.rfind(mark, 0, _LONGEST) for mark in "。 ") + 1 or _LONGEST
+        yield text[:cut]
+        text = text[cut:]
+    yield text
 
 
 def _icu(language: str) -> Tokenizer:

@@ -18,6 +18,7 @@ from pipeline.common.files import require_file
 from pipeline.common.published_weights import COMMITS, check_digest_in_name, check_hub_weights
 from pipeline.common.torch_files import short_reason, weights_digest
 from pipeline.images.crops import has_mirror, views, window_weights
+from pipeline.images.foreign_weights import Weights, agree_with_torchvision, renamed, weights_in
 from pipeline.images.settings import ExtractionSettings
 
 _ENDINGS = (".pth", ".pt", ".bin", ".safetensors")
@@ -286,9 +287,9 @@ def _pretrained_network(settings: ExtractionSettings) -> Any:  # any timm model;
     _check_name(settings.backbone)
     path = weights_file(settings.weights)
     model: Any = timm.create_model(settings.backbone, pretrained=False)
-    state = _match_weights(_read_weights(path), model, f"{path}: weights do not fit {settings.backbone!r}:")
+    state = _match_weights(_read_weights(path), model, settings.backbone, path)
     model.reset_classifier(0)
-    model.load_state_dict(state, strict=False)  # _matched has been strict already
+    model.load_state_dict(state, strict=False)  # _match_weights has been strict already
     return model
 
 
@@ -338,15 +339,13 @@ def weights_file(weights: str) -> Path:
     return found[0]
 
 
-def _read_weights(path: Path) -> dict[str, Tensor]:
+def _read_weights(path: Path) -> Weights:
     try:
         if path.suffix == ".safetensors":
             from safetensors.torch import load_file
 
             return load_file(path)
-        state = torch.load(path, map_location="cpu", weights_only=True)
-        state = state.get("state_dict", state)
-        return {name: tensor for name, tensor in state.items() if isinstance(tensor, Tensor)}
+        return weights_in(torch.load(path, map_location="cpu", weights_only=True))
     except Exception as error:  # torch, pickle and safetensors each raise their own
         raise InputError(
             f"{path}: not a readable weights file: {short_reason(error)}. Expected a state dict, of numbers "
@@ -354,15 +353,18 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
         ) from error
 
 
-def _match_weights(state: dict[str, Tensor], model: Any, heading: str) -> dict[str, Tensor]:
-    """Weights under the model's own names, without the classifier; raises `InputError` if they don't fit."""
+def _match_weights(state: Weights, model: Any, backbone: str, path: Path) -> Weights:
+    """Weights under the model's own names, without the classifier.
+
+    Raises:
+        InputError: they do not fit the model, or are torchvision's and the model computes something else.
+    """
     wanted = model.state_dict()
-    if not wanted.keys() & state.keys():
-        state = _renamed_by_order(state, wanted)
     classifier = model.pretrained_cfg["classifier"]
     heads = tuple(f"{name}." for name in ([classifier] if isinstance(classifier, str) else classifier))
+    new = renamed(state, wanted, lambda name: name.startswith(heads))
     body = {name: tensor for name, tensor in wanted.items() if not name.startswith(heads)}
-    given = {name: tensor for name, tensor in state.items() if not name.startswith(heads)}
+    given = {name: tensor for name, tensor in new.items() if not name.startswith(heads)}
     optional = {name for name in body if name.endswith("num_batches_tracked")}  # files of before 2019
     mistakes = [f"missing {name}" for name in body.keys() - given.keys() - optional]
     mistakes += [f"unexpected {name}" for name in given.keys() - body.keys()]
@@ -372,14 +374,8 @@ def _match_weights(state: dict[str, Tensor], model: Any, heading: str) -> dict[s
         if given[name].shape != body[name].shape
     ]
     shown = sorted(mistakes)[:10]
-    raise_together(shown, f"{heading} {len(mistakes)} differences, first {len(shown)}")
+    heading = f"{path}: weights do not fit {backbone!r}: {len(mistakes)} differences, first {len(shown)}"
+    raise_together(shown, heading)
+    if new.keys() != state.keys():
+        agree_with_torchvision(model, backbone, state, new)
     return given
-
-
-def _renamed_by_order(state: dict[str, Tensor], wanted: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Rename another library's tensors, where order, kinds (weight, bias, ...) and shapes all agree."""
-    agree = len(state) == len(wanted) and all(
-        theirs.rpartition(".")[2] == ours.rpartition(".")[2] and state[theirs].shape == wanted[ours].shape
-        for theirs, ours in zip(state, wanted, strict=True)
-    )
-    return dict(zip(wanted, state.values(), strict=True)) if agree else state

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.common.bounds import text_lines
-from pipeline.common.errors import InputError
+from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write, require_file
 from pipeline.common.progress import Progress, duration
 from pipeline.datasets.table import read_sentences
@@ -24,6 +24,7 @@ from pipeline.words.settings import WordSettings
 
 log = logging.getLogger("pipeline")
 
+_ODD = 3  # rows of the words that may be no vectors, or a hundredth of them
 _WORD, _NUMBER = 4096, 64  # characters that a word and a number of a row may have
 
 Vectors = dict[str, np.ndarray]  # word -> (dimension,) float32
@@ -143,29 +144,42 @@ def word_vectors(model: FastText, words: list[str]) -> Vectors:
 def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vectors:
     """Vectors of the lower-cased words from a file in FastText's text format (`.vec` or `.vec.gz`).
 
-    The file is read as a stream, and only the rows of the words are kept.
+    The file is read as a stream, and only the rows of the words are kept. Published files have a few rows
+    that are none, such as of words with blanks: they are left out with a warning.
 
     Raises:
-        InputError: the file is cut short, not in the format, or of another dimension.
+        InputError: the file is cut short, not in the format, of another dimension, or many rows are odd.
     """
     require_file(path, "the file of vectors", "Download it, or set `vectors` to `train`.")
     wanted = set(words)
     vectors: Vectors = {}
     exact: set[str] = set()  # words whose own lower-case row was found
+    odd: list[str] = []
     try:
         for number, word, numbers in _rows(path, settings.dimension):
             lower = word.lower()
             if lower not in wanted:
                 continue
+            try:
+                vector = _vector(numbers, settings.dimension)
+            except ValueError as error:
+                odd.append(f"line {number}: {error}")
+                continue
             first = lower not in vectors or (word == lower and lower not in exact)
             if first or settings.casing == "last":
-                vectors[lower] = _vector(numbers, settings.dimension, f"{path}: line {number}")
+                vectors[lower] = vector
             if word == lower:
                 exact.add(lower)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InputError(
             f"{path}: cannot be read to its end: {error}. Download it again, from its publisher."
         ) from None
+    if len(odd) > max(_ODD, len(vectors) // 100) or not vectors:
+        raise_together(odd, f"{path}: {len(odd)} rows of the words are no vectors; download it again:")
+    if odd:
+        log.warning(
+            "%s: %d rows of the words are no vectors and are left out, first %s", path, len(odd), odd[0]
+        )
     return vectors
 
 
@@ -193,11 +207,9 @@ def _rows(path: Path, dimension: int) -> Iterator[tuple[int, str, str]]:
         )
 
 
-def _vector(numbers: str, dimension: int, where: str) -> np.ndarray:
-    try:
-        vector = np.array(numbers.split(), dtype=np.float32)
-    except ValueError as error:
-        raise InputError(f"{where}: not a vector: {error}.") from None
+def _vector(numbers: str, dimension: int) -> NDArray[np.float32]:
+    """The numbers of a row; raises `ValueError` if they are none, or not as many."""
+    vector = np.array(numbers.split(), dtype=np.float32)
     if vector.shape != (dimension,) or not np.isfinite(vector).all():
-        raise InputError(f"{where}: found {len(vector)} numbers; expected {dimension} finite ones.")
+        raise ValueError(f"found {len(vector)} numbers, expected {dimension} finite ones")
     return vector

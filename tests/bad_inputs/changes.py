@@ -470,6 +470,31 @@ def _ids_of_others(file: h5py.File) -> None:
     file["image"] = images
 
 
+def captions_of(caption: str, language: str) -> Change:
+    """A caption table t.csv with one caption."""
+
+    def made(folder: Path) -> None:
+        rows = [["image", "split", "language", "caption", "origin", "source_language"]]
+        rows.append(["image00", "train", language, caption, "human", ""])
+        with open(folder / "t.csv", "w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(rows)
+
+    return made
+
+
+def weights(of: Callable[[dict[str, object]], object]) -> Change:
+    """A file w.pth with what is made of the weights of a small network of torchvision's."""
+
+    def made(folder: Path) -> None:
+        import torch
+        from torchvision.models import mobilenet_v3_small
+
+        torch.manual_seed(0)
+        torch.save(of(mobilenet_v3_small(weights=None).state_dict()), folder / "w.pth")
+
+    return made
+
+
 def hand_made_index(change: Callable[[np.ndarray], np.ndarray]) -> Change:
     """The vectors of the index changed, and its names with them, as a program of the user's would."""
 
@@ -647,6 +672,16 @@ CHANGES: dict[str, Change] = {
     "lacking_filter": placed(_of_a_filter_that_is_lacking),
     "zero_row_of_index": features_changed(_zero_row),
     "fewer_ids": features_changed(_ids_of_others),
+    "long_japanese": captions_of("犬が走る。" * 3600, "ja"),
+    "long_japanese_word": captions_of("犬" * 18_000, "ja"),
+    "long_english_for_japanese": captions_of("dog " * 13_600, "ja"),
+    "long_chinese": captions_of("狗" * 30_000, "zh"),
+    "captions_of_dots": captions_of("…!?", "en"),
+    "torchvision_weights": weights(lambda state: {"model": state, "epoch": 3}),
+    "two_sets_of_weights": weights(lambda state: {"student": state, "teacher": state}),
+    "wrapped_weights": weights(lambda state: {f"module.{name}": value for name, value in state.items()}),
+    "no_weights": weights(lambda state: {"epoch": 3, "names": list(state)}),
+    "other_weights": weights(lambda state: dict(list(state.items())[:-4])),
     "nan_in_index": hand_made_index(_nan_vectors),
     "zero_in_index": hand_made_index(_zero_vectors),
     "short_in_index": hand_made_index(lambda vectors: vectors[:, 0]),

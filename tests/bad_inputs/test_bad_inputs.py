@@ -44,11 +44,16 @@ NETWORK = {
     "crop": 64,
     "crops": 1,
 }
+OTHER_NETWORK = NETWORK | {"backbone": "mobilenetv3_small_100", "weights": "w.pth"}
 # Commands that take many arguments, by the word that stands for them.
 LONG = {
     "table": "snakemake -n results/own.csv --configfile small.yaml",
     "features": f"extract-features --images photo.csv --settings {shlex.quote(json.dumps(NETWORK))} "
     "--failed out/failed.csv --output out/f.h5",
+    "features-by-w": "extract-features --images photo.csv --settings "
+    f"{shlex.quote(json.dumps(OTHER_NETWORK))} --failed out/failed.csv --output out/f.h5",
+    "words-of": "build-vocabulary --language en --sentences work/demo/shapes/tokens/en.csv "
+    '--settings \'{"vectors": "file", "dimension": 2}\' --output out.h5 --vectors-file',
     "import": 'import-features --split mine/split.csv --settings \'{"backbone": "ours", "dimension": 8}\' '
     "--output out/f.h5 --features",
     "read": 'read-captions --settings \'{"source": "custom", "captions": "c.csv"}\' --split mine/split.csv '

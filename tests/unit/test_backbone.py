@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import timm
 import torch
+import torchvision
 from PIL import Image
 from safetensors.torch import save_file
 from timm.data.config import resolve_model_data_config
@@ -21,6 +22,7 @@ from pipeline.images.backbone import (
     round_weights,
 )
 from pipeline.images.crops import resize_image
+from pipeline.images.foreign_weights import renamed
 from pipeline.images.settings import ExtractionSettings
 
 CPU = torch.device("cpu")
@@ -313,6 +315,65 @@ def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:
         load_backbone(settings(path, backbone="resnet34"), CPU)
     with pytest.raises(InputError, match="do not fit 'test_efficientnet'"):
         load_backbone(settings(path), CPU)
+
+
+def test_weights_beside_what_else_a_training_saved(tmp_path: Path) -> None:
+    state = network("resnet18").state_dict()
+    wrapped = {f"module._orig_mod.{name}": tensor for name, tensor in state.items()}
+    files = {
+        "a.pth": {"model": state, "epoch": 3},
+        "b.pth": {"model_state_dict": wrapped, "optimizer": {"state": {}}},
+        "c.pth": {"net": state, "arch": "resnet18"},
+        "d.pth": {"state_dict": state, "model_ema": state},
+    }
+    digests = set()
+    for name, content in files.items():
+        torch.save(content, tmp_path / name)
+        digests.add(load_backbone(settings(tmp_path / name, backbone="resnet18"), CPU).weights_sha256)
+    assert len(digests) == 1
+    refused = {"e.pth": {"a": state, "b": state}, "f.pth": [1, 2], "g.pth": {"epoch": 1}}
+    for name, other in refused.items():
+        torch.save(other, tmp_path / name)
+        with pytest.raises(InputError, match=r"not a readable weights file: found .*, expected"):
+            load_backbone(settings(tmp_path / name, backbone="resnet18"), CPU)
+
+
+@pytest.mark.parametrize(
+    "theirs, ours", [("vgg19", "vgg19"), ("vgg16_bn", "vgg16_bn"), ("convnext_tiny", "convnext_tiny")]
+)
+def test_torchvisions_names_and_shapes_become_timms(theirs: str, ours: str) -> None:
+    with torch.device("meta"):
+        state = torchvision.models.get_model(theirs, weights=None).state_dict()
+        wanted = timm.create_model(ours).state_dict()
+    new = renamed(state, wanted, lambda name: name.startswith("head.fc."))
+    assert state.keys() != wanted.keys()
+    assert {name: tensor.shape for name, tensor in new.items()} == {
+        name: tensor.shape for name, tensor in wanted.items() if name in new
+    }
+    assert all(name in new or name.endswith("num_batches_tracked") for name in wanted)
+
+
+def test_torchvisions_weights_compute_the_same_in_timm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where epsilons of batch norms are others, which no file of weights says."""
+    torch.manual_seed(0)
+    theirs = torchvision.models.mobilenet_v3_small(weights=None).eval()
+    for module in theirs.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.running_var = 0.01 + torch.rand(module.num_features)
+    path = tmp_path / "w.pth"
+    torch.save(theirs.state_dict(), path)
+    chosen = settings(path, backbone="mobilenetv3_small_100", crop=64, resize=64, crops=1)
+    backbone = load_backbone(chosen, CPU)
+    pixels = torch.randint(0, 256, (3, 64, 64), dtype=torch.uint8)
+    with torch.inference_mode():
+        normalised = backbone._normalise(pixels)[None]
+        expected = theirs.classifier[:2](theirs.avgpool(theirs.features(normalised)).flatten(1))
+    assert relative_error(backbone.features([pixels]).numpy(), expected.numpy()) < 1e-5
+    monkeypatch.setattr("pipeline.images.foreign_weights._norms", lambda model: [])
+    with pytest.raises(InputError, match=r"torchvision's mobilenet_v3_small: backbone .* something else"):
+        load_backbone(chosen, CPU)
 
 
 def test_another_shape_is_refused(tmp_path: Path) -> None:

@@ -84,14 +84,32 @@ def test_one_row_of_each_word_is_kept(
         (["dog 1 1"], "dog 1 1", "line 1: found"),
         (["dog 1 1 1"], "1 3", "has 3 dimensions; the setting `dimension` is 2"),
         (["dog 1 1"], "5 2", "has 1 rows; its first line promises 5"),
-        (["cat 1 1", "dog 1"], "", "line 3: found 1 numbers; expected 2"),
-        (["dog 1 x"], "", "line 2: not a vector"),
-        (["dog 1 nan"], "", "finite"),
+        (
+            ["cat 1", "dog 1"],
+            "",
+            "2 rows of the words are no vectors.*\\n.*line 2: found 1 numbers, expected 2",
+        ),
+        (["dog 1 x"], "", "1 rows of the words are no vectors.*\\n.*line 2: could not convert"),
+        (["dog 1 nan"], "", "\\n.*finite"),
+        (
+            ["beach 1 1", *(f"{word} 1" for word in ("dog", "cat", "Dog", "Cat"))],
+            "",
+            "4 rows of the words are",
+        ),
     ],
 )
 def test_a_wrong_file_is_an_error(tmp_path: Path, rows: list[str], header: str, message: str) -> None:
     with pytest.raises(InputError, match=f"x.vec: .*{message}"):
         read_vectors(_file(tmp_path / "x.vec", rows, header), WORDS, WordSettings(dimension=2))
+
+
+def test_few_odd_rows_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Such as of words with blanks, which published files have."""
+    rows = ["dog house 1 1", "dog 2 2", "cat x 1", "beach 9 9"]
+    with caplog.at_level("WARNING", "pipeline"):
+        vectors = read_vectors(_file(tmp_path / "x.vec", rows), WORDS, WordSettings(dimension=2))
+    assert {word: vector.tolist() for word, vector in vectors.items()} == {"dog": [2, 2], "beach": [9, 9]}
+    assert "2 rows of the words are no vectors and are left out, first line 2" in caplog.text
 
 
 def test_a_file_that_is_cut_short_is_an_error(tmp_path: Path) -> None:

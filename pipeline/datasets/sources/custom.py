@@ -197,8 +197,13 @@ def _field_mistakes(row: Row) -> Iterator[str]:
         yield f"language {unknown}"
     elif lacking := without_tokenizer(row["language"]):
         yield f"language {lacking}"
-    if row["source_language"] and not _CODE.fullmatch(row["source_language"]):
-        yield f"source_language is {row['source_language']!r}; expected nothing or a two-letter code"
+    if source := row["source_language"]:
+        if not _CODE.fullmatch(source):
+            yield f"source_language is {source!r}; expected nothing or a two-letter code"
+        elif unknown := unknown_code(source):
+            yield f"source_language {unknown}"
+        elif source == row["language"]:
+            yield f"source_language is {source!r}, as its language; expected another, or nothing"
 
 
 def _raw_mistakes(read: Row) -> Iterator[str]:

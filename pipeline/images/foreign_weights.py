@@ -1,0 +1,125 @@
+"""Weights of another library than timm: under its names, in its shapes, beside what else a training saved."""
+
+import difflib
+import logging
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pipeline.common.errors import InputError
+
+log = logging.getLogger("pipeline")
+
+Weights = dict[str, Tensor]
+
+_HELD_AS = ("state_dict", "model_state_dict", "model", "weights")  # in checkpoints of trainings
+_WRAPPED = ("module.", "_orig_mod.", "model.")  # before each name, by what was around the network
+_KINDS = ("weight", "bias", "running_mean", "running_var")
+_COUNTED = "num_batches_tracked"  # not in files of before 2019
+_CLOSE = 1e-3  # of the largest output, beyond rounding
+
+
+def weights_in(content: Any) -> Weights:
+    """The weights of a file: tensors by name, which a training may have put beside other things.
+
+    Raises:
+        ValueError: there are none, or several sets of them.
+    """
+    if not isinstance(content, Mapping):
+        raise ValueError(f"found {type(content).__name__}, expected tensors by name")
+    tensors = {str(name): value for name, value in content.items() if isinstance(value, Tensor)}
+    if not tensors:
+        inner = {
+            str(name): value
+            for name, value in content.items()
+            if isinstance(value, Mapping) and any(isinstance(part, Tensor) for part in value.values())
+        }
+        known = [name for name in _HELD_AS if name in inner] or list(inner)
+        if len(known) != 1:
+            raise ValueError(f"found {', '.join(inner) or 'no tensors'}, expected one set of tensors by name")
+        return weights_in(inner[known[0]])
+    for wrapper in _WRAPPED:
+        if all(name.startswith(wrapper) for name in tensors):
+            tensors = {name.removeprefix(wrapper): tensor for name, tensor in tensors.items()}
+    return tensors
+
+
+def renamed(state: Weights, wanted: Mapping[str, Tensor], is_head: Callable[[str], bool]) -> Weights:
+    """Tensors under a network's own names, where those of other names agree in order, kind and shape.
+
+    A fully connected layer may be a convolution there, and a scale have other axes. Where they do not agree,
+    the tensors are as given.
+    """
+    theirs = [name for name in state if name not in wanted and not name.endswith(_COUNTED)]
+    ours = [name for name in wanted if name not in state and not name.endswith(_COUNTED)]
+    if len(theirs) != len(ours):
+        return state
+    new: Weights = {name: tensor for name, tensor in state.items() if name in wanted}
+    for name, own in zip(theirs, ours, strict=True):
+        tensor, shape = state[name], wanted[own].shape
+        if _kind(name) != _kind(own):
+            return state
+        if tensor.shape != shape and not is_head(own):
+            if tensor.shape[:1] != shape[:1] or tensor.numel() != shape.numel():
+                return state
+            tensor = tensor.reshape(shape)
+        new[own] = tensor
+    return new
+
+
+def _kind(name: str) -> str:
+    last = name.rpartition(".")[2]
+    return last if last in _KINDS else ""
+
+
+def agree_with_torchvision(model: Any, backbone: str, state: Weights, new: Weights) -> None:
+    """Have a network compute what torchvision's of the same weights does; other libraries' are not known.
+
+    Args:
+        model: the network, with its classifier. state: the weights under the names in their file. new: under
+            the names of `model`.
+
+    Raises:
+        InputError: it computes something else.
+    """
+    name, theirs = _torchvision_network(backbone, state)
+    if theirs is None:
+        log.warning("weights of %s: of another library, taken in the order of its names", backbone)
+        return
+    for ours, other in zip(_norms(model), _norms(theirs), strict=True):
+        ours.eps = other.eps  # which no file of weights says
+    theirs.load_state_dict(state, strict=False)
+    model.load_state_dict(new, strict=False)
+    noise = (
+        torch.rand((2, *model.default_cfg["input_size"]), generator=torch.Generator().manual_seed(0)) - 0.5
+    )
+    with torch.inference_mode():
+        wanted, found = theirs.eval()(noise), model.eval()(noise)
+    if not (found - wanted).abs().max() <= _CLOSE * wanted.abs().max():
+        raise InputError(
+            f"weights of torchvision's {name}: backbone {backbone!r} of timm computes something else with "
+            "them. Choose another backbone, or extract the features with torchvision and set images.features."
+        )
+
+
+def _norms(model: nn.Module) -> list[Any]:
+    return [module for module in model.modules() if hasattr(module, "eps")]
+
+
+def _torchvision_network(backbone: str, state: Weights) -> tuple[str, Any]:
+    """Name and network of torchvision's whose weights have these names and shapes."""
+    from torchvision import models
+
+    plain = {re.sub(r"\W|_", "", name): name for name in models.list_models(module=models)}
+    close = difflib.get_close_matches(re.sub(r"_", "", backbone.partition(".")[0]), plain, 8, 0.4)
+    shapes = {name: tensor.shape for name, tensor in state.items() if not name.endswith(_COUNTED)}
+    for name in close:
+        with torch.device("meta"):
+            network = models.get_model(plain[name], weights=None)
+        own = {key: value.shape for key, value in network.state_dict().items() if not key.endswith(_COUNTED)}
+        if own == shapes:
+            return plain[name], network.to_empty(device="cpu")
+    return "", None
