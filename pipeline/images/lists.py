@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import re
 from argparse import ArgumentTypeError
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from pipeline.common.files import atomic_write, require_file
 COLUMNS = ["image", "path"]
 FAILED_COLUMNS = ["image", "path", "reason"]
 _NAMES = "surrogateescape"  # a file's name need not be UTF-8
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")  # how such names are read
 SHOWN = 8  # images named in one message
 
 
@@ -25,7 +27,7 @@ def read_image_list(path: Path) -> dict[str, Path]:
             rows = list(csv.reader(file, strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: not a list of images ({error}); {expected}") from None
-    if not rows or rows[0] != COLUMNS or any(len(row) != 2 or "\0" in "".join(row) for row in rows):
+    if not rows or rows[0] != COLUMNS or not all(map(_is_line, rows)):
         raise InputError(f"{path}: not a list of images; {expected}")
     if len(rows) == 1:
         raise InputError(f"{path}: lists no image. Check the split that it was made from.")
@@ -33,6 +35,11 @@ def read_image_list(path: Path) -> dict[str, Path]:
     if len(listed) < len(rows) - 1:
         raise InputError(f"{path}: lists images more than once. Recreate it with find-images.")
     return listed
+
+
+def _is_line(row: Sequence[str]) -> bool:
+    """Whether a row names an image, in UTF-8, and a path."""
+    return len(row) == 2 and "\0" not in "".join(row) and not _NOT_UTF8.search(row[0])
 
 
 def identity(path: Path) -> tuple[int, int]:

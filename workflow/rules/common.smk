@@ -126,7 +126,7 @@ def of_type(annotation, text):
 
 def check_clips(jobs):
     """Load the frozen CLIPs that the jobs of this call need, so that one that cannot be used stops it at once."""
-    names = [job.wildcards.model for job in jobs if job.rule.name == "context"]
+    names = [job.wildcards.model for job in jobs if job.rule.name == "evaluate_clip"]
     models = [search.clips(PLAN)[name] for name in dict.fromkeys(names)]
     if not models or not importlib.util.find_spec("transformers"):
         return  # if conda brings the packages, the job says what is wrong
