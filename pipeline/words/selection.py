@@ -118,7 +118,7 @@ def write_words(language: str, words: Sequence[str], dimension: int, path: Path)
     with create_hdf5(path) as file:
         file.create_dataset("words", data=every, dtype=h5py.string_dtype())
         # Never written to, so that zeros take no space on the disk.
-        file.create_dataset("vectors", shape=(len(every), dimension), dtype=np.float32)
+        file.create_dataset("vectors", data=np.zeros((len(every), dimension), np.float32))
         file.attrs.update({"language": language, "unit": "word", "vectors": "scratch"})
 
 

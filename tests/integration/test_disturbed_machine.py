@@ -334,7 +334,7 @@ def test_a_feature_file_that_another_process_writes(
     split.write_text("image,split\n" + "".join(f"image{n},train\n" for n in range(12)))
     store = tmp_path / "features.h5"
     with h5py.File(store, "w") as file:
-        file["features"] = np.ones((12, 3), np.float32)
+        file["features"] = np.arange(36, dtype=np.float32).reshape(12, 3)
         file.create_dataset("image", data=[f"image{n}" for n in range(12)], dtype=h5py.string_dtype())
     arguments = ["import-features", "--features", store, "--split", split, "--settings", "{}"]
     arguments += ["--output", tmp_path / "imported.h5"]

@@ -127,7 +127,7 @@ class Project:
         self.features = folder / "features.h5"
         partial, images = folder / "partial", ["a", "b", "c", "d", "f", "v"]
         with open_partial(partial, images, np.zeros((6, 2), np.int64), {}, 4) as store:
-            store.write([0, 1, 2, 3, 5], np.vstack([np.eye(4), np.zeros((1, 4))]).astype(np.float32))
+            store.write([0, 1, 2, 3, 5], np.vstack([np.eye(4), [[0, 0, 1, 1]]]).astype(np.float32))
             finish(store, partial, self.features)
         for language, of_images in TEXT.items():
             rows = [(image, language, text, "") for image, texts in of_images.items() for text in texts]

@@ -329,7 +329,7 @@ def test_contradictions_between_keys() -> None:
     message = str(caught.value)
     assert "datasets.multi30k.groups: 'fr' is not among its languages" in message
     assert "translation.pairs.en-en: a language and itself" in message
-    assert "images.crop: 300 is larger than resize, 182" in message
+    assert "images.crop: 300 is larger than resize, 146" in message
     assert "no experiment 'mule-ful', did you mean 'mule-full'?" in message
     assert "translated queries need a model of one language" in message
 
@@ -495,7 +495,7 @@ def test_mistakes_in_feature_sets_name_the_sets_that_there_are() -> None:
             experiments={"on-vgg": {**ON_VGG["on-vgg"], "features": "vg"}},
         )
     assert "experiments.on-vgg.features: no set 'vg' in images.sets, did you mean 'vgg'?" in str(caught.value)
-    assert "images.sets.vgg.crop: 300 is larger than resize, 182" in str(caught.value)
+    assert "images.sets.vgg.crop: 300 is larger than resize, 146" in str(caught.value)
     with pytest.raises(InputError, match=r"images.sets.vgg: unknown key 'bakcbone', did you mean 'backbone'"):
         load(images={"sets": {"vgg": {"bakcbone": "vgg19"}}})
 
