@@ -179,4 +179,4 @@ def shown_options(command: Command) -> str:
         if option not in UNLISTED:
             short = values if len(values) <= 4 else [values[0], "...", values[-1], f"({len(values)})"]
             shown += [f"--{option}", *short]
-    return " ".join(shown)
+    return re.sub(r"(assignments?[/-])[0-9a-f]{10}", r"\1DIGEST", " ".join(shown))  # of its settings

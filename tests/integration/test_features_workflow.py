@@ -64,7 +64,7 @@ def test_only_what_changes_features_extracts_them_again(tmp_path: Path) -> None:
     fewer = read_features(folder / "features.h5", images[:-2], {"crop": 64})
     assert np.array_equal(fewer, three[:-2])
     logs = tmp_path / "work" / "logs" / "demo" / "multi30k"
-    told = "".join(path.read_text() for path in logs.glob("features-*-of-3.log"))
+    told = "".join(path.read_text() for path in logs.glob("extract-features-*-of-3.log"))
     assert sum(map(int, re.findall(r"resuming after (\d+) images", told))) == len(images) - 2
 
 
