@@ -2,10 +2,12 @@
 
 import math
 from collections import Counter
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 import pytest
+import small
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,16 +16,18 @@ from torch.nn import functional as F
 from pipeline.models import assignment
 from pipeline.models.assignment import Assignment, choice_weights, explored_ranks, sentence_means
 from pipeline.models.hybrid import WordRows
-from pipeline.models.settings import Exploration
+from pipeline.models.settings import Exploration, Triplets
 from pipeline.training.assign import (
     HandOver,
     _log_assignment,
     _log_hand_over,
     assignment_table,
+    assignment_terms,
     own_rows,
     read_from,
     without_unused,
 )
+from pipeline.training.settings import AssignSettings
 from pipeline.words.corpus import LanguageCorpus, Sentences
 from pipeline.words.vocabulary import Vocabulary
 
@@ -216,6 +220,21 @@ def test_a_sentence_is_the_mean_of_its_words_entries() -> None:
     found = sentence_means(scored(), features, sentences, exploration(0.0, 2, "none"))
     assert found["en"].tolist() == [[3.0, 2.5], [0.0, 1.0]]
     assert found["de"].tolist() == [[5.0, 5.0]]
+
+
+@pytest.mark.parametrize(("pairs", "terms"), [("all", {"between", "within"}), ("different", {"between"})])
+def test_pairs_of_one_language_are_positives_or_not(
+    pairs: Literal["all", "different"], terms: set[str]
+) -> None:
+    torch.manual_seed(0)
+    data, words = small.corpus(), small.WORDS + 1
+    batch = small.batch_of({"training": {"batch_images": 6}})
+    settings = AssignSettings.model_construct(
+        assignment=Exploration(pairs=pairs, top_m=2), triplets=Triplets()
+    )
+    features = {language: torch.randn(words, 4).double() for language in data.languages}
+    found = assignment_terms(Assignment(4, 5, 3).double(), features, data, batch, settings)
+    assert found.keys() == terms
 
 
 def test_scores_may_be_made_without_what_all_words_have_in_common() -> None:

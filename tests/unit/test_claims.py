@@ -164,6 +164,21 @@ def test_not_below_allows_any_gain_and_so_large_a_loss(tmp_path: Path, limit: in
     assert here["verdict"] == "not testable at this scale"
 
 
+def test_of_two_comparisons_each_needs_half_the_level(tmp_path: Path) -> None:
+    """20 and 30 of 50 images found against 16 and 26: p is 0.044 in each language, and twice that by Holm."""
+    models = {"mule-full": {"fr": 40.0, "de": 60.0}, "parallel-embn": {"fr": 32.0, "de": 52.0}}
+    paths = write_evaluations(tmp_path, of_models(models), 50)
+    both = {"greater": "mule-full", "than": "parallel-embn", "in": {"multi30k": ["fr", "de"]}}
+    found = judgement(tmp_path, paths, both, significant=True)
+    assert (found["verdict"], found["as_claimed"]) == ("does not hold", 2)
+    assert "2 of 2 are as claimed with p of 0.05 or more" in found["reason"]
+    compared = comparison(tmp_path)
+    assert compared["p"].tolist() == pytest.approx([0.0443, 0.0443], abs=1e-4)
+    assert compared["p_holm"].tolist() == pytest.approx([0.0886, 0.0886], abs=2e-4)
+    assert found["largest_p"] == pytest.approx(0.0886, abs=2e-4)
+    assert judgement(tmp_path, paths, FRENCH, significant=True)["verdict"] == "holds"
+
+
 def test_a_significant_gain_needs_p_below_the_level(tmp_path: Path) -> None:
     assert judgement(tmp_path, three_models(tmp_path), FRENCH, significant=True)["verdict"] == "holds"
     paths = three_models(tmp_path, images=20)  # 8 found against 6

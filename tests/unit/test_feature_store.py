@@ -15,7 +15,7 @@ from pipeline.images.settings import (
 )
 from pipeline.images.store import DONE, FAILED, PENDING, failed_images, read_features, write_features
 
-FEATURES = np.arange(12, dtype=np.float32).reshape(3, 4)
+FEATURES = np.arange(12, dtype=np.float32).reshape(3, 4) / 3  # no number that fewer digits have
 ATTRIBUTES = {"backbone": "resnet50", "crops": 10, "mean": [0.5, 0.5, 0.25]}
 
 
@@ -106,16 +106,21 @@ def test_features_that_name_no_backbone_are_taken_with_a_warning(
         import_store(store, ["a"], ImportSettings(backbone="vgg19", dimension=5), output)
 
 
+def test_imported_features_keep_all_their_digits(store: Path, tmp_path: Path) -> None:
+    import_store(store, ["ü", "a"], ImportSettings(), tmp_path / "g.h5")
+    assert np.array_equal(read_features(tmp_path / "g.h5", ["a", "ü"], {}), FEATURES[[0, 2]])
+
+
 def test_half_precision_is_widened(tmp_path: Path) -> None:
     write_features(tmp_path / "f.h5", ["a"], FEATURES[:1], {"backbone": "x"})
     with h5py.File(tmp_path / "f.h5", "r+") as file:
         del file["features"]
-        file["features"] = FEATURES[:1].astype(np.float16)
+        file["features"] = half = FEATURES[:1].astype(np.float16)
     write_digest(tmp_path / "f.h5")
     import_store(tmp_path / "f.h5", ["a"], ImportSettings(), tmp_path / "g.h5")
     found = read_features(tmp_path / "g.h5", ["a"], {"backbone": "x"})
     assert found.dtype == np.float32
-    assert np.array_equal(found, FEATURES[:1])
+    assert np.array_equal(found, half.astype(np.float32))
 
 
 def test_imported_features_of_another_kind_are_refused(store: Path, tmp_path: Path) -> None:

@@ -97,6 +97,24 @@ def test_the_version_is_of_the_files_and_of_what_is_asked(model: Path, tmp_path:
     assert version() == usual
 
 
+def test_the_prefix_stands_before_every_caption(model: Path, tmp_path: Path) -> None:
+    """A model of several languages is told by it which to translate into."""
+    asked: list[str] = []
+    for prefix in ("", ">>deu<<"):
+        marian = translator(model, tmp_path / "cache.sqlite", prefix=prefix)
+        engine = marian.engine
+        tokenizer = engine._tokenizer
+
+        def recorded(lines: list[str], tokenizer: Any = tokenizer, **options: Any) -> Any:
+            asked.extend(lines)
+            return tokenizer(lines, **options)
+
+        engine._tokenizer = recorded
+        recorded.batch_decode = tokenizer.batch_decode  # type: ignore[attr-defined]
+        marian.translate(["a\ncat", "two dogs"])
+    assert sorted(asked) == [">>deu<< a cat", ">>deu<< two dogs", "a cat", "two dogs"]
+
+
 def test_languages_stand_in_the_models_name(model: Path, tmp_path: Path) -> None:
     (tmp_path / "opus-en-de").symlink_to(model)
     name = str(tmp_path / "opus-{source}-{target}")

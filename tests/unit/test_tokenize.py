@@ -32,6 +32,9 @@ MIRROR = os.environ.get("MULTILINGUAL_MIRROR")
         ("cs", "Žena chytila \u200b\u200bmíč.", "žena chytila míč"),
         ("zh", "一个小男孩在海滩\u200b\u200b上，３个女孩。", "一个 小男孩 在 海滩 上 3 个 女孩"),
         ("ja", "ピンクのドレスの子供は、Ｔシャツです。", "ピンク の ドレス の 子供 は t シャツ です"),
+        # A name that only the hidden Markov model joins, and compounds, which the small dictionary splits.
+        ("zh", "他来到了网易杭研大厦", "他 来到 了 网易 杭研 大厦"),
+        ("ja", "医薬品安全管理責任者と選挙管理委員会", "医薬 品 安全 管理 責任 者 と 選挙 管理 委員 会"),
         ("ru", "Собака бежит.", "собака бежит"),
         ("ar", "كلب يجري، في الحديقة.", "كلب يجري في الحديقة"),
         ("ko", "개가 달린다.", "개가 달린다"),

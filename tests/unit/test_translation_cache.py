@@ -31,6 +31,14 @@ def cache(tmp_path: Path) -> Cache:
     return cache
 
 
+def test_an_answer_that_has_changed_on_the_disk_is_no_translation(cache: Cache) -> None:
+    with sqlite3.connect(cache.path) as connection:
+        connection.execute("UPDATE translations SET answer = 'Ein Mund.' WHERE text = 'A dog.'")
+    assert cache.answers(GOOGLE, ["23", "A cat."]) == {"23": "23", "A cat.": ""}
+    with pytest.raises(InputError, match=r"damaged: the stored answer to 'A dog\.' has changed"):
+        cache.answers(GOOGLE, ["A cat.", "A dog."])
+
+
 @pytest.mark.parametrize(
     ("text", "answer", "target", "status"),
     [

@@ -84,6 +84,15 @@ def test_published_translations_and_a_translator_are_measured_beside_each_other(
     assert table.loc[1, "chrF"] < 10
 
 
+@pytest.mark.parametrize(("target", "words"), [("zh", "zh"), ("en", "13a")])
+def test_words_are_those_of_the_language_that_is_translated_into(target: str, words: str) -> None:
+    source = {"zh": "en", "en": "zh"}[target]
+    table = quality_table(
+        translations_in(caption_table(ROWS)), source, target, Upper(source, target), "upper"
+    )
+    assert all(f"tok:{words}" in signature for signature in table["BLEU_signature"])
+
+
 def test_peoples_translations_serve_the_other_way_round() -> None:
     table = quality_table(translations_in(caption_table(ROWS)), "zh", "en", Upper("zh", "en"), "upper")
     assert table[["provider", "sentences"]].to_numpy().tolist() == [["upper", 2]]

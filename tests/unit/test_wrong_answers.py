@@ -411,16 +411,27 @@ def test_a_time_limit_ends_what_has_not_noticed_it() -> None:
         session.get(url, timeout=5)
 
 
-def test_services_are_asked_for_their_own_codes() -> None:
-    asked = [
-        ("google", "he"),
-        ("google", "zh"),
-        ("baidu", "es"),
-        ("baidu", "ja"),
-        ("deepl", "ko"),
-        ("libre", "cs"),
-    ]
-    assert [code_at(service, code, {}) for service, code in asked] == ["iw", "zh-CN", "spa", "jp", "ko", "cs"]
+PAPERS = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]
+
+
+@pytest.mark.parametrize(
+    ("service", "codes"),
+    [
+        ("google", "en de fr cs zh-CN ja ar af ko ru"),
+        ("microsoft", "en de fr cs zh-hans ja ar af ko ru"),
+        ("deepl", "en de fr cs zh ja ar af ko ru"),
+        ("libre", "en de fr cs zh ja ar af ko ru"),
+        ("baidu", "en de fra cs zh jp ara af kor ru"),
+        ("mymemory", "en-GB de-DE fr-FR cs-CZ zh-CN ja-JP ar-SA af-ZA ko-KR ru-RU"),
+    ],
+)
+def test_services_are_asked_for_their_own_codes(service: str, codes: str) -> None:
+    """Of the papers' ten languages; the data sets' Chinese is simplified."""
+    assert [code_at(service, code, {}) for code in PAPERS] == codes.split()
+
+
+def test_other_codes_of_services() -> None:
+    assert (code_at("google", "he", {}), code_at("baidu", "es", {})) == ("iw", "spa")
     assert code_at("google", "he", {"he": "he"}) == "he"
 
 
