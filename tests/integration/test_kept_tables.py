@@ -76,7 +76,7 @@ def test_a_table_outlasts_a_definition_that_cannot_be_and_a_broken_stage(project
     assert status == 1
     assert "tables.mine.rows.1.row: found 1, which is the number of rows.0 too" in said
     project.configure(scale="demo", tables={"mine": TABLE})
-    project.edit("pipeline/tables/tabulate.py", "numbers = _compared(", "numbers = _compared(1 / 0, ")
+    project.edit("pipeline/tables/tabulate.py", "numbers = _with_places(", "numbers = _with_places(1 / 0, ")
     assert tabulate(project)[0] == 1
     assert published(project) == before
 
