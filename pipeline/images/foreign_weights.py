@@ -87,7 +87,7 @@ def agree_with_torchvision(model: Any, backbone: str, state: Weights, new: Weigh
     """
     name, theirs = _torchvision_network(backbone, state)
     if theirs is None:
-        log.warning("weights of %s: of another library, taken in the order of its names", backbone)
+        log.info("weights of %s: of another library, taken in the order of its names", backbone)
         return
     for ours, other in zip(_norms(model), _norms(theirs), strict=True):
         ours.eps = other.eps  # which no file of weights says
