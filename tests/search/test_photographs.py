@@ -26,7 +26,7 @@ def page_of(path: Path) -> FastAPI:
     """The interface over an index that has one photograph."""
     app = FastAPI()
     index = SimpleNamespace(file_of=lambda image: path)
-    searches: Any = SimpleNamespace(numbered=lambda number: (None, index))
+    searches: Any = SimpleNamespace(model_and_index=lambda number: (None, index))
     _add_api(app, searches, CapacityLimiter(1))
     return app
 
