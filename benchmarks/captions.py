@@ -45,15 +45,17 @@ def main() -> None:
         each = max(1, round(1000 * arguments.share))
         measure_reading(folder, reference, "split", "--sample-size", f"{each}", output="split.csv")
         for language in LANGUAGES:
-            asked = ["--language", language, "--split", f"{folder}/split.csv"]
-            measure_reading(folder, reference, "captions", *asked, output=f"captions-{language}.csv")
+            arguments_of_stage = ["--language", language, "--split", f"{folder}/split.csv"]
+            measure_reading(
+                folder, reference, "captions", *arguments_of_stage, output=f"captions-{language}.csv"
+            )
             measure_tokenize(folder, language)
 
 
-def measure_reading(folder: Path, reference: float, stage: str, *asked: str, output: str) -> None:
+def measure_reading(folder: Path, reference: float, stage: str, *arguments: str, output: str) -> None:
     """Print what `split` or `captions` takes; `reference` is in seconds."""
-    given = ["--dataset", "mscoco", "--sources", f"{folder}", "--coco-cn", f"{folder}/coco-cn"]
-    seconds, peak = measure(stage, *given, *asked, "--output", f"{folder}/{output}")
+    sources = ["--dataset", "mscoco", "--sources", f"{folder}", "--coco-cn", f"{folder}/coco-cn"]
+    seconds, peak = measure(stage, *sources, *arguments, "--output", f"{folder}/{output}")
     times = f"{seconds / reference:.1f} times the parsing of the English JSON ({reference:.1f} s)"
     print(f"{output}: {seconds:.1f} s, {times}; peak {peak / 2**20:.0f} MiB")
 
@@ -61,7 +63,7 @@ def measure_reading(folder: Path, reference: float, stage: str, *asked: str, out
 def measure_tokenize(folder: Path, language: str) -> None:
     """Print what `tokenize` takes for all captions of a language."""
     output = folder / f"{language}.csv"
-    made = [
+    captions = [
         "--captions",
         f"{folder}/captions-{language}.csv",
         "--language",
@@ -69,7 +71,7 @@ def measure_tokenize(folder: Path, language: str) -> None:
         "--output",
         f"{output}",
     ]
-    seconds, peak = measure("tokenize", *made)
+    seconds, peak = measure("tokenize", *captions)
     count = len(read_sentences(output))
     rate = f"{count / seconds:,.0f} captions/s with the start"
     print(f"tokenize {language}: {count:,} captions in {seconds:.1f} s, {rate}; peak {peak / 2**20:.0f} MiB")
@@ -77,13 +79,13 @@ def measure_tokenize(folder: Path, language: str) -> None:
 
 def measure(*arguments: str) -> tuple[float, int]:
     """Seconds and peak resident bytes of one stage, in a process of its own."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     process = os.spawnv(os.P_NOWAIT, sys.executable, [sys.executable, "-m", "pipeline", *arguments])
     _, status, usage = os.wait4(process, 0)
     if status:
         sys.exit(f"{' '.join(arguments)} ended with status {os.waitstatus_to_exitcode(status)}")
     unit = 1 if sys.platform == "darwin" else 1024
-    return time.perf_counter() - begun, usage.ru_maxrss * unit
+    return time.perf_counter() - start, usage.ru_maxrss * unit
 
 
 def generate(folder: Path, share: float) -> float:
@@ -118,10 +120,10 @@ def signs(language: str, seed: int) -> str:
 
 
 def _parsing(files: dict[str, str]) -> float:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     for content in files.values():
         json.loads(content)
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
 def _images(part: str, count: int) -> dict[int, str]:
@@ -147,9 +149,9 @@ def _english(part: str, images: dict[int, str], share: float) -> str:
 
 def _coco_cn(folder: Path, images: list[str], share: float) -> None:
     folder.mkdir()
-    chosen = images[round(6_000 * share) :][: round(CHINESE_IMAGES * share)]
-    own = _lines(chosen, round(CHINESE_CAPTIONS * share))
-    translated = _lines(chosen[: round(1_000 * share)], round(TRANSLATED * share))
+    of_chinese = images[round(6_000 * share) :][: round(CHINESE_IMAGES * share)]
+    own = _lines(of_chinese, round(CHINESE_CAPTIONS * share))
+    translated = _lines(of_chinese[: round(1_000 * share)], round(TRANSLATED * share))
     (folder / "imageid.human-written-caption.txt").write_text("".join(own), encoding="utf-8")
     (folder / "imageid.manually-translated-caption.txt").write_text("".join(translated), encoding="utf-8")
 

@@ -69,7 +69,7 @@ def scored_queries(plan: Plan, dataset: str, experiment: str, seed: int) -> tupl
         ROOT / planned.features(plan, dataset, experiment),
         "val",
     )
-    return saved, {language: queries.scored(language) for language in queries.languages}
+    return saved, {language: queries.query_scores(language) for language in queries.languages}
 
 
 def row(rate: float, every: list[tuple[Saved, Scored]], network: Consistency) -> str:
@@ -82,8 +82,8 @@ def row(rate: float, every: list[tuple[Saved, Scored]], network: Consistency) ->
         for trained_on, tested_on in ((0, 1), (1, 0)):
             languages = len(saved.settings.languages)
             combiner = Combiner(languages, network.hidden, network.initial_weight, network.activation)
-            asked = [half(part, trained_on) for part in scored.values()]
-            fit(combiner, asked, network.model_copy(update={"learning_rate": rate}), triplets, matching)
+            queries = [half(part, trained_on) for part in scored.values()]
+            fit(combiner, queries, network.model_copy(update={"learning_rate": rate}), triplets, matching)
             weights = (combiner.second.weight @ combiner.first.weight)[0].detach()
             shares.append((weights / weights.sum()).max().item())
             for language, part in scored.items():
@@ -93,9 +93,9 @@ def row(rate: float, every: list[tuple[Saved, Scored]], network: Consistency) ->
                 gains.setdefault(language, []).append(
                     learned - mean_recall(other.scores.mean(2), other.image_of)
                 )
-    told = ", ".join(f"{language} {statistics.mean(of):+.2f}" for language, of in gains.items())
+    text = ", ".join(f"{language} {statistics.mean(of):+.2f}" for language, of in gains.items())
     overall = statistics.mean(statistics.mean(of) for of in gains.values())
-    return f"| {rate:g} | {told} | {overall:+.2f} | {statistics.mean(shares):.2f} |"
+    return f"| {rate:g} | {text} | {overall:+.2f} | {statistics.mean(shares):.2f} |"
 
 
 def half(queries: ScoredQueries, number: int) -> ScoredQueries:

@@ -55,7 +55,9 @@ def main() -> None:
     print("\n| table | trainings | PFLOP | GPU hours |\n|---|---:|---:|---:|")
     every: dict[tuple[str, str], float] = {}
     tables = {
-        made.table: name for name, made in settings.tables.items() if made.paper == "mule" and made.table
+        of_scale.table: name
+        for name, of_scale in settings.tables.items()
+        if of_scale.paper == "mule" and of_scale.table
     }
     for _, table in sorted(tables.items()):
         trained = trainings(settings, table)

@@ -34,16 +34,16 @@ def main() -> None:
     scenes = {image: every[image] for image in index.images}
     for code in model.languages:
         for kind, queries in (("things", thing_queries), ("colours", colour_queries)):
-            asked = [query for query in queries(language(code), scenes) if query[1]]
+            single = [query for query in queries(language(code), scenes) if query[1]]
             precision = chance = 0.0
-            for text, answers in asked:
+            for text, answers in single:
                 possible = min(TOP, len(answers))
                 chance += TOP * len(answers) / len(scenes) / possible
                 if model.parse(text, code).sentence.known_words:  # a query of unknown words finds nothing
                     (rows,) = model.search(index, sentences=[text], top_k=TOP, language=code).rows
                     precision += sum(index.images[row] in answers for row in rows) / possible
-            print(f"{code} {kind:8} {len(asked):3} queries  P@{TOP} {100 * precision / len(asked):5.1f}  "
-                  f"at random {100 * chance / len(asked):5.1f}", flush=True)  # fmt: skip
+            print(f"{code} {kind:8} {len(single):3} queries  P@{TOP} {100 * precision / len(single):5.1f}  "
+                  f"at random {100 * chance / len(single):5.1f}", flush=True)  # fmt: skip
 
 
 def thing_queries(grammar: Language, scenes: Mapping[str, Scene]) -> Iterator[Query]:

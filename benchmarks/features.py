@@ -82,9 +82,9 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
     device = torch.device(arguments.device)
     backbone = load_backbone(settings, device, arguments.batch_size, arguments.compile)
 
-    def whole(chosen: Backbone, how: ExtractionSettings, name: str) -> None:
+    def whole(network: Backbone, how: ExtractionSettings, name: str) -> None:
         output = folder / f"{name}.h5"
-        extract(paths, chosen, how, folder / "p", output, folder / "f.csv", workers=arguments.workers)
+        extract(paths, network, how, folder / "p", output, folder / "f.csv", workers=arguments.workers)
 
     timed: dict[str, Callable[[], None]] = {
         "bare forward": lambda: bare(backbone, len(paths)),
@@ -107,8 +107,8 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
             timed[name]()
     if arguments.dense:
         stores = (read_features(folder / f"{name}.h5", list(paths), {}) for name in ("exact", "dense"))
-        exact, found = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in stores)
-        cosine = (exact * found).sum(1)
+        exact, approximated = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in stores)
+        cosine = (exact * approximated).sum(1)
         print(f"cosine of dense to exact: mean {cosine.mean():.4f}, least {cosine.min():.4f}")
 
 
@@ -120,10 +120,10 @@ def report(timed: dict[str, Callable[[], None]], repeat: int, images: int, on_cp
         work()  # warm
     for _ in range(repeat):
         for name, work in timed.items():
-            begun, spent = time.perf_counter(), time.process_time()
+            began_at, cpu = time.perf_counter(), time.process_time()
             work()
-            wall[name].append(time.perf_counter() - begun)
-            processor[name].append(time.process_time() - spent)
+            wall[name].append(time.perf_counter() - began_at)
+            processor[name].append(time.process_time() - cpu)
     heading = f"{'':15} images/s  over bare forward (least-most of {repeat})"
     print(heading + ("  CPU time over bare forward's" if on_cpu else ""))
     for name in timed:
@@ -154,8 +154,8 @@ def random_network(backbone: str, **options: Any) -> torch.nn.Module:
 def photographs(arguments: argparse.Namespace, folder: Path) -> dict[str, Path]:
     """The files that are extracted: image id to file."""
     if arguments.photographs:
-        found = sorted(arguments.photographs.glob("*.jpg"))[: arguments.images]
-        return {path.stem: path for path in found}
+        files = sorted(arguments.photographs.glob("*.jpg"))[: arguments.images]
+        return {path.stem: path for path in files}
     draw = np.random.default_rng(0)
     for number in range(arguments.images):
         coarse = Image.fromarray(draw.integers(0, 256, (24, 32, 3), dtype=np.uint8))
@@ -167,8 +167,8 @@ def photographs(arguments: argparse.Namespace, folder: Path) -> dict[str, Path]:
 def bare(backbone: Backbone, images: int) -> None:
     """As many forward passes as the images need, on one ready tensor."""
     for _ in range(-(-images // backbone.batch)):
-        found = backbone.network(backbone.pixels)
-    found.cpu()
+        features = backbone.network(backbone.pixels)
+    features.cpu()
 
 
 def decode(paths: list[Path], backbone: Backbone, arguments: argparse.Namespace) -> None:

@@ -31,28 +31,28 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=60, help="mutants of each package")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=Path("mutants"))
-    asked = parser.parse_args()
-    packages = by_package(exit_codes(asked.folder))
-    if asked.what == "names":
-        print(" ".join(sample(packages, asked.each, asked.seed)))
+    arguments = parser.parse_args()
+    packages = by_package(exit_codes(arguments.folder))
+    if arguments.what == "names":
+        print(" ".join(sample(packages, arguments.each, arguments.seed)))
     else:
-        print("\n".join(table(packages, sample(packages, asked.each, asked.seed))))
+        print("\n".join(table(packages, sample(packages, arguments.each, arguments.seed))))
 
 
 def exit_codes(folder: Path) -> Results:
     """The exit code of each mutant."""
-    found: Results = {}
+    codes: Results = {}
     for path in sorted(folder.glob("pipeline/**/*.meta")):
-        found |= json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"]
-    return found
+        codes |= json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"]
+    return codes
 
 
 def by_package(results: Results) -> dict[str, Results]:
     """The mutants of each package, by the second part of their names."""
-    found: dict[str, Results] = {}
+    by_name: dict[str, Results] = {}
     for name, code in sorted(results.items()):
-        found.setdefault(name.split(".")[1], {})[name] = code
-    return found
+        by_name.setdefault(name.split(".")[1], {})[name] = code
+    return by_name
 
 
 def sample(packages: Mapping[str, Results], each: int, seed: int) -> list[str]:
@@ -66,12 +66,12 @@ def sample(packages: Mapping[str, Results], each: int, seed: int) -> list[str]:
 
 def table(packages: Mapping[str, Results], names: Iterable[str]) -> Iterator[str]:
     """A line for each package and one for all, each package in it with the weight of its mutants."""
-    chosen = set(names)
+    sample = set(names)
     yield "package,mutants,tried,found,survived,without_tests,score,low,high"
     total = sum(map(len, packages.values()))
     score, variance = 0.0, 0.0
     for package, results in packages.items():
-        tried = {name: code for name, code in results.items() if name in chosen and code not in UNTRIED}
+        tried = {name: code for name, code in results.items() if name in sample and code not in UNTRIED}
         survived = sum(code in SURVIVED for code in tried.values())
         without = sum(code in WITHOUT_TESTS for code in tried.values())
         share = 1 - (survived + without) / max(1, len(tried))

@@ -140,8 +140,8 @@ def masked_ids(model: WordModel, ids: Mapping[str, Tensor], share: float) -> dic
     assert isinstance(model.universal, HybridEmbedding)
     masked = {}
     for language, padded in ids.items():
-        drawn = (torch.rand(padded.shape, device="cpu") < share).to(padded.device)
-        masked[language] = padded.masked_fill(drawn & (padded != 0), model.universal.mask_id(language))
+        masks = (torch.rand(padded.shape, device="cpu") < share).to(padded.device)
+        masked[language] = padded.masked_fill(masks & (padded != 0), model.universal.mask_id(language))
     return masked
 
 

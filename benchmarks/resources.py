@@ -24,8 +24,8 @@ def rules() -> Iterator[tuple[re.Pattern[str], str, dict[str, str]]]:
     """Pattern of a rule's benchmark files, its name, and its resources as they are written."""
     for path in sorted(RULES.glob("*.smk")):
         for text in re.split(r"^rule ", path.read_text(encoding="utf-8"), flags=re.M)[1:]:
-            if found := re.search(r'benchmark:\s+"work/logs/{scale}/(.+)"', text):
-                parts = re.split(r"{(\w+)}", found[1])  # literal, wildcard, literal, ...
+            if match := re.search(r'benchmark:\s+"work/logs/{scale}/(.+)"', text):
+                parts = re.split(r"{(\w+)}", match[1])  # literal, wildcard, literal, ...
                 parts[::2] = map(re.escape, parts[::2])
                 parts[1::2] = [f"({WILDCARDS.get(name, '[^/]+')})" for name in parts[1::2]]
                 resources = dict(re.findall(r"^        (mem_mb|runtime|disk_mb)=(.+?),", text, re.M))
@@ -49,8 +49,8 @@ def main() -> None:
         longest = took.iloc[-1]
         measured = [len(took), *(f"{value:,.0f}" for value in (longest["s"], longest["cpu_time"]))]
         memory = pd.to_numeric(took["max_rss"], errors="coerce").max()
-        asked = [declared[name] for name in DECLARED]
-        print(f"| {' | '.join(map(str, [rule, *measured, f'{memory:,.0f}', *asked]))} |")
+        requests = [declared[name] for name in DECLARED]
+        print(f"| {' | '.join(map(str, [rule, *measured, f'{memory:,.0f}', *requests]))} |")
 
 
 if __name__ == "__main__":

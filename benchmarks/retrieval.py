@@ -50,22 +50,22 @@ def compare(arguments: argparse.Namespace) -> None:
     """Run each method in a process of its own; print times, peaks and whether the ranks are the same."""
     methods = ["tiles", "plain"] if arguments.images <= PLAIN_IMAGES else ["tiles"]
     with tempfile.TemporaryDirectory() as name:
-        found = {}
+        results = {}
         for method in methods:
             path = Path(name) / method
-            given = ["--method", method, "--output", str(path)]
-            command = [sys.executable, "-m", "benchmarks.retrieval", *sys.argv[1:], *given]
+            options = ["--method", method, "--output", str(path)]
+            command = [sys.executable, "-m", "benchmarks.retrieval", *sys.argv[1:], *options]
             if os.spawnv(os.P_WAIT, sys.executable, command):
                 sys.exit(f"{method} failed")
-            found[method] = json.loads(path.with_suffix(".json").read_text())
-            print(method, ", ".join(f"{key} {value:,.2f}" for key, value in found[method].items()))
-        if "plain" in found:
-            pairs = {key: found["plain"][key] / found["tiles"][key] for key in ("seconds", "CPU seconds")}
+            results[method] = json.loads(path.with_suffix(".json").read_text())
+            print(method, ", ".join(f"{key} {value:,.2f}" for key, value in results[method].items()))
+        if "plain" in results:
+            pairs = {key: results["plain"][key] / results["tiles"][key] for key in ("seconds", "CPU seconds")}
             print("plain over tiles:", ", ".join(f"{key} {value:.1f}" for key, value in pairs.items()))
             tiles, plain = (torch.load(Path(name) / method) for method in methods)
             print("equal ranks:", all(torch.equal(tiles[way], plain[way]) for way in tiles))
     if arguments.share < 1:
-        wall, processor = (found["tiles"][key] / arguments.share / 60 for key in ("seconds", "CPU seconds"))
+        wall, processor = (results["tiles"][key] / arguments.share / 60 for key in ("seconds", "CPU seconds"))
         print(f"all captions, extrapolated: {wall:.0f} minutes, {processor:.0f} of CPU time")
 
 
@@ -73,15 +73,15 @@ def measure(arguments: argparse.Namespace) -> None:
     """Time one method and write its ranks and numbers."""
     torch.set_num_threads(arguments.threads)
     images, sentences, image_of = random_data(arguments.images, arguments.captions, arguments.width)
-    asked = round(arguments.captions * arguments.share)
+    count = round(arguments.captions * arguments.share)
     before = peak()
-    begun, spent = time.perf_counter(), time.process_time()
+    wall, cpu = time.perf_counter(), time.process_time()
     ranks = (both_ranks if arguments.method == "tiles" else plain)(
-        images, sentences[:asked], image_of[:asked]
+        images, sentences[:count], image_of[:count]
     )
     numbers = {
-        "seconds": time.perf_counter() - begun,
-        "CPU seconds": time.process_time() - spent,
+        "seconds": time.perf_counter() - wall,
+        "CPU seconds": time.process_time() - cpu,
         "GB before": before,
         "GB at most": peak(),
         "median rank s2i": float(ranks["s2i"].median()),

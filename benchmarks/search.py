@@ -40,13 +40,13 @@ K = 10
 def around(base: np.ndarray, count: int, noise: float, draw: np.random.Generator) -> np.ndarray:
     """(count, e) float32 of length 1, each near a row of `base`."""
     size = base.shape[1]
-    made = np.empty((count, size), np.float32)
+    vectors = np.empty((count, size), np.float32)
     for begin in range(0, count, 50_000):
-        part = made[begin : begin + 50_000]
+        part = vectors[begin : begin + 50_000]
         part[:] = base[draw.integers(0, len(base), len(part))]
         part += noise / size**0.5 * draw.standard_normal(part.shape, np.float32)
         part /= np.linalg.norm(part, axis=1, keepdims=True)
-    return made
+    return vectors
 
 
 def random_vectors(arguments: argparse.Namespace) -> np.ndarray:
@@ -66,13 +66,13 @@ def measure(
 ) -> tuple[np.ndarray, dict[str, float]]:
     """Rows that were found, and milliseconds a query."""
     search(queries[:1])
-    found, spent = [], []
+    neighbours, seconds = [], []
     for query in queries:
-        begun = time.perf_counter()
-        found.append(search(query[None])[0])
-        spent.append(1000 * (time.perf_counter() - begun))
-    p50, p95 = np.percentile(spent, [50, 95])
-    return np.array(found), {"p50 ms": round(p50, 2), "p95 ms": round(p95, 2)}
+        start = time.perf_counter()
+        neighbours.append(search(query[None])[0])
+        seconds.append(1000 * (time.perf_counter() - start))
+    p50, p95 = np.percentile(seconds, [50, 95])
+    return np.array(neighbours), {"p50 ms": round(p50, 2), "p95 ms": round(p95, 2)}
 
 
 def resident() -> dict[str, float]:
@@ -112,64 +112,66 @@ def approximate_mapped(folder: Path, queries: np.ndarray) -> Any:
 def build_approximate(folder: Path, queries: np.ndarray) -> Any:
     from search.nearest import build_approximate as build
 
-    begun = time.perf_counter()
+    start = time.perf_counter()
     build(np.load(folder / "vectors.npy", mmap_mode="r"), folder / "nearest.faiss")
-    return round(time.perf_counter() - begun), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return round(time.perf_counter() - start), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def vectors(arguments: argparse.Namespace) -> None:
     folder: Path = arguments.folder
     folder.mkdir(parents=True, exist_ok=True)
-    made = folder / "vectors.npy"
-    if not made.exists() or len(np.load(made, mmap_mode="r")) != arguments.count:
-        np.save(made, random_vectors(arguments).astype(np.float16))
+    path = folder / "vectors.npy"
+    if not path.exists() or len(np.load(path, mmap_mode="r")) != arguments.count:
+        np.save(path, random_vectors(arguments).astype(np.float16))
     queries = random_queries(arguments)
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
         (truth, speed), memory = pool.apply(numpy_plain, (folder, queries))
         report("plain NumPy, float32 in memory", truth, truth, speed, memory)
-        (found, speed), memory = pool.apply(exact_mapped, (folder, queries))
-        report("exact, float16 mapped", found, truth, speed, memory)
+        (neighbours, speed), memory = pool.apply(exact_mapped, (folder, queries))
+        report("exact, float16 mapped", neighbours, truth, speed, memory)
         seconds, peak = pool.apply(build_approximate, (folder, queries))
         print(f"approximate index: built in {seconds} s, peak {peak} MB, "
               f"{(folder / 'nearest.faiss').stat().st_size / 1e6:.0f} MB on disk", flush=True)  # fmt: skip
-        (found, speed), memory = pool.apply(approximate_mapped, (folder, queries))
-        report("approximate, mapped", found, truth, speed, memory)
+        (neighbours, speed), memory = pool.apply(approximate_mapped, (folder, queries))
+        report("approximate, mapped", neighbours, truth, speed, memory)
 
 
-def report(name: str, found: np.ndarray, truth: np.ndarray, *values: dict[str, float]) -> None:
-    recall = np.mean([len(set(a) & set(b)) / K for a, b in zip(found, truth, strict=True)])
-    told = {key: value for part in values for key, value in part.items()}
-    print(f"{name}: recall@{K} {recall:.4f}, {json.dumps(told)}", flush=True)
+def report(name: str, neighbours: np.ndarray, truth: np.ndarray, *values: dict[str, float]) -> None:
+    recall = np.mean([len(set(a) & set(b)) / K for a, b in zip(neighbours, truth, strict=True)])
+    numbers = {key: value for part in values for key, value in part.items()}
+    print(f"{name}: recall@{K} {recall:.4f}, {json.dumps(numbers)}", flush=True)
 
 
 def libraries(arguments: argparse.Namespace) -> None:
-    made, queries = random_vectors(arguments), random_queries(arguments)
-    truth = np.argsort(-(queries @ made.T), axis=1)[:, :K]
+    vectors, queries = random_vectors(arguments), random_queries(arguments)
+    truth = np.argsort(-(queries @ vectors.T), axis=1)[:, :K]
     for library in (with_faiss_lists, with_faiss_graph, with_usearch, with_hnswlib):
         try:
-            begun = time.perf_counter()
-            settings = library(made)
-            built = time.perf_counter() - begun
+            start = time.perf_counter()
+            settings = library(vectors)
+            built = time.perf_counter() - start
         except ImportError as error:
             print(f"{library.__name__}: {error}")
             continue
         for setting, search in settings:
-            found, speed = measure(search, queries)
-            report(f"{library.__name__} {setting}, built in {built:.0f} s", found, truth, speed)
+            neighbours, speed = measure(search, queries)
+            report(f"{library.__name__} {setting}, built in {built:.0f} s", neighbours, truth, speed)
 
 
 Settings = list[tuple[str, Callable[[np.ndarray], np.ndarray]]]
 
 
-def with_faiss_lists(made: np.ndarray) -> Settings:
+def with_faiss_lists(vectors: np.ndarray) -> Settings:
     import faiss
 
     from search.nearest import LISTS
 
-    lists = int(LISTS * len(made) ** 0.5)
-    index: Any = faiss.index_factory(made.shape[1], f"IVF{lists},SQfp16", faiss.METRIC_INNER_PRODUCT)
-    index.train(made[np.random.default_rng(0).choice(len(made), min(len(made), 40 * lists), replace=False)])
-    index.add(made)
+    lists = int(LISTS * len(vectors) ** 0.5)
+    index: Any = faiss.index_factory(vectors.shape[1], f"IVF{lists},SQfp16", faiss.METRIC_INNER_PRODUCT)
+    index.train(
+        vectors[np.random.default_rng(0).choice(len(vectors), min(len(vectors), 40 * lists), replace=False)]
+    )
+    index.add(vectors)
 
     def probing(probes: int) -> Callable[[np.ndarray], np.ndarray]:
         def search(query: np.ndarray) -> np.ndarray:
@@ -182,12 +184,12 @@ def with_faiss_lists(made: np.ndarray) -> Settings:
     return [(f"nprobe {probes}", probing(probes)) for probes in (8, 32, 128)]
 
 
-def with_faiss_graph(made: np.ndarray) -> Settings:
+def with_faiss_graph(vectors: np.ndarray) -> Settings:
     import faiss
 
-    index: Any = faiss.index_factory(made.shape[1], "HNSW32,SQfp16", faiss.METRIC_INNER_PRODUCT)
-    index.train(made[:10_000])
-    index.add(made)
+    index: Any = faiss.index_factory(vectors.shape[1], "HNSW32,SQfp16", faiss.METRIC_INNER_PRODUCT)
+    index.train(vectors[:10_000])
+    index.add(vectors)
 
     def exploring(width: int) -> Callable[[np.ndarray], np.ndarray]:
         def search(query: np.ndarray) -> np.ndarray:
@@ -200,11 +202,11 @@ def with_faiss_graph(made: np.ndarray) -> Settings:
     return [(f"ef {width}", exploring(width)) for width in (64, 256)]
 
 
-def with_usearch(made: np.ndarray) -> Settings:
+def with_usearch(vectors: np.ndarray) -> Settings:
     from usearch.index import Index
 
-    index = Index(ndim=made.shape[1], metric="ip", dtype="f16", connectivity=32)
-    index.add(np.arange(len(made)), made, threads=1)
+    index = Index(ndim=vectors.shape[1], metric="ip", dtype="f16", connectivity=32)
+    index.add(np.arange(len(vectors)), vectors, threads=1)
 
     def exploring(width: int) -> Callable[[np.ndarray], np.ndarray]:
         def search(query: np.ndarray) -> np.ndarray:
@@ -216,13 +218,13 @@ def with_usearch(made: np.ndarray) -> Settings:
     return [(f"expansion {width}", exploring(width)) for width in (64, 256)]
 
 
-def with_hnswlib(made: np.ndarray) -> Settings:
+def with_hnswlib(vectors: np.ndarray) -> Settings:
     import hnswlib
 
-    index = hnswlib.Index("ip", made.shape[1])
-    index.init_index(len(made), M=32, ef_construction=128)
+    index = hnswlib.Index("ip", vectors.shape[1])
+    index.init_index(len(vectors), M=32, ef_construction=128)
     index.set_num_threads(1)
-    index.add_items(made)
+    index.add_items(vectors)
 
     def exploring(width: int) -> Callable[[np.ndarray], np.ndarray]:
         def search(query: np.ndarray) -> np.ndarray:
@@ -238,7 +240,7 @@ def clients(arguments: argparse.Namespace) -> None:
     sentences = json.load(urllib.request.urlopen(f"{arguments.address}/api/indexes"))[0]["languages"]
     words = {"en": "a dog", "de": "ein Hund", "fr": "un chien", "cs": "pes", "zh": "狗", "ja": "犬"}
     texts = [words[code] for code in sentences if code in words]
-    spent: list[float] = []
+    seconds: list[float] = []
     errors: list[str] = []
     memory = [memory_of(arguments.pid)]
     end = time.monotonic() + arguments.seconds
@@ -246,16 +248,16 @@ def clients(arguments: argparse.Namespace) -> None:
     def client(number: int) -> None:
         draw = random.Random(number)
         while time.monotonic() < end:
-            asked = urllib.parse.urlencode({"q": draw.choice(texts), "top_k": 24})
-            begun = time.perf_counter()
+            query = urllib.parse.urlencode({"q": draw.choice(texts), "top_k": 24})
+            start = time.perf_counter()
             try:
                 with urllib.request.urlopen(
-                    f"{arguments.address}/api/sentence?{asked}", timeout=60
+                    f"{arguments.address}/api/sentence?{query}", timeout=60
                 ) as answer:
                     assert len(json.load(answer)["images"]) == 24
             except Exception as error:
                 errors.append(repr(error))
-            spent.append(time.perf_counter() - begun)
+            seconds.append(time.perf_counter() - start)
 
     running = [threading.Thread(target=client, args=(number,)) for number in range(arguments.clients)]
     for one in running:
@@ -265,9 +267,12 @@ def clients(arguments: argparse.Namespace) -> None:
         memory.append(memory_of(arguments.pid))
     for one in running:
         one.join()
-    p50, p95 = np.percentile(spent, [50, 95])
-    print(f"{arguments.clients} clients, {arguments.seconds} s: {len(spent)} answers, {len(errors)} errors, "
-          f"p50 {p50:.3f} s, p95 {p95:.3f} s, server's MB every 10 s: {memory}", *errors[:3])  # fmt: skip
+    p50, p95 = np.percentile(seconds, [50, 95])
+    print(
+        f"{arguments.clients} clients, {arguments.seconds} s: {len(seconds)} answers, {len(errors)} errors,",
+        f"p50 {p50:.3f} s, p95 {p95:.3f} s, server's MB every 10 s: {memory}",
+        *errors[:3],
+    )
 
 
 def memory_of(pid: int | None) -> int:
@@ -286,9 +291,9 @@ def kills(arguments: argparse.Namespace) -> None:
     whole, killed = folder / "whole", folder / "killed"
     for one in (whole, killed):
         shutil.rmtree(one, ignore_errors=True)
-    begun = time.monotonic()
+    start = time.monotonic()
     subprocess.run([*command, str(whole)], check=True, stderr=subprocess.DEVNULL)
-    seconds = time.monotonic() - begun
+    seconds = time.monotonic() - start
     print(f"{arguments.count} pictures indexed in {seconds:.0f} s", flush=True)
     draw = random.Random(0)
     done = 0
@@ -307,12 +312,12 @@ def kills(arguments: argparse.Namespace) -> None:
     subprocess.run([*command, str(killed)], check=True, stderr=subprocess.DEVNULL)
     names = ["index.json", *json.loads((whole / "index.json").read_text())["files"].values()]
     same = all((whole / name).read_bytes() == (killed / name).read_bytes() for name in names)
-    found = f"{'identical' if same else 'ANOTHER'} index, {len(names)} files"
-    print(f"killed {done} times: {found}, in {time.monotonic() - begun - seconds:.0f} s", flush=True)
-    begun = time.monotonic()
+    outcome = f"{'identical' if same else 'ANOTHER'} index, {len(names)} files"
+    print(f"killed {done} times: {outcome}, in {time.monotonic() - start - seconds:.0f} s", flush=True)
+    start = time.monotonic()
     draw_pictures(photographs, arguments.count + 100)
     subprocess.run([*command, str(whole)], check=True, stderr=subprocess.DEVNULL)
-    print(f"100 more pictures indexed in {time.monotonic() - begun:.0f} s", flush=True)
+    print(f"100 more pictures indexed in {time.monotonic() - start:.0f} s", flush=True)
 
 
 def with_small_crops(bundle: Path, copy: Path) -> Path:

@@ -154,13 +154,13 @@ def step(arguments: argparse.Namespace) -> None:
     sampler = Sampler(corpus, [np.arange(len(corpus.images))], settings.training, 0)
     seconds: dict[str, list[float]] = {"fast": [], "plain": []}
     for number in range(arguments.rounds + 1):
-        drawn = next(sampler.epoch(number))
-        batch = plain_batch(corpus, drawn)
+        rows = next(sampler.epoch(number))
+        batch = plain_batch(corpus, rows)
         for name in seconds:
             torch.manual_seed(number)
-            begun = time.process_time()
+            start = time.process_time()
             if name == "fast":
-                terms = training_terms(model, corpus, drawn, settings, HALFWAY)
+                terms = training_terms(model, corpus, rows, settings, HALFWAY)
                 loss = torch.stack(list(terms.values())).sum()
             else:
                 _, loss = plain_objective(model, batch, settings.model_dump(), HALFWAY.done)
@@ -168,20 +168,20 @@ def step(arguments: argparse.Namespace) -> None:
             loss.backward()
             optimizer.step()
             if number:  # the first warms up
-                seconds[name].append(time.process_time() - begun)
+                seconds[name].append(time.process_time() - start)
     fast, plain = (statistics.median(of) for of in seconds.values())
     print(f"step, {arguments.images} images, {len(TEN)} languages: fast {fast:.1f} s, plain {plain:.1f} s; "
           f"plain over fast {median_ratio(seconds['plain'], seconds['fast'])}", flush=True)  # fmt: skip
 
 
-def plain_batch(corpus: Corpus, drawn: Batch) -> PaddedBatch:
+def plain_batch(corpus: Corpus, batch: Batch) -> PaddedBatch:
     """The same batch, as the plain loop takes it."""
-    taken = {language: corpus.languages[language].take(rows) for language, rows in drawn.rows.items()}
+    rows_of = {language: corpus.languages[language].take(rows) for language, rows in batch.rows.items()}
     return PaddedBatch(
-        corpus.features[torch.from_numpy(drawn.images)],
-        {language: part.ids for language, part in taken.items()},
-        {language: part.lengths for language, part in taken.items()},
-        {language: torch.from_numpy(slots) for language, slots in drawn.slots.items()},
+        corpus.features[torch.from_numpy(batch.images)],
+        {language: part.ids for language, part in rows_of.items()},
+        {language: part.lengths for language, part in rows_of.items()},
+        {language: torch.from_numpy(slots) for language, slots in batch.slots.items()},
     )
 
 
@@ -206,14 +206,14 @@ def _two_steps(arguments: argparse.Namespace, answer: Any) -> None:
     optimizer = adam(model.parameters(), 1e-3)
     sampler = Sampler(corpus, [np.arange(len(corpus.images))], settings.training, 0)
     for number in range(2):
-        drawn = next(sampler.epoch(number))
-        begun = time.process_time()
-        terms = assignment_terms(model, features, corpus, drawn, assignment_settings(settings))
+        batch = next(sampler.epoch(number))
+        start = time.process_time()
+        terms = assignment_terms(model, features, corpus, batch, assignment_settings(settings))
         optimizer.zero_grad()
         torch.stack(list(terms.values())).sum().backward()
         optimizer.step()
-        seconds = time.process_time() - begun
-    words = sum(len(corpus.languages[key].take(rows).ids.unique()) for key, rows in drawn.rows.items())
+        seconds = time.process_time() - start
+    words = sum(len(corpus.languages[key].take(rows).ids.unique()) for key, rows in batch.rows.items())
     answer.put((_peak_resident(), words, seconds))
 
 
@@ -230,21 +230,20 @@ def assignment(arguments: argparse.Namespace) -> None:
     words = torch.cat(list(features.values()))
     left, right = torch.randn(1024, 300), torch.randn(ENTRIES, 300)
     product(left, right)
-    spent, floor = [], []
+    seconds, floor = [], []
     for _ in range(arguments.rounds):
-        begun, wall = time.process_time(), time.perf_counter()
+        cpu, wall = time.process_time(), time.perf_counter()
         for _ in range(10):
             product(left, right)
-        floor.append((time.process_time() - begun) / 10 * len(words) / len(left))
-        begun, wall = time.process_time(), time.perf_counter()
+        floor.append((time.process_time() - cpu) / 10 * len(words) / len(left))
+        cpu, wall = time.process_time(), time.perf_counter()
         model.best_entry(words)
-        spent.append(time.process_time() - begun)
+        seconds.append(time.process_time() - cpu)
         waited = time.perf_counter() - wall
     print(f"assignment of {len(words):,} words to {ENTRIES:,} entries, {arguments.threads} threads:")
-    print(
-        f"  {statistics.median(spent):.1f} s of processor time, {waited:.1f} s by the wall in the last round"
-    )
-    print(f"  over its products alone {median_ratio(spent, floor)}", flush=True)
+    cpu_seconds = statistics.median(seconds)
+    print(f"  {cpu_seconds:.1f} s of processor time, {waited:.1f} s by the wall in the last round")
+    print(f"  over its products alone {median_ratio(seconds, floor)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -63,10 +63,10 @@ def measure(command: list[str], repeat: int) -> tuple[float, float, str]:
     """Least wall and least processor seconds of a command, and its output."""
     walls, processors = [], []
     for _ in range(repeat):
-        begun, before = time.perf_counter(), os.times()
+        wall, before = time.perf_counter(), os.times()
         done = subprocess.run(command, capture_output=True, text=True)
         after = os.times()
-        walls.append(time.perf_counter() - begun)
+        walls.append(time.perf_counter() - wall)
         processors.append(
             after.children_user + after.children_system - before.children_user - before.children_system
         )
@@ -86,19 +86,19 @@ def smallest(folder: Path) -> tuple[list[str], list[str]]:
     table = caption_table(rows)
     images = list(table["image"].unique())
     settings = load({"scale": "demo"}, Path("config"))
-    chosen = train_settings(settings, next(iter(settings.datasets)), "embn-en", 0).as_values()
-    chosen["training"] |= {"epochs": 1, "threads": 1}
+    values = train_settings(settings, next(iter(settings.datasets)), "embn-en", 0).as_values()
+    values["training"] |= {"epochs": 1, "threads": 1}
     draw = np.random.default_rng(0)
     write_sentences(table.assign(tokens=table["caption"]), folder / "en.csv")
     vectors = draw.normal(size=(4, 300)).astype(np.float32)
     vectors[0] = 0
     write_vocabulary(Vocabulary("en", ["", "a", "cat", "dog"], vectors), {}, folder / "en.h5")
-    features = draw.normal(size=(len(images), chosen["features"]["dimension"])).astype(np.float32)
-    write_features(folder / "features.h5", images, features, chosen["features"])
+    features = draw.normal(size=(len(images), values["features"]["dimension"])).astype(np.float32)
+    write_features(folder / "features.h5", images, features, values["features"])
     files = ["--sentences", "en.csv", "--words", "en.h5", "--features", "features.h5"]
     common = [part if part.startswith("--") else str(folder / part) for part in files]
     model, ranks = str(folder / "model.pt"), str(folder / "ranks.csv.gz")
-    train = ["train", "--settings", json.dumps(chosen), *common, "--output", model]
+    train = ["train", "--settings", json.dumps(values), *common, "--output", model]
     train += ["--checkpoint", str(folder / "checkpoint"), "--curves", str(folder / "curves.csv")]
     evaluate = ["evaluate", "--settings", '{"threads": 1}', *common, "--model", model, "--ranks", ranks]
     return train, [*evaluate, "--output", str(folder / "test.json")]

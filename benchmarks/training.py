@@ -135,7 +135,7 @@ class Steps:
             epochs=1,
             terms=lambda batch, at: training_terms(self.model, self.corpus, batch, self.settings, at),
         )
-        self.drawn = self._endless()
+        self.batches = self._endless()
 
     def _endless(self) -> Iterator[Batch]:
         epoch = 0
@@ -145,7 +145,7 @@ class Steps:
 
     def fast(self) -> None:
         """A step of `pipeline.training`."""
-        self.run._step(next(self.drawn), HALFWAY)
+        self.run._step(next(self.batches), HALFWAY)
 
     @functools.cached_property
     def _plain(self) -> tuple[Iterator[Any], torch.optim.Optimizer]:
@@ -218,9 +218,9 @@ def measure(name: str, arguments: argparse.Namespace) -> None:
             waited[key].append(wall / arguments.steps)
     rate, fast, plain = (statistics.median(seconds[key]) for key in ("rate", "fast", "plain"))
     counted = multiply_adds(steps)
-    sentences = sum(len(rows) for rows in next(steps.drawn).rows.values())
+    sentences = sum(len(rows) for rows in next(steps.batches).rows.values())
     print(f"\n{name}: {arguments.images} images, {sentences} sentences, LSTM {arguments.hidden}", flush=True)
-    walls = ", ".join(f"{key} {statistics.median(found):.3f}" for key, found in waited.items())
+    walls = ", ".join(f"{key} {statistics.median(values):.3f}" for key, values in waited.items())
     print(f"  products {rate / 1e9:.1f} GFLOP/s; seconds a step by the wall: {walls}")
     print(f"  fast {fast:.3f} s a step, {sentences / fast:,.0f} sentences/s; plain {plain:.3f} s; "
           f"plain over fast {median_ratio(seconds['plain'], seconds['fast'])}")  # fmt: skip
@@ -244,11 +244,11 @@ def median_ratio(over: list[float], under: list[float]) -> str:
 def cost_of(work: Callable[[], None], device: torch.device) -> tuple[float, float]:
     """Seconds of some work: processor time on a CPU, which others beside lengthen least; and by the wall."""
     wait(device)
-    begun, spent = time.perf_counter(), time.process_time()
+    start, cpu = time.perf_counter(), time.process_time()
     work()
     wait(device)
-    wall = time.perf_counter() - begun
-    return (time.process_time() - spent if device.type == "cpu" else wall), wall
+    wall = time.perf_counter() - start
+    return (time.process_time() - cpu if device.type == "cpu" else wall), wall
 
 
 def wait(device: torch.device) -> None:
@@ -269,12 +269,12 @@ def product_rate(arguments: argparse.Namespace) -> float:
     right = torch.randn(arguments.hidden, 4 * arguments.hidden, device=arguments.device)
     operations = 2 * left.shape[0] * right.numel()
     times = max(1, int((1e13 if arguments.device.type == "cuda" else 5e10) / operations))
-    found = []
+    rates = []
     for multiply in (torch.matmul, lambda left, right: product(left, right.T)):
         multiply(left, right)
         many = functools.partial(repeat, functools.partial(multiply, left, right), times)
-        found.append(operations * times / cost_of(many, arguments.device)[0])
-    return max(found)
+        rates.append(operations * times / cost_of(many, arguments.device)[0])
+    return max(rates)
 
 
 def multiply_adds(steps: Steps) -> dict[str, float]:
@@ -282,8 +282,8 @@ def multiply_adds(steps: Steps) -> dict[str, float]:
     model = steps.settings.model
     size, hidden, out = model.universal_dim, model.hidden_size, model.multimodal_dim
     every, computed = [], []
-    for drawn in (next(steps.drawn) for _ in range(5)):
-        sentences = {key: steps.corpus.languages[key].take(rows) for key, rows in drawn.rows.items()}
+    for of_step in (next(steps.batches) for _ in range(5)):
+        sentences = {key: steps.corpus.languages[key].take(rows) for key, rows in of_step.rows.items()}
         words = sum(int(batch.lengths.sum()) for batch in sentences.values())
         count = sum(len(batch.lengths) for batch in sentences.values())
         distinct, nodes = 0, 0
@@ -292,12 +292,12 @@ def multiply_adds(steps: Steps) -> dict[str, float]:
             distinct += len(batch.ids.unique())
             nodes += len(tree.words) - tree.levels[0]
         word, recurrent = 300 * size + 4 * hidden * size, 4 * hidden * hidden
-        rest = 3 * (count * (hidden * out + 300 * size) + _losses(steps, drawn))
-        rest += _images(len(drawn.images), model)
+        rest = 3 * (count * (hidden * out + 300 * size) + _losses(steps, of_step))
+        rest += _images(len(of_step.images), model)
         every.append(3 * words * (word + recurrent) + rest)
         computed.append(3 * (distinct * word + nodes * recurrent) + rest)
-    found = {"every word": statistics.mean(every)}
-    return found | ({"as computed": statistics.mean(computed)} if steps.device.type == "cpu" else {})
+    counts = {"every word": statistics.mean(every)}
+    return counts | ({"as computed": statistics.mean(computed)} if steps.device.type == "cpu" else {})
 
 
 def _images(count: int, model: Model) -> int:
@@ -305,11 +305,11 @@ def _images(count: int, model: Model) -> int:
     return count * model.image_hidden_size * (2 * 2048 + 3 * model.multimodal_dim)
 
 
-def _losses(steps: Steps, drawn: Batch) -> int:
+def _losses(steps: Steps, batch: Batch) -> int:
     """Of one matrix of cosines for each loss term, forward."""
-    counts = [len(rows) for rows in drawn.rows.values()]
+    counts = [len(rows) for rows in batch.rows.values()]
     model = steps.settings.model
-    of_matching = sum(count * (len(drawn.images) + count) for count in counts) * model.multimodal_dim
+    of_matching = sum(count * (len(batch.images) + count) for count in counts) * model.multimodal_dim
     if not steps.settings.neighborhood:
         return of_matching
     both = model.multimodal_dim + model.universal_dim
@@ -318,22 +318,22 @@ def _losses(steps: Steps, drawn: Batch) -> int:
 
 def shares(steps: Steps) -> dict[str, float]:
     """Share of the time of a fast step in each of its parts; on a GPU with a wait after each part."""
-    spent: dict[str, float] = {}
+    seconds: dict[str, float] = {}
 
     @contextmanager
     def part(name: str) -> Iterator[None]:
         wait(steps.device)
-        begun = time.perf_counter()
+        start = time.perf_counter()
         yield
         wait(steps.device)
-        spent[name] = spent.get(name, 0.0) + time.perf_counter() - begun
+        seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
 
     def timed(owner: Any, attribute: str, name: str) -> Any:
         original = getattr(owner, attribute)
 
-        def wrapped(*given: Any, **named: Any) -> Any:
+        def wrapped(*arguments: Any, **named: Any) -> Any:
             with part(name):
-                return original(*given, **named)
+                return original(*arguments, **named)
 
         return patch.object(owner, attribute, wrapped)
 
@@ -349,11 +349,11 @@ def shares(steps: Steps) -> dict[str, float]:
         part("whole"),
     ):
         with part("drawing and taking"):
-            drawn = next(steps.drawn)
-        steps.run._step(drawn, HALFWAY)
-    whole = spent.pop("whole")
-    known = sum(value for name, value in spent.items() if not name.startswith("of it"))
-    return {name: value / whole for name, value in {**spent, "the rest": whole - known}.items()}
+            batch = next(steps.batches)
+        steps.run._step(batch, HALFWAY)
+    whole = seconds.pop("whole")
+    known = sum(value for name, value in seconds.items() if not name.startswith("of it"))
+    return {name: value / whole for name, value in {**seconds, "the rest": whole - known}.items()}
 
 
 def peak_memory(name: str, loop: str, arguments: argparse.Namespace) -> float:

@@ -53,9 +53,9 @@ def main() -> None:
 
 def _measure(translate: Any, captions: list[str], arguments: argparse.Namespace) -> dict[str, float]:
     with stand_in(arguments.latency) as service:
-        begun = time.perf_counter()
+        start = time.perf_counter()
         answers = translate(captions, arguments.language, service)
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start
         if answers != list(map(translation, captions)):
             raise SystemExit("an answer is not its caption's")
         return {"requests": len(service.requests), "seconds": round(seconds, 2)}
@@ -88,12 +88,12 @@ def _of(table: Path, code: str) -> Iterator[str]:
 
 
 def _different(captions: Iterator[str], count: int) -> list[str]:
-    found: dict[str, None] = {}
+    every: dict[str, None] = {}
     for caption in captions:
-        found[caption] = None
-        if len(found) == count:
-            return list(found)
-    raise SystemExit(f"only {len(found)} different captions; ask for fewer with --captions")
+        every[caption] = None
+        if len(every) == count:
+            return list(every)
+    raise SystemExit(f"only {len(every)} different captions; ask for fewer with --captions")
 
 
 if __name__ == "__main__":

@@ -90,12 +90,12 @@ def train_all(
 ) -> dict[str, list[Recalls]]:
     """Train every variant with every seed; validation recalls by variant, one a seed."""
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        asked = {
+        futures = {
             (name, seed): pool.submit(train_variant, settings, name, variant, seed, arguments)
             for seed in arguments.seeds
             for name, variant in variants.items()
         }
-        done = {key: future.result() for key, future in asked.items()}
+        done = {key: future.result() for key, future in futures.items()}
     return {name: [done[name, seed] for seed in arguments.seeds] for name in variants}
 
 
@@ -104,36 +104,36 @@ def train_variant(
 ) -> Recalls:
     """Validation mR of each language after training one variant with one seed."""
     dataset, experiment = arguments.dataset, arguments.experiment
-    asked = load(merge(settings, merge(arguments.settings, variant)), CONFIG)
-    chosen = train_settings(asked, dataset, experiment, seed)
-    _check_effect(load(merge(settings, arguments.settings), CONFIG), asked, name, arguments)
-    plan = Plan(asked, CONFIG, published_sources(ROOT / paths.SOURCES_TABLE))
+    changed = load(merge(settings, merge(arguments.settings, variant)), CONFIG)
+    settings_of_model = train_settings(changed, dataset, experiment, seed)
+    _check_effect(load(merge(settings, arguments.settings), CONFIG), changed, name, arguments)
+    plan = Plan(changed, CONFIG, published_sources(ROOT / paths.SOURCES_TABLE))
     of = plan, dataset, experiment
     sentences, translated = _files(planned.sentences(*of)), _files(planned.translations(*of))
     words, features = _files(vocabularies(*of)), _files([planned.features(*of)])
-    folder = arguments.folder / asked.scale / f"{dataset}-{experiment}" / name / f"seed{seed}"
+    folder = arguments.folder / changed.scale / f"{dataset}-{experiment}" / name / f"seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
-    code = digest("train", parts.of_training(chosen), whole=True)
+    code = digest("train", parts.of_training(settings_of_model), whole=True)
     pretrained: list[Path] = []
     with patch.object(driver, "set_precision", set_precision_anywhere):
-        if asked.experiments_on(dataset)[experiment].pretraining:
-            before = pretraining_settings(asked, dataset, experiment, seed)
+        if changed.experiments_on(dataset)[experiment].pretraining:
+            before = pretraining_settings(changed, dataset, experiment, seed)
             pretrained = [folder / "pretrained.pt"]
             checkpoint = folder / "pretraining.pt"
             pretrain(before, sentences, words, checkpoint, pretrained[0], code, translated)
-        if chosen.embedding == "hybrid":
-            assigning = assignment_settings(asked, dataset, experiment, seed)
+        if settings_of_model.embedding == "hybrid":
+            assigning = assignment_settings(changed, dataset, experiment, seed)
             pretrained, table = [folder / "entries.pt"], folder / "assignment.csv"
             checkpoint = folder / "assignment.pt"
             assign(assigning, sentences, words, checkpoint, pretrained[0], table, code, translated)
         written = folder / "training.pt", folder / "curves.csv", folder / "model.pt"
         files = features[0], sentences, words, *written
-        train(chosen, *files, code, translated, pretrained, steps=_files(planned.steps(*of)))
+        train(settings_of_model, *files, code, translated, pretrained, steps=_files(planned.steps(*of)))
     saved = load_model(folder / "model.pt")[1]
-    found = {**saved.validation, "mean": statistics.mean(saved.validation.values())}
-    told = "  ".join(f"{language} {value:.2f}" for language, value in found.items())
-    print(f"seed {seed}  {name:20}  {told}  epoch {saved.epoch}", flush=True)
-    return found
+    recalls = {**saved.validation, "mean": statistics.mean(saved.validation.values())}
+    text = "  ".join(f"{language} {value:.2f}" for language, value in recalls.items())
+    print(f"seed {seed}  {name:20}  {text}  epoch {saved.epoch}", flush=True)
+    return recalls
 
 
 def _files(planned: Sequence[str]) -> list[Path]:
@@ -147,12 +147,12 @@ def _files(planned: Sequence[str]) -> list[Path]:
 
 
 def _check_effect(
-    base: Configuration, asked: Configuration, name: str, arguments: argparse.Namespace
+    base: Configuration, changed: Configuration, name: str, arguments: argparse.Namespace
 ) -> None:
     """Refuse a variant that changes nothing: the experiment may have its own value of the same key."""
     of = arguments.dataset, arguments.experiment, 0
     cuts = (train_settings, pretraining_settings, assignment_settings)
-    if name != BASE and all(cut(base, *of) == cut(asked, *of) for cut in cuts):
+    if name != BASE and all(cut(base, *of) == cut(changed, *of) for cut in cuts):
         raise InputError(
             f"--variant {name!r}: changes nothing that {arguments.experiment} is trained with. The "
             "experiment has a value of its own (experiments.*.settings), or the key is of an earlier stage."
@@ -164,15 +164,15 @@ def set_precision_anywhere(precision: str, device: torch.device) -> None:
     set_precision("float32" if device.type == "cpu" else precision, device)
 
 
-def table(found: Mapping[str, Sequence[Recalls]]) -> str:
+def table(recalls: Mapping[str, Sequence[Recalls]]) -> str:
     """Markdown: mean and standard deviation of each variant, and its differences, paired by seed."""
-    languages = list(found[BASE][0])
+    languages = list(recalls[BASE][0])
     lines = [f"| validation mR | {' | '.join(languages)} |", f"|---|{'---|' * len(languages)}"]
-    for name, runs in found.items():
+    for name, runs in recalls.items():
         cells = [summary([run[language] for run in runs]) for language in languages]
         lines.append(f"| {name} | {' | '.join(cells)} |")
         if name != BASE:
-            pairs = list(zip(runs, found[BASE], strict=True))
+            pairs = list(zip(runs, recalls[BASE], strict=True))
             cells = [
                 summary([run[language] - base[language] for run, base in pairs], "+")
                 for language in languages

@@ -65,11 +65,11 @@ def flickr8k_words(mirror: Path) -> Words:
     sources = Published(mirror)
     split = {image: name for image, name in flickr8k_split(sources).items() if name == "train"}
     sources.check()
-    found = {}
+    words = {}
     for language, origin in (("zh", "human"), ("ja", "google")):
         table = own_captions(caption_table(flickr8kcn_captions(mirror, language, split)), origin)
-        found[language] = words_of(with_tokens(table, language)["tokens"])
-    return found
+        words[language] = words_of(with_tokens(table, language)["tokens"])
+    return words
 
 
 def words_of(sentences: Iterable[str]) -> set[str]:
@@ -78,15 +78,15 @@ def words_of(sentences: Iterable[str]) -> set[str]:
 
 def with_translations(words: Words, dictionaries: Path) -> Words:
     """The words, and those that English ones become by dictionary in languages with too few captions."""
-    found = dict(words)
+    every = dict(words)
     for language in ("fr", "cs", "ar", "af", "ko", "ru"):
         first: dict[str, str] = {}
         for line in (dictionaries / f"en-{language}.txt").read_text(encoding="utf-8").splitlines():
             english, translation = line.split(maxsplit=1)
             first.setdefault(english, translation.lower())
         reached = {part for word in words["en"] if word in first for part in first[word].split()}
-        found[language] = found.get(language, set()) | reached
-    return found
+        every[language] = every.get(language, set()) | reached
+    return every
 
 
 def report(counts: dict[str, int]) -> list[str]:

@@ -48,16 +48,16 @@ def main() -> None:
 def train(arguments: argparse.Namespace, folder: Path) -> None:
     """Write the data, run both commands, print what each took."""
     paper = load({"scale": "paper"}, ROOT / "config")
-    chosen = train_settings(paper, "multi30k", arguments.experiment, 0).as_values()
+    values = train_settings(paper, "multi30k", arguments.experiment, 0).as_values()
     before = pretraining_settings(paper, "multi30k", arguments.experiment, 0).as_values()
-    asked = {"batch_images": arguments.batch, "threads": arguments.threads}
-    before["training"] |= asked
-    chosen["training"] |= asked | {"epochs": arguments.epochs, "precision": arguments.precision}
-    chosen["model"] |= {"hidden_size": arguments.hidden}
-    languages = chosen["languages"]
+    training = {"batch_images": arguments.batch, "threads": arguments.threads}
+    before["training"] |= training
+    values["training"] |= training | {"epochs": arguments.epochs, "precision": arguments.precision}
+    values["model"] |= {"hidden_size": arguments.hidden}
+    languages = values["languages"]
     # Test images are not used; training rejects a data set that could not be evaluated.
     images = {"train": arguments.images, "val": arguments.validation, "test": arguments.validation}
-    write_data(folder, languages, images, chosen["features"])
+    write_data(folder, languages, images, values["features"])
     files = ["--sentences", *(str(folder / f"{language}.csv") for language in languages)]
     files += ["--words", *(str(folder / f"{language}.h5") for language in languages)]
     files += ["--gpus", str(int(torch.cuda.is_available()))]
@@ -69,7 +69,7 @@ def train(arguments: argparse.Namespace, folder: Path) -> None:
         trained += measure("pretrain", before, [*files, "--output", pretrained], folder)
         files += ["--pretrained", pretrained]
     files += ["--features", str(folder / "features.h5"), "--curves", str(folder / "curves.csv")]
-    trained += measure("train", chosen, [*files, "--output", str(folder / "model.pt")], folder)
+    trained += measure("train", values, [*files, "--output", str(folder / "model.pt")], folder)
     curves = pd.read_csv(folder / "curves.csv")
     print(f"{arguments.epochs} epochs, {duration(trained)} in all; loss {curves['loss'].iloc[-1]:.4f}")
 
@@ -77,9 +77,9 @@ def train(arguments: argparse.Namespace, folder: Path) -> None:
 def measure(stage: str, settings: dict[str, object], options: list[str], folder: Path) -> float:
     """Wall seconds of one command; what it logs passes through."""
     command = [sys.executable, "-m", "pipeline", stage, "--settings", json.dumps(settings), *options]
-    begun = time.perf_counter()
+    start = time.perf_counter()
     subprocess.run([*command, "--checkpoint", str(folder / f"{stage}-checkpoint.pt")], check=True, cwd=ROOT)
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - start
     print(f"{stage}: {seconds:.1f} s", flush=True)
     return seconds
 

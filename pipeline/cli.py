@@ -115,8 +115,8 @@ def run(stage: Stage, program: str, words: Sequence[str]) -> None:
     Raises:
         InputError: its code is no longer that of the digest in `--code`.
     """
-    wanted = parameters(stage.function)
-    values = vars(parser_of(stage, program, wanted).parse_args(words))
+    options = parameters(stage.function)
+    values = vars(parser_of(stage, program, options).parse_args(words))
     values.pop(_GIVEN, None)
     planned, gpus = values.pop("code"), values.pop("gpus", 0)
     check_paths(values.values())
@@ -127,22 +127,22 @@ def run(stage: Stage, program: str, words: Sequence[str]) -> None:
             "job with the earlier code. Undo the edit, or start the run again: what is finished is kept."
         )
     filled = {"code": digest(stage, parts, whole=True), "gpus": gpus}
-    values |= {each.name: filled[each.name] for each in wanted if each.name in filled}
+    values |= {each.name: filled[each.name] for each in options if each.name in filled}
     if stage.idle_threads_sleep:
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when PyTorch loads its OpenMP
     if stage.gpu:
         take_gpu(gpus)
     module, _, name = stage.function.partition(":")
-    positional = [values.pop(each.name) for each in wanted if each.positional]
+    positional = [values.pop(each.name) for each in options if each.positional]
     with watch_inputs():
         getattr(import_module(module), name)(*positional, **values)
 
 
-def parser_of(stage: Stage, program: str, wanted: Sequence[Parameter]) -> argparse.ArgumentParser:
+def parser_of(stage: Stage, program: str, options: Sequence[Parameter]) -> argparse.ArgumentParser:
     """The parser of a stage's options."""
     parser = argparse.ArgumentParser(prog=f"{program} {stage.name}", description=f"{stage.summary}.")
     parser.register("action", None, _Once)
-    for each in wanted:
+    for each in options:
         if each.name not in FILLED:
             name = each.name if each.positional else f"--{each.name.replace('_', '-')}"
             parser.add_argument(name, **_options(each))
@@ -154,19 +154,19 @@ def parser_of(stage: Stage, program: str, wanted: Sequence[Parameter]) -> argpar
     return parser
 
 
-def _options(wanted: Parameter) -> dict[str, Any]:
+def _options(parameter: Parameter) -> dict[str, Any]:
     """How argparse reads a parameter."""
-    options = _reading(wanted.kind, f"--{wanted.name}")
-    text = wanted.help.replace("%", "%%")
-    if wanted.kind is bool:
+    options = _reading(parameter.kind, f"--{parameter.name}")
+    text = parameter.help.replace("%", "%%")
+    if parameter.kind is bool:
         return {**options, "help": text}
-    if wanted.default is not REQUIRED:
-        options["default"] = list(wanted.default) if wanted.default == () else wanted.default
-        if wanted.default not in (None, "", ()):
-            text = f"{text} (default: {wanted.default})"
+    if parameter.default is not REQUIRED:
+        options["default"] = list(parameter.default) if parameter.default == () else parameter.default
+        if parameter.default not in (None, "", ()):
+            text = f"{text} (default: {parameter.default})"
         if options.get("nargs") == "+":
             options["nargs"] = "*"
-    elif not wanted.positional:
+    elif not parameter.positional:
         options["required"] = True
     return {**options, "help": text}
 
@@ -223,10 +223,10 @@ class _Once(argparse.Action):
     def __call__(
         self, parser: ArgumentParser, namespace: Namespace, values: object, option: str | None = None
     ) -> None:
-        given = namespace.__dict__.setdefault(_GIVEN, set())
-        if option and self.dest in given:
+        options = namespace.__dict__.setdefault(_GIVEN, set())
+        if option and self.dest in options:
             parser.error(f"argument {option}: given twice; give it once")
-        given.add(self.dest)
+        options.add(self.dest)
         setattr(namespace, self.dest, values)
 
 

@@ -48,18 +48,18 @@ def digest(stage: Stage | str, parts: tuple[str, ...] | None = None, whole: bool
     stage = STAGES[stage] if isinstance(stage, str) else stage
     left = [stage.module, *(stage.parts({}) if parts is None else parts)]
     skipped = WITHOUT_EFFECT if whole else WITHOUT_EFFECT | stage.outside
-    found: dict[str, Code] = {}
+    codes: dict[str, Code] = {}
     while left:
         module = left.pop()
-        if module in found or module in skipped or module.endswith(".settings"):
+        if module in codes or module in skipped or module.endswith(".settings"):
             continue  # classes of settings have no effect: what they say stands in a job's parameters
         if code := code_of(module):
-            found[module] = code
+            codes[module] = code
             left.extend(code.imports)
     # An import counts by what the imported module holds: the same name from another module is other code.
     lines = [
-        " ".join([code.text, *(found[module].text for module in code.imports if module in found)])
-        for code in found.values()
+        " ".join([code.text, *(codes[module].text for module in code.imports if module in codes)])
+        for code in codes.values()
     ]
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
 

@@ -65,19 +65,19 @@ def main() -> int:
 def progress_lines(lines: Iterable[str], every: float = EVERY) -> Iterator[str]:
     """From what Snakemake prints, at most every `every` seconds: jobs done, time left, the latest job."""
     planned, done = Counter[str](), Counter[str]()
-    started = told = time.monotonic()
+    started = last_line = time.monotonic()
     for line in lines:
-        if found := re.fullmatch(r"(\w+) +(\d+)\n", line):
-            planned[found[1]] = int(found[2])
-        elif found := re.match(r"Finished jobid: \d+ \(Rule: (\w+)\)", line):
-            done[found[1]] += 1
-        elif found := re.match(r"Job \d+: (.+)", line):
+        if match := re.fullmatch(r"(\w+) +(\d+)\n", line):
+            planned[match[1]] = int(match[2])
+        elif match := re.match(r"Finished jobid: \d+ \(Rule: (\w+)\)", line):
+            done[match[1]] += 1
+        elif match := re.match(r"Job \d+: (.+)", line):
             now = time.monotonic()
-            if now - told >= every and done:
-                told = now
+            if now - last_line >= every and done:
+                last_line = now
                 left = (now - started) * (_seconds(planned) / _seconds(done) - 1)
                 share = f"{done.total()} of {planned['total']} jobs"
-                yield f"{share}, about {duration(left)} left: {found[1]}"
+                yield f"{share}, about {duration(left)} left: {match[1]}"
 
 
 def _seconds(jobs: Mapping[str, int]) -> int:

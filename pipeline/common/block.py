@@ -157,8 +157,8 @@ def text_check(problem: Callable[[str], str]) -> AfterValidator:
     """A check of a text by a function that gives what is wrong with it, empty if nothing."""
 
     def check(text: str) -> str:
-        if found := problem(text):
-            raise PydanticCustomError("problem", "{problem}", {"problem": found})
+        if mistake := problem(text):
+            raise PydanticCustomError("problem", "{problem}", {"problem": mistake})
         return text
 
     return AfterValidator(check)
@@ -232,27 +232,27 @@ class _Place:
 
 
 def _lines(kind: type[Block], values: object, error: ErrorDetails) -> Iterator[str]:
-    problem, found, location = error["type"], error["input"], error["loc"]
+    problem, value, location = error["type"], error["input"], error["loc"]
     if problem in ("extra_forbidden", "missing", "invalid_key"):
         yield _of_keys(kind, problem, location)
         return
     place = _place(kind, location)
-    if problem == "value_error" and isinstance(told := error["ctx"]["error"], Contradictions):
+    if problem == "value_error" and isinstance(contradictions := error["ctx"]["error"], Contradictions):
         where = ".".join(map(str, place.path))
-        yield from (f"{where}{line}".lstrip(".: ") for line in told.lines)
+        yield from (f"{where}{line}".lstrip(".: ") for line in contradictions.lines)
     elif problem == "union_tag_invalid":
         key, tags = (error["ctx"][name].replace("'", "") for name in ("discriminator", "expected_tags"))
-        yield f"{place.where}.{key}: found {_SHOWN.repr(found[key])}, expected {tags}"
+        yield f"{place.where}.{key}: found {_SHOWN.repr(value[key])}, expected {tags}"
     elif problem == "union_tag_not_found":
         yield f"{place.where}: {error['ctx']['discriminator']} is missing, expected {place.expected}"
     elif problem == "problem":
         yield f"{place.where}: {error['ctx']['problem']}"
     else:
-        found = _value_at(values, place.path) if place.undecided else found
+        value = _value_at(values, place.path) if place.undecided else value
         twice = "one of them twice, " if problem == "twice" else ""
         expected = "a finite number" if problem == "finite_number" else _what_is_expected(place, error)
-        quote = "; put it in quotation marks" if problem == "string_type" and _is_plain(found) else ""
-        yield f"{place.where}: found {_display(found, place.path)}, {twice}expected {expected}{quote}"
+        quote = "; put it in quotation marks" if problem == "string_type" and _is_plain(value) else ""
+        yield f"{place.where}: found {_display(value, place.path)}, {twice}expected {expected}{quote}"
 
 
 def _of_keys(kind: type[Block], problem: str, location: tuple[str | int, ...]) -> str:
@@ -289,10 +289,10 @@ def _what_is_expected(place: _Place, error: ErrorDetails | None = None) -> str:
 
 
 def _display(value: object, path: tuple[str | int, ...]) -> str:
-    shown = _SHOWN.repr(value)
+    text = _SHOWN.repr(value)
     if path and path[-1] == "url":  # passwords and keys are not printed
-        return re.sub(r"(?<=//)[^/@]*@|(?<=[?])[^']*", "***", shown)
-    return shown
+        return re.sub(r"(?<=//)[^/@]*@|(?<=[?])[^']*", "***", text)
+    return text
 
 
 def _with_numbers(kind: type[Block], values: Any, error: ValidationError) -> Any:

@@ -148,10 +148,10 @@ def verify_digest(path: Path) -> Path:
     A file without a stored digest is not checked.
     """
     expected, hint = _stored_digest(path)
-    if not expected or (found := sha256(path)) == expected:
+    if not expected or (digest := sha256(path)) == expected:
         return path
     raise InputError(
-        f"{path}: changed since it was written, by its disk, a copy or by hand: found sha256 {found}, "
+        f"{path}: changed since it was written, by its disk, a copy or by hand: found sha256 {digest}, "
         f"expected {expected}. Delete it and run the same snakemake command again, which makes it again; or, "
         f"if the change was intended, remove the digest: {hint}"
     )

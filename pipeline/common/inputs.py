@@ -30,8 +30,8 @@ def watch_inputs() -> Iterator[None]:
 
 def note_input(path: Path) -> None:
     """Note a file as it is before it is read."""
-    if _watched is not None and (found := _identity(path)):
-        _watched.setdefault(path.absolute(), found)
+    if _watched is not None and (identity := _identity(path)):
+        _watched.setdefault(path.absolute(), identity)
 
 
 def check_inputs() -> None:
@@ -76,7 +76,7 @@ def check_paths(values: Iterable[object]) -> None:
 
 def _identity(path: Path) -> _Identity | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns

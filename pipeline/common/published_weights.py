@@ -36,9 +36,9 @@ def check_hub_weights(name: str) -> None:
 
     file, expected = WEIGHTS[name]
     path = Path(hf_hub_download(name, file, revision=COMMITS[name]))
-    if (found := sha256(path)) != expected:
+    if (digest := sha256(path)) != expected:
         raise InputError(
-            f"{path}: not the published weights of {name}: found sha256 {found}, expected {expected}. "
+            f"{path}: not the published weights of {name}: found sha256 {digest}, expected {expected}. "
             "Delete the file and run the same command again, which downloads it."
         )
 
@@ -46,8 +46,8 @@ def check_hub_weights(name: str) -> None:
 def check_digest_in_name(path: Path) -> None:
     """Raise `InputError` where the name of a weights file says how its digest begins, and that is not so."""
     match = _DIGEST_IN_NAME.search(path.name)
-    if match and not (found := sha256(path)).startswith(match[1]):
+    if match and not (digest := sha256(path)).startswith(match[1]):
         raise InputError(
-            f"{path}: its name promises a SHA-256 that begins with {match[1]}; found {found}. It is cut "
+            f"{path}: its name promises a SHA-256 that begins with {match[1]}; found {digest}. It is cut "
             "short, damaged or another file: download it again, or rename it if it is yours."
         )

@@ -17,9 +17,9 @@ class Interrupted(BaseException):
         number: the signal; the command line exits with 128 more, as shells have it (143, 130, 129).
     """
 
-    def __init__(self, number: int, kept: str = "What was finished is kept."):
+    def __init__(self, number: int, remark: str = "What was finished is kept."):
         super().__init__(
-            f"ended by {signal.Signals(number).name}. {kept} Run the same command again to resume."
+            f"ended by {signal.Signals(number).name}. {remark} Run the same command again to resume."
         )
         self.number = number
 

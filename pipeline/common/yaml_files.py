@@ -58,8 +58,8 @@ def _content_and_mistakes(path: Path, kind: type) -> tuple[Any, list[str]]:
     text = ""
     try:
         if path.is_dir() or not path.exists():
-            found = "a folder" if path.is_dir() else "not there"
-            return None, [f"{path}: {found}, expected a YAML file"]
+            kind_of_content = "a folder" if path.is_dir() else "not there"
+            return None, [f"{path}: {kind_of_content}, expected a YAML file"]
         text = read_utf8(regular_file(path))
         node = _checked_node(text)
         content = yaml.load(text, _LOADER)
@@ -71,8 +71,8 @@ def _content_and_mistakes(path: Path, kind: type) -> tuple[Any, list[str]]:
         # PyYAML raises the last three for tags that do not fit their values, such as `!!bool x`.
         return None, [f"{path}: {_yaml_mistake(error, text)}"]
     if not isinstance(content, kind):
-        found = "nothing" if content is None else type(content).__name__
-        return None, [f"{path}: found {found}, expected {_EXPECTED[kind]}"]
+        kind_of_content = "nothing" if content is None else type(content).__name__
+        return None, [f"{path}: found {kind_of_content}, expected {_EXPECTED[kind]}"]
     return content, [f"{path}: {mistake}" for mistake in _mistakes_of(node)]
 
 
@@ -123,10 +123,10 @@ def _mistakes_of(node: yaml.Node | None, where: str = "") -> Iterator[str]:
 
 def _yaml_mistake(error: Exception, text: str) -> str:
     """What YAML says of a text, with the place."""
-    said = getattr(error, "problem", None) or str(error).partition("\n")[0] or type(error).__name__
+    problem = getattr(error, "problem", None) or str(error).partition("\n")[0] or type(error).__name__
     mark = getattr(error, "problem_mark", None)
     if not mark:
-        return f"not YAML: {said}"
+        return f"not YAML: {problem}"
     before = text.split("\n")[mark.line : mark.line + 1]
     tab = " (a tab; indent with spaces)" if "\t" in "".join(before)[: mark.column + 1] else ""
-    return f"not YAML: line {mark.line + 1}, column {mark.column + 1}: {said}{tab}"
+    return f"not YAML: line {mark.line + 1}, column {mark.column + 1}: {problem}{tab}"

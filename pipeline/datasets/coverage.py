@@ -46,24 +46,24 @@ def coverage(data: Dataset, image_list: Path | None) -> Coverage:
     assert source.read_split and data.captions, "as source custom has"
     split = source.read_split(settings.keys, Inputs(image_list=image_list))
     tables = dict.fromkeys(data.captions.replace("{language}", code) for code in data.languages)
-    found = Coverage({language: dict.fromkeys(SPLITS, 0) for language in data.languages}, {}, {})
+    counts = Coverage({language: dict.fromkeys(SPLITS, 0) for language in data.languages}, {}, {})
     every = pd.concat([caption_table(read_own(path)[0]) for path in map(Path, tables)])
     for language, captions in every.groupby("language"):
-        if language not in found.counts:
+        if language not in counts.counts:
             continue
         try:
             own = own_captions(captions, data.caption_origins.get(language, "human"))
         except InputError as error:
             raise InputError(f"{language}: {error} Set caption_origins: {{{language}: ...}}") from None
         images = own["image"].unique()
-        found.counts[str(language)] = {
+        counts.counts[str(language)] = {
             name: sum(split.get(image) == name for image in images) for name in SPLITS
         }
         if len(own) < len(captions):
-            found.left_out[str(language)] = len(captions) - len(own), len(captions)
+            counts.left_out[str(language)] = len(captions) - len(own), len(captions)
         if repeated := int(own.duplicated(["image", "caption"]).sum()):
-            found.repeated[str(language)] = repeated
-    return found
+            counts.repeated[str(language)] = repeated
+    return counts
 
 
 def doubts(dataset: str, covered: Coverage) -> Iterator[str]:
@@ -93,10 +93,10 @@ def gaps(dataset: str, counts: Counts, trained: Sequence[str]) -> Iterator[str]:
         missing = [name for name in SPLITS if not by_split[name] and (name != "train" or language in trained)]
         if not missing:
             continue
-        found = ", ".join(f"{count} {name}" for name, count in by_split.items())
+        images_by_split = ", ".join(f"{count} {name}" for name, count in by_split.items())
         yield (
             f"datasets.{dataset}: {language}: no {' and no '.join(missing)} image has a caption "
-            f"(found {found}): "
+            f"(found {images_by_split}): "
             f"add captions of such images, move captioned images into the split (column or file `split`), or "
             f"take {language} out of datasets.{dataset}.languages"
         )
@@ -106,9 +106,9 @@ def few_tested(dataset: str, counts: Counts) -> Iterator[str]:
     """A warning for each data set with few test images in a language: its recalls are coarse."""
     few = {code: by_split["test"] for code, by_split in counts.items() if 0 < by_split["test"] < FEW}
     if few:
-        said = ", ".join(f"{code} {count}" for code, count in few.items())
+        listing = ", ".join(f"{code} {count}" for code, count in few.items())
         points = 100 / min(few.values())
         yield (
-            f"datasets.{dataset}: fewer than {FEW} test images ({said}): one image more or less moves R@1 by "
-            f"{points:.0f} points, so compare rows only by their intervals (results/comparison)"
+            f"datasets.{dataset}: fewer than {FEW} test images ({listing}): one image more or less moves R@1 "
+            f"by {points:.0f} points, so compare rows only by their intervals (results/comparison)"
         )

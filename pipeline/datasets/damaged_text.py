@@ -70,14 +70,14 @@ def damage(text: str, code: str) -> str:
 
 def misread_letters(text: str, code: str) -> list[tuple[str, str]]:
     """Pieces of a text that are a letter's bytes in UTF-8, read as Latin-1, each with the letter."""
-    found = []
+    letters = []
     for match in _MISREAD.finditer(text):
         content = bytes(_BYTE_OF[letter] for letter in match[0])
         letter = content.decode("utf-8", "ignore")[:1]
         size = len(letter.encode())
         if letter and content[:size] == letter.encode() and _is_likely(letter, code):
-            found.append((match[0][:size], letter))
-    return found
+            letters.append((match[0][:size], letter))
+    return letters
 
 
 def _is_likely(letter: str, code: str) -> bool:

@@ -77,15 +77,15 @@ def download_file(
         with open_partial(output) as part:
             started = part.origin.url
             tried = [_mirror_url(mirror, file)] if mirror else sorted(urls, key=lambda url: url != started)
-            found = _complete_from_first(tried, part, file, expected, size, first_lock, patience)
+            digest_of_file = _complete_from_first(tried, part, file, expected, size, first_lock, patience)
             if first_lock:
-                first_use.record(first_lock, file, found)
+                first_use.record(first_lock, file, digest_of_file)
             part.finish(output)
     except OSError as error:
         error.filename = error.filename or str(output)
-        said = f"{error.filename}: cannot be written: {error.strerror}."
-        raise InputError(disk_message(error) or said) from None
-    log.info("%s: sha256 %s%s", file, found, "" if expected else " (first use)")
+        reason = f"{error.filename}: cannot be written: {error.strerror}."
+        raise InputError(disk_message(error) or reason) from None
+    log.info("%s: sha256 %s%s", file, digest_of_file, "" if expected else " (first use)")
 
 
 def _check_arguments(urls: Sequence[str], file: str, digest: str, mirror: str) -> None:
@@ -141,11 +141,11 @@ def _complete_from_first(
         except PermanentError as failure:
             answers.append(f"{url}: {failure}")
             log.warning("%s: %s", url, failure)
-    kept = f"{part.size:,} bytes are kept in {part.path} for the next call. " if part.size else ""
+    remark = f"{part.size:,} bytes are kept in {part.path} for the next call. " if part.size else ""
     raise InputError(
         "\n  - ".join(
             [
-                f"{file}: could not be fetched. {kept}Run it again, check the network, or give a mirror "
+                f"{file}: could not be fetched. {remark}Run it again, check the network, or give a mirror "
                 "that holds the file; if it has changed at its source, edit its row of workflow/sources.csv:",
                 *answers,
             ]
@@ -157,7 +157,7 @@ def _verified_digest(
     part: PartialDownload, file: str, expected: str, size: int | None, lock: Path | None
 ) -> str:
     """Digest of a complete part. One that is not the file is emptied: no beginning of it is worth keeping."""
-    found_size, found = part.size, sha256(part.path)
+    found_size, digest = part.size, sha256(part.path)
     mistakes = []
     with open(part.path, "rb") as content:
         if wrong := kind_mistake(PurePosixPath(file).name, content.read(HEAD)):
@@ -167,13 +167,13 @@ def _verified_digest(
     # A digest of first use is expected from then on: it must not be that of half a file.
     if not expected and not mistakes and (broken := truncation_message(PurePosixPath(file).name, part.path)):
         mistakes.append(broken)
-    if expected and found != expected:
+    if expected and digest != expected:
         mistakes.append(
-            first_use.changed_message(lock, expected, found)
+            first_use.changed_message(lock, expected, digest)
             if lock
-            else f"sha256: found {found}; expected {expected}"
+            else f"sha256: found {digest}; expected {expected}"
         )
     if mistakes:
         part.clear()
         raise PermanentError("; ".join(mistakes) + "; nothing of it was kept")
-    return found
+    return digest

@@ -31,10 +31,10 @@ def record(lock: Path, file: str, digest: str) -> None:
             temporary.write_text("".join(lines), encoding="utf-8")
 
 
-def changed_message(lock: Path, expected: str, found: str) -> str:
+def changed_message(lock: Path, expected: str, digest: str) -> str:
     """The message for a file that differs from its first use."""
     return (
-        f"sha256: found {found}; expected {expected}. The file has changed since first use; "
+        f"sha256: found {digest}; expected {expected}. The file has changed since first use; "
         f"delete its line from {lock} if that is intended"
     )
 

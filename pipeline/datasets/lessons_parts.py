@@ -85,7 +85,7 @@ def caption_part(sentences: pd.DataFrame, part: str, language: str, origin: str 
     """
     own = sentences[sentences["origin"] == origin]
     translated = own["source_language"] != ""
-    chosen = own[translated if part == TRANSLATION else ~translated]
-    if chosen.empty:
+    of_part = own[translated if part == TRANSLATION else ~translated]
+    if of_part.empty:
         raise InputError(no_part(part, language, []))
-    return chosen
+    return of_part

@@ -9,8 +9,10 @@ Origins = dict[str, int]
 
 def count_origins(captions: pd.DataFrame, split: str, images: Collection[str]) -> Origins:
     """Number of captions of some images of a split by origin, in alphabetical order."""
-    chosen = captions[(captions["split"] == split) & captions["image"].isin(images)]
-    return {str(origin): int(count) for origin, count in chosen["origin"].value_counts().sort_index().items()}
+    of_split = captions[(captions["split"] == split) & captions["image"].isin(images)]
+    return {
+        str(origin): int(count) for origin, count in of_split["origin"].value_counts().sort_index().items()
+    }
 
 
 def count_by_pair(

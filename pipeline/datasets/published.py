@@ -51,13 +51,13 @@ class Published:
 
         Nothing is unpacked. Of several files of a name the first counts, and the others are mistakes.
         """
-        found: dict[str, bytes] = {}
+        contents: dict[str, bytes] = {}
         try:
             for member, content in _members(regular_file(container), names):
                 name = PurePosixPath(member).name
-                if name in found:
+                if name in contents:
                     self.mistakes.append(f"{container}: holds a second {name}: {member}; keep one of them")
-                found.setdefault(name, content)
+                contents.setdefault(name, content)
         except InputError as error:
             self.mistakes.append(str(error))
         except FileNotFoundError:
@@ -66,10 +66,10 @@ class Published:
             reason = str(error).partition("\n")[0].rstrip(":")
             self.mistakes.append(f"{container}: cannot be read: {reason}; get it again")
         else:
-            missing = sorted(set(names) - set(found))
+            missing = sorted(set(names) - set(contents))
             if missing:
                 self.mistakes.append(f"{container}: holds no {', '.join(missing)}; is it the published file?")
-        return found
+        return contents
 
     def check(self) -> None:
         """Raise an `InputError` that lists every mistake found so far."""

@@ -26,14 +26,14 @@ def select(
     Raises:
         InputError: a column's value that was asked for is in no row.
     """
-    chosen = _rows(sentences, "origin", origins)
+    of_origins = _rows(sentences, "origin", origins)
     if source_languages is not None:
-        return _rows(chosen, "source_language", source_languages)
+        return _rows(of_origins, "source_language", source_languages)
     if origins is None:
-        return chosen
-    anew = chosen["source_language"] == ""
-    has_own = anew.groupby([chosen["language"], chosen["origin"]]).transform("any")
-    return chosen[anew | ~has_own]
+        return of_origins
+    anew = of_origins["source_language"] == ""
+    has_own = anew.groupby([of_origins["language"], of_origins["origin"]]).transform("any")
+    return of_origins[anew | ~has_own]
 
 
 def own_captions(sentences: pd.DataFrame, origin: str) -> pd.DataFrame:
@@ -58,8 +58,10 @@ def training_captions(own: pd.DataFrame, translations: Sequence[pd.DataFrame], c
 def _rows(table: pd.DataFrame, column: str, values: list[str] | None) -> pd.DataFrame:
     if values is None:
         return table
-    found = sorted(table[column].unique())
-    missing = sorted(set(values) - set(found))
+    values_in_table = sorted(table[column].unique())
+    missing = sorted(set(values) - set(values_in_table))
     if missing:
-        raise InputError(f"No captions with {column} {', '.join(map(repr, missing))}; found {found}.")
+        raise InputError(
+            f"No captions with {column} {', '.join(map(repr, missing))}; found {values_in_table}."
+        )
     return table[table[column].isin(values)]

@@ -22,9 +22,9 @@ COLUMNS = ["image", "split"]
 _SHOWN = 5  # names of wrong images in a message
 
 
-def whole_split(images: Iterable[str], chosen: Mapping[str, str]) -> Split:
+def whole_split(images: Iterable[str], split: Mapping[str, str]) -> Split:
     """The split of all images, in their order; those in neither list are for training."""
-    return {image: chosen.get(image, "train") for image in images}
+    return {image: split.get(image, "train") for image in images}
 
 
 def limit_to_list(images: Iterable[str], image_list: Path | None) -> list[str]:
@@ -33,15 +33,15 @@ def limit_to_list(images: Iterable[str], image_list: Path | None) -> list[str]:
     Raises:
         InputError: no such column, or images that have no captions.
     """
-    found = list(images)
+    ids = list(images)
     if image_list is None:
-        return found
+        return ids
     listed = listed_images(image_list)
-    known = set(found)
-    wanted = {image if image in known else image_name(image) for image in listed}
-    missing = sorted(wanted - known)
-    raise_together(missing, f"{image_list}: {len(missing)} of its {len(wanted)} images have no captions:")
-    return [image for image in found if image in wanted]
+    known = set(ids)
+    names = {image if image in known else image_name(image) for image in listed}
+    missing = sorted(names - known)
+    raise_together(missing, f"{image_list}: {len(missing)} of its {len(names)} images have no captions:")
+    return [image for image in ids if image in names]
 
 
 def listed_images(path: Path) -> list[str]:
@@ -53,8 +53,8 @@ def listed_images(path: Path) -> list[str]:
     rows = list(csv_rows(path, "the list of images", "Give a CSV file with a column `image`."))
     _, header = rows[0] if rows else (1, [])
     if "image" not in header:
-        found = separator_mistake(header) or f"found columns {', '.join(header) or 'none'}"
-        raise InputError(f"{path}: {found}; expected one named 'image'.")
+        problem = separator_mistake(header) or f"found columns {', '.join(header) or 'none'}"
+        raise InputError(f"{path}: {problem}; expected one named 'image'.")
     place = header.index("image")
     names = {line: row[place].strip() if len(row) > place else "" for line, row in rows[1:]}
     mistakes = [f"line {line}: no image" for line, name in names.items() if not name]

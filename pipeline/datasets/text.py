@@ -42,6 +42,6 @@ def published_text(folder: Path, language: str, splits: Sequence[Path]) -> pd.Da
     images = multi30k_split(published, "multi30k")
     published.check()
     held_out = {image for path in splits for image, split in read_split(path).items() if split != "train"}
-    kept = dict.fromkeys((image for image in images if image not in held_out), "train")
-    captions = mended_captions(multi30k_captions(folder, language, kept))
+    training = dict.fromkeys((image for image in images if image not in held_out), "train")
+    captions = mended_captions(multi30k_captions(folder, language, training))
     return with_tokens(caption_table(captions), language)

@@ -73,8 +73,8 @@ def tokenize(captions: pd.DataFrame, language: str) -> pd.DataFrame:
     """
     of_language = captions[captions["language"] == language]
     if of_language.empty:
-        found = ", ".join(sorted(captions["language"].unique()))
-        raise InputError(f"There are no captions in {language!r}; the table has {found}.")
+        languages = ", ".join(sorted(captions["language"].unique()))
+        raise InputError(f"There are no captions in {language!r}; the table has {languages}.")
     return with_tokens(of_language, language)
 
 

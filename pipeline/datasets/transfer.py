@@ -169,17 +169,17 @@ def _check_room(part: PartialDownload, total: int | None) -> None:
 def _file(url: str, offset: int, part: PartialDownload) -> Iterator[Answer]:
     path = Path(url2pathname(urlsplit(url).path))
     try:
-        found = regular_file(path).stat()
+        status = regular_file(path).stat()
         file = open(path, "rb")  # noqa: SIM115 - closed below; reading is outside this try
     except OSError as error:
         raise PermanentError(f"{path}: {error.strerror}") from None
     except InputError as error:
         raise PermanentError(str(error)) from None
     with file:
-        validator = f"{found.st_mtime_ns} {found.st_size}"
+        validator = f"{status.st_mtime_ns} {status.st_size}"
         start = offset if validator == part.origin.validator else 0
         file.seek(start)
-        yield Answer(start, found.st_size, validator, "", iter(lambda: file.read(_CHUNK), b""))
+        yield Answer(start, status.st_size, validator, "", iter(lambda: file.read(_CHUNK), b""))
 
 
 @contextmanager
@@ -293,5 +293,5 @@ def _pieces(response: requests.Response, decode: bool = False) -> Iterator[bytes
     try:
         yield from response.raw.stream(_CHUNK, decode_content=decode)
     except urllib3.exceptions.HTTPError as error:
-        said = _in_a_line(error.args[0] if error.args else error)
-        raise TemporaryError(f"the transfer broke off: {said}") from None
+        reason = _in_a_line(error.args[0] if error.args else error)
+        raise TemporaryError(f"the transfer broke off: {reason}") from None

@@ -103,9 +103,9 @@ def _check_replaceable(output: Path) -> None:
     visible = [entry.name for entry in entries if not entry.name.startswith(".")]
     others = [name for name in visible if not is_photograph(name)]
     if others or not output.is_dir():
-        found = f"a folder with {', '.join(sorted(others)[:3])}" if others else "a file"
+        content = f"a folder with {', '.join(sorted(others)[:3])}" if others else "a file"
         raise InputError(
-            f"{output}: found {found}, which unpacking would replace; expected a new folder, or one of "
+            f"{output}: found {content}, which unpacking would replace; expected a new folder, or one of "
             "photographs alone. Give another path, or move it."
         )
 
@@ -117,12 +117,12 @@ def _partial_folder(archives: Sequence[Path], output: Path) -> Iterator[Path]:
     note = output.with_name(f".{output.name}.part.json")
     with open_locked(note) as file:
         state = [[str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns] for path in archives]
-        told = json.dumps(state).encode()
-        if file.read() != told:
+        text = json.dumps(state).encode()
+        if file.read() != text:
             shutil.rmtree(folder, ignore_errors=True)
             file.seek(0)
             file.truncate()
-            file.write(told)
+            file.write(text)
             file.flush()
         folder.mkdir(exist_ok=True)
         try:
@@ -199,9 +199,9 @@ def _write_photograph(member: Member, path: Path) -> None:
         while piece := source.read(_CHUNK):
             target.write(piece)
             digest = zlib.crc32(piece, digest)
-        found = target.tell()
-    if found != member.size:
-        raise EOFError(f"{member.path} has {found} bytes, not {member.size}")
+        size = target.tell()
+    if size != member.size:
+        raise EOFError(f"{member.path} has {size} bytes, not {member.size}")
     # Extraction knows a file by its size and time. Unpacked once more it is the same photograph, and another
     # one of the same size and time in the archive is not: the nanoseconds are of its content.
     time = member.time * 10**9 + digest % 10**9
@@ -211,9 +211,9 @@ def _write_photograph(member: Member, path: Path) -> None:
 
 def _is_same(member: Member, path: Path) -> bool:
     """Whether a file has the bytes of the archive: a power cut can leave zeros in their place."""
-    with member.open() as source, open(path, "rb") as found:
+    with member.open() as source, open(path, "rb") as target:
         while piece := source.read(_CHUNK):
-            if piece != found.read(len(piece)):
+            if piece != target.read(len(piece)):
                 log.warning("%s: not as in the archive, unpacked again", path)
                 return False
     return True
@@ -247,23 +247,23 @@ def _zip_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
     """Give the photographs, each with the bytes there are in all and up to it."""
     with zipfile.ZipFile(archive) as file:
         members = [
-            found
-            for found in file.infolist()
-            if not found.is_dir() and _is_own_photograph(found.filename.replace("\\", "/"))
+            member
+            for member in file.infolist()
+            if not member.is_dir() and _is_own_photograph(member.filename.replace("\\", "/"))
         ]
-        total, done = sum(found.file_size for found in members), 0
-        for found in members:
-            done += found.file_size
+        total, done = sum(member.file_size for member in members), 0
+        for member in members:
+            done += member.file_size
             # The upper half holds the Unix mode, whose type is 8 (a file) or not told.
-            refused = "" if found.external_attr >> 28 in (0, 8) else "a link or a device; expected a file"
-            path = found.filename.replace("\\", "/")
-            opened = partial(file.open, found)
-            yield total, done, Member(path, found.file_size, _zip_time(found), refused, opened)
+            refused = "" if member.external_attr >> 28 in (0, 8) else "a link or a device; expected a file"
+            path = member.filename.replace("\\", "/")
+            opened = partial(file.open, member)
+            yield total, done, Member(path, member.file_size, _zip_time(member), refused, opened)
 
 
-def _zip_time(found: zipfile.ZipInfo) -> int:
+def _zip_time(member: zipfile.ZipInfo) -> int:
     try:
-        return min(timegm((*found.date_time, 0, 0, 0)), _LATEST)
+        return min(timegm((*member.date_time, 0, 0, 0)), _LATEST)
     except ValueError:  # a month 0, as some programs write
         return 0
 
@@ -310,14 +310,14 @@ def _tar_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
     with open(archive, "rb") as raw, _decompressor(raw) as file:
         forward = _Forward(file, archive)
         with tarfile.open(fileobj=forward, mode="r:") as tar:  # type: ignore[call-overload]
-            while found := tar.next():
+            while entry := tar.next():
                 tar.members.clear()  # else it keeps them all
-                if _is_own_photograph(found.name) and not found.isdir():
-                    plain = found.isreg() and not found.issparse()
+                if _is_own_photograph(entry.name) and not entry.isdir():
+                    plain = entry.isreg() and not entry.issparse()
                     refused = "" if plain else "a link or a device; expected a file"
-                    opened = partial(_content, tar, found)
-                    changed = min(max(int(found.mtime), 0), _LATEST)
-                    member = Member(found.name, found.size, changed, refused, opened)
+                    opened = partial(_content, tar, entry)
+                    changed = min(max(int(entry.mtime), 0), _LATEST)
+                    member = Member(entry.name, entry.size, changed, refused, opened)
                     yield total, min(raw.tell(), total - 1), member
         if not forward.is_complete():
             raise EOFError("it breaks off")

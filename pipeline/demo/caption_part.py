@@ -25,7 +25,7 @@ def translated_captions(dataset: str, language: str, seed: int, scenes: int) -> 
         plan = draw_plan(scene, stream(dataset, seed, index, SOURCE, "plan", 0))
         words = stream(dataset, seed, index, language)
         words.randint(1, 1)  # the draw of how many captions there are comes first in the captions' own stream
-        said = grammar(language).caption(plan, words)
+        caption = grammar(language).caption(plan, words)
         source = "" if language == SOURCE else SOURCE
-        captions.append(Caption(image, splits[index], language, said, "human", source))
+        captions.append(Caption(image, splits[index], language, caption, "human", source))
     return captions

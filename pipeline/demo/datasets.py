@@ -19,8 +19,8 @@ def data_sets() -> dict[str, dict[str, Any]]:
 
 def captions_wanted(dataset: str, language: str) -> dict[str, Any]:
     """What a data set has of a language's captions; of a language that it does not name, what others have."""
-    wanted: dict[str, Any] = data_sets()[dataset]["languages"].get(language, _file()["others"])
-    return wanted
+    captions: dict[str, Any] = data_sets()[dataset]["languages"].get(language, _file()["others"])
+    return captions
 
 
 @cache

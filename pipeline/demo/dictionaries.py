@@ -25,8 +25,8 @@ def write_demo_dictionary(language: str, output: Path) -> None:
 
 def pairs(source: Language, target: Language) -> Pairs:
     """Pairs of single words with a common meaning, without repeats, in the order of the concepts."""
-    found = dict.fromkeys([*_inflected_pairs(source, target), *_glossary_pairs(source, target)])
-    return [pair for pair in found if all(_is_word(word) for word in pair)]
+    both = dict.fromkeys([*_inflected_pairs(source, target), *_glossary_pairs(source, target)])
+    return [pair for pair in both if all(_is_word(word) for word in pair)]
 
 
 def _is_word(word: str) -> bool:
@@ -39,7 +39,9 @@ def _inflected_pairs(source: Language, target: Language) -> Iterator[tuple[str, 
             theirs = _forms(target, kind, key)
             for features, form in _forms(source, kind, key):
                 closest = max((len(features & other) for other, _ in theirs), default=0)
-                yield from ((form, said) for other, said in theirs if len(features & other) == closest)
+                yield from (
+                    (form, translation) for other, translation in theirs if len(features & other) == closest
+                )
 
 
 def _forms(language: Language, kind: str, key: str) -> list[tuple[Features, str]]:
@@ -53,4 +55,4 @@ def _forms(language: Language, kind: str, key: str) -> list[tuple[Features, str]
 def _glossary_pairs(source: Language, target: Language) -> Iterator[tuple[str, str]]:
     for key, words in source.glossary.items():
         translations = target.glossary.get(key, [])
-        yield from ((word.lower(), said.lower()) for word in words for said in translations)
+        yield from ((word.lower(), translation.lower()) for word in words for translation in translations)

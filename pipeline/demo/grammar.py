@@ -40,13 +40,13 @@ class Word:
     features: Features
     fields: dict[str, str]
 
-    def say(self, asked: Features, field: str = "") -> str:
+    def say(self, features: Features, field: str = "") -> str:
         """The most specific form whose features are all among those asked for; KeyError if there is none."""
         if field:
             return self.fields[field]
-        fitting = [key for key in self.forms if key <= asked | self.features]
+        fitting = [key for key in self.forms if key <= features | self.features]
         if not fitting:
-            raise KeyError(" ".join(sorted(asked | self.features)))
+            raise KeyError(" ".join(sorted(features | self.features)))
         return self.forms[max(fitting, key=len)]
 
 
@@ -61,8 +61,8 @@ class Phrase:
     def features(self) -> Features:
         return self.words["noun"].features | self.words["number"].features
 
-    def say(self, asked: Features, field: str = "") -> str:
-        return _render(self.pattern, self.words, asked | self.features)
+    def say(self, features: Features, field: str = "") -> str:
+        return _render(self.pattern, self.words, features | self.features)
 
 
 Sayable = TypeVar("Sayable", bound=Word | Phrase)
@@ -86,11 +86,11 @@ class Language:
 
     def caption(self, plan: Plan, random: Random) -> str:
         """Say a plan. Synonyms and template are drawn; nothing of the plan is left unsaid."""
-        said: dict[str, Word | Phrase] = {**self.words}
-        said |= {slot: self._phrase(mention, random) for slot, mention in plan.mentions.items()}
-        said |= {slot: random.choice(self.lexicon[slot][key]) for slot, key in plan.words.items()}
+        fillers: dict[str, Word | Phrase] = {**self.words}
+        fillers |= {slot: self._phrase(mention, random) for slot, mention in plan.mentions.items()}
+        fillers |= {slot: random.choice(self.lexicon[slot][key]) for slot, key in plan.words.items()}
         template = random.choice(_fitting_templates(self.frames[plan.frame], plan.slots, self.words))
-        return self.finish(_render(template, said, frozenset()))
+        return self.finish(_render(template, fillers, frozenset()))
 
     def _phrase(self, mention: Mention, random: Random) -> Phrase:
         words = {kind: random.choice(self.lexicon[kind][key]) for kind, key in mention.words.items()}
@@ -119,22 +119,22 @@ def _fitting_templates(templates: list[str], slots: frozenset[str], words: dict[
     return [template for template in templates if fits(template)]
 
 
-def _render(template: str, said: Mapping[str, Word | Phrase], asked: Features) -> str:
-    template = _OPTIONAL.sub(lambda part: part[1] if _slots(part[1]) <= set(said) else "", template)
+def _render(template: str, fillers: Mapping[str, Word | Phrase], features: Features) -> str:
+    template = _OPTIONAL.sub(lambda part: part[1] if _slots(part[1]) <= set(fillers) else "", template)
 
     def words_of(slot: re.Match[str]) -> str:
-        return said[slot[1]].say(asked | _requested_features(slot[3], said), slot[2] or "")
+        return fillers[slot[1]].say(features | _requested_features(slot[3], fillers), slot[2] or "")
 
     return _SLOT.sub(words_of, template)
 
 
-def _requested_features(features: str | None, said: Mapping[str, Word | Phrase]) -> Features:
+def _requested_features(features: str | None, fillers: Mapping[str, Word | Phrase]) -> Features:
     result: Features = frozenset()
     for feature in features.split(",") if features else ():
         if not feature.startswith("@"):
             result |= {feature}
-        elif feature[1:] in said:
-            result |= said[feature[1:]].features
+        elif feature[1:] in fillers:
+            result |= fillers[feature[1:]].features
     return result
 
 
@@ -258,7 +258,7 @@ def _mistakes(language: Language) -> Iterator[str]:
 def _inflection_mistakes(language: Language) -> Iterator[str]:
     """Say every word in every place that a template gives it, beside every kind of neighbour."""
     lexicon, mentions = language.lexicon, list(_named_mentions(language))
-    said: dict[str, Sequence[Named]] = {
+    fillers: dict[str, Sequence[Named]] = {
         **{name: [(f"word {name!r}", word)] for name, word in language.words.items()},
         **{kind: _named_words(kind, lexicon[kind]) for kind in ("relation", "pose")},
         **{kind: _named_words(kind, lexicon[kind]) for kind in ("activity", "background")},
@@ -268,10 +268,12 @@ def _inflection_mistakes(language: Language) -> Iterator[str]:
     slots = {slot[0]: slot for template in templates for slot in _SLOT.finditer(template)}
     for slot in slots.values():
         agreeing = [name[1:] for name in (slot[3] or "").split(",") if name.startswith("@")]
-        unknown = [name for name in (slot[1], *agreeing) if name not in said]
+        unknown = [name for name in (slot[1], *agreeing) if name not in fillers]
         yield from (f"a template asks for slot {name!r}, which no plan fills" for name in unknown)
         if not unknown:
-            for named, *others in product(said[slot[1]], *(_distinct_words(said[name]) for name in agreeing)):
+            for named, *others in product(
+                fillers[slot[1]], *(_distinct_words(fillers[name]) for name in agreeing)
+            ):
                 beside = {name: word for name, (_, word) in zip(agreeing, others, strict=True)}
                 yield from _missing_forms(named, slot, beside)
 

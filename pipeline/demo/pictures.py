@@ -45,8 +45,8 @@ def draw_demo(
 def _folder_mistakes(dataset: str, images: Path) -> Iterator[str]:
     if images.exists() and not images.is_dir():
         yield f"{images} is a file; give a folder for the images"
-    found = sorted(path.name for path in images.iterdir()) if images.is_dir() else []
-    foreign = [name for name in found if not name.startswith(f"{dataset}-")]
+    names = sorted(path.name for path in images.iterdir()) if images.is_dir() else []
+    foreign = [name for name in names if not name.startswith(f"{dataset}-")]
     if foreign:
         yield (
             f"{images} holds files that are not this data set's, such as {foreign[0]!r}, and would be "

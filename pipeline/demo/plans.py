@@ -29,7 +29,7 @@ class Plan:
 
 
 def _combinations(needed: str, *choices: tuple[str, ...]) -> list[frozenset[str]]:
-    return [frozenset([*needed.split(), *filter(None, chosen)]) for chosen in product(*choices)]
+    return [frozenset([*needed.split(), *filter(None, options)]) for options in product(*choices)]
 
 
 # The slots that plans of each frame can fill: what a language's templates must be able to say.

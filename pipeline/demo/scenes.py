@@ -48,8 +48,8 @@ def draw_scene(random: Random) -> Scene:
     return Scene(background, tuple(groups), _draw_relation(random, *groups[:2]))
 
 
-def _draw_group(random: Random, background: str, room: int, taken: set[str]) -> Group:
-    kinds = [kind for kind in concepts().objects if kind not in taken]
+def _draw_group(random: Random, background: str, room: int, kinds_in_scene: set[str]) -> Group:
+    kinds = [kind for kind in concepts().objects if kind not in kinds_in_scene]
     people = [kind for kind in kinds if concepts().objects[kind].phrase == "person"]
     kind = random.choice(people) if people and random.random() < 0.22 else random.choice(kinds)
     thing = concepts().objects[kind]

@@ -42,14 +42,14 @@ def write_demo_captions(
         InputError: the data set is not known, the scenes are too few, or there is no grammar of the language.
     """
     raise_together(request_mistakes(dataset, scenes), "The demo's captions cannot be written:")
-    wanted = captions_wanted(dataset, language)
+    rule = captions_wanted(dataset, language)
     splits = splits_of(scenes)
     captioned = _captioned_images(dataset, language, splits, seed)
     rows = [
-        Caption(image, splits[index], language, caption, "human", wanted.get("translated_from", ""))
+        Caption(image, splits[index], language, caption, "human", rule.get("translated_from", ""))
         for index, (image, scene) in enumerate(scenes_of(dataset, seed, scenes).items())
         if index in captioned
-        for caption in _scene_captions(dataset, wanted, scene, language, seed, index)
+        for caption in _scene_captions(dataset, rule, scene, language, seed, index)
     ]
     write_captions(caption_table(rows), output)
     log.info("%s: %d captions in %s", dataset, len(rows), language)
@@ -62,21 +62,21 @@ def _captioned_images(dataset: str, language: str, splits: list[str], seed: int)
     if language in settings["training"] or language not in settings["languages"]:
         return everywhere
     left = [index for index, split in enumerate(splits) if split == "train"]
-    found, training = everywhere - set(left), len(left)
+    images, training = everywhere - set(left), len(left)
     stream(dataset, seed, "groups").shuffle(left)
     for group in settings["groups"]:
         of_group = [left.pop() for _ in range(round(group["share"] * training))]
-        found.update(of_group if language in group["languages"] else [])
-    return found
+        images.update(of_group if language in group["languages"] else [])
+    return images
 
 
 def _scene_captions(
-    dataset: str, wanted: dict[str, Any], scene: Scene, language: str, seed: int, index: int
+    dataset: str, rule: dict[str, Any], scene: Scene, language: str, seed: int, index: int
 ) -> Iterator[str]:
     """Captions of a scene; a translation says one caption's plan anew."""
     random = stream(dataset, seed, index, language)
-    planned_in = wanted.get("translated_from", language)
-    least, most = wanted["captions"] if isinstance(wanted["captions"], list) else [wanted["captions"]] * 2
+    planned_in = rule.get("translated_from", language)
+    least, most = rule["captions"] if isinstance(rule["captions"], list) else [rule["captions"]] * 2
     for number in range(random.randint(least, most)):
         plan = draw_plan(scene, stream(dataset, seed, index, planned_in, "plan", number))
         yield grammar(language).caption(plan, random)

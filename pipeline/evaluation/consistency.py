@@ -85,19 +85,19 @@ def evaluate_consistency(
     def queries(split: str) -> "QueriesWithTranslations":
         return QueriesWithTranslations(trained, saved, own, tables, vocabularies, features, split)
 
-    told: dict[str, Any] = {"kind": settings.kind}
+    record: dict[str, Any] = {"kind": settings.kind}
     combiner = None
     if network := settings.network:
         shape = network.hidden, network.initial_weight, network.activation
         combiner = Combiner(len(trained.languages), *shape)
-        told["losses"] = _learn(combiner, queries("val"), saved, network)
-        told["weights"] = [weight.tolist() for weight in combiner.parameters()]
-    asked = queries("test")
-    found = {language: asked.tested(language, combiner) for language in asked.languages}
-    counts = {f"{source}-{target}": asked.origins(source, target) for source, target in tables}
+        record["losses"] = _learn(combiner, queries("val"), saved, network)
+        record["weights"] = [weight.tolist() for weight in combiner.parameters()]
+    test = queries("test")
+    results = {language: test.evaluate_language(language, combiner) for language in test.languages}
+    counts = {f"{source}-{target}": test.origins(source, target) for source, target in tables}
     consistency = {"kind": settings.kind, **(settings.network.as_values() if settings.network else {})}
     recorded = {**preparation_of(settings), "consistency": consistency}
-    write_evaluation(saved, recorded, settings.kind, found, counts, output, ranks, consistency=told)
+    write_evaluation(saved, recorded, settings.kind, results, counts, output, ranks, consistency=record)
 
 
 class QueriesWithTranslations:
@@ -128,7 +128,7 @@ class QueriesWithTranslations:
         gallery = gallery_of(self.corpus.languages[language].image)
         return gallery, self.images[torch.from_numpy(gallery.rows)]
 
-    def embedded(self, language: str) -> Tensor:
+    def query_vectors(self, language: str) -> Tensor:
         """(B, L, e) embeddings of a language's queries as each language of the model has them."""
         keep = np.isin(self.every_image, self.corpus.images)
         parts, there = [], []
@@ -140,7 +140,7 @@ class QueriesWithTranslations:
             parts.append(embed_sentences(self.model, target, part))
             # Of an own query without a known word nothing is known; it counts as it is.
             there.append((part.ids[:, 0] != 0) | (target == language))
-        return filled(torch.stack(parts, 1), torch.stack(there, 1))
+        return fill_missing(torch.stack(parts, 1), torch.stack(there, 1))
 
     def _steps(self, source: str, target: str) -> list[pd.DataFrame]:
         """The tables that lead from a language's captions to their translations."""
@@ -148,10 +148,12 @@ class QueriesWithTranslations:
         via_english = (last["source_language"] != source).any()
         return [self.tables[source, "en"], last] if via_english else [last]
 
-    def tested(self, language: str, combiner: Combiner | None) -> tuple[dict[str, object], pd.DataFrame]:
+    def evaluate_language(
+        self, language: str, combiner: Combiner | None
+    ) -> tuple[dict[str, object], pd.DataFrame]:
         """Recalls and counts, ranks of each query."""
         gallery, candidates = self.gallery(language)
-        embedded = self.embedded(language)
+        embedded = self.query_vectors(language)
         image_of = torch.from_numpy(gallery.image_of)
         if combiner is None:
             ranks = both_ranks(candidates, embedded.mean(1), image_of)
@@ -161,11 +163,11 @@ class QueriesWithTranslations:
             )
         return recalls_and_counts(self.corpus, language, ranks)
 
-    def scored(self, language: str) -> ScoredQueries:
+    def query_scores(self, language: str) -> ScoredQueries:
         """All scores of a language's queries."""
         gallery, candidates = self.gallery(language)
         scores = torch.stack(
-            [dot_products(part, candidates) for part in self.embedded(language).unbind(1)], 2
+            [dot_products(part, candidates) for part in self.query_vectors(language).unbind(1)], 2
         )
         return ScoredQueries(scores, torch.from_numpy(gallery.image_of))
 
@@ -189,7 +191,7 @@ def _learn(
     triplets, matching = saved.settings.triplets, saved.settings.matching
     if not (triplets and matching):
         raise InputError("A network is trained as the model was, by `matching`, which this one is not.")
-    scored = [queries.scored(language) for language in queries.languages]
+    scored = [queries.query_scores(language) for language in queries.languages]
     return fit(combiner, scored, network, triplets, matching)
 
 
@@ -205,7 +207,7 @@ def _combining(combiner: Combiner, shape: torch.Size) -> Similarity:
     return similarity
 
 
-def filled(embedded: Tensor, there: Tensor) -> Tensor:
+def fill_missing(embedded: Tensor, there: Tensor) -> Tensor:
     """Embeddings (B, L, e), where missing ones, (B, L), are replaced by the mean of the others.
 
     The score of a mean is the mean of the scores.
@@ -229,14 +231,14 @@ def translated_tokens(captions: pd.DataFrame, steps: Sequence[pd.DataFrame]) -> 
     """Tokens of each caption's translation, in one or more steps; empty if there is none."""
     place = np.arange(len(captions))
     for table in steps:
-        found = matched(captions, table)
-        place = np.where(place >= 0, found[place], -1)
+        rows = translation_rows(captions, table)
+        place = np.where(place >= 0, rows[place], -1)
         captions = table
     tokens = np.append(captions["tokens"].to_numpy(), "")
     return pd.Series(tokens[place])
 
 
-def matched(captions: pd.DataFrame, translations: pd.DataFrame) -> np.ndarray:
+def translation_rows(captions: pd.DataFrame, translations: pd.DataFrame) -> np.ndarray:
     """For each caption the row of its translation, -1 where there is none.
 
     Translations of an image stand in the order of its captions; those that gave none are in the report, whose
@@ -247,28 +249,28 @@ def matched(captions: pd.DataFrame, translations: pd.DataFrame) -> np.ndarray:
     """
     left_out = translations.attrs["left_out"]
     pairs = zip(captions["image"], captions["caption"], strict=True)
-    asked = np.flatnonzero([pair not in left_out for pair in pairs])
-    of_images = captions["image"].to_numpy()[asked]
+    translated = np.flatnonzero([pair not in left_out for pair in pairs])
+    of_images = captions["image"].to_numpy()[translated]
     numbered = pd.MultiIndex.from_arrays([of_images, pd.Series(of_images).groupby(of_images).cumcount()])
     answers = pd.MultiIndex.from_arrays(
         [translations["image"], translations.groupby("image").cumcount().to_numpy()]
     )
-    wanted = answers[answers.get_level_values(0).isin(captions["image"])]
-    if set(wanted) != set(numbered):
-        differing = sorted({str(image) for image, _ in set(wanted) ^ set(numbered)})
+    of_captions = answers[answers.get_level_values(0).isin(captions["image"])]
+    if set(of_captions) != set(numbered):
+        differing = sorted({str(image) for image, _ in set(of_captions) ^ set(numbered)})
         raise InputError(
             f"{translations.attrs['path']}: {len(differing)} images have other numbers of translations than "
             f"of captions, such as {', '.join(differing[:3])}, so it cannot be told which is of which. "
             "Translate again, or choose another provider for this pair (translation.pairs)."
         )
     place = np.full(len(captions), -1)
-    place[asked] = answers.get_indexer(numbered)
+    place[translated] = answers.get_indexer(numbered)
     return place
 
 
 def read_translations(paths: Sequence[Path]) -> Tables:
     """Tables of translations with what was left out of them, by the pair in their name."""
-    found = {}
+    tables = {}
     for path in paths:
         source, dash, target = path.stem.partition("-")
         if not dash:
@@ -283,8 +285,8 @@ def read_translations(paths: Sequence[Path]) -> Tables:
                 f"{report}: not the report of a translation ({error!r}). Translate again."
             ) from None
         table.attrs = {"path": str(path), "left_out": left_out}
-        found[source, target] = table
-    return found
+        tables[source, target] = table
+    return tables
 
 
 def _check_pairs(tables: Tables, saved: Saved) -> None:

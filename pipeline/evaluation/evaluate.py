@@ -83,13 +83,13 @@ def evaluate(
         corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
     add_features(corpus, features, saved.settings.features)
     images = embed_images(trained, corpus)
-    found = {}
+    results = {}
     for query in corpus.languages:
         read_as = saved.settings.languages[0] if queries else query
-        found[query] = _test(trained, corpus, query, read_as, images)
+        results[query] = _test(trained, corpus, query, read_as, images)
     counts = _query_translations(queries, corpus)
-    asked = "translated" if queries else "original"
-    write_evaluation(saved, preparation_of(settings), asked, found, counts, output, ranks)
+    kind = "translated" if queries else "original"
+    write_evaluation(saved, preparation_of(settings), kind, results, counts, output, ranks)
 
 
 def preparation_of(settings: EvaluateSettings) -> dict[str, object]:
@@ -101,14 +101,14 @@ def write_evaluation(
     saved: Saved,
     preparation: Mapping[str, object],
     queries: str,
-    found: Mapping[str, tuple[dict[str, object], pd.DataFrame]],
+    results: Mapping[str, tuple[dict[str, object], pd.DataFrame]],
     query_translations: Mapping[str, Origins],
     output: Path,
     ranks: Path,
     **more: object,
 ) -> None:
     """Write what was found of each language, as `described` gives it, with where it comes from."""
-    every = pd.concat([table.assign(language=query) for query, (_, table) in found.items()])
+    every = pd.concat([table.assign(language=query) for query, (_, table) in results.items()])
     _write_ranks(every, ranks)
     result = {
         **saved.settings.model_dump(include={"scale", "dataset", "experiment", "seed"}),
@@ -125,7 +125,7 @@ def write_evaluation(
         "query_translations": query_translations,
         "ranks": ranks.name,
         "ranks_sha256": sha256(ranks),
-        "test": {query: values for query, (values, _) in found.items()},
+        "test": {query: values for query, (values, _) in results.items()},
     }
     with atomic_write(output) as temporary:
         temporary.write_text(json.dumps(result, indent=1) + "\n")
@@ -187,10 +187,14 @@ def recalls_and_counts(
         "sentences_without_known_words": int((part.ids[:, 0] == 0).sum()),
     }
     log.info("%s: mR %s, chance level %s", query, tenths(values["mR"]), tenths(by_chance["mR"]))
-    asked = {"i2s": gallery.rows, "s2i": part.image}
+    queries = {"i2s": gallery.rows, "s2i": part.image}
     tables = [
         pd.DataFrame(
-            {"direction": way, "image": np.array(corpus.images)[asked[way]], "rank": ranks[way].cpu().numpy()}
+            {
+                "direction": way,
+                "image": np.array(corpus.images)[queries[way]],
+                "rank": ranks[way].cpu().numpy(),
+            }
         )
         for way in ("i2s", "s2i")
     ]
@@ -219,11 +223,11 @@ def _translated_corpus(
 
 def _query_translations(queries: Mapping[str, pd.DataFrame], corpus: Corpus) -> dict[str, Origins]:
     """Translated queries of each pair of languages by origin, of the images that are in its gallery."""
-    found: dict[str, Origins] = {}
+    origins: dict[str, Origins] = {}
     for source, table in queries.items():
         rows = gallery_of(corpus.languages[source].image).rows
-        found |= count_by_pair([table], "test", [corpus.images[row] for row in rows])
-    return found
+        origins |= count_by_pair([table], "test", [corpus.images[row] for row in rows])
+    return origins
 
 
 def untranslated_rows(originals: pd.DataFrame, translated: pd.DataFrame) -> pd.DataFrame:

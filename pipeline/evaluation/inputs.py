@@ -73,7 +73,7 @@ def _leave_out(corpus: Corpus, images: set[str], features: Path) -> None:
         return
     captions = sum(int((~keep[part.image]).sum()) for part in corpus.languages.values())
     corpus.languages = {language: part.of_images(keep) for language, part in corpus.languages.items()}
-    corpus.images = [image for image, kept in zip(corpus.images, keep, strict=True) if kept]
+    corpus.images = [image for image, stays in zip(corpus.images, keep, strict=True) if stays]
     if not corpus.images:
         raise InputError(
             f"{features}: all {len(keep)} images of a split failed to decode when it was made; failed.csv "

@@ -59,12 +59,12 @@ def both_ranks(
     to_image = _Queries(_right_similarities(tiles, image_of), image_of, image_of.cpu().numpy())
     to_sentence = _best_sentences(to_image, len(images))
     every = list(product(range(-(-len(sentences) // SENTENCES)), range(-(-len(images) // IMAGES))))
-    found = tiles.at(every)
-    for rows, columns, tile in with_progress(found, "tiles", len(every)) if len(every) > LONG else found:
+    values = tiles.at(every)
+    for rows, columns, tile in with_progress(values, "tiles", len(every)) if len(every) > LONG else values:
         to_image.count(tile, rows, columns)
         to_sentence.count(tile.T, columns, rows)
-    asked = to_sentence.right < torch.inf
-    return {"i2s": to_sentence.ranks[asked], "s2i": to_image.ranks}
+    with_answer = to_sentence.right < torch.inf
+    return {"i2s": to_sentence.ranks[with_answer], "s2i": to_image.ranks}
 
 
 class _Tiles:
@@ -127,8 +127,8 @@ def _right_similarities(tiles: _Tiles, image_of: Tensor) -> Tensor:
     for sentences, images, tile in tiles.at(divmod(int(place), across) for place in places):
         own = image_of[sentences] - images.start
         inside = (own >= 0) & (own < tile.shape[1])
-        found = tile.gather(1, own.clamp(0, tile.shape[1] - 1)[:, None])[:, 0]
-        right[sentences] = torch.where(inside, found, right[sentences])
+        values = tile.gather(1, own.clamp(0, tile.shape[1] - 1)[:, None])[:, 0]
+        right[sentences] = torch.where(inside, values, right[sentences])
     return right
 
 

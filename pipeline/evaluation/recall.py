@@ -35,16 +35,16 @@ def chance_recalls(images: int, image_of: NDArray[np.int64]) -> dict[str, float]
     each, having = np.unique(counts[counts > 0], return_counts=True)
 
     def to_sentence(k: int) -> float:
-        found = sum(n * (1 - _none_drawn(total, c, k)) for c, n in zip(each, having, strict=True))
-        return float(100 * found / having.sum())
+        expected = sum(n * (1 - _none_drawn(total, c, k)) for c, n in zip(each, having, strict=True))
+        return float(100 * expected / having.sum())
 
     return _with_mean(
         {f"i2s_R@{k}": to_sentence(k) for k in KS} | {f"s2i_R@{k}": 100 * min(1.0, k / images) for k in KS}
     )
 
 
-def _with_mean(found: dict[str, float]) -> dict[str, float]:
-    return {**found, "mR": sum(found.values()) / len(found)}
+def _with_mean(recalls: dict[str, float]) -> dict[str, float]:
+    return {**recalls, "mR": sum(recalls.values()) / len(recalls)}
 
 
 def _none_drawn(total: int, right: int, k: int) -> float:

@@ -119,8 +119,8 @@ def load_backbone(
     digest = weights_digest(model)
     defaults = resolve_model_data_config(model)
     mean, std = (
-        list(map(float, given or default))
-        for given, default in ((settings.mean, defaults["mean"]), (settings.std, defaults["std"]))
+        list(map(float, setting or default))
+        for setting, default in ((settings.mean, defaults["mean"]), (settings.std, defaults["std"]))
     )
     shift, scale = (torch.tensor(each).mul(255).to(device) for each in (mean, std))
     model = model.to(device).to(memory_format=torch.channels_last)
@@ -153,20 +153,20 @@ def load_backbone(
     )
 
 
-def precision_on(device: torch.device, asked: str) -> str:
+def precision_on(device: torch.device, precision: str) -> str:
     """What to multiply in: "auto" is bfloat16 where the device has instructions for it, else float32."""
     if device.type == "cuda":
         able = torch.cuda.is_bf16_supported(including_emulation=False)
     else:
         able = bool(torch.cpu.get_capabilities().get("avx512_bf16"))
-    if asked == "auto":
+    if precision == "auto":
         return "bfloat16" if able else "float32"
-    if asked == "bfloat16" and not able:
+    if precision == "bfloat16" and not able:
         raise InputError(
             f"features settings: precision is bfloat16, but this {device.type} has no instructions for it. "
             'Set it to "float32", or to "auto", which uses what the hardware has.'
         )
-    return asked
+    return precision
 
 
 class _Map(nn.Module):
@@ -215,8 +215,8 @@ def _fast(model: Any, pixels: Tensor, precision: str, compiled: bool) -> Network
 
     def run(batch: Tensor) -> Tensor:
         with autocast():
-            found: Tensor = model(batch)
-        return found
+            features: Tensor = model(batch)
+        return features
 
     run(pixels)
     return run
@@ -333,10 +333,10 @@ def weights_file(weights: str) -> Path:
         distribution = importlib.metadata.distribution(package)
     except importlib.metadata.PackageNotFoundError:
         raise InputError(f"weights {weights!r}: the package is not installed. Install {package}.") from None
-    found = [Path(str(file.locate())) for file in distribution.files or [] if file.suffix in _ENDINGS]
-    if len(found) != 1:
-        raise InputError(f"weights {weights!r}: found {len(found)} weights files in it, expected one.")
-    return found[0]
+    files = [Path(str(file.locate())) for file in distribution.files or [] if file.suffix in _ENDINGS]
+    if len(files) != 1:
+        raise InputError(f"weights {weights!r}: found {len(files)} weights files in it, expected one.")
+    return files[0]
 
 
 def _read_weights(path: Path) -> Weights:
@@ -359,23 +359,23 @@ def _match_weights(state: Weights, model: Any, backbone: str, path: Path) -> Wei
     Raises:
         InputError: they do not fit the model, or are torchvision's and the model computes something else.
     """
-    wanted = model.state_dict()
+    own = model.state_dict()
     classifier = model.pretrained_cfg["classifier"]
     heads = tuple(f"{name}." for name in ([classifier] if isinstance(classifier, str) else classifier))
-    new = renamed(state, wanted, lambda name: name.startswith(heads))
-    body = {name: tensor for name, tensor in wanted.items() if not name.startswith(heads)}
-    given = {name: tensor for name, tensor in new.items() if not name.startswith(heads)}
+    new = renamed(state, own, lambda name: name.startswith(heads))
+    body = {name: tensor for name, tensor in own.items() if not name.startswith(heads)}
+    theirs = {name: tensor for name, tensor in new.items() if not name.startswith(heads)}
     optional = {name for name in body if name.endswith("num_batches_tracked")}  # files of before 2019
-    mistakes = [f"missing {name}" for name in body.keys() - given.keys() - optional]
-    mistakes += [f"unexpected {name}" for name in given.keys() - body.keys()]
+    mistakes = [f"missing {name}" for name in body.keys() - theirs.keys() - optional]
+    mistakes += [f"unexpected {name}" for name in theirs.keys() - body.keys()]
     mistakes += [
-        f"{name}: found shape {tuple(given[name].shape)}, expected {tuple(body[name].shape)}"
-        for name in body.keys() & given.keys()
-        if given[name].shape != body[name].shape
+        f"{name}: found shape {tuple(theirs[name].shape)}, expected {tuple(body[name].shape)}"
+        for name in body.keys() & theirs.keys()
+        if theirs[name].shape != body[name].shape
     ]
-    shown = sorted(mistakes)[:10]
-    heading = f"{path}: weights do not fit {backbone!r}: {len(mistakes)} differences, first {len(shown)}"
-    raise_together(shown, heading)
+    first = sorted(mistakes)[:10]
+    heading = f"{path}: weights do not fit {backbone!r}: {len(mistakes)} differences, first {len(first)}"
+    raise_together(first, heading)
     if new.keys() != state.keys():
         agree_with_torchvision(model, backbone, state, new)
-    return given
+    return theirs

@@ -151,9 +151,9 @@ def _rgb(image: Image.Image) -> Image.Image:
 def _on_white(image: Image.Image) -> Image.Image:
     """An RGBA image on white: what a transparent pixel hides is of the program that wrote it."""
     transparent = np.asarray(image.getchannel("A")).min() < 255
-    shown = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
-    shown.info = {ON_WHITE: True} if transparent else {}
-    return shown
+    composite = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
+    composite.info = {ON_WHITE: True} if transparent else {}
+    return composite
 
 
 def resize_image(image: Image.Image, resize: int, interpolation: str) -> Tensor:

@@ -47,19 +47,19 @@ Loaded = list["Future[Tensor]"]
 class Clock:
     """Seconds that were spent on each thing."""
 
-    spent: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     @contextmanager
     def on(self, what: str) -> Iterator[None]:
         """Count the time of a block."""
-        begun = time.perf_counter()
+        start = time.perf_counter()
         yield
-        self.spent[what] += time.perf_counter() - begun
+        self.seconds[what] += time.perf_counter() - start
 
     def shares(self, *things: str) -> str:
         """What part of their sum each took."""
-        whole = max(sum(self.spent[what] for what in things), 1e-9)
-        return ", ".join(f"{100 * self.spent[what] / whole:.1f}% {what}" for what in things)
+        whole = max(sum(self.seconds[what] for what in things), 1e-9)
+        return ", ".join(f"{100 * self.seconds[what] / whole:.1f}% {what}" for what in things)
 
 
 def extract_features(
@@ -159,7 +159,7 @@ def extract(
     attributes = {**attributes_of(backbone, settings), "code": code}
     names = list(paths)
     files = np.array([identity(path) for path in paths.values()], np.int64).reshape(-1, 2)
-    begun = time.monotonic()
+    start = time.monotonic()
     with open_partial(partial, names, files, attributes, backbone.dimension, earlier) as store:
         extraction = _Extraction(list(paths.values()), backbone, settings, store, workers)
         reasons = extraction.run(logging.WARNING if gpu_missed else logging.INFO)
@@ -175,7 +175,7 @@ def extract(
         len(paths) - len(rows),
         backbone.dimension,
         len(rows),
-        duration(time.monotonic() - begun),
+        duration(time.monotonic() - start),
     )
 
 
@@ -230,7 +230,7 @@ class _Extraction:
         missing = self._missing()
         left = sum(map(len, missing))
         self.progress = Progress("images", count, done=count - left)
-        begun = time.monotonic()
+        start = time.monotonic()
         with ThreadPoolExecutor(1) as writer:
             write = writer.submit(self._write, [], np.zeros((0, self.backbone.dimension)))
             for number, (rows, features) in enumerate(self._features(missing), 1):
@@ -238,14 +238,14 @@ class _Extraction:
                     write.result()  # what a kill can lose is this batch and the one in the network
                 write = writer.submit(self._write, rows, features)
                 if number == MEASURED:
-                    each = (time.monotonic() - begun) / MEASURED
+                    each = (time.monotonic() - start) / MEASURED
                     log.log(estimate_level, "about %s for %d images", duration(each * len(missing)), left)
             write.result()
         if self.on_white:
             log.info("%d of %d images have transparent parts, read as on white", len(self.on_white), left)
         if left:
             waits = self.mapper.shares("waiting for images", "in the network", "waiting for the disk")
-            written = self.writer.spent["writing"] / max(time.monotonic() - begun, 1e-9)
+            written = self.writer.seconds["writing"] / max(time.monotonic() - start, 1e-9)
             log.info("time: %s; beside it, %.1f%% writing", waits, 100 * written)
         return self.reasons
 

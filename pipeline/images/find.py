@@ -50,20 +50,20 @@ def write_image_list(
         [f"{folder}: not a folder" for folder in folders if not folder.is_dir()],
         f"Give folders that hold the photographs. {hint}".strip(),
     )
-    found = _files_of(folders, sorted(set(images)), flickr_names)
+    files = _files_of(folders, sorted(set(images)), flickr_names)
     listed = output.with_name("missing.csv")
-    mistakes = {image: _list_of_files(paths) for image, paths in found.items() if len(paths) != 1}
+    mistakes = {image: _list_of_files(paths) for image, paths in files.items() if len(paths) != 1}
     if mistakes:
-        alike = _alike(folders, [image for image in mistakes if not found[image]])
+        alike = _alike(folders, [image for image in mistakes if not files[image]])
         mistakes |= {image: f"no file, but {other}" for image, other in alike.items()}
         write_table(listed, ["image", "found"], mistakes.items())
         first = f"first {SHOWN}, " if len(mistakes) > SHOWN else ""
         raise_together(
-            [f"{printable_name(image)}: {found}" for image, found in list(mistakes.items())[:SHOWN]],
-            f"{', '.join(map(str, folders))}: {len(mistakes)} of {len(found)} images do not have exactly one "
+            [f"{printable_name(image)}: {files}" for image, files in list(mistakes.items())[:SHOWN]],
+            f"{', '.join(map(str, folders))}: {len(mistakes)} of {len(files)} images do not have exactly one "
             f"file ({first}all in {listed}). {hint}".strip(),
         )
-    write_table(output, COLUMNS, ((image, paths[0]) for image, paths in found.items()))
+    write_table(output, COLUMNS, ((image, paths[0]) for image, paths in files.items()))
     listed.unlink(missing_ok=True)
 
 

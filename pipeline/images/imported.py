@@ -38,7 +38,7 @@ def import_store(source: Path, images: list[str], settings: ImportSettings, outp
     """
     stored, features, attributes = read_store(source)
     named = _text(attributes.get("backbone"))
-    found = named or settings.backbone or "none named"
+    name = named or settings.backbone or "none named"
     if not named:
         log.warning(
             "%s: has no attribute `backbone`; assumed to be of %r, the configured one (images.backbone). "
@@ -47,20 +47,20 @@ def import_store(source: Path, images: list[str], settings: ImportSettings, outp
         )  # fmt: skip
     dimension = features.shape[1]
     mistakes = []
-    if settings.backbone is not None and settings.backbone not in (found, found.partition(" (")[0]):
-        mistakes.append(f"backbone: found {found!r}, expected {settings.backbone!r}")
+    if settings.backbone is not None and settings.backbone not in (name, name.partition(" (")[0]):
+        mistakes.append(f"backbone: found {name!r}, expected {settings.backbone!r}")
     if settings.dimension not in (None, dimension):
         mistakes.append(f"dimension: found {dimension}, expected {settings.dimension}")
     raise_together(mistakes, f"{source}: not the features configured; import others or correct the settings:")
-    made: dict[str, Any] = {
-        "backbone": settings.backbone or found,
+    attributes_of_store: dict[str, Any] = {
+        "backbone": settings.backbone or name,
         "dimension": dimension,
         "imported_from": source.name,
         "imported_sha256": sha256(source),
         **{f"source_{key}": value for key, value in attributes.items()},
     }
     rows = rows_of(source, stored, features, images)
-    write_features(output, images, rows, made)
+    write_features(output, images, rows, attributes_of_store)
 
 
 def _text(attribute: object) -> str:

@@ -116,12 +116,12 @@ def _check(shards: Sequence[Path], images: Sequence[str], reasoned: set[str]) ->
         ]
         with h5py.File(shard) as file:
             counts.update(image_ids(file))
-            found = dict(file.attrs)
-        attributes = attributes or found
-        mistakes += [f"{shard}: {each}" for each in attribute_differences(found, attributes)]
-    wanted = set(images)
+            attributes_of_shard = dict(file.attrs)
+        attributes = attributes or attributes_of_shard
+        mistakes += [f"{shard}: {each}" for each in attribute_differences(attributes_of_shard, attributes)]
+    ids = set(images)
     mistakes += [f"{image}: in no shard" for image in images if image not in counts]
-    mistakes += [f"{image}: not in the list of images" for image in counts if image not in wanted]
+    mistakes += [f"{image}: not in the list of images" for image in counts if image not in ids]
     mistakes += [f"{image}: in {count} shards" for image, count in counts.items() if count > 1]
     raise_together(
         mistakes[:SHOWN],

@@ -66,18 +66,18 @@ class PartialStore:
     def _read(self, begin: int, end: int) -> np.ndarray:
         features = self.file["features"]
         try:
-            found: np.ndarray = features[begin:end]
+            rows: np.ndarray = features[begin:end]
         except OSError:  # a checksum does not hold: one by one, to lose only that row
-            found = np.stack([self._row(row) for row in range(begin, min(end, len(features)))])
-        return found
+            rows = np.stack([self._row(row) for row in range(begin, min(end, len(features)))])
+        return rows
 
     def _row(self, row: int) -> np.ndarray:
         features = self.file["features"]
         try:
-            found: np.ndarray = features[row]
+            values: np.ndarray = features[row]
         except OSError:
-            found = np.full(features.shape[1], np.nan, np.float32)
-        return found
+            values = np.full(features.shape[1], np.nan, np.float32)
+        return values
 
 
 @contextmanager
@@ -103,16 +103,16 @@ def open_partial(
     """
     # A lock of the file alone would come too late for two that both find none.
     with open_locked(path.with_name(f".{path.name}.lock")):
-        found = _fitting(path, attributes)
-        if not found or image_ids(found) != list(images):
+        file = _fitting(path, attributes)
+        if not file or image_ids(file) != list(images):
             with _finished_store(earlier, attributes) as finished:
-                known = [store for store in (finished, found) if store]
+                known = [store for store in (finished, file) if store]
                 create(path, images, files, attributes, dimension, known)
-            if found:
-                found.close()
-            found = _open_locked(path)
-        with name_in_errors(path), found:
-            store = PartialStore(found)
+            if file:
+                file.close()
+            file = _open_locked(path)
+        with name_in_errors(path), file:
+            store = PartialStore(file)
             _forget_damaged(store, files)
             if count := int((store.done == DONE).sum()):
                 log.info("%s: resuming after %d images", path, count)
@@ -121,24 +121,24 @@ def open_partial(
 
 def _fitting(path: Path, attributes: Mapping[str, object]) -> WritableFile | None:
     """The unfinished store of these attributes, at `path` or aside; another at `path` goes aside."""
-    found = _open_store(path)
-    if found and (differences := attribute_differences(dict(found.attrs), attributes)):
-        aside = _aside(path, found.attrs)
+    file = _open_store(path)
+    if file and (differences := attribute_differences(dict(file.attrs), attributes)):
+        aside = _aside(path, file.attrs)
         log.warning("%s: moved to %s, it was made differently: %s", path, aside.name, "; ".join(differences))
-        found.close()
+        file.close()
         os.replace(path, aside)
-        found = None
-    if not found and (aside := _aside(path, attributes)).exists():
+        file = None
+    if not file and (aside := _aside(path, attributes)).exists():
         log.info("%s: continuing from %s", path, aside.name)
         os.replace(aside, path)
-        found = _open_store(path)
-    return found
+        file = _open_store(path)
+    return file
 
 
 def _aside(path: Path, attributes: Mapping[str, object]) -> Path:
     """Where an unfinished store of these attributes is kept while another is being made."""
-    told = repr(sorted((key, _plain(value)) for key, value in attributes.items()))
-    return path.with_name(f"{path.name}.{hashlib.sha256(told.encode()).hexdigest()[:12]}")
+    text = repr(sorted((key, _plain(value)) for key, value in attributes.items()))
+    return path.with_name(f"{path.name}.{hashlib.sha256(text.encode()).hexdigest()[:12]}")
 
 
 def create(
@@ -179,11 +179,11 @@ def copy_rows(source: PartialStore, target: PartialStore) -> None:
     stored = image_ids(source.file)
     old, new = source.file["file"][...], target.file["file"][...]
     for rows, features in source.blocks():
-        kept = np.array([stored[row] in place for row in rows])
-        places = [place[stored[row]] for row in rows[kept]]
-        new[places] = old[rows[kept]]
+        in_place = np.array([stored[row] in place for row in rows])
+        places = [place[stored[row]] for row in rows[in_place]]
+        new[places] = old[rows[in_place]]
         target.file["file"][...] = new
-        target.write(places, features[kept])
+        target.write(places, features[in_place])
 
 
 def image_ids(file: h5py.File) -> list[str]:
@@ -209,12 +209,12 @@ def finish(store: PartialStore, path: Path, output: Path) -> None:
         path.unlink()
 
 
-def attribute_differences(found: Mapping[str, object], expected: Mapping[str, object]) -> list[str]:
+def attribute_differences(stored: Mapping[str, object], expected: Mapping[str, object]) -> list[str]:
     """Where attributes of two stores differ, in words."""
     return [
-        f"{key}: {_plain(found.get(key))}, now {_plain(expected.get(key))}"
-        for key in sorted({*found, *expected})
-        if key not in found or key not in expected or not equal(found[key], expected[key])
+        f"{key}: {_plain(stored.get(key))}, now {_plain(expected.get(key))}"
+        for key in sorted({*stored, *expected})
+        if key not in stored or key not in expected or not equal(stored[key], expected[key])
     ]
 
 

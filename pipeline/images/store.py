@@ -156,7 +156,9 @@ def check_rows(path: Path, images: Sequence[str], rows: np.ndarray) -> None:
     if rows.shape[1] < 2:
         return
     alike = zip(images, rows, (rows == rows[:, :1]).all(axis=1), strict=True)
-    mistakes = [f"{printable_name(image)}: nothing but {row[0]:g}" for image, row, found in alike if found]
+    mistakes = [
+        f"{printable_name(image)}: nothing but {row[0]:g}" for image, row, constant in alike if constant
+    ]
     raise_together(
         mistakes,
         f"{path}: {len(mistakes)} of {len(images)} images have no features, as where a photograph did not "

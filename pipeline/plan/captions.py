@@ -180,8 +180,8 @@ def requested_of_split(plan: Plan, dataset: str) -> list[str]:
     if not requested:
         return []
     path = requested_path(plan, requested.key)
-    found = archives_at(path)
-    data = found[0] if len(found) == 1 else path
+    archives = archives_at(path)
+    data = archives[0] if len(archives) == 1 else path
     return [data, *files_in(data, requested.files)]
 
 

@@ -30,10 +30,10 @@ def scaling_figures(plan: Plan) -> list[str]:
 @cache
 def evaluations(plan: Plan) -> list[Evaluation]:
     """Evaluations of all tables and figures in the report."""
-    found = {*evaluations_of(plan, tables(plan))}
+    every = {*evaluations_of(plan, tables(plan))}
     for number in scaling_figures(plan):
-        found |= {*scaling.evaluations_of_points(plan, number)}
-    return sorted(found, key=lambda evaluation: evaluation.path)
+        every |= {*scaling.evaluations_of_points(plan, number)}
+    return sorted(every, key=lambda evaluation: evaluation.path)
 
 
 @cache

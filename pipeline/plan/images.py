@@ -34,7 +34,7 @@ def imported_sets(plan: Plan) -> str:
 def _suffixes(plan: Plan, imported: bool) -> str:
     """The suffix of the main set is empty, so the expression may match nothing at all."""
     sets = plan.settings.images.feature_sets().items()
-    suffixes = [suffix_of(name) for name, chosen in sets if bool(chosen.features) == imported]
+    suffixes = [suffix_of(name) for name, settings in sets if bool(settings.features) == imported]
     return f"(?:{'|'.join(suffixes)})" if suffixes else "(?!)"
 
 

@@ -67,13 +67,13 @@ def selection(plan: Plan, dataset: str, experiment: str) -> SelectionSettings:
     record = configuration.selection_record(plan.settings, dataset, experiment)
     files, seed = plan.data(dataset), record.sampling_seed
     languages = {}
-    for language, chosen in record.languages.items():
+    for language, of_language in record.languages.items():
         own = f"-{language}" if record.halves == "per_language" else ""
-        half = None if chosen.images == "all" else chosen.images
-        texts, others = (_texts(files, language, chosen, number) for number in (seed, seed + 1))
+        half = None if of_language.images == "all" else of_language.images
+        texts, others = (_texts(files, language, of_language, number) for number in (seed, seed + 1))
         languages[language] = SelectedLanguage(
             texts=texts,
-            tested_on=files.part(chosen.tested_on, language),
+            tested_on=files.part(of_language.tested_on, language),
             halves=files.halves(str(seed), own) if half else None,
             half=half or "first",
             pair_texts={"selected": None, "all_images": texts, "sampled_again": others}[record.pairs_of],
@@ -85,12 +85,12 @@ def selection(plan: Plan, dataset: str, experiment: str) -> SelectionSettings:
     )
 
 
-def _texts(files: DatasetFiles, language: str, chosen: CaptionSelection, seed: int) -> list[str]:
+def _texts(files: DatasetFiles, language: str, selection: CaptionSelection, seed: int) -> list[str]:
     """The parts of a language, or samples of their captions."""
-    each = chosen.captions_per_image
+    each = selection.captions_per_image
     return [
         files.sampled_part(str(each), str(seed), part, language) if each else files.part(part, language)
-        for part in chosen.parts
+        for part in selection.parts
     ]
 
 
@@ -100,11 +100,11 @@ def selection_settings(plan: Plan, dataset: str, experiment: str) -> str:
 
 def selected_texts(plan: Plan, dataset: str, experiment: str) -> list[str]:
     """Files that `select-captions` reads."""
-    found: set[str] = set()
-    for chosen in selection(plan, dataset, experiment).languages.values():
-        found |= {*chosen.texts, *(chosen.pair_texts or []), chosen.tested_on}
-        found |= {chosen.halves} if chosen.halves else set()
-    return sorted(found)
+    paths: set[str] = set()
+    for texts in selection(plan, dataset, experiment).languages.values():
+        paths |= {*texts.texts, *(texts.pair_texts or []), texts.tested_on}
+        paths |= {texts.halves} if texts.halves else set()
+    return sorted(paths)
 
 
 def selected_sentences(plan: Plan, dataset: str, experiment: str) -> list[str]:
@@ -120,7 +120,7 @@ def selected_words(plan: Plan, dataset: str, experiment: str) -> list[str]:
 def selected_pairs(plan: Plan, dataset: str, experiment: str) -> list[str]:
     """Captions that are paired with those of another language, if they are not the selected ones."""
     languages = selection(plan, dataset, experiment).languages.values()
-    paired = any(chosen.pair_texts is not None for chosen in languages)
+    paired = any(texts.pair_texts is not None for texts in languages)
     return _selected_files(plan, dataset, experiment, "pairs-{}.csv") if paired else []
 
 

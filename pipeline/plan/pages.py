@@ -132,7 +132,9 @@ def figures(plan: Plan) -> list[str]:
 
 
 def _figures(plan: Plan) -> list[str]:
-    evaluated = {(found.model.dataset, found.model.experiment) for found in contents.evaluations(plan)}
+    evaluated = {
+        (evaluation.model.dataset, evaluation.model.experiment) for evaluation in contents.evaluations(plan)
+    }
     return [
         *(["lessons/figure3.svg"] if "lessons/figure3" in plan.settings.report else []),
         *(

@@ -107,9 +107,9 @@ def require_providers(plan: Plan, needed: Iterable[Needed]) -> None:
 
 def archives_at(path: str) -> list[str]:
     """The archive at a path, or those at the top of a folder; empty for a folder of images."""
-    found = [path] if os.path.isfile(path) else sorted(map(str, Path(path).iterdir()))
+    archives = [path] if os.path.isfile(path) else sorted(map(str, Path(path).iterdir()))
     return [
         name
-        for name in found
+        for name in archives
         if re.search(r"\.(zip|tar|tgz|tar\.(gz|bz2|xz))$", name) and os.path.isfile(name)
     ]

@@ -61,8 +61,12 @@ JOBS_OF = (
 def _jobs_of(plan: Plan, path: str) -> set[str]:
     """Benchmark files, below work/logs/{scale} and without ending, of the jobs that made a file."""
     dataset, _, rest = path.removeprefix(f"{plan.files.folder}/").partition("/")
-    found = [(match.groups(), names) for pattern, names in JOBS_OF if (match := re.fullmatch(pattern, rest))]
-    return {os.path.normpath(f"{dataset}/{name.format(*parts)}") for parts, names in found for name in names}
+    matches = [
+        (match.groups(), names) for pattern, names in JOBS_OF if (match := re.fullmatch(pattern, rest))
+    ]
+    return {
+        os.path.normpath(f"{dataset}/{name.format(*parts)}") for parts, names in matches for name in names
+    }
 
 
 def _files_behind(plan: Plan, evaluation: Evaluation) -> list[str]:

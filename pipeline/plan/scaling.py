@@ -61,13 +61,13 @@ def _evaluations(plan: Plan, number: str) -> list[Evaluation]:
     Raises:
         InputError: translations lack a provider, or no data set has the figure's languages.
     """
-    found = evaluations_of_points(plan, number)
-    if not found:
+    evaluations = evaluations_of_points(plan, number)
+    if not evaluations:
         raise InputError(
             f"results/smalr/figure{number}.csv: no data set of the configuration has its languages."
         )
     require_providers(plan, translations_of_points(plan, number))
-    return found
+    return evaluations
 
 
 def figure_evaluations(plan: Plan, number: str) -> list[str]:

@@ -19,15 +19,15 @@ def data_licences(plan: Plan, dataset: str) -> str:
     if plan.settings.words.vectors == "file":
         names.append("fasttext")
     rows = [row for row in plan.sources.values() if row["dataset"] in names]
-    found = sorted({(row["dataset"], row["licence"]) for row in rows})
-    published = [{"what": what, "licence": licence} for what, licence in found]
+    licences = sorted({(row["dataset"], row["licence"]) for row in rows})
+    published = [{"what": what, "licence": licence} for what, licence in licences]
     return as_json([*published, *terms])
 
 
 def can_be_bundled(plan: Plan, dataset: str, experiment: str) -> bool:
     """Whether a bundle can hold an experiment's model: one that reads words, with whole vocabularies."""
-    chosen = plan.experiment(dataset, experiment)
-    return chosen.vectors in ("fasttext", "muse") and not (chosen.selection or chosen.reduction)
+    settings = plan.experiment(dataset, experiment)
+    return settings.vectors in ("fasttext", "muse") and not (settings.selection or settings.reduction)
 
 
 def bundled_model(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
@@ -42,7 +42,7 @@ def bundled_model(plan: Plan, dataset: str, experiment: str, seed: int) -> str:
 
 def searchable_models(plan: Plan) -> dict[str, list[str]]:
     """Folders of the report's models that can be bundled, of the first seed; by data set, MULE full first."""
-    found: dict[str, list[str]] = {}
+    folders: dict[str, list[str]] = {}
     of_first_seed = [
         evaluation.model
         for evaluation in contents.evaluations(plan)
@@ -50,8 +50,8 @@ def searchable_models(plan: Plan) -> dict[str, list[str]]:
     ]
     for model in sorted(of_first_seed, key=lambda model: model.experiment != "mule-full"):
         if can_be_bundled(plan, model.dataset, model.experiment):
-            found.setdefault(model.dataset, []).append(model.folder)
-    return found
+            folders.setdefault(model.dataset, []).append(model.folder)
+    return folders
 
 
 # Frozen multilingual CLIPs beside the tables, by the names of their files.

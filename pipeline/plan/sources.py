@@ -116,8 +116,8 @@ def image_folders(plan: Plan, dataset: str) -> list[str]:
         return [path]
     if named in PHOTOGRAPHS:
         return [unpacked_archive(archive) for archive in PHOTOGRAPHS[named]]
-    if os.path.exists(named) and (found := archives_at(named)):
-        _check_only_archives(dataset, named, found[0])
+    if os.path.exists(named) and (archives := archives_at(named)):
+        _check_only_archives(dataset, named, archives[0])
         return [unpacked_archive(f"own-{dataset}")]
     return [named]
 

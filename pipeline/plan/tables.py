@@ -36,11 +36,11 @@ def _evaluations(plan: Plan, table: str) -> list[Evaluation]:
     """
     settings = configuration.table_settings(plan.settings, table)
     require_providers(plan, translations_of(plan, [table]))
-    found = evaluations_of(plan, [table])
-    if not found:
+    evaluations = evaluations_of(plan, [table])
+    if not evaluations:
         why = settings.left_out or ["no data set of the configuration has its languages and experiments"]
         raise InputError(f"results/{table}.csv: {'; '.join(why)}.")
-    return found
+    return evaluations
 
 
 def table_evaluations(plan: Plan, table: str) -> list[str]:

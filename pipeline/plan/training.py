@@ -53,11 +53,11 @@ def translations(plan: Plan, dataset: str, experiment: str) -> list[str]:
 
 def initial_weights(plan: Plan, dataset: str, experiment: str, seed: int) -> list[str]:
     """The pretrained weights or assignment that training starts from; empty if there are none."""
-    chosen = plan.experiment(dataset, experiment)
-    if chosen.embedding == "hybrid":
+    settings = plan.experiment(dataset, experiment)
+    if settings.embedding == "hybrid":
         digest = configuration.assignment_settings(plan.settings, dataset, experiment, seed).experiment
         return [AssignmentFiles(plan.scale, dataset, digest, seed).entries]
-    return [plan.model(dataset, experiment, seed).pretrained] if chosen.pretraining else []
+    return [plan.model(dataset, experiment, seed).pretrained] if settings.pretraining else []
 
 
 def steps(plan: Plan, dataset: str, experiment: str) -> list[str]:

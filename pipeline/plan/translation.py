@@ -59,10 +59,10 @@ class Translation:
         if self.borrowed_from:
             return FilesProvider(provider="files", origin=self.borrowed_from.origin)
         require_providers(self.plan, [(self.dataset, self.pair)])
-        found = configuration.provider_of(self.plan.settings, self.pair)
-        assert found  # its absence has been refused
-        if found.provider != "files" or not self.queries:
-            return found
+        provider = configuration.provider_of(self.plan.settings, self.pair)
+        assert provider  # its absence has been refused
+        if provider.provider != "files" or not self.queries:
+            return provider
         default = self.plan.settings.translation.default
         if default is None or default.provider == "files":
             raise InputError(

@@ -116,9 +116,9 @@ def vocabularies(plan: Plan, dataset: str, experiment: str) -> list[str]:
 
 
 def _vocabulary(plan: Plan, dataset: str, experiment: str, language: str) -> str:
-    chosen, files = plan.experiment(dataset, experiment), plan.data(dataset)
-    captions, kind = chosen.captions, chosen.vectors
-    if reduction := chosen.reduction:
+    settings, files = plan.experiment(dataset, experiment), plan.data(dataset)
+    captions, kind = settings.captions, settings.vectors
+    if reduction := settings.reduction:
         whole = reduction.startswith("dictionary") and language == "en"
         return files.words(captions, "en") if whole else files.reduced_words(captions, reduction, language)
     if kind == "characters":

@@ -30,7 +30,7 @@ def curves(lines: Mapping[str, Sequence[pd.Series]], highest: float, title: str)
             for number, value in one.items()
         )
 
-    drawn = [
+    parts = [
         f'<polyline class="line l-{language}" points="{points(one)}"/>'
         for language, each in lines.items()
         for one in each
@@ -42,7 +42,7 @@ def curves(lines: Mapping[str, Sequence[pd.Series]], highest: float, title: str)
     ]
     return Markup(
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
-        f"{''.join(grid)}{''.join(drawn)}{''.join(ends)}</svg>"
+        f"{''.join(grid)}{''.join(parts)}{''.join(ends)}</svg>"
     )
 
 

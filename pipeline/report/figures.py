@@ -60,17 +60,19 @@ def draw_retrieved(
     corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
     add_features(corpus, features, saved.settings.features)
     seen = embed_images(trained, corpus)
-    said = {}
+    sentences_of = {}
     for language, part in corpus.languages.items():
         compared = similarity(embed_sentences(trained, language, part), seen, trained.similarity)
-        said[language] = Said(compared.T.numpy(), part.image, _texts(own[language], corpus.images))
+        sentences_of[language] = Said(compared.T.numpy(), part.image, _texts(own[language], corpus.images))
     generator = np.random.default_rng(settings.seed)
-    examples = _images(said, corpus.images, generator)
+    examples = _images(sentences_of, corpus.images, generator)
     queries = [
-        _query(one, code, corpus.images, right, generator) for code, one in said.items() for right in (1, 0)
+        _query(one, code, corpus.images, right, generator)
+        for code, one in sentences_of.items()
+        for right in (1, 0)
     ]
-    shown = {one["image"] for one in examples}
-    shown |= {near["image"] for query in queries if query for near in [*query["nearest"], query["own"]]}
+    pictured = {one["image"] for one in examples}
+    pictured |= {near["image"] for query in queries if query for near in [*query["nearest"], query["own"]]}
     values = {
         **saved.settings.model_dump(include={"scale", "dataset", "experiment"}),
         "number": settings.number,
@@ -79,7 +81,7 @@ def draw_retrieved(
         "test_images": len(corpus.images),
         "examples": examples,
         "queries": [query for query in queries if query],
-        "pictures": thumbnails(images, sorted(shown)),
+        "pictures": thumbnails(images, sorted(pictured)),
     }
     write_page(output, "figure.html.j2", values)
 
@@ -95,7 +97,7 @@ class Said:
         self.gallery = gallery_of(image_of).rows
         self.nearest: Numbers = similarity.argmax(axis=1)  # sentence nearest to each image
         # image nearest to each sentence
-        self.found: Numbers = self.gallery[similarity[self.gallery].argmax(axis=0)]
+        self.nearest_image: Numbers = self.gallery[similarity[self.gallery].argmax(axis=0)]
 
 
 def thumbnails(images: Path | None, names: list[str]) -> dict[str, str]:
@@ -117,13 +119,13 @@ def _texts(own: pd.DataFrame, images: Sequence[str]) -> list[str]:
 
 
 def _images(
-    said: Mapping[str, Said], images: list[str], generator: np.random.Generator
+    sentences_of: Mapping[str, Said], images: list[str], generator: np.random.Generator
 ) -> list[dict[str, Any]]:
     """Test images with each language's nearest sentence: some right in most languages, then others."""
     rows = np.arange(len(images))
-    languages = sum((one.image_of[one.nearest] == rows).astype(int) for one in said.values())
+    languages = sum((one.image_of[one.nearest] == rows).astype(int) for one in sentences_of.values())
     right = languages == max(1, languages.max())
-    chosen = [row for of in (rows[right], rows[~right]) for row in _sample(of, OF_EACH, generator)]
+    rows_shown = [row for of in (rows[right], rows[~right]) for row in _sample(of, OF_EACH, generator)]
     return [
         {
             "image": images[row],
@@ -133,27 +135,29 @@ def _images(
                     "text": one.texts[one.nearest[row]],
                     "right": bool(one.image_of[one.nearest[row]] == row),
                 }
-                for language, one in said.items()
+                for language, one in sentences_of.items()
                 if row in one.gallery
             ],
         }
-        for row in chosen
+        for row in rows_shown
     ]
 
 
 def _query(
-    said: Said, language: str, images: list[str], right: int, generator: np.random.Generator
+    sentences: Said, language: str, images: list[str], right: int, generator: np.random.Generator
 ) -> dict[str, Any] | None:
     """A sentence whose nearest image is its own, or is not; None where there is none such."""
-    drawn = _sample(np.flatnonzero((said.found == said.image_of) == bool(right)), 1, generator)
-    if not drawn:
+    rows = _sample(
+        np.flatnonzero((sentences.nearest_image == sentences.image_of) == bool(right)), 1, generator
+    )
+    if not rows:
         return None
-    (row,) = drawn
-    order = said.gallery[np.argsort(-said.similarity[said.gallery, row], kind="stable")]
-    own = said.image_of[row]
+    (row,) = rows
+    order = sentences.gallery[np.argsort(-sentences.similarity[sentences.gallery, row], kind="stable")]
+    own = sentences.image_of[row]
     return {
         "language": language,
-        "text": said.texts[row],
+        "text": sentences.texts[row],
         "nearest": [{"image": images[near], "right": bool(near == own)} for near in order[:NEAREST]],
         "own": {"image": images[own], "right": True},
         "rank": int(np.flatnonzero(order == own)[0]) + 1,

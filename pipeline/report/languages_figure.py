@@ -29,20 +29,21 @@ def draw_languages(comparison: Path, output: Path) -> None:
         output: SVG to write.
     """
     numbers = read_result(comparison, "the comparison", "Run `tabulate`.")
-    shown = numbers[numbers["metric"].isin(METRICS) & numbers["section"].isna()]
-    _, highest = axis(0, float(shown["high"].max()))
-    methods = list(dict.fromkeys(shown["method"]))
+    cells = numbers[numbers["metric"].isin(METRICS) & numbers["section"].isna()]
+    _, highest = axis(0, float(cells["high"].max()))
+    methods = list(dict.fromkeys(cells["method"]))
     panels = [
-        _panel(shown[shown["metric"] == metric], title, methods, highest, 10 + place * (PANEL + 20))
+        _panel(cells[cells["metric"] == metric], title, methods, highest, 10 + place * (PANEL + 20))
         for place, (metric, title) in enumerate(METRICS.items())
     ]
     width = 10 + len(METRICS) * (PANEL + 20)
-    said = f"R@10 in percent, scale {shown['scale'].iloc[0]}, {int(shown['seeds'].iloc[0])} seeds"
+    caption = f"R@10 in percent, scale {cells['scale'].iloc[0]}, {int(cells['seeds'].iloc[0])} seeds"
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT + 40}" width="{width}" '
-        f'font-family="sans-serif" font-size="11" fill="currentColor" role="img" aria-label="{escape(said)}">'
+        f'font-family="sans-serif" font-size="11" fill="currentColor" role="img" '
+        f'aria-label="{escape(caption)}">'
         f"{''.join(panels)}{_legend(methods, HEIGHT + 14)}"
-        f'<text x="{LEFT}" y="{HEIGHT + 34}">{escape(said)}</text></svg>\n'
+        f'<text x="{LEFT}" y="{HEIGHT + 34}">{escape(caption)}</text></svg>\n'
     )
     with atomic_write(output) as temporary:
         temporary.write_text(svg, encoding="utf-8")
@@ -54,17 +55,17 @@ def _panel(numbers: pd.DataFrame, title: str, methods: list[str], highest: float
     bottom, tall = HEIGHT - BOTTOM, HEIGHT - TOP - BOTTOM
     group = (PANEL - LEFT) / len(languages)
     wide = group / (len(methods) + 1)
-    drawn = [f'<text x="{left + LEFT}" y="{TOP - 14}" font-weight="bold">{escape(title)}</text>']
+    parts = [f'<text x="{left + LEFT}" y="{TOP - 14}" font-weight="bold">{escape(title)}</text>']
     for value in ticks(0, highest, 5):
         y = bottom - tall * value / highest
-        drawn.append(
+        parts.append(
             f'<line x1="{left + LEFT}" x2="{left + PANEL}" y1="{y:.1f}" y2="{y:.1f}" stroke="currentColor" '
             f'opacity="0.2"/><text x="{left + LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>'
         )
     for place, language in enumerate(languages):
         start = left + LEFT + place * group + wide / 2
         name = escape(NAMES.get(language, language))
-        drawn.append(
+        parts.append(
             f'<text x="{start + (group - wide) / 2:.1f}" y="{bottom + 18}" text-anchor="middle">{name}</text>'
         )
         of_language = numbers[numbers["language"] == language].set_index("method")
@@ -72,15 +73,15 @@ def _panel(numbers: pd.DataFrame, title: str, methods: list[str], highest: float
             cell = of_language.loc[method]
             up = [bottom - tall * float(cell[key]) / highest for key in ("measured", "low", "high")]
             x = start + number * wide
-            said, low, high = (tenths(cell[key]) for key in ("measured", "low", "high"))
-            text = f"{method}, {name}: {said} ({low} to {high})"
-            drawn.append(
+            value_text, low, high = (tenths(cell[key]) for key in ("measured", "low", "high"))
+            text = f"{method}, {name}: {value_text} ({low} to {high})"
+            parts.append(
                 f'<rect x="{x:.1f}" y="{up[0]:.1f}" width="{wide * 0.9:.1f}" height="{bottom - up[0]:.1f}" '
                 f'fill="{COLOURS[methods.index(method) % len(COLOURS)]}"><title>{escape(text)}</title></rect>'
                 f'<line x1="{x + wide * 0.45:.1f}" x2="{x + wide * 0.45:.1f}" y1="{up[1]:.1f}" '
                 f'y2="{up[2]:.1f}" stroke="currentColor"/>'
             )
-    return "".join(drawn)
+    return "".join(parts)
 
 
 def _legend(methods: list[str], y: float) -> str:

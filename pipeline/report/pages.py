@@ -44,10 +44,10 @@ def difference(value: float | None) -> str:
     """A signed number to the tenth; one that would be zero but is not has more digits, to show its sign."""
     if value is None:
         return "–"
-    said = tenths(value, sign=True)
-    if float(said) == 0 and value != 0:
-        said = f"{value:+.1g}"
-    return said.replace("-", "−")
+    text = tenths(value, sign=True)
+    if float(text) == 0 and value != 0:
+        text = f"{value:+.1g}"
+    return text.replace("-", "−")
 
 
 def language_attributes(code: str) -> Markup:
@@ -60,7 +60,7 @@ def language_attributes(code: str) -> Markup:
 def main_of(page: Path) -> str:
     """What stands within <main> of a page of ours, to be shown in another."""
     require_file(page, "the page", "Make it first.")
-    found = re.search(r"<main>(.*)</main>", page.read_text(encoding="utf-8"), re.DOTALL)
-    if not found:
+    match = re.search(r"<main>(.*)</main>", page.read_text(encoding="utf-8"), re.DOTALL)
+    if not match:
         raise InputError(f"{page}: no page of this project (it has no <main>). Make it again.")
-    return found[1]
+    return match[1]

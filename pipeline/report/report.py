@@ -97,7 +97,7 @@ def write_report(
         captions: caption tables, by data set.
         context: output of `tabulate-clip`; without it, the page has no such section.
     """
-    made = [
+    sections = [
         tables.of_comparison(name, path, settings)
         for name, path in sorted(comparisons.items(), key=lambda item: natural(item[0]))
     ]
@@ -111,7 +111,7 @@ def write_report(
             if stands_for in tables.PRINTED and dataset not in settings.papers_data
         ],
         "title": _title(comparisons, settings),
-        "tables": made,
+        "tables": sections,
         "missing": sorted(settings.missing, key=natural),
         "verdicts": [HOLDS, FAILS, NOT_HERE, NOT_TESTABLE],
         "point_heads": list(POINT_HEADS.values()),
@@ -176,23 +176,23 @@ def natural(name: str) -> list[object]:
 
 def versions() -> dict[str, str]:
     """Versions of the packages that a result can depend on, of those that are installed."""
-    found = {}
+    of_packages = {}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            of_packages[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return of_packages
 
 
 def _title(names: Iterable[str], settings: ReportSettings) -> str:
     """What the report is of: the papers whose tables it has, or the data sets of a user's own."""
     papers = _papers(names, settings)
     if papers:
-        shown = {paper: title for paper, title in PAPERS.items() if paper in papers}
-        if len(shown) == 1:
-            return f"{next(iter(shown.values()))}, reproduced"
-        *first, last = (title.partition(":")[0].partition(" learned")[0] for title in shown.values())
+        titles = {paper: title for paper, title in PAPERS.items() if paper in papers}
+        if len(titles) == 1:
+            return f"{next(iter(titles.values()))}, reproduced"
+        *first, last = (title.partition(":")[0].partition(" learned")[0] for title in titles.values())
         return f"Multilingual image-sentence retrieval: {', '.join(first)} and {last}, reproduced"
     return f"Image-sentence retrieval on {', '.join(settings.stands_for)}"
 
@@ -211,13 +211,13 @@ def _scales(scales: Mapping[str, Mapping[str, Dataset]]) -> Iterator[tuple[str, 
             languages = [
                 name_of(code) + (f" ({origins[code]})" if code in origins else "") for code in data.languages
             ]
-            drawn = data.source == "demo"
+            generated = data.source == "demo"
             yield (
                 scale,
                 name,
                 tables.PRINTED.get(data.stands_for or name, "itself"),
-                "the project's own grammars" if drawn else data.source,
-                "drawn by the project" if drawn else data.images or "",
+                "the project's own grammars" if generated else data.source,
+                "drawn by the project" if generated else data.images or "",
                 ", ".join(languages),
             )
 
@@ -233,12 +233,12 @@ def _claims(claims: Path | None, comparisons: Path | None) -> Iterator[dict[str,
         return
     rows = _read(claims)
     lines = _read(comparisons)
-    told = [
+    comparison_lines = [
         {**row, "compared": lines[lines["id"] == row["id"]].to_dict("records")}
         for row in rows.to_dict("records")
     ]
     for letter, name in CLAIMS_OF.items():
-        if of_paper := [claim for claim in told if claim["id"].startswith(letter)]:
+        if of_paper := [claim for claim in comparison_lines if claim["id"].startswith(letter)]:
             yield {"name": name, "paper": SHORT[name], "claims": of_paper}
 
 
@@ -255,7 +255,7 @@ def _in_order(languages: set[str]) -> list[str]:
 
 def _curves(paths: Sequence[Path], settings: ReportSettings) -> list[dict[str, Any]]:
     """For each data set a panel for each experiment, the models of one language in one panel."""
-    found: dict[str, dict[str, dict[str, list[pd.Series]]]] = {}
+    curves: dict[str, dict[str, dict[str, list[pd.Series]]]] = {}
     for path in paths:
         dataset, experiment = path.parts[-5], path.parts[-3]
         table = pd.read_csv(path, index_col="epoch")
@@ -263,7 +263,7 @@ def _curves(paths: Sequence[Path], settings: ReportSettings) -> list[dict[str, A
         ((only, _), *others) = languages.items()
         name = experiment.removesuffix(f"-{only}") if not others else experiment
         for language, curve in languages.items():
-            found.setdefault(dataset, {}).setdefault(name, {}).setdefault(language, []).append(curve)
+            curves.setdefault(dataset, {}).setdefault(name, {}).setdefault(language, []).append(curve)
     return [
         {
             "dataset": tables.printed_name(dataset, settings),
@@ -278,7 +278,7 @@ def _curves(paths: Sequence[Path], settings: ReportSettings) -> list[dict[str, A
                 for name, lines in panels.items()
             ],
         }
-        for dataset, panels in found.items()
+        for dataset, panels in curves.items()
     ]
 
 
@@ -287,8 +287,8 @@ def _panel_in_words(
 ) -> str:
     """A panel in words: where each language's validation mR ends, the mean over seeds."""
     ends = {code: sum(float(one.iloc[-1]) for one in each) / len(each) for code, each in lines.items()}
-    said = ", ".join(f"{name_of(code)} {tenths(end)}" for code, end in ends.items())
-    return f"Validation mR of {name} on {tables.printed_name(dataset, settings)} ends at {said}"
+    list_of_ends = ", ".join(f"{name_of(code)} {tenths(end)}" for code, end in ends.items())
+    return f"Validation mR of {name} on {tables.printed_name(dataset, settings)} ends at {list_of_ends}"
 
 
 def _highest(panels: Mapping[str, Mapping[str, Sequence[pd.Series]]]) -> float:
@@ -351,9 +351,9 @@ def _run_times(folder: Path, of_report: Sequence[str]) -> dict[str, object]:
 
     of_report: their benchmark files below the folder, without ending, nor the number of a shard.
     """
-    jobs, wanted = [], set(of_report)
+    jobs, names = [], set(of_report)
     for path in sorted(folder.rglob("*.tsv")):
-        if SHARD.sub(r"\1", path.relative_to(folder).with_suffix("").as_posix()) not in wanted:
+        if SHARD.sub(r"\1", path.relative_to(folder).with_suffix("").as_posix()) not in names:
             continue
         match = STAGES.fullmatch(path.stem)
         stage = match["of_experiment"] or match["stage"] if match else path.stem

@@ -39,11 +39,13 @@ def draw_scaling(settings: ScalingAxes, points: Path, output: Path) -> None:
     colours = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(series)}
     panels = [_panel(part, settings, colours) for _, part in table.groupby("dataset", sort=False)]
     height = HEIGHT + KEY * math.ceil(len(series) / 4)
-    drawn = [f'<g transform="translate({WIDTH * place},0)">{panel}</g>' for place, panel in enumerate(panels)]
+    groups = [
+        f'<g transform="translate({WIDTH * place},0)">{panel}</g>' for place, panel in enumerate(panels)
+    ]
     text = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH * len(panels)} {height}" role="img" '
         f'aria-label="SMALR, Figure {escape(str(settings.figure))}"><style>{STYLE}</style>'
-        f"{''.join(drawn)}{''.join(_key(colours))}</svg>\n"
+        f"{''.join(groups)}{''.join(_key(colours))}</svg>\n"
     )
     with atomic_write(output) as temporary:
         temporary.write_text(text, encoding="utf-8")
@@ -78,12 +80,12 @@ def _panel(table: pd.DataFrame, settings: ScalingAxes, colours: Mapping[str, str
         f"{len(table['averaged'].iloc[0].split())} languages</text>",
         _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, ACROSS[settings.across]),
     ]
-    drawn = [
+    parts = [
         piece
         for name, part in table.groupby("series", sort=False)
         for piece in _series(part, colours[str(name)])
     ]
-    return "".join([*grid, *below, *words, *drawn])
+    return "".join([*grid, *below, *words, *parts])
 
 
 def _series(part: pd.DataFrame, colour: str) -> Iterator[str]:
@@ -91,23 +93,23 @@ def _series(part: pd.DataFrame, colour: str) -> Iterator[str]:
     line = " ".join(f"{row.x:.1f},{row.y:.1f}" for row in ordered.itertuples())
     yield f'<polyline class="path" stroke="{colour}" points="{line}"/>'
     for row in ordered.itertuples():
-        said = f"{row.series} {row.label}".strip()
-        said += (
+        title = f"{row.series} {row.label}".strip()
+        title += (
             f": mR {tenths(row.mR)} ({tenths(row.low)} to {tenths(row.high)}), {row.parameters:,} parameters"
         )
         ends = f'x1="{row.x:.1f}" x2="{row.x:.1f}" y1="{row.top:.1f}" y2="{row.bottom:.1f}"'
         yield f'<line class="bar" stroke="{colour}" {ends}/>'
         yield (
             f'<circle fill="{colour}" cx="{row.x:.1f}" cy="{row.y:.1f}" r="{row.radius:.2f}">'
-            f"<title>{escape(said)}</title></circle>"
+            f"<title>{escape(title)}</title></circle>"
         )
         if row.label:
             yield f'<text x="{row.x + 6:.1f}" y="{row.y - 6:.1f}">{escape(row.label)}</text>'
 
 
-def _text(x: float, y: float, said: str) -> str:
+def _text(x: float, y: float, text: str) -> str:
     """A text with its middle at x."""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{escape(said)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{escape(text)}</text>'
 
 
 def radius(parameters: int, area: str) -> float:

@@ -44,17 +44,17 @@ def of_comparison(name: str, path: Path, settings: ReportSettings) -> dict[str, 
     if name in settings.tables:
         table = settings.tables[name]
         rows = _recalls(numbers, settings, table)
-        shown = {
+        printed = {
             "kind": "recalls",
             "caption": table.caption or "",
             "left_out": settings.left_out[name],
         }
-        return {"name": name, **shown, **rows}
-    shown = numbers.dropna(axis="columns", how="all").drop(columns=["table", "scale"], errors="ignore")
-    if "dataset" in shown:
-        shown["dataset"] = [PRINTED.get(dataset, dataset) for dataset in shown["dataset"]]
-    lines = shown.astype(object).where(shown.notna(), "").to_numpy().tolist()
-    heads = [str(column).replace("_", " ").capitalize() for column in shown]
+        return {"name": name, **printed, **rows}
+    printed = numbers.dropna(axis="columns", how="all").drop(columns=["table", "scale"], errors="ignore")
+    if "dataset" in printed:
+        printed["dataset"] = [PRINTED.get(dataset, dataset) for dataset in printed["dataset"]]
+    lines = printed.astype(object).where(printed.notna(), "").to_numpy().tolist()
+    heads = [str(column).replace("_", " ").capitalize() for column in printed]
     return {"name": name, "kind": "counts", "caption": COUNTED.get(name, ""), "columns": heads, "rows": lines}
 
 
@@ -69,11 +69,13 @@ def printed_name(dataset: str, settings: ReportSettings) -> str:
 
 
 def _recalls(numbers: pd.DataFrame, settings: ReportSettings, table: Table) -> dict[str, Any]:
-    shown = numbers[numbers["metric"].isin(printed_metrics(table))]
-    shown = shown.assign(paper=pd.to_numeric(shown["paper"], errors="coerce"))
-    columns = list(dict.fromkeys(zip(shown["dataset"], shown["language"], shown["metric"], strict=True)))
+    of_metrics = numbers[numbers["metric"].isin(printed_metrics(table))]
+    of_metrics = of_metrics.assign(paper=pd.to_numeric(of_metrics["paper"], errors="coerce"))
+    columns = list(
+        dict.fromkeys(zip(of_metrics["dataset"], of_metrics["language"], of_metrics["metric"], strict=True))
+    )
     columns.sort(key=lambda column: _place(column[0], column[1], settings, table))
-    rows = [_row(of_row, columns) for _, of_row in shown.groupby("row", sort=False)]
+    rows = [_row(of_row, columns) for _, of_row in of_metrics.groupby("row", sort=False)]
     _mark_groups(rows)
     for column in range(len(columns)):
         cells = [row["cells"][column] for row in rows if row["cells"][column]]
@@ -180,8 +182,8 @@ def _mark_groups(rows: Sequence[dict[str, Any]]) -> None:
 
 def _text_of(numbers: pd.DataFrame, head: str) -> str:
     """What a row's lines say in a column; some are empty, as `translations` where a number has none."""
-    said = numbers[head].dropna() if head in numbers else []
-    return str(next(iter(said), ""))
+    texts = numbers[head].dropna() if head in numbers else []
+    return str(next(iter(texts), ""))
 
 
 def _columns(

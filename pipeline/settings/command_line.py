@@ -66,8 +66,8 @@ def _no_cores(values: Sequence[str]) -> Iterator[str]:
 
 def _no_cache() -> Iterator[str]:
     """Snakemake makes a folder for what it downloads, whether or not it downloads anything."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    folder = Path(given if os.path.isabs(given) else "~/.cache", "snakemake")  # relative ones are ignored
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    folder = Path(home if os.path.isabs(home) else "~/.cache", "snakemake")  # relative ones are ignored
     try:
         folder.expanduser().mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder.expanduser()):
@@ -79,16 +79,16 @@ def _no_cache() -> Iterator[str]:
 
 def _after(arguments: Sequence[str], *options: str) -> list[str]:
     """Values of an option that takes all up to the next option."""
-    found: list[str] = []
+    values: list[str] = []
     taking = False
     for argument in arguments:
         name, equals, value = argument.partition("=")
         if argument.startswith("-"):
             taking = name in options
-            found += [value] if taking and equals else []
+            values += [value] if taking and equals else []
         elif taking:
-            found.append(argument)
-    return found
+            values.append(argument)
+    return values
 
 
 def _file_mistakes(name: str) -> list[str]:

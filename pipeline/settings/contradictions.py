@@ -103,16 +103,16 @@ def _of_experiment(settings: Configuration, name: str, experiment: Experiment) -
     if experiment.embedding == "hybrid":
         for key, value in (("encoder", "embn"), ("word_vectors", "pretrained"), ("universal_mean", "words")):
             if getattr(blocks.model, key) != value:
-                found = getattr(blocks.model, key)
-                yield f"{where}: embedding hybrid needs model.{key}: {value}; found {found!r}"
+                setting = getattr(blocks.model, key)
+                yield f"{where}: embedding hybrid needs model.{key}: {value}; found {setting!r}"
         best, entries = blocks.assignment.top_m, blocks.hybrid.latent_entries
         if best > entries:
             yield f"{where}: assignment.top_m is {best}, hybrid.latent_entries {entries}; take fewer"
     if experiment.selection:
-        for key, wanted in (("encoder", "vse"), ("word_vectors", "scratch")):
-            if getattr(blocks.model, key) != wanted:
-                found = getattr(blocks.model, key)
-                yield f"{where}.settings.model.{key}: found {found}; with a selection it is {wanted}"
+        for key, needed in (("encoder", "vse"), ("word_vectors", "scratch")):
+            if getattr(blocks.model, key) != needed:
+                setting = getattr(blocks.model, key)
+                yield f"{where}.settings.model.{key}: found {setting}; with a selection it is {needed}"
 
 
 def _of_steps(settings: Configuration, where: str, model: Model, experiment: Experiment) -> Iterator[str]:

@@ -204,8 +204,8 @@ class Experiment(ExperimentKeys):
         for key in ("ranking", "neighborhood", "classifier", "pretraining", "vectors"):
             if key in self.model_fields_set and getattr(self, key):
                 yield f".{key}: with a selection the losses are those of `lessons`; leave it out"
-        for code, chosen in selection.items():
-            if chosen.captions_per_image and len(chosen.parts) > 1:
+        for code, captions in selection.items():
+            if captions.captions_per_image and len(captions.parts) > 1:
                 yield (
                     f".selection.{code}.captions_per_image: captions are sampled in each part, so an image "
                     "would have more; name one part, or leave the key out"
@@ -242,7 +242,7 @@ def on_languages(
 ) -> DatasetExperiment:
     """An experiment with the languages that it has on a data set."""
     keys = {key: getattr(experiment, key) for key in ExperimentKeys.model_fields}
-    kept = experiment.model_fields_set - {"languages"}
+    changed_keys = experiment.model_fields_set - {"languages"}
     return DatasetExperiment.model_construct(
-        kept | {"languages"}, **keys, languages=languages, stop_on=stop_on
+        changed_keys | {"languages"}, **keys, languages=languages, stop_on=stop_on
     )

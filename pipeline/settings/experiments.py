@@ -39,9 +39,9 @@ def left_out(settings: Configuration) -> dict[str, str]:
         features |= {name: one.features for name, one in settings.experiments_on(dataset).items()}
     known = settings.images.feature_sets()
     return {
-        name: f"the configuration has no features {chosen} (images.sets)"
-        for name, chosen in features.items()
-        if chosen not in known
+        name: f"the configuration has no features {name_of_set} (images.sets)"
+        for name, name_of_set in features.items()
+        if name_of_set not in known
     }
 
 
@@ -54,27 +54,27 @@ def table_named(settings: Configuration, name: str) -> Table:
     base, _, numbers = name.partition("-row")
     if name in settings.tables or not numbers:
         return settings.tables[name]
-    table, wanted = settings.tables[base], [int(number) for number in numbers.split("+")]
+    table, rows = settings.tables[base], [int(number) for number in numbers.split("+")]
     known = [row.row for row in table.rows]
     raise_together(
         [
-            *(f"{base} has no row {number}" for number in dict.fromkeys(wanted) if number not in known),
-            *(f"row {number} is named twice" for number in dict.fromkeys(wanted) if wanted.count(number) > 1),
+            *(f"{base} has no row {number}" for number in dict.fromkeys(rows) if number not in known),
+            *(f"row {number} is named twice" for number in dict.fromkeys(rows) if rows.count(number) > 1),
         ],
         f"results/{name}.csv: its rows are {', '.join(map(str, known))}:",
     )
-    return table.model_copy(update={"rows": [row for row in table.rows if row.row in wanted]})
+    return table.model_copy(update={"rows": [row for row in table.rows if row.row in rows]})
 
 
 def makeable_tables(settings: Configuration) -> list[str]:
     """Tables and `POINTS` for which this configuration has data, at least for some columns and rows."""
     named, lacking = set(settings.stand_ins), left_out(settings)
-    found = [
+    names = [
         name
         for name, table in settings.tables.items()
         if named & set(table.columns) and any(row.experiment not in lacking for row in table.rows)
     ]
-    papers = {settings.tables[name].paper for name in found} - {None}
+    papers = {settings.tables[name].paper for name in names} - {None}
     counted = ["table1", *(["parameters"] if papers else [])]
     counted += ["lessons/table1"] if "multi30k" in named else []
-    return [*found, *counted, *(["smalr/parameters", *POINTS] if "smalr" in papers else [])]
+    return [*names, *counted, *(["smalr/parameters", *POINTS] if "smalr" in papers else [])]

@@ -123,12 +123,12 @@ def check_paths(settings: Configuration, usual: Sources) -> None:
         for where, path, _ in _configured_paths(settings, usual)
         if {"{", "}"} & set(path)
     ]
-    made = [name.format(scale=settings.scale) for name in _MADE]
+    folders = [name.format(scale=settings.scale) for name in _MADE]
     for where, path, kind in _configured_paths(settings, usual):
-        if not os.path.exists(path) and any(_inside(path, name) for name in made):
+        if not os.path.exists(path) and any(_inside(path, name) for name in folders):
             continue
-        if found := _other_than(kind, path):
-            mistakes.append(f"{where}: {printable_name(path)}: {found}")
+        if problem := _other_than(kind, path):
+            mistakes.append(f"{where}: {printable_name(path)}: {problem}")
         elif where.startswith("context.") and not os.path.isfile(os.path.join(path, "config.json")):
             mistakes.append(f"{where}: {path}: has no config.json, expected a folder that transformers wrote")
     if os.path.isdir(cache := settings.translation.cache or ""):

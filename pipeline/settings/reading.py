@@ -71,13 +71,13 @@ def _own_files(folder: Path, scale: str) -> tuple[dict[str, Any], dict[str, Any]
     """A scale's file, and all experiments and tables: `table2` of MULE, `lessons/table2` of another paper."""
     of_scale, experiments = folder / "scales" / f"{scale}.yaml", folder / "experiments.yaml"
     tables = sorted((folder / "tables").rglob("*.yaml"))
-    found = {
+    values = {
         path: _with_norwegian(content)
         for path, content in read_yaml_files([of_scale, experiments, *tables], HEADING).items()
     }
     names = [path.relative_to(folder / "tables").with_suffix("").as_posix() for path in tables]
-    named = dict(zip(names, map(found.__getitem__, tables), strict=True))
-    return found[of_scale], {"experiments": found[experiments], "tables": named}
+    named = dict(zip(names, map(values.__getitem__, tables), strict=True))
+    return values[of_scale], {"experiments": values[experiments], "tables": named}
 
 
 def read(path: Path) -> dict[str, Any]:

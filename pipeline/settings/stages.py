@@ -405,8 +405,8 @@ def _part(kind: type[B], block: Block) -> B:
 
 def _schedule(blocks: LearningBlocks, epochs: int, learning_rate: float) -> PretrainSchedule:
     """How batches are drawn and computed in a pretraining as in the training, and how long it lasts."""
-    drawn = {key: getattr(blocks.training, key) for key in Batches.model_fields}
-    return PretrainSchedule(**drawn, epochs=epochs, learning_rate=learning_rate)
+    batches = {key: getattr(blocks.training, key) for key in Batches.model_fields}
+    return PretrainSchedule(**batches, epochs=epochs, learning_rate=learning_rate)
 
 
 def _data_values(settings: Configuration, dataset: str, name: str, seed: int) -> dict[str, Any]:

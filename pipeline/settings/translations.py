@@ -102,10 +102,10 @@ def evaluation_pairs(settings: Configuration, dataset: str, name: str, queries: 
     """Pairs that an evaluation needs; `queries` is original, translated, average or learned."""
     if queries in CONSISTENCY:
         pairs = consistency_pairs(settings, dataset, name)
-        asked = [pair for pair in pairs if not via_english(settings, dataset, pair)]
+        pairs_of_queries = [pair for pair in pairs if not via_english(settings, dataset, pair)]
     else:
-        asked = query_pairs(settings, dataset, name) if queries == "translated" else []
-    return [*own_pairs(settings, dataset, name), *training_pairs(settings, dataset, name), *asked]
+        pairs_of_queries = query_pairs(settings, dataset, name) if queries == "translated" else []
+    return [*own_pairs(settings, dataset, name), *training_pairs(settings, dataset, name), *pairs_of_queries]
 
 
 def consistency_pairs(settings: Configuration, dataset: str, name: str) -> list[str]:

@@ -26,27 +26,27 @@ def doubts(settings: Configuration, user: Mapping[str, Any], table: str) -> list
     Raises:
         InputError: the table has no such row.
     """
-    found = table_named(settings, table)
-    rows = [row.experiment for row in found.rows]
+    table_settings = table_named(settings, table)
+    rows = [row.experiment for row in table_settings.rows]
     named = [name for name in settings.experiments if any(_is_of(row, name) for row in rows)]
-    unlike = [f"{table}: {said}" for said in _overridden(settings, user, named)]
-    return unlike + [f"{table}: {said}" for said in _without(settings, user, named, found.columns)]
+    unlike = [f"{table}: {doubt}" for doubt in _overridden(settings, user, named)]
+    return unlike + [f"{table}: {doubt}" for doubt in _without(settings, user, named, table_settings.columns)]
 
 
 def _overridden(settings: Configuration, user: Mapping[str, Any], named: Sequence[str]) -> list[str]:
     own = {name: dict(_leaves(_override(settings, name))) for name in named}
-    given = user.get("experiments", {})
-    asked = {name: dict(_leaves(given.get(name, {}).get("settings", {}))) for name in named}
-    told, read = [], dict(_leaves(settings.model_dump(exclude={"experiments", "tables"})))
+    experiments = user.get("experiments", {})
+    overrides = {name: dict(_leaves(experiments.get(name, {}).get("settings", {}))) for name in named}
+    warnings, read = [], dict(_leaves(settings.model_dump(exclude={"experiments", "tables"})))
     for path, written in _leaves({key: block for key, block in user.items() if key != "experiments"}):
         value = read.get(path, written)  # a number may be written as a text
         others: dict[str, list[str]] = defaultdict(list)
         for name in named:
-            if own[name].get(path, value) != value and path not in asked[name]:
+            if own[name].get(path, value) != value and path not in overrides[name]:
                 others[json.dumps(own[name][path])].append(name)
         if sum(map(len, others.values())) < len(named):
-            told += [_warning(path, value, *other) for other in others.items()]
-    return told
+            warnings += [_warning(path, value, *other) for other in others.items()]
+    return warnings
 
 
 def _without(
@@ -55,13 +55,13 @@ def _without(
     named: Sequence[str],
     columns: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
-    here, given = settings.stand_ins, user.get("experiments", {})
+    here, experiments = settings.stand_ins, user.get("experiments", {})
     for name, column in product(named, columns):
-        asked = given.get(name, {}).get("languages", "all")
-        if asked == "all" or column not in here:
+        languages = experiments.get(name, {}).get("languages", "all")
+        if languages == "all" or column not in here:
             continue
         own = settings.datasets[here[column]].languages
-        if lacking := [code for code in asked if code in columns[column] and code not in own]:
+        if lacking := [code for code in languages if code in columns[column] and code not in own]:
             yield (
                 f"{name} is without {', '.join(lacking)} on {here[column]}, which has no captions of its own "
                 "in it; `languages: all` takes translated ones"

@@ -20,11 +20,13 @@ def columns_of_rows(settings: TableSettings) -> Iterator[tuple[str, list[Cell]]]
     """
     of_row = groupby(cells(settings), key=lambda cell: (cell.row.row, cell.dataset))
     for (_, dataset), grouped in of_row:
-        found = {cell.language: cell for cell in grouped}
-        yield from ((language, [cell]) for language, cell in found.items())
-        for name, languages in _languages_of_averages(settings, dataset, next(iter(found.values()))).items():
-            if languages and all(language in found for language in languages):
-                yield name, [found[language] for language in languages]
+        cells_of = {cell.language: cell for cell in grouped}
+        yield from ((language, [cell]) for language, cell in cells_of.items())
+        for name, languages in _languages_of_averages(
+            settings, dataset, next(iter(cells_of.values()))
+        ).items():
+            if languages and all(language in cells_of for language in languages):
+                yield name, [cells_of[language] for language in languages]
 
 
 def _languages_of_averages(settings: TableSettings, dataset: str, cell: Cell) -> dict[str, list[str]]:

@@ -108,31 +108,31 @@ def read_claims(path: Path) -> list[Row]:
 
 def comparisons(claim: Mapping[str, Any]) -> Iterator[Comparison]:
     """The comparisons of a claim, one for each pair, language and metric."""
-    for stated in claim.get("compare", []):
-        places = stated["in"]
+    for statement in claim.get("compare", []):
+        places = statement["in"]
         columns = (
             [(places, "")] if isinstance(places, str) else [(n, code) for n in places for code in places[n]]
         )
-        others = _as_list(stated["than"])
-        thans = [tuple(others)] if stated.get("best_of_than") else [(one,) for one in others]
+        others = _as_list(statement["than"])
+        thans = [tuple(others)] if statement.get("best_of_than") else [(one,) for one in others]
         for greater, than, (dataset, language), metric in itertools.product(
-            _as_list(stated["greater"]), thans, columns, stated.get("metrics", ["mR"])
+            _as_list(statement["greater"]), thans, columns, statement.get("metrics", ["mR"])
         ):
-            by = stated.get("by", {}).get(language)
-            within, at_most, not_below = (stated.get(size) for size in _SIZES)
+            by = statement.get("by", {}).get(language)
+            within, at_most, not_below = (statement.get(size) for size in _SIZES)
             yield Comparison(greater, than, dataset, language, metric, within, at_most, not_below, by)
 
 
 def terms(text: str) -> list[tuple[int, dict[str, Any]]]:
     """Signs and parts of `a@en - 0.5 * b@de`; raises `ValueError` for anything else."""
-    found = []
+    signed_terms = []
     for sign, part in zip([1, *(-1 if s == "-" else 1 for s in re.findall(r" ([+-]) ", text))],
                           re.split(r" [+-] ", text), strict=True):  # fmt: skip
         term = _TERM.fullmatch(part)
         if not term:
             raise ValueError(part)
-        found.append((sign, term.groupdict()))
-    return found
+        signed_terms.append((sign, term.groupdict()))
+    return signed_terms
 
 
 def _mistaken_types(claims: list[Any]) -> Iterator[str]:
@@ -150,29 +150,29 @@ def _mistakes(claim: Row) -> Iterator[str]:
         yield f"{where}: unknown key {key!r}; known are {', '.join(sorted(_CLAIM))}"
     if len(set(_JUDGED_BY) & set(claim)) != 1:
         yield f"{where}: expected one of {', '.join(_JUDGED_BY)}"
-    for number, stated in enumerate(claim.get("compare", [])):
-        yield from _statement_mistakes(f"{where}.compare.{number}", stated)
-    for number, stated in enumerate(claim.get("counts", [])):
-        yield from count_mistakes(f"{where}.counts.{number}", stated)
+    for number, statement in enumerate(claim.get("compare", [])):
+        yield from _statement_mistakes(f"{where}.compare.{number}", statement)
+    for number, statement in enumerate(claim.get("counts", [])):
+        yield from count_mistakes(f"{where}.counts.{number}", statement)
 
 
-def _statement_mistakes(where: str, stated: Row) -> Iterator[str]:
-    wrong = (set(stated) - set(_STATEMENT)) | ({"greater", "than", "in"} - set(stated))
+def _statement_mistakes(where: str, statement: Row) -> Iterator[str]:
+    wrong = (set(statement) - set(_STATEMENT)) | ({"greater", "than", "in"} - set(statement))
     if wrong:
         yield f"{where}: keys unknown or missing: {', '.join(sorted(map(str, wrong)))}"
         return
-    for text in [*_as_list(stated["greater"]), *_as_list(stated["than"])]:
+    for text in [*_as_list(statement["greater"]), *_as_list(statement["than"])]:
         try:
             bare = any(not term["language"] for _, term in terms(text))
         except ValueError as error:
             example = "embn, embn-en/translated, smalr/average or 0.5 * embn@en"
             yield f"{where}: {error.args[0]!r} is not a term like {example}"
             continue
-        if bare and isinstance(stated["in"], str):
+        if bare and isinstance(statement["in"], str):
             yield f"{where}: {text!r} needs a language, such as {text}@en, or `in` needs languages"
-    if len(set(_SIZES) & set(stated)) > 1:
+    if len(set(_SIZES) & set(statement)) > 1:
         yield f"{where}: expected one of {', '.join(_SIZES)}"
-    for metric in set(stated.get("metrics", [])) - set(METRICS):
+    for metric in set(statement.get("metrics", [])) - set(METRICS):
         yield f"{where}.metrics: found {metric!r}, expected some of {', '.join(METRICS)}"
 
 

@@ -60,7 +60,7 @@ QUANTITIES: dict[str, Callable[[pd.DataFrame, str], float]] = {
 }
 
 
-def judge_count(stated: Mapping[str, Any], counts: pd.DataFrame) -> Row:
+def judge_count(statement: Mapping[str, Any], counts: pd.DataFrame) -> Row:
     """One statement about a count as a line of the comparisons: our count, the claimed one, and the verdict.
 
     Args:
@@ -68,29 +68,29 @@ def judge_count(stated: Mapping[str, Any], counts: pd.DataFrame) -> Row:
             left out; `about` with `within`, `above` or `below`, what is claimed.
         counts: of this data set.
     """
-    language, split = stated.get("language", ""), stated.get("split", "")
-    value = QUANTITIES[stated["count"]](counts[counts["split"] == split] if split else counts, language)
-    named = " ".join(filter(None, [stated["count"], language, split]))
-    claimed = next(stated[key] for key in _EXPECTED if key in stated)
+    language, split = statement.get("language", ""), statement.get("split", "")
+    value = QUANTITIES[statement["count"]](counts[counts["split"] == split] if split else counts, language)
+    named = " ".join(filter(None, [statement["count"], language, split]))
+    claimed = next(statement[key] for key in _EXPECTED if key in statement)
     ours = {"measured_greater": value, "measured_than": claimed, "difference": value - claimed}
-    if "below" in stated:
+    if "below" in statement:
         swapped = {"measured_greater": claimed, "measured_than": value, "difference": claimed - value}
         good = claimed - value > TOLERANCE
         return {"greater": "claimed, above", "than": named, **swapped, "as_claimed": good}
-    if "above" in stated:
+    if "above" in statement:
         good = value - claimed > TOLERANCE
         return {"greater": named, "than": "claimed, below", **ours, "as_claimed": good}
-    good = abs(value - claimed) <= stated["within"] + TOLERANCE
-    return {"greater": named, "than": f"claimed, within {stated['within']}", **ours, "as_claimed": good}
+    good = abs(value - claimed) <= statement["within"] + TOLERANCE
+    return {"greater": named, "than": f"claimed, within {statement['within']}", **ours, "as_claimed": good}
 
 
-def count_mistakes(where: str, stated: Mapping[str, Any]) -> Iterator[str]:
+def count_mistakes(where: str, statement: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with a statement about a count."""
-    wrong = (set(stated) - set(COUNT)) | ({"count", "in"} - set(stated))
+    wrong = (set(statement) - set(COUNT)) | ({"count", "in"} - set(statement))
     if wrong:
         yield f"{where}: keys unknown or missing: {', '.join(sorted(map(str, wrong)))}"
         return
-    if stated["count"] not in QUANTITIES:
-        yield f"{where}.count: found {stated['count']!r}, expected one of {', '.join(QUANTITIES)}"
-    if len(set(_EXPECTED) & set(stated)) != 1 or ("about" in stated) != ("within" in stated):
+    if statement["count"] not in QUANTITIES:
+        yield f"{where}.count: found {statement['count']!r}, expected one of {', '.join(QUANTITIES)}"
+    if len(set(_EXPECTED) & set(statement)) != 1 or ("about" in statement) != ("within" in statement):
         yield f"{where}: expected about and within, above, or below"

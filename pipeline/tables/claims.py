@@ -73,9 +73,9 @@ def judge_claims(
     judge = _Judge(settings, Evaluations(evaluations, settings.seeds), _read_counts(counts))
     rows, lines = [], []
     for claim in chain.from_iterable(map(read_claims, claims)):
-        row, made = judge.judge(claim)
+        row, of_claim = judge.judge(claim)
         rows.append(row)
-        lines += made
+        lines += of_claim
     for path, table, columns in ((output, rows, CLAIM_COLUMNS), (comparison, lines, COMPARISON_COLUMNS)):
         with atomic_write(path) as temporary:
             pd.DataFrame(table, columns=columns).to_csv(temporary, index=False, float_format="%.6f")
@@ -140,8 +140,8 @@ class _Judge:
         dataset = self.settings.datasets[compared.dataset]
         languages, of_paper = self.settings.languages[dataset], HUMAN_OF_PAPER[compared.dataset]
         if set(languages) != set(of_paper):
-            said = f"{dataset} has its own captions in {', '.join(languages)}"
-            return f"{said}; in the paper {compared.dataset} has them in {', '.join(of_paper)}"
+            lacking_languages = f"{dataset} has its own captions in {', '.join(languages)}"
+            return f"{lacking_languages}; in the paper {compared.dataset} has them in {', '.join(of_paper)}"
         sides = [[term for _, term in terms(text)] for text in (compared.greater, *compared.than)]
         for term in (term for side in sides for term in side):
             if reason := self.settings.left_out.get(term["name"]):
@@ -160,7 +160,7 @@ class _Judge:
         """Why a mean over human captions (HA), or a query by a person with its translations, is not here."""
         dataset = self.settings.datasets[compared.dataset]
         of_paper = set(HUMAN_OF_PAPER.get(compared.dataset, []))
-        asked: set[str] = set()
+        languages_asked: set[str] = set()
         for side in sides:
             languages = [term["language"] or compared.language for term in side]
             with_translations = {
@@ -168,25 +168,25 @@ class _Judge:
                 for term, code in zip(side, languages, strict=True)
                 if term["queries"] in ("average", "learned")
             }
-            asked |= of_paper if set(languages) == of_paper else with_translations & of_paper
-        lacking = sorted(asked - set(self.settings.human[dataset]))
+            languages_asked |= of_paper if set(languages) == of_paper else with_translations & of_paper
+        lacking = sorted(languages_asked - set(self.settings.human[dataset]))
         return f"{dataset} has no human captions in {', '.join(lacking)}" if lacking else ""
 
-    def _not_counted_here(self, stated: Mapping[str, Any]) -> str:
+    def _not_counted_here(self, statement: Mapping[str, Any]) -> str:
         """Why a count says nothing at this scale; empty where it does."""
-        if stated["in"] not in self.settings.datasets:
-            return f"no data set of this configuration stands for {stated['in']}"
-        if not self._of_papers_data(stated["in"]):
+        if statement["in"] not in self.settings.datasets:
+            return f"no data set of this configuration stands for {statement['in']}"
+        if not self._of_papers_data(statement["in"]):
             return "a count of the published data; results/counts.csv has this configuration's"
         return ""
 
-    def _count_line(self, stated: Mapping[str, Any]) -> Row:
+    def _count_line(self, statement: Mapping[str, Any]) -> Row:
         """A count of ours beside the claimed one."""
         if self.counts is None:
             raise Untestable("the data are counted where table1 is among the tables that `report` names")
-        dataset = self.settings.datasets[stated["in"]]
-        line = judge_count(stated, self.counts[self.counts["dataset"] == stated["in"]])
-        metric = {"language": stated.get("language", ""), "metric": stated["count"]}
+        dataset = self.settings.datasets[statement["in"]]
+        line = judge_count(statement, self.counts[self.counts["dataset"] == statement["in"]])
+        metric = {"language": statement.get("language", ""), "metric": statement["count"]}
         return {"dataset": dataset, **metric, **line, "p": None}
 
     def _measured_line(self, compared: Comparison) -> Row:
@@ -243,8 +243,10 @@ class _Judge:
             language = term["language"] or compared.language
             key = self._key(term, language, compared.dataset)
             if self.evaluated.missing(key, language):
-                asked = "" if key[2] == "original" else f" with queries {key[2]!r}"
-                raise Untestable(f"{key[1]}{asked} on {key[0]} is in none of the tables that `report` names")
+                queries = "" if key[2] == "original" else f" with queries {key[2]!r}"
+                raise Untestable(
+                    f"{key[1]}{queries} on {key[0]} is in none of the tables that `report` names"
+                )
             weight = sign * float(Fraction(term["weight"] or 1))
             side.append(Term(weight, self.evaluated.hits_of_seeds(key, language)))
         return side
@@ -308,9 +310,9 @@ def _on_translations(table: pd.DataFrame) -> list[str]:
     if "word_by_word" not in table:  # counts of captions
         return []
     literal, languages = table["word_by_word"].eq("yes").sum(), table["not_human"].fillna("").unique()
-    said = [f"{literal} of {len(table)} rest on word-by-word translations"] if literal else []
+    remarks = [f"{literal} of {len(table)} rest on word-by-word translations"] if literal else []
     others = sorted({code for text in languages for code in text.split()})
-    return [*said, f"captions in {', '.join(others)} are translations here"] if others else said
+    return [*remarks, f"captions in {', '.join(others)} are translations here"] if others else remarks
 
 
 def _together(reasons: Sequence[str]) -> str:

@@ -68,31 +68,33 @@ def compare(first: Sequence[Path], second: Sequence[Path], output: Path, metric:
 
 def _models(paths: Sequence[Path]) -> dict[tuple[Key, str], list[int]]:
     """The seeds of each model of a system, by its key and a language in which it counts."""
-    found: dict[tuple[Key, str], list[int]] = {}
+    seeds_of: dict[tuple[Key, str], list[int]] = {}
     for path in paths:
         content = read_evaluation(path)
         key = (content["dataset"], content["experiment"], content["queries"])
         for language in content["settings"].get("stop_on", content["test"]):
-            found.setdefault((key, language), []).append(content["seed"])
-    return found
+            seeds_of.setdefault((key, language), []).append(content["seed"])
+    return seeds_of
 
 
 def _languages(models: dict[tuple[Key, str], list[int]]) -> dict[str, Key]:
     """The model of each language."""
-    found: dict[str, Key] = {}
+    keys: dict[str, Key] = {}
     for key, language in models:
-        if language in found:
-            two = f"{found[language][1]} and {key[1]} of {key[0]}"
+        if language in keys:
+            two = f"{keys[language][1]} and {key[1]} of {key[0]}"
             raise InputError(f"{language!r}: {two} are both given for one system; leave one out")
-        found[language] = key
-    return found
+        keys[language] = key
+    return keys
 
 
 def _mistakes(seeds: set[tuple[int, ...]], shared: Sequence[str], metric: str) -> list[str]:
     mistakes = [] if shared else ["the two systems have no language in common"]
     if len(seeds) > 1:
-        found = " and ".join(str(list(each)) for each in sorted(seeds))
-        mistakes.append(f"found seeds {found}; give the evaluations of the same seeds for every model")
+        list_of_seeds = " and ".join(str(list(each)) for each in sorted(seeds))
+        mistakes.append(
+            f"found seeds {list_of_seeds}; give the evaluations of the same seeds for every model"
+        )
     if metric not in METRICS:
         mistakes.append(f"--metric: found {metric!r}, expected one of {', '.join(METRICS)}")
     return mistakes
@@ -100,10 +102,10 @@ def _mistakes(seeds: set[tuple[int, ...]], shared: Sequence[str], metric: str) -
 
 def _elsewhere(paths: Sequence[Path]) -> Iterator[str]:
     """Of several data sets or scales: images named alike, or as many of them, are not the same images."""
-    found = [read_evaluation(path) for path in paths]
+    evaluations = [read_evaluation(path) for path in paths]
     kinds = {
-        "data sets": {content["dataset"] for content in found},
-        "scales": {content["settings"].get("scale", "unknown") for content in found},
+        "data sets": {content["dataset"] for content in evaluations},
+        "scales": {content["settings"].get("scale", "unknown") for content in evaluations},
     }
     for kind, names in kinds.items():
         if len(names) > 1:

@@ -97,7 +97,7 @@ def _deviations(hits: pd.DataFrame, metric: str) -> pd.Series:
     """What each image changes in a metric to first order, in percent; the sum is 0."""
     changes = []
     for recall in RECALLS if metric == "mR" else (metric,):
-        found, queries = hits[recall].to_numpy(), hits[recall.split("_")[0]].to_numpy()
-        share = found.sum() / queries.sum()
-        changes.append(100 * (found - share * queries) / queries.sum())
+        hit, queries = hits[recall].to_numpy(), hits[recall.split("_")[0]].to_numpy()
+        share = hit.sum() / queries.sum()
+        changes.append(100 * (hit - share * queries) / queries.sum())
     return pd.Series(np.mean(changes, axis=0), hits.index)

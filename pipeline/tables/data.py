@@ -79,27 +79,27 @@ def count_captions(
 
 
 def _unmatched_names(settings: CountSettings, captions: Mapping[str, Sequence[Path]]) -> list[str]:
-    asked = settings.datasets
+    datasets = settings.datasets
     return [
-        *(f"{name}: has no caption table" for name in asked if name not in captions),
-        *(f"{name}: is not in the settings' datasets" for name in captions if name not in asked),
+        *(f"{name}: has no caption table" for name in datasets if name not in captions),
+        *(f"{name}: is not in the settings' datasets" for name in captions if name not in datasets),
     ]
 
 
 def _own(path: Path, caption_origins: Mapping[str, str], mistakes: list[str]) -> pd.DataFrame:
     """Image, split and language of a caption table's own captions."""
-    found = [pd.DataFrame(columns=OWN_COLUMNS, dtype=str)]
+    parts = [pd.DataFrame(columns=OWN_COLUMNS, dtype=str)]
     try:
         captions = read_captions(path)
     except InputError as error:
         mistakes.append(str(error))
-        return found[0]
+        return parts[0]
     for language, of_language in captions.groupby("language", sort=True):
         try:
-            found.append(own_captions(of_language, caption_origins.get(language, "human"))[OWN_COLUMNS])
+            parts.append(own_captions(of_language, caption_origins.get(language, "human"))[OWN_COLUMNS])
         except InputError as error:
             mistakes.append(f"{path}: {language}: {error} Name its origin in caption_origins.")
-    return pd.concat(found)
+    return pd.concat(parts)
 
 
 def _counts(own: pd.DataFrame) -> dict[str, int]:

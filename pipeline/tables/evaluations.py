@@ -62,7 +62,7 @@ class Evaluations:
 
     def __init__(self, paths: Sequence[Path], seeds: Sequence[int]):
         self.seeds = list(seeds)
-        self._found: Found = {}
+        self._contents: Found = {}
         self._ranks: dict[tuple[Path, str], dict[str, pd.DataFrame]] = {}  # by path and digest
         self._hits: dict[tuple[Key, str], list[pd.DataFrame]] = {}
         self._galleries: dict[tuple[str, str], tuple[Path, pd.DataFrame]] = {}
@@ -70,57 +70,57 @@ class Evaluations:
         for path in paths:
             content = read_evaluation(path)
             key = (content["dataset"], content["experiment"], content["queries"])
-            first, _ = self._found.setdefault((key, content["seed"]), (path, content))
+            first, _ = self._contents.setdefault((key, content["seed"]), (path, content))
             if first != path:
                 twice.append(f"{first} and {path}: both are {' '.join(key)} seed {content['seed']}")
         raise_together(twice, "One evaluation of each experiment and seed can be used:")
-        raise_together(_other_settings(self._found), OTHER_SETTINGS)
-        raise_together(_other_candidates(self._found), OTHER_CANDIDATES)
+        raise_together(_other_settings(self._contents), OTHER_SETTINGS)
+        raise_together(_other_candidates(self._contents), OTHER_CANDIDATES)
 
     def missing(self, key: Key, language: str) -> list[str]:
         """The evaluations that a number needs and that are missing."""
         return [
             " ".join([key[0], key[1], str(seed), key[2]])
             for seed in self.seeds
-            if language not in self._found.get((key, seed), (None, {"test": {}}))[1]["test"]
+            if language not in self._contents.get((key, seed), (None, {"test": {}}))[1]["test"]
         ]
 
     def values(self, key: Key, language: str, metric: str) -> pd.Series:
         """A metric of each seed, in percent."""
-        return pd.Series([self._found[key, seed][1]["test"][language][metric] for seed in self.seeds])
+        return pd.Series([self._contents[key, seed][1]["test"][language][metric] for seed in self.seeds])
 
     def origins(self, key: Key, language: str) -> dict[str, set[str]]:
         """Who made the translations that a number depends on, by pair of languages, over all seeds.
 
         Those that the model was trained on, and those of a translated query from its language.
         """
-        found: dict[str, set[str]] = {}
+        origins_of: dict[str, set[str]] = {}
         for seed in self.seeds:
-            content = self._found[key, seed][1]
-            asked = content["query_translations"].items()
-            queries = {pair: origins for pair, origins in asked if pair.startswith(f"{language}-")}
+            content = self._contents[key, seed][1]
+            translations = content["query_translations"].items()
+            queries = {pair: origins for pair, origins in translations if pair.startswith(f"{language}-")}
             for counted in (content["training_translations"], queries):
                 for pair, origins in counted.items():
                     if origins:
-                        found.setdefault(pair, set()).update(origins)
-        return found
+                        origins_of.setdefault(pair, set()).update(origins)
+        return origins_of
 
     def sampling(self, key: Key) -> tuple[str, str]:
         """Steps of a training, the fewest and the most where seeds differ, and its groups of images."""
-        contents = [self._found[key, seed][1] for seed in self.seeds]
+        contents = [self._contents[key, seed][1] for seed in self.seeds]
         steps = {content["training_steps"] for content in contents}
         groups = {len(content["training_groups"]) for content in contents}
         return _range(steps), _range(groups)
 
     def candidates(self, key: Key, language: str) -> dict[str, Any]:
         """Numbers of `images` and `sentences`, and by metric the chance level among them, in percent."""
-        found: Mapping[str, Any] = self._found[key, self.seeds[0]][1]["test"][language]
-        return {name: found[name] for name in ("images", "sentences", "chance")}
+        of_language: Mapping[str, Any] = self._contents[key, self.seeds[0]][1]["test"][language]
+        return {name: of_language[name] for name in ("images", "sentences", "chance")}
 
     def hits_of_seeds(self, key: Key, language: str) -> list[pd.DataFrame]:
         """Hits by image (`statistics.hits_by_image`) of each seed, all of the same images and queries."""
         if (key, language) not in self._hits:
-            files = [self._found[key, seed] for seed in self.seeds]
+            files = [self._contents[key, seed] for seed in self.seeds]
             self._hits[key, language] = [self._of_seed(*file, language) for file in files]
         return self._hits[key, language]
 
@@ -139,18 +139,18 @@ class Evaluations:
         return hits
 
     def _read(self, path: Path, expected: str, language: str) -> pd.DataFrame:
-        found = self._ranks.get((path, expected))
-        if found is None:
+        by_language = self._ranks.get((path, expected))
+        if by_language is None:
             if sha256(require_file(path, "the file of ranks", "Run its `evaluate`.")) != expected:
                 raise InputError(
                     f"{path}: not the ranks of the evaluation beside it. Run its `evaluate` again."
                 )
             table = pd.read_csv(path, compression="gzip", dtype={"image": str}, keep_default_na=False)
-            found = {str(name): part for name, part in table.groupby("language")}
-            self._ranks[path, expected] = found
-        if language not in found:
+            by_language = {str(name): part for name, part in table.groupby("language")}
+            self._ranks[path, expected] = by_language
+        if language not in by_language:
             raise InputError(f"{path}: has no ranks of {language!r}, unlike the evaluation beside it.")
-        return found[language]
+        return by_language[language]
 
 
 def _range(counts: set[int]) -> str:
@@ -158,10 +158,10 @@ def _range(counts: set[int]) -> str:
     return " to ".join(map(str, sorted({min(counts), max(counts)})))
 
 
-def _other_candidates(found: Found) -> Iterator[str]:
+def _other_candidates(contents: Found) -> Iterator[str]:
     """A line for each data set and language with evaluations among different numbers of candidates."""
     sizes: dict[tuple[str, str], dict[tuple[int, int], list[Path]]] = {}
-    for ((dataset, _, _), _), (path, content) in found.items():
+    for ((dataset, _, _), _), (path, content) in contents.items():
         for language, values in content["test"].items():
             size = values["images"], values["sentences"]
             sizes.setdefault((dataset, language), {}).setdefault(size, []).append(path)
@@ -175,12 +175,12 @@ def _other_candidates(found: Found) -> Iterator[str]:
             yield f"{dataset} {language}: {'; '.join(counted)}"
 
 
-def _other_settings(found: Found) -> Iterator[str]:
+def _other_settings(contents: Found) -> Iterator[str]:
     """A line for each evaluation whose settings are not those of its experiment's first one."""
     firsts: dict[Key, tuple[Path, dict[str, Any]]] = {}
-    for (key, _), (path, content) in found.items():
-        first, begun = firsts.setdefault(key, (path, content))
-        expected, other = _by_key(begun), _by_key(content)
+    for (key, _), (path, content) in contents.items():
+        first, first_content = firsts.setdefault(key, (path, content))
+        expected, other = _by_key(first_content), _by_key(content)
         differing = [
             f"{name} is {expected.get(name)} in {first} and {other.get(name)} in {path}"
             for name in sorted(expected.keys() | other.keys())

@@ -59,10 +59,14 @@ def measure_vocabulary_overlap(
         for portion, files in portions.items()
     }
     raise_together(mistakes, f"{table}: the vocabularies cannot be counted:")
-    printed = [row for portion, found in vocabularies.items() for row in _printed_rows(portion, found)]
-    languages = list(dict.fromkeys(language for found in vocabularies.values() for language in found))
+    printed = [
+        row for portion, by_language in vocabularies.items() for row in _printed_rows(portion, by_language)
+    ]
+    languages = list(
+        dict.fromkeys(language for by_language in vocabularies.values() for language in by_language)
+    )
     columns = ["portion", "language", *languages, "words", "total", "union"]
-    lines = [line for portion, found in vocabularies.items() for line in _lines(portion, found)]
+    lines = [line for portion, by_language in vocabularies.items() for line in _lines(portion, by_language)]
     paper = {_key(row): row for row in paper_rows(papers, PAPER, TABLE)}
     write_tables(
         pd.DataFrame(printed, columns=columns).assign(minimum_count=minimum_count, scale=scale),
@@ -97,30 +101,33 @@ def _tokens(path: Path, language: str) -> list[str]:
         tokens = path.read_text(encoding="utf-8").split()
     else:
         sentences = read_sentences(path)
-        chosen = (sentences["split"] == "train") & (sentences["language"] == language)
-        tokens = " ".join(sentences["tokens"][chosen]).split()
+        rows = (sentences["split"] == "train") & (sentences["language"] == language)
+        tokens = " ".join(sentences["tokens"][rows]).split()
     if not tokens:
         raise InputError(f"{path}: has no tokens in {language} to train on; give the training text.")
     return tokens
 
 
-def _printed_rows(portion: str, found: Vocabularies) -> Iterator[Row]:
-    languages = list(found)
+def _printed_rows(portion: str, vocabularies: Vocabularies) -> Iterator[Row]:
+    languages = list(vocabularies)
     for place, language in enumerate(languages):
-        overlaps = {other: f"{jaccard(found[language], found[other]):.2f}" for other in languages[place:]}
+        overlaps = {
+            other: f"{jaccard(vocabularies[language], vocabularies[other]):.2f}"
+            for other in languages[place:]
+        }
         yield {
             "portion": portion,
             "language": language,
             **overlaps,
-            "words": len(found[language]),
-            "total": _total(found),
-            "union": len(set().union(*found.values())),
+            "words": len(vocabularies[language]),
+            "total": _total(vocabularies),
+            "union": len(set().union(*vocabularies.values())),
         }
 
 
-def _lines(portion: str, found: Vocabularies) -> Iterator[Row]:
+def _lines(portion: str, vocabularies: Vocabularies) -> Iterator[Row]:
     """Jaccard coefficients (the paper prints those of the translations alone), total and union."""
-    languages = list(found)
+    languages = list(vocabularies)
     for place, language in enumerate(languages):
         for other in languages[place:]:
             yield {
@@ -128,14 +135,17 @@ def _lines(portion: str, found: Vocabularies) -> Iterator[Row]:
                 "method": language,
                 "language": other,
                 "metric": "jaccard",
-                "measured": f"{jaccard(found[language], found[other]):.4f}",
+                "measured": f"{jaccard(vocabularies[language], vocabularies[other]):.4f}",
             }
-    for method, size in (("total", _total(found)), ("union", len(set().union(*found.values())))):
+    for method, size in (
+        ("total", _total(vocabularies)),
+        ("union", len(set().union(*vocabularies.values()))),
+    ):
         yield {"group": portion, "method": method, "language": "", "metric": "words", "measured": size}
 
 
-def _total(found: Vocabularies) -> int:
-    return sum(map(len, found.values()))
+def _total(vocabularies: Vocabularies) -> int:
+    return sum(map(len, vocabularies.values()))
 
 
 def _key(row: Row) -> tuple[str, ...]:

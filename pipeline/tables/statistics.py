@@ -30,13 +30,13 @@ def hits_by_image(ranks: pd.DataFrame) -> pd.DataFrame:
     Args:
         ranks: of one language, columns direction, image, rank.
     """
-    found = {}
+    hits = {}
     for way in ("i2s", "s2i"):
         of_way = ranks[ranks["direction"] == way]
         for k in KS:
-            found[f"{way}_R@{k}"] = (of_way["rank"] <= k).groupby(of_way["image"]).sum()
-        found[way] = of_way.groupby("image").size()
-    return pd.DataFrame(found).fillna(0).astype(float).sort_index()
+            hits[f"{way}_R@{k}"] = (of_way["rank"] <= k).groupby(of_way["image"]).sum()
+        hits[way] = of_way.groupby("image").size()
+    return pd.DataFrame(hits).fillna(0).astype(float).sort_index()
 
 
 def mean_over_seeds(hits: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -60,8 +60,8 @@ def intervals(*languages: pd.DataFrame, seed: int = 0, level: float = 0.95) -> d
     """
     images = sorted(set().union(*(hits.index for hits in languages)))
     weights = _weights(len(images), seed)
-    drawn = np.mean([_recalls(hits.reindex(images, fill_value=0.0), weights) for hits in languages], axis=0)
-    ends = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    samples = np.mean([_recalls(hits.reindex(images, fill_value=0.0), weights) for hits in languages], axis=0)
+    ends = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return {metric: (float(low), float(high)) for metric, low, high in zip(METRICS, *ends, strict=True)}
 
 
@@ -70,8 +70,8 @@ def _recalls(hits: pd.DataFrame, weights: Array) -> Array:
     counts = weights @ hits[[*RECALLS, "i2s", "s2i"]].to_numpy()
     # A draw without any query of a direction says nothing of it.
     queries = np.maximum(counts[:, len(RECALLS) :], 1e-12).repeat(len(KS), axis=1)
-    found = 100 * counts[:, : len(RECALLS)] / queries
-    return np.concatenate([found, found.mean(axis=1, keepdims=True)], axis=1)
+    recalls = 100 * counts[:, : len(RECALLS)] / queries
+    return np.concatenate([recalls, recalls.mean(axis=1, keepdims=True)], axis=1)
 
 
 @lru_cache(maxsize=4)

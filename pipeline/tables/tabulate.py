@@ -90,7 +90,7 @@ def _lines(settings: TableSettings, evaluated: Evaluations, paper: Mapping[Key, 
         interval = intervals(*hits) if hits else {}
         among = {} if missing else _candidates(evaluated, keys)
         for metric in METRICS:
-            found = pd.Series(dtype=float) if missing else _mean(evaluated, keys, metric)
+            values = pd.Series(dtype=float) if missing else _mean(evaluated, keys, metric)
             low, high = interval.get(metric, (None, None))
             yield {
                 "table": settings.table.table or "",
@@ -99,10 +99,10 @@ def _lines(settings: TableSettings, evaluated: Evaluations, paper: Mapping[Key, 
                 "dataset": cell.dataset,
                 "language": language,
                 "metric": metric,
-                "measured": found.mean(),
+                "measured": values.mean(),
                 "low": low,
                 "high": high,
-                "std": found.std() if len(found) > 1 else None,
+                "std": values.std() if len(values) > 1 else None,
                 "seeds": len(settings.seeds),
                 "images": among.get("images"),
                 "sentences": among.get("sentences"),
@@ -131,11 +131,11 @@ def _candidates(evaluated: Evaluations, keys: Sequence[Place]) -> Row:
 
 def _origins(evaluated: Evaluations, keys: Sequence[Place]) -> dict[str, set[str]]:
     """Who made the translations that some numbers depend on, by pair of languages."""
-    found: dict[str, set[str]] = {}
+    by_pair: dict[str, set[str]] = {}
     for key, language in keys:
         for pair, origins in evaluated.origins(key, language).items():
-            found.setdefault(pair, set()).update(origins)
-    return found
+            by_pair.setdefault(pair, set()).update(origins)
+    return by_pair
 
 
 def _experiment(averaged: Sequence[Cell]) -> str:
@@ -206,15 +206,17 @@ def _of_paper(path: Path, table: Table) -> dict[Key, str]:
     if table.paper is None:
         return {}
     every = pd.read_csv(path, dtype=str, keep_default_na=False)
-    chosen = every[(every["paper"] == table.paper) & (every["table"] == str(table.table))]
-    rows = {row["row"]: _known_by(row) for row in chosen.to_dict("records")}
+    of_table = every[(every["paper"] == table.paper) & (every["table"] == str(table.table))]
+    rows = {row["row"]: _known_by(row) for row in of_table.to_dict("records")}
     for row in table.rows:
         number, group, method = _known_by_row(row)
         if rows.get(number, (number, group, method)) != (number, group, method):
             theirs, ours = (" ".join(filter(None, names)) for names in (rows[number][1:], (group, method)))
             log.warning("row %s: %r is %r in the paper, whose numbers are left out", number, ours, theirs)
     keys = ["dataset", "language", "metric"]
-    return {(*_known_by(row), *(row[key] for key in keys)): row["value"] for row in chosen.to_dict("records")}
+    return {
+        (*_known_by(row), *(row[key] for key in keys)): row["value"] for row in of_table.to_dict("records")
+    }
 
 
 def _text(row: TableRow, key: str) -> object:

@@ -93,10 +93,10 @@ def _wrong_charset(line: str, answer: str, target: str) -> str:
 
 
 def _reference(line: str, answer: str) -> str:
-    found = escape_in(answer)
-    if not found or escape_in(line):
+    reference = escape_in(answer)
+    if not reference or escape_in(line):
         return ""
-    return f"{found}; the service escapes its answers in a way that is not undone"
+    return f"{reference}; the service escapes its answers in a way that is not undone"
 
 
 def _added_number(line: str, answer: str) -> str:

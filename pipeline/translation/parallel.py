@@ -55,8 +55,8 @@ def translations_in(captions: pd.DataFrame) -> pd.DataFrame:
     test = captions[captions["split"] == "test"]
     test = test.assign(place=test.groupby(["image", "language", "origin", "source_language"]).cumcount())
     own = test[(test["source_language"] == "") & (test["origin"] == "human")]
-    made = test[test["source_language"] != ""]
-    pairs = made.merge(
+    translations = test[test["source_language"] != ""]
+    pairs = translations.merge(
         own[["image", "language", "place", "caption"]],
         left_on=["image", "source_language", "place"],
         right_on=["image", "language", "place"],

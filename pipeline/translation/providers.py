@@ -32,9 +32,9 @@ _ALLOWED = {
 
 def check_arguments(provider: str, source: str, target: str, arguments: Mapping[str, object]) -> None:
     """Raise for arguments that a provider lacks, or that belong to another; None stands for no argument."""
-    given = {name for name, value in arguments.items() if value is not None}
-    missing = (arguments.keys() & set(_NEEDED[provider])) - given
-    foreign = given - {*_NEEDED[provider], *_ALLOWED[provider]}
+    names = {name for name, value in arguments.items() if value is not None}
+    missing = (arguments.keys() & set(_NEEDED[provider])) - names
+    foreign = names - {*_NEEDED[provider], *_ALLOWED[provider]}
     mistakes = [f"{_option(name)} is missing" for name in _NEEDED[provider] if name in missing]
     mistakes += [f"{_option(name)} belongs to another provider" for name in sorted(foreign)]
     if source == target:

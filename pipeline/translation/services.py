@@ -133,9 +133,9 @@ class ServiceClient:
         except Exception as error:  # deep-translator's own exceptions have no common base
             raise EngineStopped(f"{type(error).__name__}: {error}.") from None
         if self._name == "google":
-            found = _RESULT.search(self._session.last_answer)
-            if found and "<" in found[1]:  # deep-translator would join the words around a tag
-                raise TextRefused(f"an answer with HTML tags: {found[1][:80]!r}")
+            match = _RESULT.search(self._session.last_answer)
+            if match and "<" in match[1]:  # deep-translator would join the words around a tag
+                raise TextRefused(f"an answer with HTML tags: {match[1][:80]!r}")
             if answer is None:  # deep-translator's, of a text that came back as it was
                 return text
         if not isinstance(answer, str):
@@ -155,8 +155,8 @@ class ServiceClient:
         )
         parts = address(self.url)
         if self.url and not (parts and parts.scheme in ("http", "https") and parts.hostname):
-            found = "one with a user or key" if {"@", "?"} & set(self.url) else repr(self.url)
-            yield f"url: found {found}, expected an address such as http://localhost:5000"
+            description = "one with a user or key" if {"@", "?"} & set(self.url) else repr(self.url)
+            yield f"url: found {description}, expected an address such as http://localhost:5000"
         if lacking := unlisted_message(self._name, source, target, codes):
             yield lacking
 

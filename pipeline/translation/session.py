@@ -66,11 +66,11 @@ class ServiceSession(LimitedSession):
             ServiceUnavailable: try again later. TextRefused: not this text. EngineStopped: the user must act.
         """
         self._threads.answer = ""
-        asked = len(f"{options.get('params')}{options.get('json')}")
+        length = len(f"{options.get('params')}{options.get('json')}")
         try:
             with time_limit(self.max_seconds):
                 response = self._follow_redirects(method, url, {"timeout": self.timeout, **options})
-                _read_body(response, min(_MAX_ANSWER, max(_MIN_ALLOWED, _PER_CHARACTER * asked)))
+                _read_body(response, min(_MAX_ANSWER, max(_MIN_ALLOWED, _PER_CHARACTER * length)))
         except TooSlow as error:
             raise ServiceUnavailable(str(error)) from None
         except _INVALID:
@@ -166,8 +166,8 @@ def _message_in(body: Any, depth: int = 0) -> str:
             "errors",
             "error_description",
         ):
-            if found := _message_in(body.get(key), depth + 1):
-                return found
+            if message := _message_in(body.get(key), depth + 1):
+                return message
         return ""
     if isinstance(body, list) and body and depth < 4:
         return _message_in(body[0], depth + 1)
@@ -232,9 +232,9 @@ def _check_encoding(response: requests.Response) -> None:
         response.content.decode(str(response.encoding))
     except UnicodeDecodeError:
         declared = _declared_charset(response)
-        found = f"its header says {declared[:40]}" if declared else "its header names no character set"
+        reason = f"its header says {declared[:40]}" if declared else "its header names no character set"
         raise EngineStopped(
-            f"{_place(response.url)} answered in another character set than UTF-8, and {found}: its letters "
+            f"{_place(response.url)} answered in another character set than UTF-8, and {reason}: its letters "
             "cannot be read. Correct the server, or set another `url`."
         ) from None
 

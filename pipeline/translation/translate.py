@@ -70,19 +70,19 @@ def translate(
     """
     of_source = sentences[sentences["language"] == translator.source]
     if of_source.empty:
-        found = ", ".join(sorted(sentences["language"].unique()))
-        raise InputError(f"There are no sentences in {translator.source!r} to translate; found {found}.")
-    chosen = select(of_source, [source_origin])
-    chosen = chosen[chosen["split"].isin(splits)]
-    captions = list(chosen["caption"])
+        languages = ", ".join(sorted(sentences["language"].unique()))
+        raise InputError(f"There are no sentences in {translator.source!r} to translate; found {languages}.")
+    of_origin = select(of_source, [source_origin])
+    of_origin = of_origin[of_origin["split"].isin(splits)]
+    captions = list(of_origin["caption"])
     answers = translator.translate(captions)
-    answered = chosen.assign(
+    answered = of_origin.assign(
         answer=answers,
         status=[translation_status(*pair, translator.target) for pair in zip(captions, answers, strict=True)],
     )
     is_translation = answered["status"] == OK
     left_out = answered.loc[~is_translation, LEFT_OUT]
-    _log_left_out(translator, left_out, len(chosen))
+    _log_left_out(translator, left_out, len(of_origin))
     table = answered[is_translation].assign(
         language=translator.target,
         caption=answered["answer"],
@@ -124,12 +124,12 @@ def published_translations(captions: pd.DataFrame, source: str, target: str, ori
         InputError: the caption table has none of this origin.
     """
     pair = captions[(captions["language"] == target) & (captions["source_language"] == source)]
-    chosen = pair[pair["origin"] == origin]
-    if chosen.empty:
-        found = ", ".join(sorted(pair["origin"].unique())) or "none"
+    of_origin = pair[pair["origin"] == origin]
+    if of_origin.empty:
+        origins = ", ".join(sorted(pair["origin"].unique())) or "none"
         raise InputError(
             f"There are no translations from {source!r} to {target!r} of origin {origin!r}; "
-            f"origins of this pair of languages: {found}."
+            f"origins of this pair of languages: {origins}."
         )
     nothing = pd.DataFrame(columns=LEFT_OUT)
-    return Translations(with_tokens(chosen, target), nothing)
+    return Translations(with_tokens(of_origin, target), nothing)

@@ -21,9 +21,9 @@ def translation_status(text: str, answer: str, target: str) -> str:
         language is not written in. `fault`: the answer is escaped, damaged or a notice of the service
         (answers.py). `ok`: none of these.
     """
-    if not (found := letters(answer)):
+    if not (letters_of_answer := letters(answer)):
         return EMPTY
-    if found == letters(text):
+    if letters_of_answer == letters(text):
         return OK if _may_be_unchanged(text) else SAME
     if fault(text, answer, target):
         return FAULT

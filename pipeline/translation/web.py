@@ -191,13 +191,13 @@ def split_answer(answer: str, lines: Sequence[str], target: str) -> list[str] | 
             raise TextRefused(f"{len(parts)} lines for one: {' / '.join(parts)[:80]!r}")
     if len(parts) != len(lines) or not (all(parts) or len(lines) == 1):
         return None
-    found = [unescape_answer(line, part) for line, part in zip(lines, parts, strict=True)]
-    faults = [fault(*pair, target) for pair in zip(lines, found, strict=True)]
+    translations = [unescape_answer(line, part) for line, part in zip(lines, parts, strict=True)]
+    faults = [fault(*pair, target) for pair in zip(lines, translations, strict=True)]
     if len(lines) == 1 and faults[0]:
         raise TextRefused(f"its answer is no translation: {faults[0]}")
-    if any(faults) or (len(lines) > 1 and len(set(found)) == 1 < len(set(map(letters, lines)))):
+    if any(faults) or (len(lines) > 1 and len(set(translations)) == 1 < len(set(map(letters, lines)))):
         return None
-    return found
+    return translations
 
 
 class _Waiting:

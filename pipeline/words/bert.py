@@ -76,11 +76,11 @@ def pretrain_bert(sentences: Sequence[Path], settings: BertSettings, output: Pat
 
 def training_captions(sentences: Sequence[Path], caption_origins: Mapping[str, str]) -> list[str]:
     """The data set's own training captions of every language, in the order of the files."""
-    found = []
+    of_files = []
     for table in map(read_sentences, sentences):
         own = own_captions(table, caption_origins.get(table["language"].iloc[0], "human"))
-        found.append(own[own["split"] == "train"])
-    captions = list(pd.concat(found)["caption"])
+        of_files.append(own[own["split"] == "train"])
+    captions = list(pd.concat(of_files)["caption"])
     if not captions:
         raise InputError(f"{', '.join(map(str, sentences))}: no training captions to pretrain BERT on.")
     return captions
@@ -88,18 +88,18 @@ def training_captions(sentences: Sequence[Path], caption_origins: Mapping[str, s
 
 def wordpiece(captions: Sequence[str], vocabulary: int) -> BertTokenizer:
     """A WordPiece tokeniser trained on captions; letters keep their case and accents, as in cased ML BERT."""
-    made = Tokenizer(WordPiece(unk_token="[UNK]"))
-    made.normalizer = BertNormalizer(lowercase=False, strip_accents=False)
-    made.pre_tokenizer = BertPreTokenizer()
+    tokenizer = Tokenizer(WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = BertNormalizer(lowercase=False, strip_accents=False)
+    tokenizer.pre_tokenizer = BertPreTokenizer()
     # The trainer numbers letters inside of words at random and breaks ties by number; so they are given.
-    texts = map(made.normalizer.normalize_str, captions)  # which sets Chinese characters apart
-    words = {word for text in texts for word, _ in made.pre_tokenizer.pre_tokenize_str(text)}
+    texts = map(tokenizer.normalizer.normalize_str, captions)  # which sets Chinese characters apart
+    words = {word for text in texts for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(text)}
     inside = sorted({f"##{letter}" for word in words for letter in word[1:]})
     trainer = WordPieceTrainer(
         vocab_size=vocabulary, special_tokens=[*SPECIAL, *inside], show_progress=False, min_frequency=2
     )
-    made.train_from_iterator(captions, trainer)
-    return BertTokenizer(made.get_vocab(), do_lower_case=False, strip_accents=False)
+    tokenizer.train_from_iterator(captions, trainer)
+    return BertTokenizer(tokenizer.get_vocab(), do_lower_case=False, strip_accents=False)
 
 
 def _fill_masks(
@@ -117,8 +117,8 @@ def _fill_masks(
     progress = Progress("steps", steps)
     model.train()
     for _ in range(steps):
-        drawn = torch.randint(len(ids), (settings.batch_size,)).tolist()
-        batch = masked([{"input_ids": ids[row]} for row in drawn]).to(model.device)
+        rows = torch.randint(len(ids), (settings.batch_size,)).tolist()
+        batch = masked([{"input_ids": ids[row]} for row in rows]).to(model.device)
         loss = model(**batch).loss
         optimizer.zero_grad()
         loss.backward()

@@ -40,10 +40,10 @@ def build_vocabulary(
         output: vocabulary to write (HDF5).
     """
     _check_file(settings, vectors_file)
-    chosen = training_sentences(language, sentences, caption_origin, translations, captions)
-    words = training_words(chosen)
+    training = training_sentences(language, sentences, caption_origin, translations, captions)
+    words = training_words(training)
     if vectors_file is None:
-        vectors = word_vectors(train_model(chosen, settings), words)
+        vectors = word_vectors(train_model(training, settings), words)
     elif vectors_file.suffix == ".bin":
         vectors = word_vectors(read_model(vectors_file, settings.dimension), words)
     else:
@@ -51,8 +51,8 @@ def build_vocabulary(
     attributes: dict[str, str | int] = {
         "vectors": vectors_file.name if vectors_file else "trained",
         "settings": settings.as_json(),
-        "training_captions": len(chosen),
-        "training_tokens": sum(len(tokens.split()) for tokens in chosen),
+        "training_captions": len(training),
+        "training_tokens": sum(len(tokens.split()) for tokens in training),
         "training_words": len(words),
         "fasttext": version("fasttext-community"),
     }
@@ -80,8 +80,8 @@ def train_caption_vectors(
         output: FastText model to write (.bin).
         caption_origin: origin of the data set's own captions.
     """
-    chosen = training_sentences(language, sentences, caption_origin, [], "human")
-    write_model(train_model(chosen, settings), output)
+    training = training_sentences(language, sentences, caption_origin, [], "human")
+    write_model(train_model(training, settings), output)
 
 
 def training_sentences(
@@ -96,8 +96,8 @@ def training_sentences(
         )
     own = own_captions(of_language, caption_origin)
     read = read_added if captions == "augmented" else read_sentences
-    chosen = training_captions(own, [read(path) for path in translations], captions)
-    training = chosen[chosen["split"] == "train"]
+    of_training = training_captions(own, [read(path) for path in translations], captions)
+    training = of_training[of_training["split"] == "train"]
     if training.empty:
         raise InputError(f"{sentences}: no captions in {language!r} to train on under captions: {captions}.")
     return list(training["tokens"])

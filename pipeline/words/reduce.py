@@ -49,8 +49,8 @@ def reduce_vocabulary(
         dictionaries: for dictionary-N: files of word pairs, such as en-de.txt.
         output: vocabulary to write (HDF5).
     """
-    chosen = training_sentences(language, sentences, caption_origin, translations, captions)
-    write_reduced(reduction, words, chosen, english, dictionaries, output)
+    training = training_sentences(language, sentences, caption_origin, translations, captions)
+    write_reduced(reduction, words, training, english, dictionaries, output)
 
 
 def write_reduced(
@@ -78,16 +78,18 @@ def write_reduced(
         )
     whole, count = read_vocabulary(words), Counter(word for tokens in sentences for word in tokens.split())
     if kind == "pca":
-        found = with_smaller_vectors(whole, int(amount))
+        reduced = with_smaller_vectors(whole, int(amount))
     elif kind == "frequency":
-        found = frequent(whole, count, int(amount))
+        reduced = frequent(whole, count, int(amount))
     else:
         if english is None:
             raise InputError(f"{reduction}: the English vocabulary is missing; give --english.")
         candidates = read_dictionaries(dictionaries, whole.language, "en")
-        found = mapped_to_english(whole, count, int(amount), read_vocabulary(english), candidates)
-    log.info("%s: %d of %d words, %s", whole.language, len(found.words) - 1, len(whole.words) - 1, reduction)
-    write_vocabulary(found, {"vectors": f"{words.name}, {reduction}"}, output)
+        reduced = mapped_to_english(whole, count, int(amount), read_vocabulary(english), candidates)
+    log.info(
+        "%s: %d of %d words, %s", whole.language, len(reduced.words) - 1, len(whole.words) - 1, reduction
+    )
+    write_vocabulary(reduced, {"vectors": f"{words.name}, {reduction}"}, output)
 
 
 def frequent(whole: Vocabulary, count: Counter[str], least: int) -> Vocabulary:
@@ -146,10 +148,10 @@ def mapped_to_english(
         candidates: English translations of each word, the best first.
     """
     targets = {
-        word: english.index[found[0]]
+        word: english.index[translations[0]]
         for word in whole.index
         if count[word] < least
-        and (found := [other for other in candidates.get(word, []) if other in english.index])
+        and (translations := [other for other in candidates.get(word, []) if other in english.index])
     }
     own = [row for row, word in enumerate(whole.words) if word not in targets]
     vectors = whole.vectors[own]

@@ -52,7 +52,7 @@ def select_captions(settings: SelectionSettings, output: Path) -> None:
             pair_texts.
         output: folder to write.
     """
-    chosen = {
+    texts_of = {
         language: Chosen(
             [Path(text) for text in one.texts],
             Path(one.tested_on),
@@ -63,10 +63,10 @@ def select_captions(settings: SelectionSettings, output: Path) -> None:
         for language, one in settings.languages.items()
     }
     output.mkdir(parents=True, exist_ok=True)
-    write_selection(chosen, settings.min_count, settings.dimension, output)
+    write_selection(texts_of, settings.min_count, settings.dimension, output)
 
 
-def write_selection(chosen: Mapping[str, Chosen], minimum_count: int, dimension: int, folder: Path) -> None:
+def write_selection(texts_of: Mapping[str, Chosen], minimum_count: int, dimension: int, folder: Path) -> None:
     """Write `{language}.csv` and `{language}.h5` of each language into an existing folder.
 
     And `pairs-{language}.csv`, if it has texts of its own to form pairs from, as in the public code.
@@ -78,7 +78,9 @@ def write_selection(chosen: Mapping[str, Chosen], minimum_count: int, dimension:
     Raises:
         InputError: lists every language without training captions, or with captions of fewer than two images.
     """
-    tables = {language: _selected_captions(language, of_language) for language, of_language in chosen.items()}
+    tables = {
+        language: _selected_captions(language, of_language) for language, of_language in texts_of.items()
+    }
     raise_together(_too_few(tables), f"{folder}: the captions cannot be trained on:")
     words = union_of_words(
         {language: table["tokens"][table["split"] == "train"] for language, table in tables.items()},
@@ -88,8 +90,8 @@ def write_selection(chosen: Mapping[str, Chosen], minimum_count: int, dimension:
     for language, table in tables.items():
         write_sentences(_with_known_words(table, known), folder / f"{language}.csv")
         write_words(language, words, dimension, folder / f"{language}.h5")
-        if (pair_texts := chosen[language].pair_texts) is not None:
-            every = _selected_captions(language, Chosen(pair_texts, chosen[language].tested_on))
+        if (pair_texts := texts_of[language].pair_texts) is not None:
+            every = _selected_captions(language, Chosen(pair_texts, texts_of[language].tested_on))
             paired = every[every["split"] == "train"]
             write_sentences(_with_known_words(paired, known), folder / f"pairs-{language}.csv")
         training = table[table["split"] == "train"]
@@ -122,23 +124,27 @@ def write_words(language: str, words: Sequence[str], dimension: int, path: Path)
         file.attrs.update({"language": language, "unit": "word", "vectors": "scratch"})
 
 
-def _selected_captions(language: str, chosen: Chosen) -> pd.DataFrame:
+def _selected_captions(language: str, texts_of_language: Chosen) -> pd.DataFrame:
     """Training and validation captions of a language's texts, and the test captions of one.
 
     All count as the language's own, also those that people translated: their source language is left out.
     """
-    texts = pd.concat([read_sentences(path) for path in chosen.texts], ignore_index=True)
+    texts = pd.concat([read_sentences(path) for path in texts_of_language.texts], ignore_index=True)
     texts = texts[texts["split"] != "test"]
-    if chosen.halves is not None:
-        path = require_file(chosen.halves, "the list of halves", "Run `python -m pipeline sample-halves`.")
+    if texts_of_language.halves is not None:
+        path = require_file(
+            texts_of_language.halves, "the list of halves", "Run `python -m pipeline sample-halves`."
+        )
         half = pd.read_csv(path, dtype=str, keep_default_na=False)
-        inside = set(half["image"][half["half"] == chosen.half])
+        inside = set(half["image"][half["half"] == texts_of_language.half])
         texts = texts[(texts["split"] != "train") | texts["image"].isin(inside)]
-    asked = read_sentences(chosen.tested_on)
-    both = pd.concat([texts, asked[asked["split"] == "test"]], ignore_index=True)
+    test = read_sentences(texts_of_language.tested_on)
+    both = pd.concat([texts, test[test["split"] == "test"]], ignore_index=True)
     other = sorted(set(both["language"]) - {language})
     if other:
-        raise InputError(f"{chosen.texts[0]}: found captions in {', '.join(other)}; expected {language}.")
+        raise InputError(
+            f"{texts_of_language.texts[0]}: found captions in {', '.join(other)}; expected {language}."
+        )
     return both.assign(source_language="")
 
 

@@ -38,16 +38,16 @@ def encode_characters(
     """
     if max_word_length < 1:
         raise InputError(f"--max-word-length {max_word_length}: expected a whole number, 1 or more.")
-    chosen = training_sentences(language, sentences, caption_origin, translations, captions)
+    training = training_sentences(language, sentences, caption_origin, translations, captions)
     table = read_sentences(sentences)
     own = table[(table["language"] == language) & (table["origin"] == caption_origin)]
-    words = training_words([*chosen, *own["tokens"]])
-    known = set().union(*training_words(chosen))
+    words = training_words([*training, *own["tokens"]])
+    known = set().union(*training_words(training))
     spelled = vocabulary(language, words, spellings(words, known, max_word_length))
     attributes: dict[str, str | int] = {
         "vectors": "code points",
-        "training_captions": len(chosen),
-        "training_words": len(training_words(chosen)),
+        "training_captions": len(training),
+        "training_words": len(training_words(training)),
         "characters": len(known),
     }
     write_vocabulary(spelled, attributes, output)
@@ -58,11 +58,11 @@ def spellings(words: Iterable[str], known: set[str], longest: int) -> dict[str, 
 
     A word without any known character is not among them.
     """
-    found = {}
+    spelling_of = {}
     for word in words:
         row = np.zeros(longest, dtype=np.float32)
         codes = [ord(letter) if letter in known else 0 for letter in word[:longest]]
         row[: len(codes)] = codes
         if row.any():
-            found[word] = row
-    return found
+            spelling_of[word] = row
+    return spelling_of

@@ -63,7 +63,7 @@ def train_model(sentences: list[str], settings: WordSettings) -> FastText:
 
     # train_unsupervised() takes no seed argument, but reads it among its defaults.
     fasttext.FastText.unsupervised_default["seed"] = settings.seed
-    begun = time.monotonic()
+    start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder, "sentences.txt")
         text.write_text("\n".join(sentences) + "\n", encoding="utf-8")
@@ -79,8 +79,8 @@ def train_model(sentences: list[str], settings: WordSettings) -> FastText:
             thread=1,
             verbose=0,
         )
-    taken = duration(time.monotonic() - begun)
-    log.info("FastText: %d passes over %d captions in %s", passes, len(sentences), taken)
+    duration_of_training = duration(time.monotonic() - start)
+    log.info("FastText: %d passes over %d captions in %s", passes, len(sentences), duration_of_training)
     return model
 
 
@@ -99,8 +99,8 @@ def read_model(path: Path, dimension: int) -> FastText:
     except (ValueError, RuntimeError, MemoryError, struct.error) as error:
         raise InputError(f"{path}: not a FastText model ({error}). Delete it and make it again.") from None
     if model.get_dimension() != dimension:
-        found = model.get_dimension()
-        raise InputError(f"{path}: has {found} dimensions; the setting `dimension` is {dimension}.")
+        dimensions = model.get_dimension()
+        raise InputError(f"{path}: has {dimensions} dimensions; the setting `dimension` is {dimension}.")
     return model
 
 
@@ -151,14 +151,14 @@ def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vector
         InputError: the file is cut short, not in the format, of another dimension, or many rows are odd.
     """
     require_file(path, "the file of vectors", "Download it, or set `vectors` to `train`.")
-    wanted = set(words)
+    lookup = set(words)
     vectors: Vectors = {}
     exact: set[str] = set()  # words whose own lower-case row was found
     odd: list[str] = []
     try:
         for number, word, numbers in _rows(path, settings.dimension):
             lower = word.lower()
-            if lower not in wanted:
+            if lower not in lookup:
                 continue
             try:
                 vector = _vector(numbers, settings.dimension)

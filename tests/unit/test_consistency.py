@@ -12,7 +12,13 @@ from reference.losses import score_matching_loss
 from torch import Tensor
 
 from pipeline.common.errors import InputError
-from pipeline.evaluation.consistency import _combining, filled, matched, of_split, translated_tokens
+from pipeline.evaluation.consistency import (
+    _combining,
+    fill_missing,
+    of_split,
+    translated_tokens,
+    translation_rows,
+)
 from pipeline.evaluation.ranks import both_ranks
 from pipeline.models import consistency
 from pipeline.models.consistency import Combiner, ScoredQueries, fit, triplet_loss
@@ -143,7 +149,7 @@ def test_ranks_of_a_network_that_begins_as_the_mean_are_those_of_the_mean() -> N
 def test_a_translation_that_is_not_there_counts_as_the_mean_of_the_others() -> None:
     embedded = torch.tensor([[[1.0, 0.0], [0.0, 2.0], [7.0, 7.0]], [[1.0, 1.0], [5.0, 5.0], [9.0, 9.0]]])
     there = torch.tensor([[True, True, False], [True, False, False]])
-    found = filled(embedded, there)
+    found = fill_missing(embedded, there)
     assert found.tolist() == [[[1, 0], [0, 2], [0.5, 1]], [[1, 1], [1, 1], [1, 1]]]
 
 
@@ -172,7 +178,7 @@ def test_translations_of_an_image_stand_in_the_order_of_its_captions() -> None:
     english = table(
         [("1", "a dog", "a dog"), ("2", "cat", "cat"), ("1", "no dog", "no dog"), ("2", "tom", "tom")]
     )
-    assert matched(GERMAN, english).tolist() == [0, 1, 2, 3]
+    assert translation_rows(GERMAN, english).tolist() == [0, 1, 2, 3]
     turned = table(
         [("2", "cat", "cat"), ("2", "tom", "tom"), ("1", "a dog", "a dog"), ("1", "no dog", "no dog")]
     )
@@ -195,7 +201,7 @@ def test_translations_of_translations() -> None:
 def test_other_numbers_of_translations_are_told() -> None:
     english = table([("1", "a dog", "a dog"), ("2", "cat", "cat"), ("2", "tom", "tom")])
     with pytest.raises(InputError, match=r"de-en.csv: 1 images have other numbers .* such as 1,"):
-        matched(GERMAN, english)
+        translation_rows(GERMAN, english)
 
 
 def test_a_split_keeps_what_was_left_out(tmp_path: Path) -> None:

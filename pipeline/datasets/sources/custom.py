@@ -80,9 +80,9 @@ def own_split(path: Path, seed: int, image_list: Path | None = None) -> Split:
         InputError: as `read_own`, `limit_to_list` and `tenths`.
     """
     captions, has_split = read_own(path)
-    given = {caption.image: caption.split for caption in captions}
-    images = limit_to_list(given, image_list)
-    return whole_split(images, given if has_split else tenths(set(images), seed))
+    split = {caption.image: caption.split for caption in captions}
+    images = limit_to_list(split, image_list)
+    return whole_split(images, split if has_split else tenths(set(images), seed))
 
 
 def own_predefined(path: Path, image_list: Path | None = None) -> Split:
@@ -91,11 +91,11 @@ def own_predefined(path: Path, image_list: Path | None = None) -> Split:
     Raises:
         InputError: as `read_split` and `limit_to_list`; two names are one image's; a split has no image.
     """
-    given = read_split(path)
-    split = {image_name(image): name for image, name in given.items()}
+    predefined = read_split(path)
+    split = {image_name(image): name for image, name in predefined.items()}
     mistakes = [f"no image is in the split {name}" for name in SPLITS if name not in split.values()]
-    if len(split) < len(given):
-        mistakes.append(f"{len(given) - len(split)} images stand in it under more than one name")
+    if len(split) < len(predefined):
+        mistakes.append(f"{len(predefined) - len(split)} images stand in it under more than one name")
     raise_together(mistakes, f"{path}: not a split of images:")
     return {image: split[image] for image in limit_to_list(split, image_list)}
 
@@ -109,16 +109,16 @@ def own_captions_in(path: Path, language: str, split: Mapping[str, str]) -> list
     captions, _ = read_own(path)
     require_language(language, sorted({caption.language for caption in captions}), str(path))
     of_language = [caption for caption in captions if caption.language == language]
-    found = [
+    of_split = [
         caption._replace(split=split[caption.image]) for caption in of_language if caption.image in split
     ]
-    if not found:
+    if not of_split:
         raise InputError(
             f"{path}: none of its images with captions in {language!r}, such as "
             f"{of_language[0].image!r}, is in the split, which has images such as "
             f"{next(iter(split), 'none')!r}. Give the split of these images."
         )
-    return found
+    return of_split
 
 
 def tenths(images: set[str], seed: int) -> Split:
@@ -164,19 +164,19 @@ def _rows(reader: "csv.DictReader[str]", mistakes: dict[str, list[int]]) -> Iter
             what = f"not the {len(reader.fieldnames or [])} fields of the header"
             mistakes[what].append(reader.line_num - breaks)
             continue
-        given = {column: " ".join(value.split()) for column, value in read.items()}
-        given["image"] = read["image"].strip()  # `a  b.jpg` is another file than `a b.jpg`
-        row = {"split": "train", "origin": "human", "source_language": "", **given}
-        row["image"] = image_name(given["image"])
+        values = {column: " ".join(value.split()) for column, value in read.items()}
+        values["image"] = read["image"].strip()  # `a  b.jpg` is another file than `a b.jpg`
+        row = {"split": "train", "origin": "human", "source_language": "", **values}
+        row["image"] = image_name(values["image"])
         row["lines"] = str(len(_LINE_BREAK.split(read["caption"].strip())))
-        found = [*_field_mistakes(row), *_raw_mistakes(read)]
+        mistakes_of_row = [*_field_mistakes(row), *_raw_mistakes(read)]
         name = unicodedata.normalize("NFC", row["image"])
-        if file_of.setdefault(name, given["image"]) != given["image"]:
-            found.append("an image of the same id as another file's")
+        if file_of.setdefault(name, values["image"]) != values["image"]:
+            mistakes_of_row.append("an image of the same id as another file's")
         if split_of.setdefault(row["image"], row["split"]) != row["split"]:
-            found.append("an image in more than one split")
+            mistakes_of_row.append("an image in more than one split")
         breaks = sum(len(_LINE_BREAK.findall(value)) for value in read.values())
-        for mistake in found:
+        for mistake in mistakes_of_row:
             mistakes[mistake].append(reader.line_num - breaks)
         yield row
     if "split" in (reader.fieldnames or []):
@@ -185,8 +185,8 @@ def _rows(reader: "csv.DictReader[str]", mistakes: dict[str, list[int]]) -> Iter
 
 
 def _field_mistakes(row: Row) -> Iterator[str]:
-    shown = {"image": row["image"], "caption": mended_text(row["caption"]), "origin": row["origin"]}
-    yield from (f"{column} is empty" for column, text in shown.items() if not is_visible(text))
+    fields = {"image": row["image"], "caption": mended_text(row["caption"]), "origin": row["origin"]}
+    yield from (f"{column} is empty" for column, text in fields.items() if not is_visible(text))
     if unseen := unseen_in(row["image"]):
         yield f"image has the character {unseen}, which cannot be seen; take it out of the name"
     if row["split"] not in SPLITS:

@@ -82,7 +82,7 @@ def _captions(published: Published, text: _Text, split: Mapping[str, str]) -> _C
         if int(match["number"]) in of_image:
             published.mistakes.append(f"{text.path}: line {number}: caption {match['number']} a second time")
         of_image[int(match["number"])] = match["caption"]
-    fewer = [image for image, found in captions.items() if len(found) != _CAPTIONS_PER_IMAGE]
+    fewer = [image for image, texts in captions.items() if len(texts) != _CAPTIONS_PER_IMAGE]
     if lines and fewer:
         published.mistakes.append(
             f"{text.path}: {len(fewer)} images of the split have not "

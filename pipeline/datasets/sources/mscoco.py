@@ -131,9 +131,9 @@ def _rows(
 def _contents(published: Published, language: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Name and content of a language's files in MSCOCO's format."""
     archive, names = _ANNOTATED[language]
-    found = published.members(published.folder / archive, names)
+    contents = published.members(published.folder / archive, names)
     for name in names:
-        yield name, _json_content(published, name, found.pop(name, None))
+        yield name, _json_content(published, name, contents.pop(name, None))
 
 
 def _json_content(published: Published, name: str, content: bytes | None) -> dict[str, Any]:
@@ -154,16 +154,16 @@ def _json_content(published: Published, name: str, content: bytes | None) -> dic
 def _images(published: Published, name: str, content: dict[str, Any]) -> dict[int, str]:
     """MSCOCO's integer id of each image -> its file's name without ending, which ends in that number."""
     try:
-        found = {image["id"]: image["file_name"].rpartition(".")[0] for image in content.get("images", [])}
+        names = {image["id"]: image["file_name"].rpartition(".")[0] for image in content.get("images", [])}
     except (TypeError, KeyError, AttributeError) as error:
         published.mistakes.append(f"{name}: `images` have not all an id and a file_name: {error!r}")
         return {}
-    other = [f"{number} ({image})" for number, image in found.items() if _number(image) != number]
+    other = [f"{number} ({image})" for number, image in names.items() if _number(image) != number]
     if other:
         published.mistakes.append(
             f"{name}: {len(other)} images' files are not named by their ids, first {other[0]}"
         )
-    return found
+    return names
 
 
 def _number(image: str) -> int | None:
@@ -233,9 +233,9 @@ class SampledSplit(Block):
 
 def _read_split(settings: PredefinedSplit | SampledSplit, inputs: Inputs) -> Split:
     assert inputs.requested is not None, "the stage asks for it"
-    found = read_images(inputs.published, inputs.requested)
-    images = limit_to_list(found.captioned, inputs.image_list)
-    candidates = found.in_all & set(images)
+    published = read_images(inputs.published, inputs.requested)
+    images = limit_to_list(published.captioned, inputs.image_list)
+    candidates = published.in_all & set(images)
     if isinstance(settings, PredefinedSplit):
         lists = {"test": Path(settings.test_images), "val": Path(settings.val_images)}
         return whole_split(images, predefined_split(lists, candidates))
