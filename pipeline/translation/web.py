@@ -59,6 +59,7 @@ class WebEngine:
         self.cache, self.limits = cache, limits
         self._stopped = threading.Event()
         self._last_answer = 0.0
+        self._pause_reason = "a pause that an earlier answer asked for"
         self._refused = 0
 
     def translate(self, texts: Sequence[str], store: StoreAnswers) -> None:
@@ -111,8 +112,9 @@ class WebEngine:
             except ServiceUnavailable as error:
                 seconds = max(pause * random.uniform(0.5, 1), error.retry_after)
                 log.warning("%s: %s, pausing for %s", self.name, error, duration(seconds))
+                self._pause_reason = str(error)
                 self.cache.hold(self.name, seconds)
-                self._check_wait(seconds, str(error))
+                self._check_wait(seconds)
                 pause = min(2 * pause, max_pause)
             else:
                 self._last_answer = time.monotonic()
@@ -129,15 +131,15 @@ class WebEngine:
                 "(translation.limits.requests_per_day)."
             )
         seconds = turn - time.time()
-        self._check_wait(seconds, "a pause that an earlier answer asked for")
+        self._check_wait(seconds)
         if self._stopped.wait(max(0.0, seconds)):
             raise EngineStopped("")
 
-    def _check_wait(self, seconds: float, reason: str) -> None:
+    def _check_wait(self, seconds: float) -> None:
         since = time.monotonic() - self._last_answer
         if since + seconds > self.limits.max_wait:
             raise EngineStopped(
-                f"No answer for {duration(since)} ({reason}), and the next request may be sent in "
+                f"No answer for {duration(since)} ({self._pause_reason}), and the next request may be sent in "
                 f"{duration(seconds)}; translation.limits.max_wait is {duration(self.limits.max_wait)}."
             )
 

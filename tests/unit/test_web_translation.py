@@ -185,8 +185,19 @@ def test_a_slow_answer_is_given_up_and_asked_for_again(service: Service, transla
     assert len(service.requests) == 2
 
 
-def test_no_server_is_waited_for_and_then_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize("late", [0, 0.2])
+def test_no_server_is_waited_for_and_then_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: float
+) -> None:
+    """A busy machine may use up the patience between the refusal and the next request."""
     settings, limits = TranslatorSettings(url="http://127.0.0.1:9/m"), Limits(**{**FAST, "max_wait": 0.1})
+    hold = Cache.hold
+
+    def slow_hold(cache: Cache, name: str, seconds: float) -> None:
+        hold(cache, name, seconds)
+        time.sleep(late)
+
+    monkeypatch.setattr(Cache, "hold", slow_hold)
     translator = machine_translator("google", "en", "de", settings, tmp_path / "c.sqlite", limits)
     with pytest.raises(InputError, match=r"ConnectionError.*0 of 1 captions"):
         translator.translate(["A dog."])
