@@ -17,7 +17,13 @@ _MAGIC = {
     ".bz2": (b"BZh",),
     ".xz": (b"\xfd7zXZ\x00",),
 }
+ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 HEAD = 1 << 16  # bytes that are looked at
+
+
+def is_archive(name: str) -> bool:
+    """Whether a file is an archive of photographs that can be unpacked, by its ending."""
+    return name.lower().endswith(ARCHIVES)
 
 
 def kind_mistake(name: str, head: bytes, content_type: str = "") -> str:

@@ -6,24 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pipeline.common.errors import InputError
+from pipeline.common.file_kinds import file_kind
 from pipeline.common.files import require_file
 from pipeline.common.text_files import decode_utf8
 
-# What files begin with that are given for CSV files.
-_KINDS = {
-    b"PK\x03\x04": "an Excel workbook or a ZIP archive",
-    b"\xd0\xcf\x11\xe0": "an Excel workbook (.xls)",
-    b"\x89HDF": "an HDF5 file",
-    b"\x1f\x8b": "a gzip file",
-    b"\xff\xfe": "text in UTF-16",
-    b"\xfe\xff": "text in UTF-16",
-    b"%PDF": "a PDF",
-    b"PAR1": "a Parquet file",
-    b"{": "JSON",
-    b"SQLite": "an SQLite database",
-    b"<!DOCTYPE": "a web page",
-    b"<html": "a web page",
-}
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 Line = tuple[int, list[str]]  # the number of the line that a row begins in, and its fields
@@ -39,9 +25,8 @@ def csv_text(path: Path, what: str, mend: str, with_nul: bool = False) -> str:
         InputError: it is not there, is another kind of file, not UTF-8, or holds NUL bytes.
     """
     content = require_file(path, what, mend).read_bytes()
-    for begin, kind in _KINDS.items():
-        if content.startswith(begin):
-            raise InputError(f"{path}: found {kind}, expected a CSV file. Save it as CSV in UTF-8.")
+    if kind := file_kind(content):
+        raise InputError(f"{path}: found {kind}, expected a CSV file. Save it as CSV in UTF-8.")
     if b"\0" in content[:2]:  # a letter of UTF-16 without its mark
         raise InputError(f"{path}: found text in UTF-16, expected a CSV file. Save it as CSV in UTF-8.")
     text = decode_utf8(content, path, "Save it as CSV in UTF-8.")

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from pipeline.common.errors import InputError, raise_together
+from pipeline.common.file_kinds import file_kind
 from pipeline.common.files import require_file, verify_digest
 from pipeline.common.inputs import regular_file
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 TRANSLATION, COMPARABLE = "translation", "comparable"  # parts of *Lessons*
 
+_ARCHIVES = (b"PK", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")  # what archives that are read begin with
 _MOST = 1 << 30  # bytes of a file of captions
 _UNREADABLE = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, RuntimeError)
 
@@ -64,7 +66,7 @@ class Published:
             self.mistakes.append(f"{container}: not there; get it (workflow/sources.csv says where)")
         except _UNREADABLE as error:
             reason = str(error).partition("\n")[0].rstrip(":")
-            self.mistakes.append(f"{container}: cannot be read: {reason}; get it again")
+            self.mistakes.append(f"{container}: cannot be read: {_kind(container) or reason}; get it again")
         else:
             missing = sorted(set(names) - set(contents))
             if missing:
@@ -74,6 +76,16 @@ class Published:
     def check(self) -> None:
         """Raise an `InputError` that lists every mistake found so far."""
         raise_together(self.mistakes, f"{self.folder}: the sources cannot be used:")
+
+
+def _kind(container: Path) -> str:
+    """What a file is that was given for an archive, with what to do; empty if that is not known."""
+    if not container.is_file():
+        return ""
+    with open(container, "rb") as file:
+        beginning = file.read(16)
+    kind = "" if beginning.startswith(_ARCHIVES) else file_kind(beginning)
+    return kind and f"found {kind}, expected a ZIP or tar archive or a folder; unpack it"
 
 
 def read_bounded(file: "SupportsRead[bytes]") -> bytes:

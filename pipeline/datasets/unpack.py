@@ -15,15 +15,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple, cast
+from typing import IO, Any, NamedTuple, cast
 
 from pipeline.common.bounds import RATIO, max_unpacked
 from pipeline.common.errors import InputError, raise_together
+from pipeline.common.file_kinds import file_kind
 from pipeline.common.files import require_file
 from pipeline.common.folders import replace_folder
 from pipeline.common.locks import open_locked
 from pipeline.common.photographs import ENDINGS, is_photograph
 from pipeline.common.progress import Progress
+from pipeline.datasets.content import ARCHIVES
 
 log = logging.getLogger("pipeline")
 
@@ -278,7 +280,7 @@ class _Forward:
     def __init__(self, file: IO[bytes], archive: Path):
         self.file, self.archive = file, archive
         self.position = 0
-        self.last = b""
+        self.beginning = self.last = b""
 
     def tell(self) -> int:
         return self.position
@@ -289,6 +291,7 @@ class _Forward:
 
     def read(self, size: int) -> bytes:
         self.last = self.file.read(size)
+        self.beginning = self.beginning or self.last[:16]
         self.position += len(self.last)
         _check_ratio(self.archive, self.position)
         return self.last
@@ -309,7 +312,7 @@ def _tar_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
     total = archive.stat().st_size
     with open(archive, "rb") as raw, _decompressor(raw) as file:
         forward = _Forward(file, archive)
-        with tarfile.open(fileobj=forward, mode="r:") as tar:  # type: ignore[call-overload]
+        with _opened_tar(forward) as tar:
             while entry := tar.next():
                 tar.members.clear()  # else it keeps them all
                 if _is_own_photograph(entry.name) and not entry.isdir():
@@ -321,6 +324,18 @@ def _tar_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
                     yield total, min(raw.tell(), total - 1), member
         if not forward.is_complete():
             raise EOFError("it breaks off")
+
+
+def _opened_tar(forward: _Forward) -> Any:
+    """The archive, if its first header is that of a tar file."""
+    try:
+        return tarfile.open(fileobj=forward, mode="r:")  # type: ignore[call-overload]
+    except tarfile.TarError as error:
+        kind = file_kind(forward.beginning)
+        raise InputError(
+            f"{forward.archive}: found {kind or f'no archive ({error})'}, expected {', '.join(ARCHIVES)}. "
+            "Unpack it and give the folder of photographs, or download it again."
+        ) from None
 
 
 def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:

@@ -1,12 +1,12 @@
 """What the user must ask for or configure before jobs can run; refusals name all of it together."""
 
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
+from pipeline.datasets.content import is_archive
 from pipeline.plan.cells import cells_of_table, experiments_on, target_tables, translations_of
 from pipeline.plan.plan import Plan
 from pipeline.settings.translations import Needed
@@ -83,13 +83,13 @@ def requested_path(plan: Plan, key: str) -> str:
         InputError: they are missing; the message lists everything that must be requested or configured.
     """
     if key in missing_on_request(plan):
-        providers = configuration.missing_providers(plan.settings, translations_of(plan, target_tables(plan)))
-        raise InputError("\n".join([*what_to_ask_for(plan), *([providers] if providers else [])]))
+        translations = _translations_to_configure(plan, translations_of(plan, target_tables(plan)))
+        raise InputError("\n".join([*what_to_ask_for(plan), *translations]))
     return _path(plan, key)
 
 
 def require_providers(plan: Plan, needed: Iterable[Needed]) -> None:
-    """Check that every pair of languages has a provider.
+    """Check that every pair of languages has a provider that translates it, as far as is known.
 
     Args:
         needed: data set and pair (`SOURCE-TARGET`) of all translations that a job and its inputs need.
@@ -98,18 +98,22 @@ def require_providers(plan: Plan, needed: Iterable[Needed]) -> None:
         InputError: some pair has none; the message lists everything that must be requested or configured.
     """
     needed = list(needed)
-    if configuration.missing_providers(plan.settings, needed):
+    if _translations_to_configure(plan, needed):
         every = [*needed, *translations_of(plan, target_tables(plan))]
-        raise InputError(
-            "\n".join([configuration.missing_providers(plan.settings, every), *what_to_ask_for(plan)])
-        )
+        raise InputError("\n".join([*_translations_to_configure(plan, every), *what_to_ask_for(plan)]))
+
+
+def _translations_to_configure(plan: Plan, needed: Iterable[Needed]) -> list[str]:
+    """Messages of pairs without a provider, and of providers that do not translate a pair."""
+    needed = list(needed)
+    messages = (
+        configuration.missing_providers(plan.settings, needed),
+        configuration.unlisted_languages(plan.settings, needed),
+    )
+    return [message for message in messages if message]
 
 
 def archives_at(path: str) -> list[str]:
     """The archive at a path, or those at the top of a folder; empty for a folder of images."""
     archives = [path] if os.path.isfile(path) else sorted(map(str, Path(path).iterdir()))
-    return [
-        name
-        for name in archives
-        if re.search(r"\.(zip|tar|tgz|tar\.(gz|bz2|xz))$", name) and os.path.isfile(name)
-    ]
+    return [name for name in archives if is_archive(name) and os.path.isfile(name)]

@@ -43,6 +43,7 @@ from pipeline.settings.translations import (
     training_pairs,
     translated_origins,
     translation_sources,
+    unlisted_languages,
     via_english,
     without_translations,
 )
@@ -97,6 +98,7 @@ __all__ = [
     "training_pairs",
     "translated_origins",
     "translation_sources",
+    "unlisted_languages",
     "usual_sources",
     "via_english",
     "without_translations",

@@ -11,13 +11,14 @@ from urllib.parse import urlsplit
 from pipeline.common.block import Block
 from pipeline.common.characters import printable_name
 from pipeline.common.errors import raise_together
+from pipeline.datasets.content import ARCHIVES, is_archive
 from pipeline.datasets.settings import Dataset, Sources
 from pipeline.settings.configuration import Configuration
 from pipeline.translation.settings import MarianProvider, Translation
 
 B = TypeVar("B", bound=Block)
 
-FILE, FOLDER, EITHER = "a file", "a folder", "a folder or an archive"
+FILE, FOLDER, EITHER = "a file", "a folder", f"a folder or an archive ({', '.join(ARCHIVES)})"
 MIRROR = "a folder or an http(s) address"
 
 # What each key that holds a path must name, by block; those of images are of every feature set too.
@@ -147,6 +148,8 @@ def _other_than(kind: str, path: str) -> str:
         return f"neither a file nor a folder (a pipe or a device), expected {kind}"
     if is_folder and kind == FILE:
         return f"a folder, expected {kind}"
+    if is_file and kind == EITHER and not is_archive(path):
+        return f"a file of another kind, expected {kind}; rename it, or unpack it and name the folder"
     return f"a file, expected {kind}" if is_file and kind in (FOLDER, MIRROR) else ""
 
 

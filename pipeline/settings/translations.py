@@ -3,12 +3,13 @@
 A pair is written `SOURCE-TARGET`, as in `translation.pairs`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pipeline.settings.configuration import Configuration
 from pipeline.settings.experiments import experiment_named
 from pipeline.training.settings import Captions
-from pipeline.translation.settings import Provider, origin_of
+from pipeline.translation.service_languages import unlisted_message
+from pipeline.translation.settings import Provider, ServiceProvider, origin_of
 
 CONSISTENCY = ("average", "learned")  # how scores of a query and its translations become one
 
@@ -153,10 +154,8 @@ def provider_of(settings: Configuration, pair: str) -> Provider | None:
 def missing_providers(settings: Configuration, needed: Iterable[Needed]) -> str:
     """What to tell a user of pairs without a provider, each pair once; empty if all have one."""
     datasets: dict[str, list[str]] = {}
-    for dataset, pair in dict.fromkeys(needed):
-        data = settings.datasets.get(dataset)
-        borrowed = data.borrowed_translations if data else {}
-        if pair.removeprefix("en-") not in borrowed and provider_of(settings, pair) is None:
+    for dataset, pair in _asked(settings, needed):
+        if provider_of(settings, pair) is None:
             datasets.setdefault(pair, []).append(dataset)
     if not datasets:
         return ""
@@ -172,3 +171,27 @@ def missing_providers(settings: Configuration, needed: Iterable[Needed]) -> str:
             *(f"  - {names}: {need}" for names, need in PROVIDERS.items()),
         ]
     )
+
+
+def unlisted_languages(settings: Configuration, needed: Iterable[Needed]) -> str:
+    """What to tell a user of services that are not known to translate a language; empty if there are none."""
+    languages: dict[str, list[str]] = {}
+    for _, pair in _asked(settings, needed):
+        key = f"pairs.{pair}" if pair in settings.translation.pairs else "default"
+        languages.setdefault(key, []).extend(pair.split("-"))
+    lines = []
+    for key, codes in languages.items():
+        provider = settings.translation.default if key == "default" else provider_of(settings, key[6:])
+        if isinstance(provider, ServiceProvider) and (
+            unlisted := unlisted_message(provider.provider, dict.fromkeys(codes), provider.codes or {})
+        ):
+            lines.append(f"  - translation.{key}: {unlisted}")
+    return "\n".join(["Translations that are needed cannot be asked for:", *lines]) if lines else ""
+
+
+def _asked(settings: Configuration, needed: Iterable[Needed]) -> Iterator[Needed]:
+    """What providers are asked for, each once: translations that a data set borrows are there."""
+    for dataset, pair in dict.fromkeys(needed):
+        data = settings.datasets.get(dataset)
+        if not data or pair.removeprefix("en-") not in data.borrowed_translations:
+            yield dataset, pair

@@ -3,7 +3,7 @@
 Taken from the services' documentation in 2025. Services add languages: `codes` of a provider names more.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from pipeline.datasets.languages import language
 
@@ -39,13 +39,14 @@ def code_at(service: str, code: str, codes: Codes) -> str:
     return codes.get(code) or language(code).services.get(service, code)
 
 
-def unlisted_message(service: str, source: str, target: str, codes: Codes) -> str:
+def unlisted_message(service: str, languages: Iterable[str], codes: Codes) -> str:
     """The message for languages that a service does not translate, as far as is known; empty if it does."""
     listed = LISTED.get(service)
-    lacking = [code for code in (source, target) if listed and code not in listed and code not in codes]
+    lacking = [code for code in languages if listed and code not in listed and code not in codes]
     if not lacking:
         return ""
+    named = ", ".join(f"{code}: CODE" for code in lacking)
     return (
         f"{service} is not known to translate {' or '.join(map(repr, lacking))}. Choose another provider for "
-        f"this pair (translation.pairs), or, if it does, name its code: codes: {{{lacking[0]}: CODE}}"
+        f"the pair (translation.pairs), or, if it does, name its code (codes: {{{named}}})"
     )

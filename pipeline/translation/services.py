@@ -157,7 +157,7 @@ class ServiceClient:
         if self.url and not (parts and parts.scheme in ("http", "https") and parts.hostname):
             description = "one with a user or key" if {"@", "?"} & set(self.url) else repr(self.url)
             yield f"url: found {description}, expected an address such as http://localhost:5000"
-        if lacking := unlisted_message(self._name, source, target, codes):
+        if lacking := unlisted_message(self._name, (source, target), codes):
             yield lacking
 
     def _translator(self) -> Any:

@@ -139,8 +139,8 @@ class WebEngine:
         since = time.monotonic() - self._last_answer
         if since + seconds > self.limits.max_wait:
             raise EngineStopped(
-                f"No answer for {duration(since)} ({self._pause_reason}), and the next request may be sent in "
-                f"{duration(seconds)}; translation.limits.max_wait is {duration(self.limits.max_wait)}."
+                f"No answer for {duration(since)} ({self._pause_reason}), and the next request may be sent "
+                f"in {duration(seconds)}; translation.limits.max_wait is {duration(self.limits.max_wait)}."
             )
 
     def _note_refusal(self, text: str, refusal: TextRefused) -> None:

@@ -101,6 +101,18 @@ def test_coco_cn_may_be_unpacked_or_packed_otherwise(sources: Path, form: str) -
     pd.testing.assert_frame_equal(read(sources, given), expected)
 
 
+def test_an_archive_of_coco_cn_of_another_kind_is_told(sources: Path) -> None:
+    (sources / "coco.rar").write_bytes(b"Rar!\x1a\x07\x01\x00" + bytes(600))
+    with pytest.raises(
+        InputError, match=r"coco.rar: cannot be read: found a RAR archive, .*; unpack it; get it again"
+    ):
+        read(sources, sources / "coco.rar")
+    packed = sources / published.COCO_CN
+    packed.write_bytes(packed.read_bytes()[:-400])
+    with pytest.raises(InputError, match=r"cannot be read: (?!found)"):
+        read(sources)
+
+
 def _annotations(path: Path) -> dict[str, dict[str, list[dict[str, object]]]]:
     with zipfile.ZipFile(path) as file:
         return {name: json.loads(file.read(name)) for name in file.namelist()}

@@ -160,6 +160,21 @@ def test_everything_without_a_provider_is_named_at_once() -> None:
         tables.table_evaluations(without, "table4")
 
 
+def test_languages_that_a_service_is_not_known_to_translate_are_told_before_any_job() -> None:
+    """SMALR's ten languages, of which DeepL has no Afrikaans; the service's own code overrules the list."""
+    deepl: dict[str, Any] = {"provider": "deepl"}
+    pairs = {"en-ru": {"provider": "baidu", "codes": {"ru": "RU"}}, "en-af": deepl}
+    message = r"translation.pairs.en-af: deepl is not known to translate 'af'.*\(codes: \{af: CODE\}\)"
+    for translated_by in ({"default": deepl}, {"default": {"provider": "google"}, "pairs": pairs}):
+        asked = plan("results/smalr/table1.csv", scale="paper", translation=translated_by)
+        with pytest.raises(InputError, match=message.replace("pairs.en-af", "(default|pairs.en-af)")):
+            tables.table_evaluations(asked, "smalr/table1")
+    known = {"default": deepl | {"codes": {"af": "AF"}}}
+    for translated_by in (known, {"default": {"provider": "google"}}):
+        asked = plan("results/smalr/table1.csv", scale="paper", translation=translated_by)
+        assert tables.table_evaluations(asked, "smalr/table1")
+
+
 def test_lessons_reads_halves_only_for_experiments_on_a_half(demo: Plan) -> None:
     selecting = lessons.selecting_experiments(demo)
     assert re.fullmatch(selecting, "bi-disjoint") and not re.fullmatch(selecting, "mule-full")

@@ -1,5 +1,6 @@
 """Archives of photographs: what comes out, and what is refused."""
 
+import gzip
 import io
 import os
 import random
@@ -191,6 +192,22 @@ def test_a_missing_archive_is_told(tmp_path: Path) -> None:
 def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.zip").write_bytes(content)
     _refused(tmp_path / "a.zip", r"a.zip")
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"Rar!\x1a\x07\x01\x00" + bytes(600), "a RAR archive"),
+        (b"7z\xbc\xaf\x27\x1c" + bytes(30), "a 7z archive"),
+        (b"\x28\xb5\x2f\xfd" + bytes(600), "a Zstandard file"),
+        (gzip.compress(b"%PDF-1.4\n" + bytes(600)), "a PDF"),
+        (b"<!DOCTYPE html>" * 99, "a web page"),
+        (b"text" * 200, r"no archive \(invalid header\)"),
+    ],
+)
+def test_another_kind_of_file_is_told_with_what_to_do(tmp_path: Path, content: bytes, kind: str) -> None:
+    (tmp_path / "a.zip").write_bytes(content)
+    _refused(tmp_path / "a.zip", f"found {kind}, expected .zip, .tar, .* Unpack it and give the folder")
 
 
 @pytest.mark.parametrize("type", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])

@@ -443,9 +443,9 @@ def test_languages_that_a_library_of_2023_lacks_are_translated() -> None:
         ("google", "he"),
         ("baidu", "es"),
     ]:
-        assert unlisted_message(service, "en", code, {}) == ""
-    assert "deepl is not known to translate 'af'" in unlisted_message("deepl", "en", "af", {})
-    assert unlisted_message("deepl", "en", "af", {"af": "AF"}) == ""
+        assert unlisted_message(service, ["en", code], {}) == ""
+    assert "deepl is not known to translate 'af'" in unlisted_message("deepl", ["en", "af"], {})
+    assert unlisted_message("deepl", ["en", "af"], {"af": "AF"}) == ""
 
 
 def test_french_quotation_marks_are_no_wrong_charset() -> None:
