@@ -70,6 +70,19 @@ class Index:
             rows.setdefault(image, []).append(row)
         return rows
 
+    @functools.cached_property
+    def rows_with_file(self) -> list[int]:
+        """Rows of the images that had a file when they were indexed."""
+        return [row for row, file in enumerate(self.files) if file]
+
+    @functools.cached_property
+    def sentences_in(self) -> dict[str, list[int]]:
+        """Rows of the sentences in each language."""
+        rows: dict[str, list[int]] = {}
+        for row, (_, language, _) in enumerate(self.sentences):
+            rows.setdefault(language, []).append(row)
+        return rows
+
     def file_of(self, image: str) -> Path | None:
         """The file of an indexed image; None if it has none, or one that has since left the folder.
 

@@ -7,7 +7,9 @@ logged.
 import io
 import logging
 import os
+import random
 from collections.abc import Callable, Sequence
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -27,6 +29,7 @@ from pipeline.common.errors import InputError
 from pipeline.common.photographs import is_shown_by_browsers, media_type
 from search.connections import Connection, bound_socket
 from search.entrance import LOCAL_HOSTS, Entrance, check_prefix, read_token
+from search.examples import example_images, example_queries, kind_of_images
 from search.index import Index, open_index
 from search.model import SearchModel, load_for
 from search.nearest import Neighbours
@@ -52,6 +55,7 @@ def serve(
     host: str = LOCAL_HOSTS[0],
     token_file: Path | None = None,
     prefix: str = "",
+    title: str | None = None,
     bundle: Path | None = None,
     weights: str | None = None,
     device: Literal["cpu", "cuda"] = "cpu",
@@ -66,6 +70,7 @@ def serve(
         host: anything but 127.0.0.1 lets other machines connect.
         token_file: file with the token that every request must carry; required with --host.
         prefix: path below which a proxy shows the page, such as /node/host/8000, if it passes that path on.
+        title: name of the page; by default what it searches.
         bundle: bundle of the index, if it has moved.
         weights: file of the backbone's weights, if the bundle names a file.
         device: device of the models.
@@ -83,7 +88,7 @@ def serve(
     listening = bound_socket(host, port)  # before models are loaded, and before anyone is told of it
     indexes = [open_index(folder, photographs) for folder in index]
     opened = [(load_for(one, bundle, device, weights, threads), one) for one in indexes]
-    app = create_app(opened, token, os.cpu_count() or 1, prefix)
+    app = create_app(opened, token, os.cpu_count() or 1, prefix, title)
     query = "?token=... with the token of the file" if token else ""
     shown = f"[{host}]" if ":" in host else host
     log.info("http://%s:%d%s/%s; Ctrl-C ends it", shown, port, prefix, query)
@@ -91,7 +96,11 @@ def serve(
 
 
 def create_app(
-    opened: Sequence[tuple[SearchModel, Index]], token: str | None = None, threads: int = 2, prefix: str = ""
+    opened: Sequence[tuple[SearchModel, Index]],
+    token: str | None = None,
+    threads: int = 2,
+    prefix: str = "",
+    title: str | None = None,
 ) -> ASGIApp:
     """The application over one or more indexes, each with its model.
 
@@ -100,7 +109,9 @@ def create_app(
             token is needed, and only requests to this machine by its own name are answered.
         threads: requests that compute at the same time.
         prefix: path that a proxy leaves before the page's own; requests without it are answered too.
+        title: name of the page; by default what it searches.
     """
+    searches = _Searches(opened)
     app = FastAPI(
         title="Search photographs in the languages of a trained model",
         version="1",
@@ -108,8 +119,8 @@ def create_app(
         redoc_url=None,
     )
     _add_errors(app)
-    _add_pages(app)
-    _add_api(app, _Searches(opened), CapacityLimiter(threads))
+    _add_pages(app, title or searches.title)
+    _add_api(app, searches, CapacityLimiter(threads))
     return Entrance(app, token, prefix)
 
 
@@ -118,6 +129,13 @@ class _Searches:
 
     def __init__(self, opened: Sequence[tuple[SearchModel, Index]]):
         self.opened = opened
+        self.kinds = [kind_of_images(model, index) for model, index in opened]
+
+    @property
+    def title(self) -> str:
+        """What the page searches."""
+        kinds = set(self.kinds)
+        return f"Search {kinds.pop() if len(kinds) == 1 else 'images'}"
 
     def model_and_index(self, number: int) -> tuple[SearchModel, Index]:
         """Model and index of a number."""
@@ -131,14 +149,23 @@ class _Searches:
                 "index": number,
                 "name": model.bundle.name,
                 "languages": model.languages,
+                "kind": kind,
                 "images": len(index.images),
                 "sentences": len(index.sentences),
                 "similarity": model.network.similarity,
                 "reads_photographs": model.reads_photographs,
                 "mean_recall": {code: recalls["mR"] for code, recalls in model.bundle.test.items()},
             }
-            for number, (model, index) in enumerate(self.opened)
+            for number, ((model, index), kind) in enumerate(zip(self.opened, self.kinds, strict=True))
         ]
+
+    def examples(self, number: int) -> Answer:
+        model, index = self.model_and_index(number)
+        draw = random.Random()
+        return {
+            "images": [_image(index, row) for row in example_images(index, draw)],
+            "queries": [_sentence(index, row) for row in example_queries(model, index, draw)],
+        }
 
     def sentence(self, number: int, text: str, language: str | None, top_k: int) -> Answer:
         model, index = self.model_and_index(number)
@@ -161,8 +188,7 @@ class _Searches:
         row = index.rows[image]
         vectors = np.array(index.image_vectors[row : row + 1], np.float32)
         images = _images(index, model.images_of_images(index, vectors, top_k + 1))
-        return {
-            "image": image,
+        return _image(index, row) | {
             "images": [other for other in images if other["image"] != image][:top_k],
             "sentences": self._sentences(number, vectors, top_k),
             "captions": [_sentence(index, row) for row in index.sentences_of.get(image, [])],
@@ -193,10 +219,20 @@ class _Searches:
 
 def _images(index: Index, neighbours: Neighbours) -> list[Answer]:
     return [
-        {"image": index.images[row], "file": bool(index.files[row]), "score": _score(score)}
+        _image(index, row) | {"score": _score(score)}
         for row, score in zip(neighbours.rows[0], neighbours.scores[0], strict=True)
         if row >= 0
     ]
+
+
+def _image(index: Index, row: int) -> Answer:
+    image = index.images[row]
+    captions = index.sentences_of.get(image, [])
+    return {
+        "image": image,
+        "file": bool(index.files[row]),
+        "caption": _sentence(index, captions[0]) if captions else None,
+    }
 
 
 def _sentence(index: Index, row: int) -> Answer:
@@ -218,6 +254,12 @@ def _add_api(app: FastAPI, searches: _Searches, limit: CapacityLimiter) -> None:
     async def indexes() -> list[Answer]:
         """The indexes that are open, each with its model, languages and mR on its test split."""
         return searches.indexes()
+
+    @app.get("/api/examples", tags=["search"])
+    async def examples(response: Response, index: IndexNumber = 0) -> Answer:
+        """Images of an index and captions to search with, others at each request."""
+        response.headers["Cache-Control"] = "no-store"
+        return await run(searches.examples, index)
 
     @app.get("/api/sentence", tags=["search"])
     async def sentence(
@@ -278,12 +320,13 @@ def _as_jpeg(path: Path) -> bytes:
         raise HTTPException(404, "The photograph cannot be decoded.") from None
 
 
-def _add_pages(app: FastAPI) -> None:
+def _add_pages(app: FastAPI, title: str) -> None:
     page = files("search") / "page"
+    first = (page / "index.html").read_text(encoding="utf-8").replace("{title}", escape(title))
 
     @app.get("/", include_in_schema=False)
     async def index() -> HTMLResponse:
-        return HTMLResponse((page / "index.html").read_text(encoding="utf-8"))
+        return HTMLResponse(first)
 
     @app.get("/page/{name}", include_in_schema=False)
     async def page_file(name: str) -> Response:

@@ -32,7 +32,7 @@ from pipeline.words.vocabulary import read_vocabulary
 from search import load, open_index
 from search.build_index import write_index
 from search.bundle import read_bundle
-from search.contents import photographs_in
+from search.contents import photographs_in, photographs_listed
 from search.index import Index
 from search.model import SearchModel
 from search.write_bundle import write_bundle
@@ -566,9 +566,31 @@ def test_answers_are_what_the_model_finds(
     assert page.get("/api/sentence?q=dog&index=1").json["language"] == "en"
 
 
+def test_indexes_and_examples_of_them(page: Served, seed: Path, index: Index) -> None:
+    first, second = page.get("/api/indexes").json
+    recalls = json.loads((seed / "test-original.json").read_text())["test"]
+    assert first["mean_recall"] == {code: recalls[code]["mR"] for code in LANGUAGES}
+    assert (first["kind"], first["images"], second["languages"]) == ("scenes", len(index.images), ["en"])
+    answers = [page.get("/api/examples") for _ in range(2)]
+    assert answers[0].headers["cache-control"] == "no-store"
+    shown, others = (answer.json for answer in answers)
+    assert shown["images"] != others["images"]
+    assert len({one["image"] for one in shown["images"]}) == min(12, len(index.images))
+    for one in shown["images"]:
+        image, language, sentence = index.sentences[index.sentences_of[one["image"]][0]]
+        caption = {"image": image, "language": language, "sentence": sentence}
+        assert one == {"image": image, "file": True, "caption": caption}
+    for one in shown["queries"]:
+        assert (one["image"], one["language"], one["sentence"]) in index.sentences
+        assert page.get(f"/api/sentence?q={quote(one['sentence'])}").json["language"] == one["language"]
+    assert [one["language"] for one in shown["queries"]] == ["en", "en", "de", "de", "fr", "fr", "cs", "cs"]
+    assert page.get("/api/examples?index=2").status == 422
+
+
 def test_the_interface_is_described(page: Served) -> None:
     described = page.get("/openapi.json").json
     assert sorted(described["paths"]) == [
+        "/api/examples",
         "/api/image",
         "/api/indexes",
         "/api/picture",
@@ -788,15 +810,33 @@ def browser(page: Served, tmp_path: Path) -> Iterator[Tab]:
 
 
 def found(browser: Tab) -> list[str]:
-    """The images of the first grid, once they are shown."""
+    """The images of the first grid of results, once they are shown."""
     browser.until(
-        "document.querySelector('.grid img') && document.querySelector('#status').textContent === ''"
+        "document.querySelector('.column .grid img')?.naturalWidth && "
+        "document.querySelector('#status').textContent === ''"
     )
-    browser.until("[...document.querySelectorAll('.grid')][0].querySelector('img').naturalWidth")
+    return tiles(browser, ".column .grid")
+
+
+def tiles(browser: Tab, selector: str) -> list[str]:
+    """The images of a grid."""
     images: list[str] = browser.value(
-        "[...document.querySelector('.grid').querySelectorAll('a')].map(a => a.title)"
+        f"[...document.querySelector('{selector}').querySelectorAll('a')].map(a => a.title)"
     )
     return images
+
+
+def opened(browser: Tab, address: str) -> list[str]:
+    """The images of the first screen, once they are all shown that are in sight."""
+    browser.open(address)
+    browser.until("document.querySelector('.first .grid a')")
+    of_screen = "[...document.querySelectorAll('.first .grid img')]"
+    browser.until(f"{of_screen}.every(img => !img.offsetParent || img.naturalWidth)")
+    return tiles(browser, ".first .grid")
+
+
+def text_of(browser: Tab, selector: str) -> str:
+    return str(browser.value(f"document.querySelector('{selector}').textContent"))
 
 
 def ask(browser: Tab, text: str) -> list[str]:
@@ -822,19 +862,19 @@ def choose(browser: Tab, select: str, value: str) -> None:
 @needs_chromium
 def test_a_visit(made: Project, page: Served, browser: Tab, model: SearchModel, index: Index) -> None:
     browser.wide(1280, 900)
-    browser.open(page.address)
-    browser.until("document.querySelector('#status').textContent.includes('photographs')")
+    opened(browser, page.address)
     for code, name in (("en", "English"), ("de", "German"), ("fr", "French")):
         text = captions(made, code)["caption"][2]
         right = model.search(index, sentences=[text], language=code, top_k=24)
         assert ask(browser, text) == [index.images[row] for row in right.rows[0]]
-        assert f"Detected as {name}." in browser.value("document.querySelector('.language-note').textContent")
+        assert f"Detected as {name}." in text_of(browser, ".language-note")
     asked = browser.value("location.href")
     first = browser.value("document.querySelector('.grid a').title")
 
     browser.click(".grid a")
     browser.until("document.querySelector('.query-image img')")
-    assert browser.value("location.search") == f"?image={first}"
+    assert browser.value("new URLSearchParams(location.search).get('image')") == first
+    assert browser.value("document.querySelector('#query').value") == text
     near = found(browser)
     assert first not in near
     # Photographs of real data have so many sentences that pictures after them would be out of sight.
@@ -844,21 +884,29 @@ def test_a_visit(made: Project, page: Served, browser: Tab, model: SearchModel, 
     own = browser.value("[...document.querySelectorAll('.sentences')][0].innerText")
     assert all(index.sentences[row][2] in own for row in index.sentences_of[first])
 
-    browser.value("history.back()")
-    browser.until("document.querySelector('.language-note')")
-    assert browser.value("location.href") == asked
-    assert browser.value("document.querySelector('#query').value") == captions(made, "fr")["caption"][2]
-    assert found(browser)[0] == first
+    for back in ("history.back()", "document.querySelector('.back a').click()"):
+        browser.value(back)
+        browser.until("document.querySelector('.language-note')")
+        assert browser.value("location.href") == asked
+        assert browser.value("document.querySelector('#query').value") == text
+        assert found(browser)[0] == first
+        browser.click(".grid a")
+        browser.until("document.querySelector('.query-image img')")
 
     dropped = made.folder / DATA / f"images/{index.images[4]}.jpg"
     browser.drop(dropped)
-    browser.until("location.search.includes('picture') && document.querySelector('.query-image img')")
+    of_picture = "document.querySelector('.query-image img')?.alt === 'the query picture'"
+    browser.until(of_picture)
     assert found(browser)[0] == index.images[4]
-    browser.click(".grid a")
-    browser.until("location.search.includes('image=')")
-    browser.value("history.back()")
-    browser.until("location.search.includes('picture') && document.querySelector('.query-image img')")
-    assert found(browser)[0] == index.images[4]  # the picture is still there
+    for back in ("history.back()", "document.querySelector('.back a').click()"):
+        browser.click(".grid a")
+        browser.until(f"!({of_picture})")
+        browser.value(back)
+        browser.until(of_picture)
+        assert found(browser)[0] == index.images[4]  # the picture is still there
+    browser.click(".back a")  # the sentence before the picture
+    browser.until("document.querySelector('.language-note')")
+    assert browser.value("location.href") == asked
 
     browser.open(asked)  # an address that was shared
     assert found(browser)[0] == first
@@ -866,19 +914,41 @@ def test_a_visit(made: Project, page: Served, browser: Tab, model: SearchModel, 
 
 @pytest.mark.extended
 @needs_chromium
+@pytest.mark.parametrize("stripped", [True, False], ids=["stripped", "passed on"])
 @pytest.mark.parametrize("with_token", [False, True], ids=["without a token", "with a token"])
 def test_a_visit_below_a_path(
-    made: Project, seed: Path, model: SearchModel, index: Index, tmp_path: Path, with_token: bool
+    made: Project,
+    seed: Path,
+    model: SearchModel,
+    index: Index,
+    tmp_path: Path,
+    with_token: bool,
+    stripped: bool,
 ) -> None:
+    """The path is stripped by a proxy, or passed on to a page that knows it."""
     (tmp_path / "token").write_text(TOKEN)
+    path, token = "/user/me/proxy/8000", f"?token={TOKEN}" if with_token else ""
     options = ["--token-file", "token"] if with_token else []
+    options += [] if stripped else ["--prefix", path]
     with (
         served([seed / "index"], tmp_path, *options) as page,
-        stripping_proxy(page.port, "/user/me/proxy/8000") as address,
+        stripping_proxy(page.port, path) as proxied,
         tab(tmp_path / "profile") as browser,
     ):
+        address = proxied if stripped else page.address + path
         browser.wide(1280, 900)
-        browser.open(f"{address}/?token={TOKEN}" if with_token else f"{address}/")
+        shown = opened(browser, f"{address}/{token}")
+        assert browser.value("location.href").rstrip("?") == f"{address}/"
+        browser.click(".languages a")
+        found(browser)
+        browser.click("#home")
+        browser.until("document.querySelector('.first')")
+        assert browser.value("location.href") == f"{address}/"
+        assert tiles(browser, ".first .grid") == shown  # until the next visit
+        browser.click(".first .grid a")
+        browser.until("document.querySelector('.query-image img')?.naturalWidth")
+        browser.click(".back a")
+        browser.until("document.querySelector('.first')")
         text = captions(made, "en")["caption"][2]
         right = model.search(index, sentences=[text], language="en", top_k=24)
         assert ask(browser, text) == [index.images[row] for row in right.rows[0]]
@@ -892,8 +962,123 @@ def test_a_visit_below_a_path(
         browser.drop(made.folder / DATA / f"images/{index.images[4]}.jpg")
         browser.until("location.search.includes('picture') && document.querySelector('.query-image img')")
         assert found(browser)[0] == index.images[4]
+        browser.value("history.back()")
+        browser.until("document.querySelector('.language-note')")
+        assert browser.value("location.href") == asked
+        assert opened(browser, f"{address}/") != shown
         assert browser.said == []
         assert [one for one in browser.asked if not one.startswith((f"{address}/", "blob:"))] == []
+
+
+@pytest.mark.extended
+@needs_chromium
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_first_screen(
+    seed: Path, page: Served, browser: Tab, index: Index, width: int, dark: bool
+) -> None:
+    browser.wide(width, 844, dark)
+    shown = opened(browser, page.address)
+    assert len(set(shown)) == len(shown) == min(12, len(index.images))
+    assert set(shown) <= set(index.images)
+    recalls = json.loads((seed / "test-original.json").read_text())["test"]
+    names = {"en": "English", "de": "German", "fr": "French", "cs": "Czech"}
+    said = ", ".join(f"{names[code]} {recalls[code]['mR']:.1f}" for code in LANGUAGES)
+    counts = f"{len(index.images)} scenes with {len(index.sentences)} captions"
+    assert text_of(browser, ".summary") == (
+        f"multi30k mule-full seed 0 · {counts} · mR (mean recall, %) on its test split: {said}"
+    )
+    assert text_of(browser, "h1") == browser.value("document.title") == "Search scenes"
+    assert text_of(browser, "#language").startswith("detectEnglish")
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    bottom = "document.querySelector('.first .grid').getBoundingClientRect().bottom"
+    assert browser.value(bottom) < 844  # what is there to look at is in sight
+    assert browser.value("getComputedStyle(document.body).backgroundColor") == (
+        "rgb(20, 23, 27)" if dark else "rgb(255, 255, 255)"
+    )
+    queries = browser.value(
+        "[...document.querySelectorAll('.languages a')].map(link => [link.lang, link.textContent])"
+    )
+    assert [language for language, _ in queries] == [code for code in LANGUAGES for _ in range(2)]
+    browser.click(".languages section:nth-child(2) a")
+    found(browser)
+    assert text_of(browser, ".language-note").startswith("Detected as German.")
+    assert browser.value("document.querySelector('#query').value") == queries[2][1]
+    browser.value("history.back()")
+    browser.until("document.querySelector('.first')")
+    assert tiles(browser, ".first .grid") == shown
+    assert browser.value("document.activeElement.textContent") == queries[2][1]
+    assert opened(browser, page.address) != shown
+
+
+@pytest.mark.extended
+@needs_chromium
+def test_the_first_screen_of_other_indexes(
+    made: Project, seed: Path, model: SearchModel, index: Index, tmp_path: Path
+) -> None:
+    """Without photographs, without sentences, of one photograph that has gone."""
+    features = made.folder / DATA / "features.h5"
+    nothing = photographs_listed(index.images, {}, None)
+    write_index(model, tmp_path / "no photographs", nothing, features, index.sentences)
+    write_index(model, tmp_path / "bare", nothing, features)
+    (tmp_path / "photographs").mkdir()
+    Image.new("RGB", (80, 60), "red").save(tmp_path / "photographs/red.png")
+    write_index(model, tmp_path / "one", photographs_in(tmp_path / "photographs"))
+    folders = [tmp_path / name for name in ("no photographs", "bare", "one")]
+    with (
+        served(folders, tmp_path, "--title", "<b>Ours</b> & 'theirs'") as page,
+        tab(tmp_path / "profile") as browser,
+    ):
+        browser.wide(390, 844)
+        texts = [index.sentences[index.sentences_of[image][0]][2] for image in opened(browser, page.address)]
+        written = browser.value(
+            "[...document.querySelectorAll('.first .no-file')].map(one => one.textContent)"
+        )
+        assert written == texts
+        assert text_of(browser, "h1") == browser.value("document.title") == "<b>Ours</b> & 'theirs'"
+        names = opened(browser, page.address + "/?index=1")
+        written = browser.value("[...document.querySelectorAll('.no-file')].map(one => one.textContent)")
+        assert written == names
+        assert browser.value("document.querySelector('.languages')") is None
+        assert opened(browser, page.address + "/?index=2") == ["red.png"]
+        assert text_of(browser, ".summary").startswith("multi30k mule-full seed 0 · 1 photograph · mR")
+        assert text_of(browser, ".first h2") == "The photograph"
+        assert browser.value("document.querySelector('#others')") is None
+        browser.click(".first .grid a")
+        browser.until("document.querySelector('.query-image img')?.naturalWidth")
+        assert text_of(browser, ".column h3") == "No other picture is indexed"
+        assert browser.said == []
+        (tmp_path / "photographs/red.png").unlink()
+        browser.call("Network.setCacheDisabled", cacheDisabled=True)
+        browser.open(page.address + "/?index=2")
+        browser.until("document.querySelector('.no-file')?.textContent === 'red.png'")
+        browser.open(page.address + "/?index=3")
+        browser.until("document.querySelector('.error')?.textContent === 'There is no model 3 here.'")
+
+
+@pytest.mark.extended
+@needs_chromium
+def test_unknown_words_are_struck_through(page: Served, browser: Tab) -> None:
+    browser.open(page.address + "/?q=a+xyzzy+dog+is+qwerty&language=en")
+    found(browser)
+    struck = browser.value("[...document.querySelectorAll('.language-note s')].map(one => one.textContent)")
+    assert struck == ["xyzzy", "qwerty"]
+    line = "getComputedStyle(document.querySelector('.language-note s')).textDecorationLine"
+    assert browser.value(line) == "line-through"
+    assert text_of(browser, ".language-note") == (
+        "Read as English. Read without the words that the model does not know: a xyzzy dog is qwerty. "
+        "Unknown words: xyzzy, qwerty."  # for screen readers
+    )
+    assert browser.value("document.querySelector('.for-screen-readers').offsetWidth") == 1
+
+
+@needs_chromium
+def test_without_javascript_a_sentence_says_so(page: Served, browser: Tab) -> None:
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    browser.open(page.address)
+    seen = browser.value("document.body.innerText")
+    assert "This page needs JavaScript, which is switched off here." in seen
+    assert browser.value("document.querySelector('#form').offsetParent") is None
 
 
 @pytest.mark.extended
@@ -905,7 +1090,7 @@ def test_the_language_is_switched_and_two_models_stand_side_by_side(
     browser.open(page.address + "/?q=" + quote(captions(made, "en")["caption"][0]))
     found(browser)
     offered = browser.value("[...document.querySelector('#language').options].map(one => one.textContent)")
-    assert offered == ["detected", "English", "German", "French", "Czech"]
+    assert offered == ["detect", "English", "German", "French", "Czech"]
     choose(browser, "language", "en")
     browser.until("location.search.includes('language=en')")
     browser.until("document.querySelector('.language-note').textContent.startsWith('Read as English.')")
@@ -942,20 +1127,33 @@ def test_on_a_telephone(made: Project, page: Served, browser: Tab, dark: bool) -
 @needs_chromium
 def test_by_keyboard_alone(made: Project, page: Served, browser: Tab) -> None:
     browser.wide(1280, 900)
-    browser.open(page.address)
+    shown = opened(browser, page.address)
+    active = "document.activeElement.title"
     browser.until("document.activeElement.id === 'query'")
+    while browser.value("!document.activeElement.closest('.grid')"):
+        browser.press("Tab", 9)
+    assert browser.value(active) == shown[0]
+    browser.press("ArrowRight", 39)
+    browser.press("ArrowDown", 40)
+    assert browser.value(active) == shown[7]
+    browser.press("Enter", 13)
+    browser.until("document.activeElement.closest('.back')")
+    assert text_of(browser, ".back") == "← Back to the first screen"
+    browser.press("Enter", 13)
+    browser.until("document.querySelector('.first')")
+    browser.press("/", 191)
+    assert browser.value("document.activeElement.id") == "query"
     browser.type(captions(made, "en")["caption"][0])
     browser.press("Enter", 13)
     images = found(browser)
     browser.value("document.querySelector('.grid a').focus()")
     browser.press("ArrowRight", 39)
-    assert browser.value("document.activeElement.title") == images[1]
-    browser.press("/", 191)
-    assert browser.value("document.activeElement.id") == "query"
-    browser.value("document.querySelectorAll('.grid a')[1].focus()")
+    assert browser.value(active) == images[1]
     browser.press("Enter", 13)
-    browser.until("document.querySelector('.query-image img')")
-    assert browser.value("location.search") == f"?image={images[1]}"
+    browser.until("document.activeElement.closest('.back')")
+    assert browser.value("new URLSearchParams(location.search).get('image')") == images[1]
+    browser.value("history.back()")
+    browser.until(f"{active} === '{images[1]}'")  # where its user was
 
 
 @pytest.mark.extended
@@ -973,7 +1171,7 @@ def test_a_search_before_the_models_are_known(
     browser.open(page.address)
     browser.type(text[:5])
     browser.value("answer()")
-    browser.until("document.querySelector('#status').textContent.includes('photographs')")
+    browser.until("document.querySelector('.first')")
     assert browser.value("document.querySelector('#query').value") == text[:5]
 
     browser.open(page.address)
