@@ -31,7 +31,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from benchmarks.launches import META, count_step
 from benchmarks.plain_training import plain_loader, plain_step
+from pipeline.common.memory import keep_freed_memory
 from pipeline.images.settings import FeatureSettings
 from pipeline.models import prefixes
 from pipeline.models.losses import matching, neighborhood
@@ -46,6 +48,7 @@ from pipeline.models.settings import (
     Triplets,
     WordRegularizer,
 )
+from pipeline.models.universal import real_words
 from pipeline.models.word_model import WordModel
 from pipeline.training.batches import Batch, Sampler
 from pipeline.training.driver import adam
@@ -145,6 +148,7 @@ class Steps:
 
     def fast(self) -> None:
         """A step of `pipeline.training`."""
+        keep_freed_memory()
         self.run._step(next(self.batches), HALFWAY)
 
     @functools.cached_property
@@ -157,6 +161,7 @@ class Steps:
 
     def plain(self) -> None:
         """A step of the plain loop."""
+        keep_freed_memory(False)
         batches, optimizer = self._plain
         plain_step(self.model, optimizer, next(batches), self.settings.model_dump(), HALFWAY.done)
 
@@ -229,10 +234,22 @@ def measure(name: str, arguments: argparse.Namespace) -> None:
         print(f"  floor, {what}: {count / 1e9:.0f} G multiply-adds, {statistics.median(floors):.3f} s; "
               f"fast over floor {median_ratio(seconds['fast'], floors)}, "
               f"plain {median_ratio(seconds['plain'], floors)}")  # fmt: skip
+    forward, backward = launches(name, arguments)
+    print(f"  on a GPU: {forward} launches forward, {backward} backward")
     for part, share in shares(steps).items():
         print(f"  {100 * share:5.1f}%  {part}")
     for key in timed if arguments.memory else ():
         print(f"  peak memory, {key}: {peak_memory(name, key, arguments) / 2**20:,.0f} MiB", flush=True)
+
+
+def launches(name: str, arguments: argparse.Namespace) -> tuple[int, int]:
+    """Operators that a step, forward and backward, gives a GPU; counted without one."""
+    steps = Steps(name, argparse.Namespace(**{**vars(arguments), "device": META}))
+    drawn = next(steps.drawn)
+    forward, backward = count_step(
+        lambda: training_terms(steps.model, steps.corpus, drawn, steps.settings, HALFWAY), steps.model
+    )
+    return forward.total, backward.total
 
 
 def median_ratio(over: list[float], under: list[float]) -> str:
@@ -288,7 +305,7 @@ def multiply_adds(steps: Steps) -> dict[str, float]:
         count = sum(len(batch.lengths) for batch in sentences.values())
         distinct, nodes = 0, 0
         for batch in sentences.values():
-            tree = prefix_tree(batch.ids.cpu(), batch.lengths)
+            tree = prefix_tree(batch.ids[real_words(batch.lengths, batch.ids.shape[1])], batch.lengths)
             distinct += len(batch.ids.unique())
             nodes += len(tree.words) - tree.levels[0]
         word, recurrent = 300 * size + 4 * hidden * size, 4 * hidden * hidden

@@ -1,6 +1,6 @@
 """A corpus of few sentences, models for it in double precision, and the terms of a step."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from pipeline.models.build import build
 from pipeline.models.hybrid import WordRows
 from pipeline.models.losses.loss import losses
+from pipeline.models.losses.triplets import Part
 from pipeline.models.protocols import Sizes
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.settings import ModelSettings, SavedSettings
@@ -106,6 +107,15 @@ def saved_settings(settings: ModelSettings, **changes: Any) -> SavedSettings:
     run = {"scale": "demo", "dataset": "multi30k", "experiment": "x", "seed": 0}
     values = {**run, "caption_origins": {}, "features": {}, **settings.model_dump(), **changes}
     return SavedSettings.from_values(values, "tests")
+
+
+def parts_at(slots: Sequence[Sequence[int]], each: Sequence[int]) -> tuple[Part, ...]:
+    """The rows of languages whose sentences are of the images at some places, one language after another."""
+    firsts = np.cumsum([0, *map(len, slots)])
+    return tuple(
+        Part(first + np.arange(len(places)), np.array(places), number)
+        for first, places, number in zip(firsts, slots, each, strict=False)
+    )
 
 
 def batch_of(settings: Mapping[str, Any], number: int = 0) -> Batch:

@@ -27,7 +27,7 @@ def embed_sentences(model: RetrievalModel, language: str, part: LanguageCorpus) 
     found = torch.empty(0)
     for start in range(0, len(order), CHUNK):
         rows = order[start : start + CHUNK]
-        embedded = model.embed_sentences({language: part.take(rows)})[language].multimodal
+        embedded = model.embed_sentences({language: part.take(rows)}).multimodal
         if not start:  # In place at once: chunks joined and reordered would hold all sentences three times.
             found = embedded.new_empty(len(order), embedded.shape[1])
         found[to_device(torch.from_numpy(rows), found.device)] = embedded

@@ -17,8 +17,9 @@ from torch.utils.checkpoint import checkpoint
 
 from pipeline.common.devices import to_device
 from pipeline.models.products import product
+from pipeline.models.protocols import Words
 from pipeline.models.settings import Exploration
-from pipeline.models.universal import linear
+from pipeline.models.universal import linear, real_words
 from pipeline.words.corpus import Sentences
 
 CHUNK = 1024  # words whose scores of all entries are held at a time, 160 MB with 40,000
@@ -132,27 +133,26 @@ def sentence_means(
     sentences: Mapping[str, Sentences],
     how: Exploration,
     done: float = 0.0,
-) -> dict[str, Tensor]:
-    """Mean latent vector (B, d) of each sentence; a word chooses once for all sentences of the batch.
+) -> Tensor:
+    """Mean latent vector of each sentence, (B, d), one language after another.
+
+    A word chooses once for all sentences of the batch.
 
     Args:
         features: for each language its (V + 1, 300) FastText vectors.
         done: fraction of the pretraining before the batch.
     """
     distinct: dict[str, Tensor] = {}
-    rows: dict[str, Tensor] = {}
+    rows: list[Tensor] = []
     for language, batch in sentences.items():
+        # Padding may be among the words; no sentence reads it.
         words, ids = batch.ids.unique(return_inverse=True)
-        # Padding may be among the words; it counts in no mean.
-        rows[language] = torch.where(batch.ids == 0, 0, ids + 1 + sum(map(len, distinct.values())))
-        distinct[language] = features[language][words]
+        rows.append(ids[real_words(batch.lengths, ids.shape[1])] + sum(map(len, distinct.values())))
+        distinct[language] = features[language][to_device(words, features[language].device)]
     # Words of all languages choose together where one layer scores them.
     asked = distinct if assignment.separate else {"": torch.cat(list(distinct.values()))}
     sharpness = assignment.sharpness(how, done)
     chosen = [assignment.vectors(words, how, sharpness, language) for language, words in asked.items()]
-    vectors = F.pad(torch.cat(chosen), (0, 0, 1, 0))
-    means = {}
-    for language, batch in sentences.items():
-        total = F.embedding_bag(rows[language], vectors, mode="sum", padding_idx=0)
-        means[language] = total / to_device(batch.lengths, total.device)[:, None]
-    return means
+    counts = {language: len(batch.lengths) for language, batch in sentences.items()}
+    lengths = torch.cat([batch.lengths for batch in sentences.values()])
+    return Words(counts, lengths, torch.cat(rows), torch.cat(chosen)).means()

@@ -12,9 +12,10 @@ from torch.nn.utils.rnn import PackedSequence
 
 from pipeline.common.devices import to_device
 from pipeline.models import prefixes, prefixes_gru
+from pipeline.models.protocols import Words
 from pipeline.models.recurrent import Recurrent, recurrent_layer
 from pipeline.models.settings import Model
-from pipeline.models.universal import linear
+from pipeline.models.universal import as_float32, linear
 
 
 class RecurrentBranch(nn.Module):
@@ -41,14 +42,14 @@ class RecurrentBranch(nn.Module):
         on_cpu = self.recurrent.weight_ih_l0.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
         return on_cpu and isinstance(self.recurrent, nn.LSTM | nn.GRU)
 
-    def from_prefix_tree(self, vectors: Tensor, ids: Tensor, lengths: Tensor) -> Tensor:
-        """The same from distinct words: their vectors (U, d), ids (B, W), word counts (B,)."""
-        tree = prefixes.prefix_tree(ids, lengths)
+    def from_prefix_tree(self, words: Words) -> Tensor:
+        """The same from distinct words."""
+        tree = prefixes.prefix_tree(words.rows, words.lengths)
         if isinstance(self.recurrent, nn.LSTM):
-            states = prefixes.last_states(self.recurrent, vectors, tree)
+            states = prefixes.last_states(self.recurrent, words.vectors, tree)
         else:
             assert isinstance(self.recurrent, nn.GRU)
-            states = prefixes_gru.last_states(self.recurrent, vectors, tree)
+            states = prefixes_gru.last_states(self.recurrent, words.vectors, tree)
         return unit(self.projection(states))
 
 
@@ -137,11 +138,6 @@ def without_autocast(device: str) -> AbstractContextManager[object]:
     """Products inside keep the precision of their operands."""
     available = torch.amp.is_autocast_available(device)
     return torch.autocast(device, enabled=False) if available else nullcontext()
-
-
-def as_float32(vectors: Tensor) -> Tensor:
-    """The same numbers, converted to float32 if they were bfloat16."""
-    return vectors.float() if vectors.dtype == torch.bfloat16 else vectors
 
 
 def unit(vectors: Tensor) -> Tensor:

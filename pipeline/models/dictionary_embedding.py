@@ -2,7 +2,7 @@
 
 Such a word has no row in its language's table: it is read with the English word's vector and linear layer.
 
-Sizes in comments: N words of B sentences, d universal size.
+Sizes in comments: M words of each of L languages, d universal size.
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from pipeline.common.devices import to_device
 from pipeline.models.protocols import Sizes, Values, Vocabularies
 from pipeline.models.settings import EmbeddingSettings
 from pipeline.models.universal import UniversalEmbedding, english_rows, own_vectors, pretrained_layers
-from pipeline.words.corpus import Sentences
 
 
 class DictionaryEmbedding(UniversalEmbedding):
@@ -45,24 +43,20 @@ class DictionaryEmbedding(UniversalEmbedding):
         words = {language: count + mapped[language] for language, count in own.words.items()}
         return replace(own, words=words, mapped=mapped)
 
-    def words(self, language: str, ids: Tensor) -> Tensor:
-        rows, own = self.get_buffer(_english(language)), len(self[language].table.weight)
-        if not len(rows):
-            return super().words(language, ids)
-        mapped = ids >= own
-        vectors = self[language](ids.masked_fill(mapped, 0))
-        by_english = self["en"](rows[(ids - own).clamp(min=0)])
-        return torch.where(mapped[:, None], by_english, vectors)
-
-    def means(self, language: str, sentences: Sentences) -> Tensor:
-        if not len(self.get_buffer(_english(language))):
-            return super().means(language, sentences)
-        device = sentences.ids.device
-        real = torch.arange(sentences.ids.shape[1]) < sentences.lengths[:, None]
-        vectors = self.words(language, sentences.ids[to_device(real, device)])
-        of_sentence = to_device(torch.arange(len(real)).repeat_interleave(sentences.lengths), device)
-        sums = vectors.new_zeros(len(real), vectors.shape[1]).index_add(0, of_sentence, vectors)
-        return sums / to_device(sentences.lengths, device)[:, None]
+    def words(self, ids: Mapping[str, Tensor]) -> Tensor:
+        own = {language: len(self[language].table.weight) for language in ids}
+        mapped = {language: of >= own[language] for language, of in ids.items()}
+        vectors = super().words(
+            {language: of.masked_fill(mapped[language], 0) for language, of in ids.items()}
+        )
+        read = []
+        for (language, of), by_own in zip(ids.items(), vectors, strict=True):
+            rows = self.get_buffer(_english(language))
+            if len(rows):
+                by_english = self["en"](rows[(of - own[language]).clamp(min=0)])
+                by_own = torch.where(mapped[language][:, None], by_english, by_own)
+            read.append(by_own)
+        return torch.stack(read)
 
 
 def _english(language: str) -> str:

@@ -11,7 +11,7 @@ not distinguish the two kinds of words. Sizes in comments: B sentences, W words 
 universal size, K own words and V words of a language, E entries.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,6 @@ from pipeline.common.torch_files import read_torch, short_reason, write_torch
 from pipeline.models.protocols import Sizes, Values, Vocabularies
 from pipeline.models.settings import EmbeddingSettings, Hybrid
 from pipeline.models.universal import LanguageWords, TableEmbedding
-from pipeline.words.corpus import Sentences
 
 
 @dataclass(frozen=True)
@@ -54,12 +53,6 @@ class HybridWords(LanguageWords):
         super().__init__(own, vector, size if own else None, None)
         for name in ("own", "entry"):
             self.register_buffer(name, torch.zeros(words + 1, dtype=torch.long))  # a word id more, MASK's
-
-    def own_vectors(self) -> Tensor | None:
-        """Universal vectors (K + 1, d) of words with their own vectors, after a row of zeros; None for LA."""
-        if not len(self.table.weight):
-            return None
-        return F.pad(self.projection(self.table.weight), (0, 0, 1, 0))
 
 
 class HybridEmbedding(TableEmbedding):
@@ -121,19 +114,16 @@ class HybridEmbedding(TableEmbedding):
         """The word id of MASK."""
         return len(self[language].own) - 1
 
-    def words(self, language: str, ids: Tensor) -> Tensor:
-        words = self[language]
-        shared = F.embedding(words.entry[ids], self.entries.weight, padding_idx=0)
-        own = words.own_vectors()
-        return shared if own is None else shared + F.embedding(words.own[ids], own, padding_idx=0)
-
-    def means(self, language: str, sentences: Sentences) -> Tensor:
-        words, ids = self[language], sentences.ids
-        total = F.embedding_bag(words.entry[ids], self.entries.weight, mode="sum", padding_idx=0)
-        own = words.own_vectors()
-        if own is not None:
-            total = total + F.embedding_bag(words.own[ids], own, mode="sum", padding_idx=0)
-        return total / to_device(sentences.lengths, total.device)[:, None]
+    def words(self, ids: Mapping[str, Tensor]) -> Tensor:
+        words, device = [self[language] for language in ids], self.entries.weight.device
+        places = torch.stack(list(ids.values())) + _firsts([len(of.own) for of in words], device)
+        own, entry = (torch.cat([of.get_buffer(kind) for of in words])[places] for kind in ("own", "entry"))
+        shared = F.embedding(entry, self.entries.weight, padding_idx=0)  # (L, M, d)
+        tables = torch.cat([of.table.weight for of in words])
+        if not len(tables):
+            return shared
+        rows = (own - 1).clamp(min=0) + _firsts([len(of.table.weight) for of in words], device)
+        return torch.where(own[..., None] > 0, self.projected(list(ids), F.embedding(rows, tables)), shared)
 
     def count(self) -> dict[str, int]:
         return {
@@ -152,6 +142,12 @@ def _check_rows(rows: Mapping[str, WordRows], vocabularies: Vocabularies, own_wo
             mistakes.append(f"{language!r}: assigned {found}, vocabulary and settings have {expected}")
     heading = f"{path}: other numbers of words, of words with vectors of their own. Run `assign` again:"
     raise_together(mistakes, heading)
+
+
+def _firsts(sizes: Sequence[int], device: torch.device) -> Tensor:
+    """Where each of several parts of some sizes begins if they follow one another, (L, 1)."""
+    ends = torch.tensor(sizes).cumsum(0)
+    return to_device((ends - torch.tensor(sizes))[:, None], device)
 
 
 def _hybrid(settings: EmbeddingSettings) -> Hybrid:

@@ -18,6 +18,7 @@ from pipeline.models.prefixes import prefix_tree
 from pipeline.models.protocols import Embedded, Sizes, Values, Vocabularies
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters, image_features
 from pipeline.models.settings import Liwe, ModelSettings
+from pipeline.models.universal import real_words
 from pipeline.words.corpus import Sentences
 
 
@@ -53,10 +54,7 @@ class SpelledWords(nn.Module):
         """Vectors (N, d) of the words of all languages' sentences one after another, and word counts (B,)."""
         spelled = []
         for language, batch in sentences.items():
-            real = torch.arange(batch.ids.shape[1]) < batch.lengths[:, None]
-            # Indices, not a mask: indexing by a mask makes the CPU wait for the GPU to count the words.
-            places = to_device(real.flatten().nonzero()[:, 0], batch.ids.device)
-            ids = batch.ids.flatten().index_select(0, places)
+            ids = to_device(batch.ids[real_words(batch.lengths, batch.ids.shape[1])], self.alphabet.device)
             spelled.append(self.characters(self.get_buffer(_spelling(language))[ids]).flatten(1))
         vectors: Tensor = self.layers(torch.cat(spelled))  # one batch norm over the words of all languages
         return vectors, torch.cat([batch.lengths for batch in sentences.values()])
@@ -83,9 +81,7 @@ class BidirectionalBranch(nn.Module):
 
     def _by_tree(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Forward states (B, hidden) after the last words; all words are treated as distinct."""
-        real = torch.arange(int(lengths.max())) < lengths[:, None]
-        ids = torch.zeros(real.shape, dtype=torch.long).masked_scatter(real, torch.arange(len(words)))
-        return prefixes_gru.last_states(self.recurrent, words, prefix_tree(ids, lengths))
+        return prefixes_gru.last_states(self.recurrent, words, prefix_tree(torch.arange(len(words)), lengths))
 
 
 class LiweModel(RetrievalModel):
@@ -131,10 +127,9 @@ class LiweModel(RetrievalModel):
         embedded: Tensor = self.image_branch(features)
         return embedded
 
-    def embed_sentences(self, sentences: Mapping[str, Sentences]) -> dict[str, Embedded]:
-        rows = self.branches["shared"](*self.spelled(sentences))
-        parts = rows.split([len(batch.lengths) for batch in sentences.values()])
-        return {language: Embedded(part, part) for language, part in zip(sentences, parts, strict=True)}
+    def embed_sentences(self, sentences: Mapping[str, Sentences]) -> Embedded:
+        vectors = self.branches["shared"](*self.spelled(sentences))
+        return Embedded(vectors, vectors)
 
     def count(self) -> dict[str, int]:
         padding = self.spelled.characters.weight[0].numel()

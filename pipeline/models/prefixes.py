@@ -12,6 +12,7 @@ them at one level, h hidden size.
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -35,20 +36,23 @@ class PrefixTree:
     sentences: Tensor
 
 
-def prefix_tree(ids: Tensor, lengths: Tensor) -> PrefixTree:
-    """The prefixes of sentences (B, W) of `lengths` (B,) words; padding is ignored."""
-    distinct = int(ids.max()) + 1
-    reached = torch.zeros(len(ids), dtype=torch.long)  # by each sentence, as far as it is read
-    words, parents, levels, before = [], [], [], 0
-    for place in range(int(lengths.max())):
-        read = torch.nonzero(lengths > place)[:, 0]
-        keys, found = torch.unique(reached[read] * distinct + ids[read, place], return_inverse=True)
-        words.append(keys % distinct)
-        parents.append(keys // distinct)
-        levels.append(len(keys))
-        reached[read] = before + found
-        before += len(keys)
-    return PrefixTree(torch.cat(words), torch.cat(parents), levels, reached)
+def prefix_tree(rows: Tensor, lengths: Tensor) -> PrefixTree:
+    """The prefixes of sentences of `lengths` (B,) words, which are given one sentence after another, (N,)."""
+    longest = int(lengths.max())
+    real = np.arange(longest) < lengths.numpy()[:, None]
+    words = np.full(real.shape, -1)
+    words[real] = rows.numpy()
+    order = np.lexsort(words.T[::-1])  # sentences with a common prefix follow one another
+    words, real = words[order], real[order]
+    known = np.logical_and.accumulate(words[1:] == words[:-1], axis=1)
+    first = real.copy()  # whether the prefix occurs for the first time
+    first[1:] &= ~known
+    number = first.T.cumsum().reshape(first.T.shape) - 1  # (W, B) of each sentence's prefixes
+    parents = np.vstack([np.zeros_like(number[:1]), number[:-1]])
+    sentences = np.empty_like(order)
+    sentences[order] = number[lengths.numpy()[order] - 1, np.arange(len(order))]
+    last, before = (torch.from_numpy(of[first.T]) for of in (words.T, parents))
+    return PrefixTree(last, before, first.sum(0).tolist(), torch.from_numpy(sentences))
 
 
 def last_states(lstm: nn.LSTM, vectors: Tensor, tree: PrefixTree) -> Tensor:
@@ -68,7 +72,7 @@ class _States(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, tree: PrefixTree) -> Tensor:
         gates = inputs[tree.words]  # (N, 4h)
-        cells, states = inputs.new_zeros(2, len(gates), weight.shape[1]).unbind()
+        cells, squashed, states = inputs.new_zeros(3, len(gates), weight.shape[1]).unbind()
         end = 0
         for count in tree.levels:
             begin, end = end, end + count
@@ -79,14 +83,15 @@ class _States(torch.autograd.Function):
             if begin:
                 torch.mul(keep, cells[parents], out=cells[level])
             cells[level].addcmul_(enter, new)
-            torch.mul(out, cells[level].tanh(), out=states[level])
-        ctx.save_for_backward(weight, gates, cells, states)
+            torch.tanh(cells[level], out=squashed[level])
+            torch.mul(out, squashed[level], out=states[level])
+        ctx.save_for_backward(weight, gates, cells, squashed, states)
         ctx.tree, ctx.distinct = tree, len(inputs)
         return states
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
-        weight, gates, cells, states = ctx.saved_tensors
+        weight, gates, cells, squashed, states = ctx.saved_tensors
         tree, first = ctx.tree, ctx.tree.levels[0]
         to_states, to_cells, to_gates = gradients[0].clone(), torch.zeros_like(cells), torch.empty_like(gates)
         begin = len(gates)
@@ -95,7 +100,7 @@ class _States(torch.autograd.Function):
             parents = tree.parents[level]
             before = cells[parents] if begin else torch.zeros_like(cells[level])
             to_before = _cell_backward(
-                gates[level], cells[level], before, to_states[level], to_cells[level], to_gates[level]
+                gates[level], squashed[level], before, to_states[level], to_cells[level], to_gates[level]
             )
             if begin:
                 to_cells.index_add_(0, parents, to_before)
@@ -115,11 +120,14 @@ def _activated(gates: Tensor) -> tuple[Tensor, ...]:
 
 
 def _cell_backward(
-    gates: Tensor, cells: Tensor, before: Tensor, to_states: Tensor, to_cells: Tensor, to_gates: Tensor
+    gates: Tensor, squashed: Tensor, before: Tensor, to_states: Tensor, to_cells: Tensor, to_gates: Tensor
 ) -> Tensor:
-    """Fill `to_gates` (n, 4h), gradient before the activations; return the cells' before, (n, h)."""
+    """Fill `to_gates` (n, 4h), gradient before the activations; return the cells' before, (n, h).
+
+    Args:
+        squashed: tanh of the cells. before: the cells before.
+    """
     enter, keep, new, out = gates.chunk(4, 1)
-    squashed = cells.tanh()
     to_cells = to_cells + tanh_backward(to_states * out, squashed)
     to_enter, to_keep, to_new, to_out = to_gates.chunk(4, 1)
     sigmoid_backward(to_cells * new, enter, grad_input=to_enter)

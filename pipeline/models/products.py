@@ -10,10 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+LARGE = 2**27  # multiply-adds, two milliseconds: oneDNN compiles a kernel for each new shape, which takes 0.7
+
 
 def product(left: Tensor, right: Tensor) -> Tensor:
     """`left @ right.T` (R, C) of (R, k) and (C, k), without gradients."""
-    if left.dtype == torch.float32 and left.numel() and _by_onednn(left):
+    if _by_onednn(left, right):
         found: Tensor = torch.ops.mkldnn._linear_pointwise(left, right, None, "none", [], "")
         return found
     return left @ right.T
@@ -37,5 +39,6 @@ class _Linear(torch.autograd.Function):
         return product(gradients[0], weight.T), product(vectors.T, gradients[0].T).T
 
 
-def _by_onednn(tensor: Tensor) -> bool:
-    return tensor.device.type == "cpu" and torch.backends.mkldnn.is_available()
+def _by_onednn(left: Tensor, right: Tensor) -> bool:
+    large = left.numel() * len(right) >= LARGE and left.dtype == torch.float32
+    return large and left.device.type == "cpu" and torch.backends.mkldnn.is_available()

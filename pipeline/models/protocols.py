@@ -11,8 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+import torch
 from torch import Tensor
+from torch.nn import functional as F
 
+from pipeline.common.devices import to_device
 from pipeline.models.settings import EmbeddingSettings, ModelSettings
 from pipeline.words.corpus import Sentences
 from pipeline.words.vocabulary import Vocabulary
@@ -40,7 +43,7 @@ class Sizes:
 
 @dataclass
 class Embedded:
-    """Embeddings of one language's sentences.
+    """Embeddings of sentences, of one language after another.
 
     universal: u, (B, d) unit vectors, the mean of a sentence's universal word vectors.
     multimodal: s, (B, e) unit vectors, comparable with images.
@@ -48,6 +51,32 @@ class Embedded:
 
     universal: Tensor
     multimodal: Tensor
+
+
+@dataclass
+class Words:
+    """The words of sentences of several languages, of one language after another.
+
+    sentences: how many of each language. lengths: (B,) word counts. rows: (N,) the row of each word's vector,
+    sentence by sentence. Both are on the CPU. vectors: (U, d) universal vectors; words may share one.
+    """
+
+    sentences: dict[str, int]
+    lengths: Tensor
+    rows: Tensor
+    vectors: Tensor
+
+    def in_order(self) -> Tensor:
+        """Vectors (N, d) of all words, sentence by sentence."""
+        if torch.equal(self.rows, torch.arange(len(self.vectors))):
+            return self.vectors
+        return self.vectors.index_select(0, to_device(self.rows, self.vectors.device))
+
+    def means(self) -> Tensor:
+        """Mean vector of each sentence's words, (B, d)."""
+        rows, first = self.rows, self.lengths.cumsum(0) - self.lengths
+        device = self.vectors.device
+        return F.embedding_bag(to_device(rows, device), self.vectors, to_device(first, device), mode="mean")
 
 
 class _Built(Protocol[SettingsT]):
@@ -92,12 +121,12 @@ class Embedding(_Built[EmbeddingSettings], Protocol):
     """Words of every language in one d-dimensional space; selected by an experiment's `embedding`."""
 
     @abstractmethod
-    def words(self, language: str, ids: Tensor) -> Tensor:
-        """Word ids (N,) of a language to universal word vectors (N, d)."""
+    def words(self, ids: Mapping[str, Tensor]) -> Tensor:
+        """Word ids (M,) of L languages, equally many of each, to universal word vectors (L, M, d)."""
 
     @abstractmethod
-    def means(self, language: str, sentences: Sentences) -> Tensor:
-        """Mean universal word vector of each sentence, (B, d), or its own vector; its unit vector is u."""
+    def means(self, words: Words) -> Tensor:
+        """Mean universal word vector of each sentence, (B, d); its unit vector is u."""
 
 
 class Encoder(_Built[ModelSettings], Protocol):
@@ -110,5 +139,5 @@ class Encoder(_Built[ModelSettings], Protocol):
         """Image features (n, D) to unit vectors (n, e)."""
 
     @abstractmethod
-    def embed_sentences(self, sentences: Mapping[str, Sentences]) -> dict[str, Embedded]:
-        """Sentences of each language to their embeddings."""
+    def embed_sentences(self, sentences: Mapping[str, Sentences]) -> Embedded:
+        """Sentences of each language to their embeddings, one language after another."""

@@ -5,17 +5,18 @@ Multilingual vectors, which are already aligned, may share one linear layer.
 Sizes in comments: B sentences, W words of the longest of them, d universal size.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
 
 from pipeline.common.devices import to_device
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.torch_files import read_torch
-from pipeline.models.protocols import Embedding, Sizes, Values, Vocabularies
+from pipeline.models.protocols import Embedding, Sizes, Values, Vocabularies, Words
 from pipeline.models.settings import EmbeddingSettings
 from pipeline.words.corpus import Sentences
 from pipeline.words.vocabulary import Vocabulary
@@ -47,8 +48,8 @@ class LanguageWords(nn.Module):
         return projected
 
     def drift(self) -> Tensor:
-        """1/2 sum (E - E0)^2, the regulariser against forgetting (MULE, implementation details)."""
-        return 0.5 * F.mse_loss(self.table.weight, self.initial, reduction="sum")
+        """sum (E - E0)^2."""
+        return F.mse_loss(self.table.weight, self.initial, reduction="sum")
 
 
 class TableEmbedding(nn.Module, Embedding):
@@ -60,14 +61,28 @@ class TableEmbedding(nn.Module, Embedding):
         return words
 
     def drift(self) -> Tensor:
-        """Mean over languages of 1/2 sum (E - E0)^2."""
-        return torch.stack([self[language].drift() for language in self.languages]).mean()
+        """Mean over languages of 1/2 sum (E - E0)^2 (MULE, "Implementation Details")."""
+        return 0.5 * torch.stack([self[language].drift() for language in self.languages]).mean()
 
     @torch.no_grad()
     def forget_initial(self) -> None:
         """Make the current tables E0 (as the authors' code does after each epoch)."""
         for language in self.languages:
             self[language].initial.copy_(self[language].table.weight)
+
+    def means(self, words: Words) -> Tensor:
+        return words.means()
+
+    def projected(self, languages: Sequence[str], vectors: Tensor) -> Tensor:
+        """Word vectors (L, M, 300) of L languages through their linear layers, in one product: (L, M, d)."""
+        layers = [self[language].projection for language in languages]
+        separate = [layer for layer in layers if isinstance(layer, nn.Linear) and layer is not layers[0]]
+        if not separate:  # one language, one layer for all, or none
+            projected: Tensor = layers[0](vectors)
+            return projected
+        weight = torch.stack([layer.get_parameter("weight") for layer in layers])
+        bias = torch.stack([layer.get_parameter("bias") for layer in layers])
+        return torch.baddbmm(bias[:, None], vectors, weight.mT)
 
     def projections(self) -> list[nn.Parameter]:
         """Weights of the linear layers: what pretraining trains."""
@@ -141,26 +156,23 @@ class UniversalEmbedding(TableEmbedding):
         if self.padded:
             self.padded_to.copy_(torch.tensor([longest[language] for language in self.languages]))
 
-    def words(self, language: str, ids: Tensor) -> Tensor:
-        vectors: Tensor = self[language](ids)
-        return vectors
+    def words(self, ids: Mapping[str, Tensor]) -> Tensor:
+        vectors = torch.stack([self[language].table(of) for language, of in ids.items()])
+        return self.projected(list(ids), vectors)
 
-    def means(self, language: str, sentences: Sentences) -> Tensor:
-        # The mean is taken before the linear layer, which gives the same result at a fraction of the cost.
-        mean = sentences.vectors
-        if mean is None:
-            table = self[language].table.weight
-            mean = self._padded_mean(language, sentences) if self.padded else _mean(table, sentences)
-        projected: Tensor = self[language].projection(mean)
-        return projected
-
-    def _padded_mean(self, language: str, sentences: Sentences) -> Tensor:
-        table, longest = self[language].table.weight, self.padded_to[self.languages.index(language)]
-        words = F.embedding_bag(sentences.ids, table, mode="sum", padding_idx=0)  # (B, 300)
-        count = (sentences.ids != 0).sum(1, keepdim=True)
-        row = torch.maximum(count, longest)
-        mean: Tensor = (words + (row - count) * table[0]) / row
-        return mean
+    def means(self, words: Words) -> Tensor:
+        means = super().means(words)
+        if not self.padded:
+            return means
+        zero = torch.zeros(1, dtype=torch.long, device=means.device)
+        padding = self.words(dict.fromkeys(self.languages, zero))
+        numbers = torch.tensor([self.languages.index(language) for language in words.sentences])
+        counts = torch.tensor(list(words.sentences.values()))
+        language = to_device(numbers.repeat_interleave(counts), means.device)  # (B,)
+        count = to_device(words.lengths, means.device)
+        # The share of a row's places that its words take.
+        share = count / torch.maximum(count, self.padded_to.index_select(0, language))
+        return torch.lerp(padding[:, 0].index_select(0, language), means, share[:, None].to(means.dtype))
 
     def count(self) -> dict[str, int]:
         first = 0 if self.padded else 1  # padding's vector counts where it is trained
@@ -169,31 +181,39 @@ class UniversalEmbedding(TableEmbedding):
         return {"words": sum(table.numel() for table in tables), "entries": 0, "layers": layers}
 
 
-def unpadded(embedding: Embedding, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor]:
-    """The words of all sentences of all languages, concatenated without padding: vectors (N, d).
+def read_words(embedding: TableEmbedding, sentences: Mapping[str, Sentences]) -> Words:
+    """The words of sentences. A frozen sentence vector is the only word of its sentence.
 
-    And the word counts (B,) of the sentences, on the CPU.
+    On a CPU, each distinct word of a language is computed once; a GPU would be waited for to count them, and
+    computes each word wherever it occurs.
     """
-    words = []
-    for language, batch in sentences.items():
-        places = _real_words(batch.lengths, batch.ids.shape[1])
-        words.append(embedding.words(language, batch.ids.flatten()[to_device(places, batch.ids.device)]))
-    return torch.cat(words), torch.cat([batch.lengths for batch in sentences.values()])
-
-
-def distinct(embedding: Embedding, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor, Tensor]:
-    """The same, each word computed once: vectors (U, d) of the words that occur, ids (B, W), counts (B,).
-
-    The ids are rows of the vectors. Padding is among the words.
-    """
-    vectors: list[Tensor] = []
+    counts = {language: len(batch.lengths) for language, batch in sentences.items()}
+    lengths = torch.cat([batch.lengths for batch in sentences.values()])
+    if any(batch.vectors is not None for batch in sentences.values()):
+        frozen = [embedding[language].projection(batch.vectors) for language, batch in sentences.items()]
+        return Words(counts, lengths, torch.arange(len(lengths)), torch.cat(frozen))
+    device = next(embedding.parameters()).device
+    ids: list[Tensor] = []
     rows: list[Tensor] = []
-    longest = max(batch.ids.shape[1] for batch in sentences.values())
-    for language, batch in sentences.items():
-        words, ids = batch.ids.unique(return_inverse=True)
-        rows.append(F.pad(ids + sum(map(len, vectors)), (0, longest - ids.shape[1])))
-        vectors.append(embedding.words(language, words))
-    return torch.cat(vectors), torch.cat(rows), torch.cat([batch.lengths for batch in sentences.values()])
+    for batch in sentences.values():
+        words = batch.ids[real_words(batch.lengths, batch.ids.shape[1])]  # sentence by sentence
+        places = torch.arange(len(words))
+        if device.type == "cpu":
+            words, places = words.unique(return_inverse=True)
+        rows.append(places + sum(map(len, ids)))
+        ids.append(words)
+    padded = pad_sequence(ids, batch_first=True)  # (L, M)
+    on_device = dict(zip(sentences, to_device(padded, device), strict=True))
+    vectors = embedding.words(on_device).flatten(0, 1)
+    real = real_words(torch.tensor([len(words) for words in ids]), padded.shape[1])
+    if not real.all():
+        vectors = vectors.index_select(0, to_device(real.flatten().nonzero()[:, 0], device))
+    return Words(counts, lengths, torch.cat(rows), as_float32(vectors))
+
+
+def real_words(lengths: Tensor, longest: int) -> Tensor:
+    """Whether a place (B, longest) holds a word and no padding, from word counts (B,)."""
+    return torch.arange(longest) < lengths[:, None]
 
 
 def own_vectors(vocabularies: Vocabularies) -> Values:
@@ -238,16 +258,6 @@ def pretrained_layers(settings: EmbeddingSettings, tables: Values, path: Path | 
     return layers
 
 
-def _mean(table: Tensor, sentences: Sentences) -> Tensor:
-    words = F.embedding_bag(sentences.ids, table, mode="sum", padding_idx=0)  # (B, 300)
-    return words / to_device(sentences.lengths, table.device)[:, None]
-
-
-def _real_words(lengths: Tensor, longest: int) -> Tensor:
-    """Positions (N,) of words other than padding in flattened ids (B * longest,), sentence by sentence."""
-    return torch.nonzero((torch.arange(longest) < lengths[:, None]).flatten())[:, 0]
-
-
 def _from_scratch(rows: int, vector: int) -> Tensor:
     """Uniform between -0.1 and 0.1, as in the public code of VSE++; the padding's row is zeros."""
     table = torch.empty(rows, vector).uniform_(-0.1, 0.1)
@@ -261,3 +271,8 @@ def linear(size: int, out: int) -> nn.Linear:
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)
     return layer
+
+
+def as_float32(vectors: Tensor) -> Tensor:
+    """The same numbers, converted to float32 if they were bfloat16."""
+    return vectors.float() if vectors.dtype == torch.bfloat16 else vectors

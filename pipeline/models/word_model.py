@@ -21,7 +21,7 @@ from pipeline.models.branches import RecurrentBranch, image_branch, sentence_bra
 from pipeline.models.protocols import Embedded, Sizes, Values, Vocabularies
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters, image_features
 from pipeline.models.settings import ModelSettings
-from pipeline.models.universal import TableEmbedding, distinct, linear, unpadded
+from pipeline.models.universal import TableEmbedding, linear, read_words
 from pipeline.words.corpus import Sentences
 
 PREFIX = "universal."  # of the embedding's tensors
@@ -68,14 +68,13 @@ class WordModel(RetrievalModel):
     def embed_images(self, features: Tensor) -> Tensor:
         return self._comparable(self.image_branch(features))
 
-    def embed_sentences(self, sentences: Mapping[str, Sentences]) -> dict[str, Embedded]:
+    def embed_sentences(self, sentences: Mapping[str, Sentences]) -> Embedded:
         # A shared branch sees the sentences of all languages in one call.
-        means = {language: self.universal.means(language, batch) for language, batch in sentences.items()}
-        multimodal = self._read_means(means) if self.reads_means else self._read_words(sentences)
-        return {
-            language: Embedded(unit(means[language]), self._comparable(multimodal[language]))
-            for language in sentences
-        }
+        if "shared" in self.branches:
+            return self._embedded(self.branches["shared"], sentences)
+        parts = [self._embedded(self.branches[key], {key: batch}) for key, batch in sentences.items()]
+        universal, multimodal = zip(*((part.universal, part.multimodal) for part in parts), strict=True)
+        return Embedded(torch.cat(universal), torch.cat(multimodal))
 
     def count(self) -> dict[str, int]:
         branches = {
@@ -89,29 +88,16 @@ class WordModel(RetrievalModel):
         """Vectors of which no number is negative, for order embeddings."""
         return vectors.abs() if self.similarity == "order" else vectors
 
-    def _read_means(self, means: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        if "shared" not in self.branches:
-            return {language: self.branches[language](part) for language, part in means.items()}
-        return _split(self.branches["shared"](torch.cat(list(means.values()))), means)
-
-    def _read_words(self, sentences: Mapping[str, Sentences]) -> dict[str, Tensor]:
-        if "shared" in self.branches:
-            lengths = {language: batch.lengths for language, batch in sentences.items()}
-            return _split(self._read_by("shared", sentences), lengths)
-        return {language: self._read_by(language, {language: batch}) for language, batch in sentences.items()}
-
-    def _read_by(self, key: str, sentences: Mapping[str, Sentences]) -> Tensor:
-        """Unit vectors (B, e) of the sentences of all languages under one another, from one branch."""
-        branch = self.branches[key]
-        if isinstance(branch, RecurrentBranch) and branch.reads_prefix_tree():
-            return branch.from_prefix_tree(*distinct(self.universal, sentences))
-        embedded: Tensor = branch(*unpadded(self.universal, sentences))
-        return embedded
-
-
-def _split(rows: Tensor, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Cut rows of all languages (all, e) into each language's, as many as its part has."""
-    return dict(zip(parts, rows.split([len(part) for part in parts.values()]), strict=True))
+    def _embedded(self, branch: nn.Module, sentences: Mapping[str, Sentences]) -> Embedded:
+        words = read_words(self.universal, sentences)
+        means = self.universal.means(words)
+        if self.reads_means:
+            multimodal = branch(means)
+        elif isinstance(branch, RecurrentBranch) and branch.reads_prefix_tree():
+            multimodal = branch.from_prefix_tree(words)
+        else:
+            multimodal = branch(words.in_order(), words.lengths)
+        return Embedded(unit(means), self._comparable(multimodal))
 
 
 def _embedding(settings: ModelSettings) -> type[TableEmbedding]:

@@ -1,5 +1,6 @@
 """Pretraining of the hybrid embedding: which latent entry each word is assigned to (SMALR, Section 3.1)."""
 
+import functools
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +18,12 @@ from pipeline.common.files import atomic_write
 from pipeline.models.assignment import Assignment, sentence_means
 from pipeline.models.hybrid import WordRows, write_assignment
 from pipeline.models.losses.neighborhood import neighborhood_loss
-from pipeline.models.losses.triplets import alignment_loss
+from pipeline.models.losses.triplets import PLANS, Comparison, Part, compare, hinge_loss
 from pipeline.training.batches import Batch
 from pipeline.training.data import Inputs, PretrainingData, pretraining_data
 from pipeline.training.driver import Job, Started, adam, run_job
 from pipeline.training.loop import Run, Validation
-from pipeline.training.objective import anchored
+from pipeline.training.objective import parts_of
 from pipeline.training.settings import AssignSettings
 from pipeline.words.corpus import Corpus, LanguageCorpus
 from pipeline.words.vocabulary import Vocabulary
@@ -153,15 +154,21 @@ def assignment_terms(
     Args:
         done: fraction of the pretraining before the batch.
     """
-    triplets = settings.triplets
+    triplets, parts = settings.triplets, parts_of(batch)
     sentences = {language: corpus.languages[language].take(rows) for language, rows in batch.rows.items()}
-    means = sentence_means(model, features, sentences, settings.assignment, done)
-    embedded = [anchored(F.normalize(mean, dim=-1), batch, language) for language, mean in means.items()]
-    terms = {"between": neighborhood_loss(embedded, triplets)} if len(embedded) > 1 else {}
-    within = [alignment_loss(part, part, triplets) for part in embedded if part.each > 1]
+    means = F.normalize(sentence_means(model, features, sentences, settings.assignment, done), dim=-1)
+    terms = {"between": neighborhood_loss([means], parts, triplets)} if len(parts) > 1 else {}
+    within = _within(parts)
     if settings.assignment.pairs == "all" and within:
-        terms["within"] = torch.stack(within).mean()
+        terms["within"] = hinge_loss(means, within, triplets)
     return terms
+
+
+@functools.lru_cache(PLANS)
+def _within(parts: tuple[Part, ...]) -> tuple[Comparison, ...]:
+    """Each language's sentences with one another, where an image has several."""
+    several = [part for part in parts if part.each > 1]
+    return tuple(one for part in several for one in compare(part, part, 1 / len(several)))
 
 
 @dataclass(frozen=True)
@@ -220,7 +227,7 @@ def own_rows(part: LanguageCorpus, words: int, most: int) -> Tensor:
     Ties are broken by the order of the vocabulary. Words in no training caption come last; padding has no
     rank.
     """
-    count = torch.bincount(part.ids.flatten().cpu(), minlength=words)[1:]
+    count = torch.bincount(part.ids.flatten(), minlength=words)[1:]
     order = count.argsort(descending=True, stable=True)[:most] + 1
     rows = torch.zeros(words, dtype=torch.long)
     rows[order] = torch.arange(1, len(order) + 1)

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import torch
 
+from pipeline.common.memory import keep_freed_memory
 from pipeline.training.checkpoint import keep_finished, restore_finished
 from pipeline.training.loop import Run
 from pipeline.training.precision import set_precision
@@ -55,7 +56,11 @@ def run_job(
 
 
 def _device(seed: int, resources: Resources, precision: str) -> torch.device:
-    """Set threads, seed and precision for reproducible results; returns the device, a GPU if there is one."""
+    """Set memory, threads, seed and precision, for speed and reproducible results; returns the device.
+
+    A GPU if there is one.
+    """
+    keep_freed_memory()
     torch.set_num_threads(resources.threads)
     torch.manual_seed(seed)
     if resources.deterministic:

@@ -257,7 +257,7 @@ def _one_after_another(parts: Sequence[LanguageCorpus]) -> LanguageCorpus:
 def _embedded(model: RetrievalModel, sentences: Sentences) -> Tensor:
     """(B, e) unit vectors of captions of any languages: all are read from one table by one branch."""
     language = model.languages[0]
-    return model.embed_sentences({language: sentences})[language].multimodal
+    return model.embed_sentences({language: sentences}).multimodal
 
 
 def _paired(

@@ -1,13 +1,14 @@
 """The whole loss of one batch, by term (MULE, Equation 4)."""
 
+import functools
 from collections.abc import Mapping
 
+import numpy as np
 import torch
-from torch import Tensor
 
 from pipeline.common.devices import to_device
 from pipeline.models.losses.loss import Step, Terms, losses
-from pipeline.models.losses.triplets import Anchored
+from pipeline.models.losses.triplets import PLANS, Part
 from pipeline.models.protocols import Embedded
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.training.batches import Batch
@@ -36,7 +37,7 @@ def training_step(
     sentences = {language: corpus.languages[language].take(rows) for language, rows in batch.rows.items()}
     features = corpus.features[to_device(torch.from_numpy(batch.images), device)]
 
-    def embed(chosen: Mapping[str, Sentences]) -> dict[str, Embedded]:
+    def embed(chosen: Mapping[str, Sentences]) -> Embedded:
         with embedding_precision(precision, device):
             return model.embed_sentences(chosen)
 
@@ -46,16 +47,30 @@ def training_step(
     return Step(
         model=model,
         sentences=sentences,
-        # An image without captions in a language is still a negative for that language's sentences.
-        images=Anchored(images, torch.arange(len(images)), 1),
+        parts=parts_of(batch),
+        images=images,
+        universal=embedded.universal,
+        multimodal=embedded.multimodal,
         embed=embed,
-        universal={key: anchored(part.universal, batch, key) for key, part in embedded.items()},
-        multimodal={key: anchored(part.multimodal, batch, key) for key, part in embedded.items()},
         number=moment.step,
         done=moment.done,
     )
 
 
-def anchored(vectors: Tensor, batch: Batch, language: str) -> Anchored:
-    """Embeddings of a language's sentences of a batch, with the places of their images."""
-    return Anchored(vectors, torch.from_numpy(batch.slots[language]), batch.each[language])
+def parts_of(batch: Batch) -> tuple[Part, ...]:
+    """Each language's rows of the embeddings of a batch, one language after another.
+
+    Batches in which the same images have sentences have the same parts, so that what is planned for one of
+    them serves all.
+    """
+    return _parts(tuple((slots.tobytes(), batch.each[language]) for language, slots in batch.slots.items()))
+
+
+@functools.lru_cache(PLANS)
+def _parts(languages: tuple[tuple[bytes, int], ...]) -> tuple[Part, ...]:
+    parts, first = [], 0
+    for of_language, each in languages:
+        slots = np.frombuffer(of_language, np.int64).copy()
+        parts.append(Part(first + np.arange(len(slots)), slots, each))
+        first += len(slots)
+    return tuple(parts)

@@ -10,12 +10,12 @@ from pipeline import registry
 from pipeline.common.torch_files import write_torch
 from pipeline.models.losses.neighborhood import neighborhood_loss
 from pipeline.models.settings import Triplets
-from pipeline.models.universal import UniversalEmbedding
+from pipeline.models.universal import UniversalEmbedding, read_words
 from pipeline.training.batches import Batch
 from pipeline.training.data import Inputs, pretraining_data
 from pipeline.training.driver import Job, Started, adam, run_job
 from pipeline.training.loop import Run
-from pipeline.training.objective import anchored
+from pipeline.training.objective import parts_of
 from pipeline.training.settings import PretrainSettings
 from pipeline.words.corpus import Corpus
 from pipeline.words.vocabulary import Vocabulary
@@ -65,11 +65,9 @@ def pretraining_terms(
     embedding: UniversalEmbedding, corpus: Corpus, batch: Batch, triplets: Triplets
 ) -> dict[str, torch.Tensor]:
     """The neighbourhood constraints on u only (MULE: pretraining MULE with paired sentences)."""
-    universal = []
-    for language, rows in batch.rows.items():
-        means = embedding.means(language, corpus.languages[language].take(rows))
-        universal.append(anchored(F.normalize(means, dim=-1), batch, language))
-    return {"neighborhood": neighborhood_loss(universal, triplets)}
+    sentences = {language: corpus.languages[language].take(rows) for language, rows in batch.rows.items()}
+    universal = F.normalize(embedding.means(read_words(embedding, sentences)), dim=-1)
+    return {"neighborhood": neighborhood_loss([universal], parts_of(batch), triplets)}
 
 
 def _embedding(vocabularies: Mapping[str, Vocabulary], settings: PretrainSettings) -> UniversalEmbedding:

@@ -1,4 +1,4 @@
-"""One experiment's sentences and image features, as arrays on the training device."""
+"""One experiment's sentences and image features, as arrays."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from pipeline.words.vocabulary import Vocabulary
 class Sentences:
     """Sentences of one language.
 
-    ids: (B, W) word ids, 0 is padding. lengths: (B,) word counts, at least 1; always on the CPU.
+    ids: (B, W) word ids, 0 is padding. lengths: (B,) word counts, at least 1. Both are always on the CPU.
     vectors: (B, D) frozen sentence vectors, which are read in the words' place; None where words are.
     """
 
@@ -46,9 +46,8 @@ class LanguageCorpus:
         """The sentences at `rows`, padded to the longest of them."""
         chosen = torch.from_numpy(rows)
         lengths = self.lengths[chosen]
-        index = to_device(chosen, self.ids.device)
-        vectors = None if self.vectors is None else self.vectors[index]
-        return Sentences(self.ids[:, : int(lengths.max())][index], lengths, vectors)
+        vectors = None if self.vectors is None else self.vectors[to_device(chosen, self.vectors.device)]
+        return Sentences(self.ids[chosen, : int(lengths.max())], lengths, vectors)
 
     def of_images(self, keep: NDArray[np.bool_]) -> "LanguageCorpus":
         """The sentences of the images that are kept, whose rows are renumbered."""
@@ -62,9 +61,9 @@ class LanguageCorpus:
         return LanguageCorpus(self.ids[keep], self.lengths[keep], self.image[keep], vectors)
 
     def to(self, device: torch.device) -> "LanguageCorpus":
-        """The same sentences on another device."""
+        """The same sentences for another device, which has only frozen vectors."""
         vectors = None if self.vectors is None else self.vectors.to(device)
-        return LanguageCorpus(self.ids.to(device), self.lengths, self.image, vectors)
+        return LanguageCorpus(self.ids, self.lengths, self.image, vectors)
 
 
 @dataclass

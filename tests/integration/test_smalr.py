@@ -195,7 +195,7 @@ def test_smalr_learns_what_the_captions_say(
     )
     read, _ = load_model(model)
     words = Sentences(torch.tensor([[1, 8, 5]]), torch.tensor([3]))  # of line 1, 8 and 5 of words/de.txt
-    expected = read.eval().embed_sentences({"de": words})["de"].multimodal.detach().numpy()
+    expected = read.eval().embed_sentences({"de": words}).multimodal.detach().numpy()
     lines = (bundle / "words" / "de.txt").read_text().splitlines()
     said = " ".join(lines[row - 1] for row in (1, 8, 5))
     np.testing.assert_array_equal(load(bundle).embed_sentences([said], "de"), expected)

@@ -144,7 +144,7 @@ def test_sentences_are_embedded_as_the_trained_model_does(
             known = known[: saved.settings.max_caption_length]
             with torch.inference_mode():
                 one = Sentences(torch.tensor([known]), torch.tensor([len(known)]))
-                expected = trained.embed_sentences({code: one})[code].multimodal[0].numpy()
+                expected = trained.embed_sentences({code: one}).multimodal[0].numpy()
             np.testing.assert_allclose(vector, expected, atol=1e-5)
 
 

@@ -9,6 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from reference.losses import score_matching_loss
+from small import parts_at
 from torch import Tensor
 
 from pipeline.common.errors import InputError
@@ -23,7 +24,6 @@ from pipeline.evaluation.ranks import both_ranks
 from pipeline.models import consistency
 from pipeline.models.consistency import Combiner, ScoredQueries, fit, triplet_loss
 from pipeline.models.losses.matching import matching_loss
-from pipeline.models.losses.triplets import Anchored
 from pipeline.models.retrieval_model import count_parameters
 from pipeline.models.settings import Consistency, Matching, Triplets
 
@@ -83,12 +83,7 @@ def test_the_loss_of_agreeing_languages_is_the_matching_that_the_model_was_train
     images = torch.nn.functional.normalize(torch.rand(6, 4), dim=1).double()
     sentences = torch.nn.functional.normalize(torch.rand(12, 4), dim=1).double()
     slots = torch.arange(6).repeat_interleave(2)
-    expected = matching_loss(
-        Anchored(images, torch.arange(6), 1),
-        Anchored(sentences, slots, 2),
-        TRIPLETS,
-        WEIGHTS,
-    )
+    expected = matching_loss(images, sentences, parts_at([slots.tolist()], [2]), TRIPLETS, WEIGHTS)
     scores = (sentences @ images.T)[:, :, None].expand(-1, -1, 5)
     found = triplet_loss(Combiner(5, 32, 1.0).double(), ScoredQueries(scores, slots), TRIPLETS, WEIGHTS)
     assert found.item() == pytest.approx(expected.item(), rel=1e-6)

@@ -78,10 +78,10 @@ class Lookup:
         self.embedded += len(features)
         return features
 
-    def embed_sentences(self, sentences: dict[str, Any]) -> dict[str, Any]:
+    def embed_sentences(self, sentences: dict[str, Any]) -> SimpleNamespace:
         ((language, part),) = sentences.items()
         vectors = torch.from_numpy(vocabulary(language).vectors)
-        return {language: SimpleNamespace(multimodal=vectors[part.ids[:, 0]])}
+        return SimpleNamespace(multimodal=vectors[part.ids[:, 0]])
 
 
 def vocabulary(language: str) -> Vocabulary:

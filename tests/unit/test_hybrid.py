@@ -17,7 +17,7 @@ from pipeline.models.hybrid import (
 )
 from pipeline.models.protocols import Sizes
 from pipeline.models.settings import EmbeddingSettings, Hybrid, Masking, UniversalModel
-from pipeline.models.universal import distinct, unpadded
+from pipeline.models.universal import read_words
 from pipeline.words.corpus import Sentences
 from pipeline.words.vocabulary import Vocabulary
 
@@ -58,24 +58,23 @@ def hybrid(masks: bool = False) -> HybridEmbedding:
 
 
 def test_frequent_words_pass_the_layer_and_others_are_entries() -> None:
-    found = hybrid().words("en", torch.tensor([0, 1, 2, 3, 4]))
-    expected = [[0, 0], [6.5, 9.5], [0, 20], [3.5, 4.5], [10, 0]]
-    assert found.tolist() == expected
+    found = hybrid().words({"en": torch.tensor([0, 1, 2, 3, 4])})
+    assert found.tolist() == [[[0, 0], [6.5, 9.5], [0, 20], [3.5, 4.5], [10, 0]]]
 
 
 def test_a_word_of_another_language_shares_the_entry() -> None:
-    made = hybrid()
-    assert torch.equal(made.words("de", torch.tensor([1])), made.words("en", torch.tensor([2])))
+    german, english = hybrid().words({"de": torch.tensor([1]), "en": torch.tensor([2])})
+    assert torch.equal(german, english)
 
 
 def test_mask_is_one_vector_for_all_languages() -> None:
     made = hybrid(masks=True)
     assert (made.mask_id("en"), made.mask_id("de")) == (5, 2)
-    english, german = (made.words(key, torch.tensor([made.mask_id(key)])) for key in ("en", "de"))
+    english, german = made.words({key: torch.tensor([made.mask_id(key)]) for key in ("en", "de")})
     assert torch.equal(english, german)
     assert torch.equal(english[0], made.entries.weight[3])
     assert english.abs().max() > 0
-    assert not hybrid().words("en", torch.tensor([5])).any()
+    assert not hybrid().words({"en": torch.tensor([5])}).any()
 
 
 def test_mask_begins_with_numbers_between_minus_and_plus_a_tenth() -> None:
@@ -88,26 +87,28 @@ def test_mask_begins_with_numbers_between_minus_and_plus_a_tenth() -> None:
 
 def test_a_sentence_is_the_mean_of_its_words() -> None:
     sentences = Sentences(torch.tensor([[1, 2, 4], [3, 0, 0]]), torch.tensor([3, 1]))
-    found = hybrid().means("en", sentences)
+    made = hybrid()
+    found = made.means(read_words(made, {"en": sentences}))
     assert found.tolist() == [[16.5 / 3, 29.5 / 3], [3.5, 4.5]]
 
 
-def test_words_one_after_another_and_distinct_words_are_the_same_vectors() -> None:
+def test_words_are_read_sentence_by_sentence_and_each_is_computed_once() -> None:
     made = hybrid()
     sentences = {
         "en": Sentences(torch.tensor([[1, 2, 4], [3, 1, 0]]), torch.tensor([3, 2])),
         "de": Sentences(torch.tensor([[1]]), torch.tensor([1])),
     }
-    vectors, lengths = unpadded(made, sentences)
-    assert vectors.tolist() == [[6.5, 9.5], [0, 20], [10, 0], [3.5, 4.5], [6.5, 9.5], [0, 20]]
-    assert lengths.tolist() == [3, 2, 1]
-    different, ids, _ = distinct(made, sentences)
-    assert torch.equal(different[ids[0]], made.words("en", torch.tensor([1, 2, 4])))
+    words = read_words(made, sentences)
+    assert words.in_order().tolist() == [[6.5, 9.5], [0, 20], [10, 0], [3.5, 4.5], [6.5, 9.5], [0, 20]]
+    assert words.vectors.tolist() == [[6.5, 9.5], [0, 20], [3.5, 4.5], [10, 0], [0, 20]]  # en 1 to 4, de 1
+    assert words.lengths.tolist() == [3, 2, 1]
+    assert words.sentences == {"en": 2, "de": 1}
 
 
 def test_only_words_that_are_there_have_a_gradient() -> None:
     made = hybrid(masks=True)
-    made.means("en", Sentences(torch.tensor([[1, 2]]), torch.tensor([2]))).sum().backward()
+    words = read_words(made, {"en": Sentences(torch.tensor([[1, 2]]), torch.tensor([2]))})
+    made.means(words).sum().backward()
     table, entries = made["en"].table.weight.grad, made.entries.weight.grad
     assert table is not None and entries is not None
     assert table.abs().sum(1).gt(0).tolist() == [False, True]
@@ -124,8 +125,8 @@ def test_gradients_are_those_of_finite_differences() -> None:
         entries = torch.cat([torch.zeros(1, 2), values[0][1:]])  # padding's row is no weight
         state = dict(zip(names, [entries, *values[1:]], strict=True))
         with torch.nn.utils.stateless._reparametrize_module(made, state):
-            words, _ = unpadded(made, sentences)
-            return made.means("en", sentences["en"]).square().sum() + words.square().sum()
+            words = read_words(made, sentences)
+            return made.means(words).square().sum() + words.in_order().square().sum()
 
     assert torch.autograd.gradcheck(read, begin)
 
@@ -192,7 +193,7 @@ def test_it_begins_with_what_was_assigned_and_is_read_back(tmp_path: Path, maski
     again = HybridEmbedding(chosen, sizes)
     again.load_state_dict(made.state_dict())
     ids = torch.arange(6 if masking else 5)
-    assert torch.equal(again.words("en", ids), made.words("en", ids))
+    assert torch.equal(again.words({"en": ids}), made.words({"en": ids}))
 
 
 def test_other_vocabularies_and_damaged_files_are_told(tmp_path: Path) -> None:

@@ -99,10 +99,8 @@ def features() -> torch.Tensor:
 
 def read(model: WordModel, words: list[int]) -> torch.Tensor:
     """A caption's embedding, read on its own without padding."""
-    (language,) = model.embed_sentences(
-        {"de": Sentences(torch.tensor([words]), torch.tensor([len(words)]))}
-    ).values()
-    return language.multimodal[0]
+    caption = Sentences(torch.tensor([words]), torch.tensor([len(words)]))
+    return model.embed_sentences({"de": caption}).multimodal[0]
 
 
 def loss_by_reading(first: list[torch.Tensor], second: list[torch.Tensor], hinge: str) -> float:

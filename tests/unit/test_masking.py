@@ -9,12 +9,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import losses as reference
-from small import WORDS, batch_of, corpus, smalr_model, terms_of
+from small import WORDS, batch_of, corpus, parts_at, smalr_model, terms_of
 from torch import Tensor, nn
 
 from pipeline.models.losses import masking as of_masking
 from pipeline.models.losses.masking import masked_sentences, reconstruction_loss
-from pipeline.models.losses.triplets import Anchored
 from pipeline.words.corpus import Sentences
 
 
@@ -33,25 +32,33 @@ def test_a_fifth_of_the_words_is_masked() -> None:
     assert set(found.unique().tolist()) == {3, 9}
 
 
+EACH = {"en": 2, "de": 1, "cs": 3}
+SLOTS = {"en": [0, 0, 1, 1, 2, 2, 3, 3], "de": [0, 1, 3], "cs": [1, 1, 1, 2, 2, 2]}
+
+Vectors = Mapping[str, Tensor]  # by language
+
+
+def loss_of(predictor: nn.Linear, masked: Vectors, whole: Vectors, slots: Mapping[str, list[int]]) -> Tensor:
+    parts = parts_at([slots[key] for key in masked], [EACH[key] if slots is SLOTS else 1 for key in masked])
+    before, after = (torch.cat(list(of.values())) for of in (masked, whole))
+    return reconstruction_loss(predictor, before, after, parts)
+
+
 def loss_by_reading(
-    predictor: nn.Linear, masked: Mapping[str, Anchored], whole: Mapping[str, Anchored]
-) -> float:
-    weights = {f"predictor.{name}": weight.detach() for name, weight in predictor.named_parameters()}
-    before, after = ({key: part.vectors for key, part in of.items()} for of in (masked, whole))
-    slots = {key: part.slots for key, part in masked.items()}
-    return reference.reconstruction_loss(weights, "predictor", before, after, slots).item()
+    predictor: nn.Linear, masked: Vectors, whole: Vectors, slots: Mapping[str, list[int]]
+) -> Tensor:
+    weights: dict[str, Tensor] = {
+        f"predictor.{name}": weight for name, weight in predictor.named_parameters()
+    }
+    places = {key: torch.tensor(of) for key, of in slots.items()}
+    return reference.reconstruction_loss(weights, "predictor", masked, whole, places)
 
 
-def embeddings(seed: int = 0) -> tuple[dict[str, Anchored], dict[str, Anchored]]:
+def embeddings(seed: int = 0) -> tuple[Vectors, Vectors]:
     """Three languages: two sentences an image, one, three; the second and third lack some images."""
     torch.manual_seed(seed)
-    slots = {"en": [0, 0, 1, 1, 2, 2, 3, 3], "de": [0, 1, 3], "cs": [1, 1, 1, 2, 2, 2]}
-    each = {"en": 2, "de": 1, "cs": 3}
     masked, whole = (
-        {
-            key: Anchored(torch.randn(len(rows), 4).double(), torch.tensor(rows), each[key])
-            for key, rows in slots.items()
-        }
+        {key: torch.randn(len(of), 4).double().requires_grad_() for key, of in SLOTS.items()}
         for _ in range(2)
     )
     return masked, whole
@@ -63,17 +70,15 @@ def test_equation_2_by_hand() -> None:
     nn.init.zeros_(predictor.weight)
     nn.init.zeros_(predictor.bias)
     e1, e2 = torch.tensor([[1.0, 0.0]]).double(), torch.tensor([[0.0, 1.0]]).double()
-    slot = torch.tensor([0])
-    masked = {"en": Anchored(2 * e1, slot, 1), "de": Anchored(e1, slot, 1)}
-    whole = {"en": Anchored(e1, slot, 1), "de": Anchored(3 * e2, slot, 1)}
+    given = {"en": 2 * e1, "de": e1}, {"en": e1, "de": 3 * e2}, {"en": [0], "de": [0]}
     # 0 for English, but for what float32 cannot tell from it, and the square root of 2 for German.
-    assert reconstruction_loss(predictor, masked, whole).item() == pytest.approx(0.001 + math.sqrt(2))
-    assert loss_by_reading(predictor, masked, whole) == pytest.approx(math.sqrt(2))
+    assert loss_of(predictor, *given).item() == pytest.approx(0.001 + math.sqrt(2))
+    assert loss_by_reading(predictor, *given).item() == pytest.approx(math.sqrt(2))
     with torch.no_grad():
         predictor.bias[3] = 1.0  # S' of German is e2: e1 + e2 is 45 degrees from e2
     expected = math.sqrt(2 - math.sqrt(2))
-    assert reconstruction_loss(predictor, masked, whole).item() == pytest.approx(0.001 + expected)
-    assert loss_by_reading(predictor, masked, whole) == pytest.approx(expected)
+    assert loss_of(predictor, *given).item() == pytest.approx(0.001 + expected)
+    assert loss_by_reading(predictor, *given).item() == pytest.approx(expected)
 
 
 def test_who_is_predicted_from_whom() -> None:
@@ -83,57 +88,33 @@ def test_who_is_predicted_from_whom() -> None:
     nn.init.zeros_(predictor.bias)
     with torch.no_grad():
         predictor.weight[:2, 2:] = 100 * torch.eye(2)
-    slot, zero = torch.tensor([0]), torch.zeros(1, 2).double()
+    slots, zero = {"en": [0], "de": [0]}, torch.zeros(1, 2).double()
     e1, e2 = torch.tensor([[1.0, 0.0]]).double(), torch.tensor([[0.0, 1.0]]).double()
-    masked = {"en": Anchored(zero, slot, 1), "de": Anchored(e2, slot, 1)}
-    whole = {"en": Anchored(e2, slot, 1), "de": Anchored(e2, slot, 1)}
-    assert reconstruction_loss(predictor, masked, whole).item() == pytest.approx(0.002)
-    turned = {"en": Anchored(e1, slot, 1), "de": Anchored(e2, slot, 1)}
-    assert reconstruction_loss(predictor, masked, turned).item() == pytest.approx(0.001 + math.sqrt(2))
+    masked = {"en": zero, "de": e2}
+    assert loss_of(predictor, masked, {"en": e2, "de": e2}, slots).item() == pytest.approx(0.002)
+    turned = loss_of(predictor, masked, {"en": e1, "de": e2}, slots)
+    assert turned.item() == pytest.approx(0.001 + math.sqrt(2))
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_loss_is_that_of_a_plain_reading(seed: int) -> None:
-    masked, whole = embeddings(seed)
-    predictor = nn.Linear(8, 8).double()
-    found = reconstruction_loss(predictor, masked, whole)
-    assert found.item() == pytest.approx(loss_by_reading(predictor, masked, whole), rel=1e-12)
-
-
-@given(st.permutations(["en", "de", "cs"]), st.integers(0, 5))
-def test_so_it_is_in_any_order_of_the_languages(order: list[str], seed: int) -> None:
+@given(st.permutations(list(SLOTS)), st.integers(0, 20))
+def test_loss_and_gradients_are_those_of_a_plain_reading(order: list[str], seed: int) -> None:
+    """In any order of languages with unequal numbers of sentences, and of images."""
     masked, whole = ({key: part[key] for key in order} for part in embeddings(seed))
     predictor = nn.Linear(8, 8).double()
-    found = reconstruction_loss(predictor, masked, whole)
-    assert found.item() == pytest.approx(loss_by_reading(predictor, masked, whole), rel=1e-12)
-
-
-def test_gradients_are_those_of_finite_differences() -> None:
-    masked, whole = embeddings()
-    predictor = nn.Linear(8, 8).double()
-
-    def loss(weight: Tensor, bias: Tensor, english: Tensor, german: Tensor, target: Tensor) -> Tensor:
-        state = {"weight": weight, "bias": bias}
-        given = {**masked, "en": _with(masked["en"], english), "de": _with(masked["de"], german)}
-        with torch.nn.utils.stateless._reparametrize_module(predictor, state):
-            return reconstruction_loss(predictor, given, {**whole, "de": _with(whole["de"], target)})
-
-    values = [predictor.weight, predictor.bias]
-    values += [masked["en"].vectors, masked["de"].vectors, whole["de"].vectors]
-    assert torch.autograd.gradcheck(loss, [value.detach().clone().requires_grad_() for value in values])
-
-
-def _with(part: Anchored, vectors: Tensor) -> Anchored:
-    return Anchored(vectors, part.slots, part.each)
+    losses = [loss(predictor, masked, whole, SLOTS) for loss in (loss_of, loss_by_reading)]
+    torch.testing.assert_close(*losses, rtol=1e-12, atol=0)
+    learned = [*predictor.parameters(), *masked.values(), *whole.values()]
+    both = [torch.autograd.grad(loss, learned, retain_graph=True) for loss in losses]
+    for first, second in zip(*both, strict=True):
+        torch.testing.assert_close(first, second, rtol=1e-10, atol=1e-12)
 
 
 def test_languages_without_a_common_image_cost_nothing() -> None:
     predictor = nn.Linear(8, 8).double()
-    apart = {
-        key: Anchored(torch.randn(1, 4).double(), torch.tensor([slot]), 1)
-        for slot, key in enumerate(("en", "de"))
-    }
-    assert reconstruction_loss(predictor, apart, apart).item() == 0
+    apart = {key: torch.randn(1, 4).double().requires_grad_() for key in ("en", "de")}
+    loss = loss_of(predictor, apart, apart, {"en": [0], "de": [1]})
+    assert loss.item() == 0
+    assert not torch.autograd.grad(loss, apart["en"])[0].any()
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ Meta tensors have sizes and no numbers. A product of theirs with a CPU's tensor 
 does asking one for a number, for which a GPU would make the CPU wait.
 """
 
+from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
 
@@ -14,13 +15,19 @@ from run_stages import block_of
 from small import EACH, IMAGES, WORDS, batch_of, corpus, model, smalr_model, terms_of, universal
 from torch import Tensor, nn
 
+from benchmarks import smalr as smalr_benchmark
+from benchmarks import training as training_benchmark
+from benchmarks.launches import count_step
 from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.models.branches import RecurrentBranch
 from pipeline.models.build import build
 from pipeline.models.protocols import Sizes
 from pipeline.models.settings import ChosenLosses, Liwe, ModelSettings, Triplets
+from pipeline.training.batches import Sampler
 from pipeline.training.driver import adam
 from pipeline.training.lessons import step_loss
+from pipeline.training.loop import Moment
+from pipeline.training.objective import training_terms
 from pipeline.training.precision import set_precision
 from pipeline.training.pretrain import pretraining_terms
 from pipeline.training.settings import LessonsSettings
@@ -151,6 +158,35 @@ def test_nor_does_a_step_of_the_other_papers(experiment: dict[str, Any], step: C
     with_gradient = {name for name, weight in fitted.named_parameters() if weight.grad is not None}
     assert {name.partition(".")[0] for name in with_gradient} >= {"branches", "image_branch"}
     assert {weight.grad.device for weight in fitted.parameters() if weight.grad is not None} == {META}
+
+
+def mule_launches(images: int) -> int:
+    """Of MULE full, in four languages with two sentences of an image or one."""
+    sizes = {"images": images, "hidden": 8, "universal": 512, "corpus_images": images}
+    return sum(training_benchmark.launches("mule", Namespace(precision="float32", **sizes)))
+
+
+def smalr_launches(images: int) -> int:
+    """Of SMALR in ten languages."""
+    settings, there = smalr_benchmark.settings_of(images), smalr_benchmark.captions(images).to(META)
+    fitted = smalr_benchmark.smalr(settings).to(META)
+    drawn = next(Sampler(there, [np.arange(images)], settings.training, 0).epoch(0))
+    counts = count_step(lambda: training_terms(fitted, there, drawn, settings, Moment(0, 0.5)), fitted)
+    return sum(part.total for part in counts)
+
+
+@pytest.mark.parametrize(("launches", "most"), [(mule_launches, 313), (smalr_launches, 658)])
+def test_a_gpu_is_given_few_operators_whatever_the_size_of_the_batch(
+    launches: Callable[[int], int], most: int
+) -> None:
+    """Forward and backward; hinge by hinge and word table by word table they were 1,306 and 6,808."""
+    assert launches(12) == launches(30) <= most
+
+
+def test_so_it_is_for_lessons(experiment: dict[str, Any]) -> None:
+    """Four steps: against images and between captions, with either hinge."""
+    fitted, terms = lessons_step(experiment, META)
+    assert sum(part.total for part in count_step(terms, fitted)) <= 4 * 123
 
 
 def test_sentences_are_embedded_where_the_corpus_lies(experiment: dict[str, Any]) -> None:

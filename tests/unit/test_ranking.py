@@ -15,8 +15,7 @@ from torch.nn import functional as F
 
 from pipeline.evaluation import similarity as compared
 from pipeline.evaluation.ranks import both_ranks
-from pipeline.models.losses.ranking import ranking_loss, ranking_terms
-from pipeline.models.losses.triplets import Anchored
+from pipeline.models.losses.ranking import Slotted, ranking_loss, ranking_terms
 from pipeline.models.settings import Hinge, Ranking
 from pipeline.models.similarity import similarities
 from pipeline.training.driver import adam
@@ -79,25 +78,25 @@ def test_gradients_of_the_order_similarity_by_hand() -> None:
 
 
 @st.composite
-def batches(draw: st.DrawFn) -> tuple[Anchored, list[Anchored], Chosen]:
+def batches(draw: st.DrawFn) -> tuple[Slotted, list[Slotted], Chosen]:
     """Images, captions of some of them in two or three languages, and settings."""
     generator = np.random.default_rng(draw(st.integers(0, 10_000)))
     kind = draw(st.sampled_from(["cosine", "order"]))
     count, each = draw(st.integers(2, 8)), draw(st.integers(1, 3))
 
-    def anchored(slots: list[int], many: int) -> Anchored:
+    def slotted(slots: list[int]) -> Slotted:
         vectors = F.normalize(torch.tensor(generator.normal(size=(len(slots), 5))), dim=-1)
-        return Anchored(vectors.abs() if kind == "order" else vectors, torch.tensor(slots), many)
+        return Slotted(vectors.abs() if kind == "order" else vectors, torch.tensor(slots))
 
     languages = []
     for _ in range(draw(st.integers(2, 3))):
         captioned = sorted(generator.choice(count, int(generator.integers(2, count + 1)), replace=False))
-        languages.append(anchored([int(slot) for slot in captioned for _ in range(each)], each))
+        languages.append(slotted([int(slot) for slot in captioned for _ in range(each)]))
     chosen = ranking(draw(st.sampled_from(["sum", "max"])), kind, draw(st.sampled_from([0.05, 0.5])), 0.7)
-    return anchored(list(range(count)), 1), languages, chosen
+    return slotted(list(range(count))), languages, chosen
 
 
-def loss_by_reading(first: Anchored, second: Anchored, chosen: Chosen) -> float:
+def loss_by_reading(first: Slotted, second: Slotted, chosen: Chosen) -> float:
     similarity = reference.similarities(first.vectors, second.vectors, chosen[1])
     return reference.ranking_loss(
         similarity, first.slots[:, None] == second.slots, chosen[0].model_dump()
@@ -106,7 +105,7 @@ def loss_by_reading(first: Anchored, second: Anchored, chosen: Chosen) -> float:
 
 @given(batches())
 @settings(max_examples=60, deadline=None)
-def test_the_terms_equal_the_plain_reading(batch: tuple[Anchored, list[Anchored], Chosen]) -> None:
+def test_the_terms_equal_the_plain_reading(batch: tuple[Slotted, list[Slotted], Chosen]) -> None:
     images, languages, chosen = batch
     terms = ranking_terms(images, languages, *chosen)
     with_images = sum(loss_by_reading(captions, images, chosen) for captions in languages)
@@ -118,14 +117,14 @@ def test_the_terms_equal_the_plain_reading(batch: tuple[Anchored, list[Anchored]
 @given(batches(), st.integers(0, 1000))
 @settings(max_examples=40, deadline=None)
 def test_the_order_of_images_and_captions_changes_nothing(
-    batch: tuple[Anchored, list[Anchored], Chosen], seed: int
+    batch: tuple[Slotted, list[Slotted], Chosen], seed: int
 ) -> None:
     images, languages, chosen = batch
     generator = torch.Generator().manual_seed(seed)
 
-    def shuffled(part: Anchored) -> Anchored:
+    def shuffled(part: Slotted) -> Slotted:
         rows = torch.randperm(len(part.slots), generator=generator)
-        return Anchored(part.vectors[rows], part.slots[rows], part.each)
+        return Slotted(part.vectors[rows], part.slots[rows])
 
     before = ranking_terms(images, languages, *chosen)
     after = ranking_terms(shuffled(images), [shuffled(part) for part in languages], *chosen)
@@ -136,7 +135,7 @@ def test_the_order_of_images_and_captions_changes_nothing(
 @pytest.mark.parametrize("hinge", ["sum", "max"])
 @pytest.mark.parametrize("kind", ["cosine", "order"])
 def test_pairs_apart_by_the_margin_cost_nothing(hinge: Hinge, kind: str) -> None:
-    axes = Anchored(torch.eye(3), torch.arange(3), 1)
+    axes = Slotted(torch.eye(3), torch.arange(3))
     # On different axes the cosine is 0 and the order similarity -1, on the same one 1 and 0.
     apart = ranking_terms(axes, [axes, axes], *ranking(hinge, kind, margin=1.0, between=1.0))
     assert {name: value.item() for name, value in apart.items()} == {"caption_image": 0, "caption_caption": 0}
@@ -157,9 +156,9 @@ def test_the_order_penalty_is_zero_exactly_where_the_caption_stands_above(seed: 
 
 
 def test_languages_without_a_common_image_cost_nothing_between_them() -> None:
-    images = Anchored(torch.eye(4), torch.arange(4), 1)
-    first = Anchored(torch.eye(4)[:2].requires_grad_(), torch.tensor([0, 1]), 1)
-    second = Anchored(torch.eye(4)[2:], torch.tensor([2, 3]), 1)
+    images = Slotted(torch.eye(4), torch.arange(4))
+    first = Slotted(torch.eye(4)[:2].requires_grad_(), torch.tensor([0, 1]))
+    second = Slotted(torch.eye(4)[2:], torch.tensor([2, 3]))
     for hinge in ("sum", "max"):
         between = ranking_terms(images, [first, second], *ranking(hinge, between=1.0))["caption_caption"]
         assert between.item() == 0.0
@@ -167,7 +166,7 @@ def test_languages_without_a_common_image_cost_nothing_between_them() -> None:
 
 
 def test_captions_of_one_language_or_without_a_weight_have_no_term_between_them() -> None:
-    axes = Anchored(torch.eye(3), torch.arange(3), 1)
+    axes = Slotted(torch.eye(3), torch.arange(3))
     assert list(ranking_terms(axes, [axes], *ranking(between=1.0))) == ["caption_image"]
     assert list(ranking_terms(axes, [axes, axes], *ranking(between=0.0))) == ["caption_image"]
 
@@ -177,14 +176,14 @@ def test_captions_of_one_language_or_without_a_weight_have_no_term_between_them(
 def test_gradients_equal_finite_differences(kind: str, hinge: Hinge) -> None:
     generator = torch.Generator().manual_seed(5)
 
-    def made(vectors: Tensor, slots: Tensor, each: int) -> Anchored:
+    def made(vectors: Tensor, slots: Tensor) -> Slotted:
         unit = F.normalize(vectors, dim=-1)
-        return Anchored(unit.abs() if kind == "order" else unit, slots, each)
+        return Slotted(unit.abs() if kind == "order" else unit, slots)
 
     def loss(images: Tensor, first: Tensor, second: Tensor) -> Tensor:
         slots = torch.arange(4)
-        languages = [made(first, slots.repeat_interleave(2), 2), made(second, slots[1:], 1)]
-        terms = ranking_terms(made(images, slots, 1), languages, *ranking(hinge, kind, 0.3, between=0.5))
+        languages = [made(first, slots.repeat_interleave(2)), made(second, slots[1:])]
+        terms = ranking_terms(made(images, slots), languages, *ranking(hinge, kind, 0.3, between=0.5))
         return torch.stack(list(terms.values())).sum()
 
     inputs = [

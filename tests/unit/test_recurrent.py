@@ -15,7 +15,7 @@ from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.models.protocols import Sizes
 from pipeline.models.recurrent import ResetBeforeGRU, recurrent_layer
 from pipeline.models.settings import EmbeddingSettings, Model, UniversalModel
-from pipeline.models.universal import UniversalEmbedding
+from pipeline.models.universal import UniversalEmbedding, read_words
 from pipeline.training.data import Inputs, training_data
 from pipeline.training.settings import TrainSettings
 from pipeline.words.corpus import Sentences
@@ -102,8 +102,13 @@ def padded_mean(ids: list[int], longest: int) -> tuple[UniversalEmbedding, torch
         universal["en"].table.weight[0] = torch.tensor([8.0, 8.0])  # what training made of padding
         universal["en"].get_parameter("projection.weight").copy_(torch.eye(2))
         universal["en"].get_parameter("projection.bias").copy_(torch.tensor([0.5, 0.0]))
-    length = sum(word > 0 for word in ids)
-    return universal, universal.means("en", Sentences(torch.tensor([ids]), torch.tensor([length])))
+    return universal, means_of(universal, [ids])
+
+
+def means_of(universal: UniversalEmbedding, ids: list[list[int]]) -> torch.Tensor:
+    lengths = [sum(word > 0 for word in words) for words in ids]
+    sentences = Sentences(torch.tensor(ids), torch.tensor(lengths))
+    return universal.means(read_words(universal, {"en": sentences}))
 
 
 @pytest.mark.parametrize(
@@ -142,13 +147,13 @@ def test_each_language_is_padded_to_its_own_longest_training_caption(
             embedding[language].table.weight[0] = 0
         sentence = Sentences(torch.tensor([[1, 2]]), torch.tensor([2]))
         expected = embedding[language].projection(2 / row * torch.eye(8)[:1])
-        torch.testing.assert_close(embedding.means(language, sentence), expected)
+        words = read_words(embedding, {language: sentence})
+        torch.testing.assert_close(embedding.means(words), expected)
 
 
 def test_a_longer_sentence_changes_no_other_ones_padded_mean() -> None:
     universal, alone = padded_mean([1, 2], 2)
-    together = universal.means("en", Sentences(torch.tensor([[1, 2, 0], [1, 2, 1]]), torch.tensor([2, 3])))
-    torch.testing.assert_close(together[:1], alone)
+    torch.testing.assert_close(means_of(universal, [[1, 2, 0], [1, 2, 1]])[:1], alone)
 
 
 def test_padding_is_trained_where_means_are_padded_and_nowhere_else() -> None:
@@ -156,7 +161,7 @@ def test_padding_is_trained_where_means_are_padded_and_nowhere_else() -> None:
     mean.sum().backward()
     np.testing.assert_allclose(universal["en"].table.weight.grad[0].numpy(), [2 / 4, 2 / 4])
     plain = universal_of(torch.randn(3, 2), "words")
-    plain.means("en", Sentences(torch.tensor([[1, 2, 0]]), torch.tensor([2]))).sum().backward()
+    means_of(plain, [[1, 2, 0]]).sum().backward()
     assert not plain["en"].table.weight.grad[0].any()
 
 

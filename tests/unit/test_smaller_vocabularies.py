@@ -17,7 +17,7 @@ from pipeline.models.retrieval_model import count_parameters
 from pipeline.models.saved import Saved, load_model, save_model
 from pipeline.models.settings import Model, ModelSettings
 from pipeline.models.start import start_model
-from pipeline.models.universal import UniversalEmbedding
+from pipeline.models.universal import read_words
 from pipeline.words.corpus import Sentences
 from pipeline.words.reduce import frequent, mapped_to_english, with_smaller_vectors, write_reduced
 from pipeline.words.vocabulary import Vocabulary, read_vocabulary, vocabulary, write_vocabulary
@@ -147,7 +147,7 @@ def universal() -> DictionaryEmbedding:
 
 def test_a_mapped_word_is_read_with_the_english_words_vector_and_layer() -> None:
     embedding = universal()
-    found = embedding.words("fr", torch.tensor([4, 1]))
+    (found,) = embedding.words({"fr": torch.tensor([4, 1])})
     torch.testing.assert_close(found[0], embedding["en"](torch.tensor([1]))[0])
     torch.testing.assert_close(found[1], embedding["fr"](torch.tensor([1]))[0])
     assert embedding["fr"].table.weight.shape == (4, 3)  # no row for it
@@ -156,16 +156,21 @@ def test_a_mapped_word_is_read_with_the_english_words_vector_and_layer() -> None
 def test_means_are_of_universal_word_vectors() -> None:
     embedding = universal()
     sentences = Sentences(torch.tensor([[4, 1, 2], [3, 0, 0], [0, 0, 0]]), torch.tensor([3, 1, 1]))
-    found = embedding.means("fr", sentences)
+    found = embedding.means(read_words(embedding, {"fr": sentences}))
     for row, ids in enumerate([[4, 1, 2], [3], [0]]):
-        torch.testing.assert_close(found[row], embedding.words("fr", torch.tensor(ids)).mean(0))
-    plain = Sentences(torch.tensor([[1, 3]]), torch.tensor([2]))
-    torch.testing.assert_close(embedding.means("en", plain), UniversalEmbedding.means(embedding, "en", plain))
+        torch.testing.assert_close(found[row], embedding.words({"fr": torch.tensor(ids)})[0].mean(0))
+
+
+def test_mapped_words_change_no_other_language() -> None:
+    embedding, ids = universal(), torch.tensor([1, 3])
+    both = embedding.words({"en": ids, "fr": torch.tensor([4, 4])})
+    torch.testing.assert_close(both[0], embedding["en"](ids))
+    torch.testing.assert_close(both[1], embedding["en"](torch.tensor([1, 1])))
 
 
 def test_gradients_of_a_mapped_word_reach_english() -> None:
     embedding = universal()
-    embedding.words("fr", torch.tensor([4])).sum().backward()
+    embedding.words({"fr": torch.tensor([4])}).sum().backward()
     layer: Any = embedding["en"].projection
     for weight in (embedding["en"].table.weight, layer.weight):
         assert weight.grad is not None and weight.grad.any()
@@ -177,9 +182,7 @@ def test_a_saved_model_reads_mapped_words_as_before(tmp_path: Path) -> None:
     save_model(tmp_path / "m.pt", model, Saved(saved_settings(SETTINGS), {}, 1, {}, {}, {}, 1, [1]))
     again = load_model(tmp_path / "m.pt")[0].eval()
     asked = {"fr": Sentences(torch.tensor([[4, 3]]), torch.tensor([2]))}
-    assert torch.equal(
-        again.embed_sentences(asked)["fr"].multimodal, model.embed_sentences(asked)["fr"].multimodal
-    )
+    assert torch.equal(again.embed_sentences(asked).multimodal, model.embed_sentences(asked).multimodal)
     plain = start_model(PLAIN, {"en": ENGLISH, "fr": FRENCH}, None, 7)
     assert count_parameters(plain) - count_parameters(model) == 3  # one word vector
 
@@ -191,7 +194,8 @@ def test_words_read_as_english_need_settings_that_know_of_them() -> None:
 
 def test_a_sentence_of_mapped_words_alone_has_no_gradient_on_french() -> None:
     embedding = universal()
-    means = embedding.means("fr", Sentences(torch.tensor([[4, 4]]), torch.tensor([2])))
+    sentences = {"fr": Sentences(torch.tensor([[4, 4]]), torch.tensor([2]))}
+    means = embedding.means(read_words(embedding, sentences))
     F.normalize(means, dim=-1).sum().backward()
     gradient = embedding["fr"].table.weight.grad
     assert gradient is None or not gradient.any()

@@ -1,13 +1,13 @@
 """The language classifier behind gradient reversal (MULE, Equation 2)."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from pipeline.common.devices import to_device
 from pipeline.models.losses.loss import Loss, Step, Terms
 from pipeline.models.settings import ClassifierWeight
 
@@ -19,31 +19,35 @@ class ClassifierLoss(Loss[ClassifierWeight]):
         strength = reversal_strength(step.done)
         if self.block.weight_applied == "twice":  # the authors' code: on the reversal and on the loss
             strength *= self.block.weight
-        languages = step.model.languages
-        universal = {languages.index(code): part.vectors for code, part in step.universal.items()}
+        numbers = torch.tensor([step.model.languages.index(language) for language in step.sentences])
+        labels = numbers.repeat_interleave(torch.tensor([len(part.rows) for part in step.parts]))
         classifier, by_language = step.model.get_submodule("classifier"), self.block.mean_over == "languages"
-        loss = classifier_loss(universal, classifier, strength, by_language)
+        loss = classifier_loss(step.universal, labels, classifier, strength, by_language)
         return {"classifier": self.block.weight * loss}
 
 
 def classifier_loss(
-    universal: Mapping[int, Tensor], classifier: torch.nn.Module, strength: float, by_language: bool = False
+    universal: Tensor,
+    labels: Tensor,
+    classifier: torch.nn.Module,
+    strength: float,
+    by_language: bool = False,
 ) -> Tensor:
     """Cross-entropy of the language classifier on u behind gradient reversal (MULE, Equation 2).
 
     Args:
-        universal: for each language's number its u, (B, d).
+        universal: u of all languages' sentences, (N, d). labels: (N,) numbers of their languages, on the CPU.
         classifier: linear layer (d, languages).
         strength: factor of the reversed gradient.
         by_language: the mean over languages of each one's mean, instead of the mean over sentences.
     """
-    labels = [torch.full((len(u),), number, device=u.device) for number, u in universal.items()]
-    vectors = reverse_gradient(torch.cat(list(universal.values())), strength)
-    scores, numbers = classifier(vectors), torch.cat(labels)
+    scores = classifier(reverse_gradient(universal, strength))
     if not by_language:
-        return F.cross_entropy(scores, numbers)
-    each = F.cross_entropy(scores, numbers, reduction="none").split([len(u) for u in universal.values()])
-    return torch.stack([of_language.mean() for of_language in each]).mean()
+        return F.cross_entropy(scores, to_device(labels, scores.device))
+    _, language, count = labels.unique(return_inverse=True, return_counts=True)
+    share = (1 / (len(count) * count[language])).to(scores.dtype)  # of a sentence in the mean
+    each = F.cross_entropy(scores, to_device(labels, scores.device), reduction="none")
+    return each @ to_device(share, scores.device)
 
 
 def reversal_strength(done: float) -> float:

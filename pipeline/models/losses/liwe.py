@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from pipeline.models.losses.loss import Loss, Step, Terms
-from pipeline.models.losses.ranking import ranking_loss
-from pipeline.models.losses.triplets import Anchored
+from pipeline.models.losses.ranking import Slotted, ranking_loss, with_slots
 from pipeline.models.settings import Liwe
 
 
@@ -24,9 +23,10 @@ class LiweLoss(Loss[Liwe]):
     """
 
     def terms(self, step: Step) -> Terms:
-        liwe, languages = self.block, list(step.multimodal.values())
+        liwe = self.block
+        images, languages = with_slots(step)
 
-        def mean(pairs: Iterable[tuple[Anchored, Anchored]], base: float) -> Tensor:
+        def mean(pairs: Iterable[tuple[Slotted, Slotted]], base: float) -> Tensor:
             losses = [
                 annealed_loss(
                     first.vectors @ second.vectors.T,
@@ -39,7 +39,7 @@ class LiweLoss(Loss[Liwe]):
             ]
             return torch.stack(losses).mean()
 
-        terms = {"caption_image": mean(((one, step.images) for one in languages), liwe.image_base)}
+        terms = {"caption_image": mean(((one, images) for one in languages), liwe.image_base)}
         if len(languages) > 1:
             terms["caption_caption"] = mean(combinations(languages, 2), liwe.caption_base)
         return terms

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from pipeline import registry
 from pipeline.common.block import Block
-from pipeline.models.losses.triplets import Anchored
+from pipeline.models.losses.triplets import Part
 from pipeline.models.protocols import Embedded
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.settings import ChosenLosses, ModelSettings
@@ -20,20 +20,21 @@ Terms = dict[str, Tensor]
 
 @dataclass
 class Step:
-    """A batch and its embeddings.
+    """A batch and its embeddings; N sentences of all languages, one language after another.
 
-    sentences: the batch's in each language, whose rows are those of the embeddings. images: their embeddings;
-    one without captions in a language is still a negative for that language's sentences. embed: further
-    sentences to their embeddings, in the precision of the training. universal, multimodal: u and s of each
-    language. number: of the step in the whole training, from 0. done: fraction of the training before it.
+    sentences: the batch's in each language. parts: each language's rows of the embeddings, and their images.
+    images: (n, e). universal, multimodal: u (N, d) and s (N, e). embed: further sentences to their
+    embeddings, in the precision of the training. number: of the step in the whole training, from 0. done:
+    fraction of the training before it.
     """
 
     model: RetrievalModel
     sentences: Mapping[str, Sentences]
-    images: Anchored
-    embed: Callable[[Mapping[str, Sentences]], dict[str, Embedded]]
-    universal: Mapping[str, Anchored]
-    multimodal: Mapping[str, Anchored]
+    parts: tuple[Part, ...]
+    images: Tensor
+    universal: Tensor
+    multimodal: Tensor
+    embed: Callable[[Mapping[str, Sentences]], Embedded]
     number: int
     done: float
 

@@ -9,10 +9,11 @@ well.
 Sizes in comments: N pairs of places for sentences, L languages, d size of an embedding.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -21,7 +22,7 @@ from pipeline.common.devices import to_device
 from pipeline.models.hybrid import HybridEmbedding
 from pipeline.models.losses.loss import Loss, Step, Terms
 from pipeline.models.losses.matching import MatchingLoss
-from pipeline.models.losses.triplets import Anchored
+from pipeline.models.losses.triplets import PLANS, Part
 from pipeline.models.settings import Masking
 from pipeline.models.universal import linear
 from pipeline.models.word_model import WordModel
@@ -50,18 +51,12 @@ class MaskingLoss(Loss[Masking]):
         }
         with frozen_statistics(step.model):
             embedded = step.embed(masked)
-        universal = {
-            key: replace(step.universal[key], vectors=part.universal) for key, part in embedded.items()
-        }
-        multimodal = {
-            key: replace(step.multimodal[key], vectors=part.multimodal) for key, part in embedded.items()
-        }
-        predictors = step.model.losses["masking"]
+        predictors, parts = step.model.losses["masking"], step.parts
         assert isinstance(predictors, nn.ModuleDict)
-        on_u = reconstruction_loss(predictors["universal"], universal, step.universal)
-        on_s = reconstruction_loss(predictors["multimodal"], multimodal, step.multimodal)
+        on_u = reconstruction_loss(predictors["universal"], embedded.universal, step.universal, parts)
+        on_s = reconstruction_loss(predictors["multimodal"], embedded.multimodal, step.multimodal, parts)
         assert self.settings.matching
-        matching = MatchingLoss(self.settings.matching, self.settings).matching(step.images, multimodal)
+        matching = MatchingLoss(self.settings.matching, self.settings).matching(step, embedded.multimodal)
         return {
             "masked_matching": masking.matching * matching,
             "masking": masking.weight * (on_u + on_s),
@@ -88,13 +83,13 @@ def frozen_statistics(model: nn.Module) -> Iterator[None]:
 
 def masked_sentences(sentences: Sentences, mask: int, share: float) -> Sentences:
     """The sentences, with each word replaced by MASK with probability `share`."""
-    chosen = to_device(torch.rand(sentences.ids.shape) < share, sentences.ids.device)
+    chosen = torch.rand(sentences.ids.shape) < share
     ids = sentences.ids.masked_fill(chosen & (sentences.ids != 0), mask)
     return Sentences(ids, sentences.lengths)
 
 
 def reconstruction_loss(
-    predictor: nn.Module, masked: Mapping[str, Anchored], whole: Mapping[str, Anchored]
+    predictor: nn.Module, masked: Tensor, whole: Tensor, parts: tuple[Part, ...]
 ) -> Tensor:
     """Equation 2: the mean over sentence pairs, averaged over pairs of languages.
 
@@ -104,64 +99,63 @@ def reconstruction_loss(
     All pairs' distances come from inner products of what single sentences give: S_i^m + S_i' = P_i + Q_j, P
     of the sentence itself and Q of its partner, needs |P_i + Q_j|^2 and (P_i + Q_j) S_i alone. Memory is
     N L^2 numbers where the pairs themselves would have N L^2 d.
+
+    Args:
+        masked, whole: embeddings of all languages' sentences. parts: the rows of each language.
     """
     assert isinstance(predictor, nn.Linear)
-    rows, both = _pair_rows(list(masked.values()))
-    device = predictor.weight.device
-    lacking, target = (_dense(list(of.values()), rows, device) for of in (masked, whole))  # (N, L, d)
-    target = F.normalize(target, dim=-1)
-    size = target.shape[2]
-    to_first, to_second = predictor.weight.split(size)
-    bias_first, bias_second = predictor.bias.split(size)
-    as_first = _distances(
-        lacking + lacking @ to_first[:, :size].T + bias_first, lacking @ to_first[:, size:].T, target
-    )
-    as_second = _distances(
-        lacking + lacking @ to_second[:, size:].T + bias_second, lacking @ to_second[:, :size].T, target
-    )
-    # Row i, column j: language i's sentence beside language j's; the earlier language is the first of a pair.
-    loss = torch.where(_earlier(len(masked), device), as_first, as_second)  # (N, L, L)
-    pairs = both.sum(0)  # (L, L) sentences of each pair
-    if not pairs.any():
-        return lacking.sum() * 0
-    weights = torch.where(pairs > 0, 1 / pairs.clamp(min=1).double(), 0.0) / ((pairs > 0).sum() / 2)
-    return (loss * to_device((both * weights).to(loss.dtype), device)).sum()
+    rows, weights = _pairs(parts, masked.device, masked.dtype)
+    lacking, target = (of.index_select(0, rows.flatten()).unflatten(0, rows.shape) for of in (masked, whole))
+    target = F.normalize(target, dim=-1)  # (N, L, d)
+    return (_distances(lacking, target, predictor) * weights).sum()
 
 
-def _pair_rows(languages: Sequence[Anchored]) -> tuple[list[Tensor], Tensor]:
-    """Rows (N,) of each language's sentences, by image and number; which (N, L, L) of them make a pair.
+@functools.lru_cache(PLANS)
+def _pairs(parts: tuple[Part, ...], device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Rows (N, L) of sentences by image and number, and weights (2, N, L, L) of their distances.
 
-    Where a language lacks an image, the row is arbitrary. Two languages form as many pairs for an image as
-    the one with more sentences has, regardless of any third language.
+    The first half of the weights is of row i as the first sentence of a pair, which the earlier language
+    provides, the second half of row i as the second. Where a language lacks an image, its row is arbitrary.
+    Two languages form as many pairs for an image as the one with more sentences has, regardless of any third
+    language.
     """
-    each = max(part.each for part in languages)
-    images = torch.cat([part.slots for part in languages]).unique().repeat_interleave(each)  # (N,)
-    number = torch.arange(each).repeat(len(images) // each)
+    each = max(part.each for part in parts)
+    images = np.unique(np.concatenate([part.slots for part in parts])).repeat(each)  # (N,)
+    number = np.tile(np.arange(each), len(images) // each)
     rows, there = [], []
-    for part in languages:
-        first = torch.searchsorted(part.slots, images).clamp(max=len(part.slots) - 1)
+    for part in parts:
+        first = np.searchsorted(part.slots, images).clip(max=len(part.slots) - 1)
         there.append(part.slots[first] == images)
-        rows.append(torch.where(there[-1], first + number % part.each, 0))
-    has = torch.stack(there, 1)
-    counts = torch.tensor([part.each for part in languages])
-    within = number[:, None, None] < torch.maximum(counts[:, None], counts)
-    return rows, has[:, :, None] & has[:, None] & within & ~torch.eye(len(languages), dtype=torch.bool)
+        rows.append(part.rows[np.where(there[-1], first + number % part.each, 0)])
+    has, counts = np.stack(there, 1), np.array([part.each for part in parts])
+    within = number[:, None, None] < np.maximum(counts[:, None], counts)
+    both = has[:, :, None] & has[:, None] & within  # (N, L, L)
+    earlier = np.triu(np.ones((len(parts), len(parts)), bool), 1)
+    sentences = both.sum(0)
+    pairs = max(1, (earlier & (sentences > 0)).sum())  # of languages
+    weight = both / np.maximum(sentences, 1) / pairs
+    weights = np.stack([weight * earlier, weight * earlier.T])
+    on_cpu = torch.from_numpy(np.stack(rows, 1)), torch.from_numpy(weights).to(dtype)
+    return to_device(on_cpu[0], device), to_device(on_cpu[1], device)
 
 
-def _dense(languages: Sequence[Anchored], rows: Sequence[Tensor], device: torch.device) -> Tensor:
-    """Vectors (N, L, d) of sentences that belong together."""
-    parts = zip(languages, rows, strict=True)
-    return torch.stack([part.vectors.index_select(0, to_device(of, device)) for part, of in parts], 1)
+def _distances(lacking: Tensor, target: Tensor, predictor: nn.Linear) -> Tensor:
+    """|l2(P_i + Q_j) - S_i| of each sentence as the first and as the second of a pair, (2, N, L, L).
 
-
-def _distances(itself: Tensor, partner: Tensor, target: Tensor) -> Tensor:
-    """|l2(P_i + Q_j) - S_i|, (N, L, L), of P = itself, Q = partner, S = target (N, L, d) at length 1."""
-    toward = (itself * target).sum(-1)[:, :, None] + target @ partner.mT
-    square = itself.square().sum(-1)[:, :, None] + partner.square().sum(-1)[:, None]
-    length = (square + 2 * itself @ partner.mT).clamp(min=1e-12).sqrt()
+    Args:
+        lacking: S^m, (N, L, d). target: S, at length 1.
+    """
+    size = lacking.shape[2]
+    blocks = predictor.weight.view(2, size, 2, size).transpose(1, 2).reshape(4, size, size)
+    predicted = (lacking.flatten(0, 1) @ blocks.mT).unflatten(1, lacking.shape[:2]).unbind()
+    # What the first lacks, from itself and from the second; what the second lacks, from the first and itself.
+    from_itself, partner = torch.stack(predicted[::3]), torch.stack(predicted[1:3])
+    itself = lacking + from_itself + predictor.bias.view(2, 1, 1, size)  # P, and Q is partner: (2, N, L, d)
+    products = torch.cat([itself, target.expand_as(itself)], 2) @ partner.mT
+    with_itself, with_target = products.split(lacking.shape[1], 2)
+    square = itself.square().sum(-1)[..., None] + partner.square().sum(-1)[..., None, :]
+    length = (square + 2 * with_itself).clamp(min=1e-12).sqrt()
+    toward = (itself * target).sum(-1)[..., None] + with_target
     # |a - b|^2 = 2 - 2 a b of unit vectors; nearer than this is as near as float32 can say.
-    return (2 - 2 * toward / length).clamp(min=1e-6).sqrt()
-
-
-def _earlier(languages: int, device: torch.device) -> Tensor:
-    return torch.ones(languages, languages, dtype=torch.bool, device=device).triu(1)
+    distances: Tensor = (2 - 2 * toward / length).clamp(min=1e-6).sqrt()
+    return distances

@@ -1,13 +1,15 @@
 """Image-sentence matching (MULE, Equation 3)."""
 
-from collections.abc import Mapping
+import functools
+from dataclasses import replace
+from itertools import chain
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline.common.devices import to_device
 from pipeline.models.losses.loss import Loss, Step, Terms
-from pipeline.models.losses.triplets import Anchored, alignment_loss, hinge, positive_columns
+from pipeline.models.losses.triplets import PLANS, Comparison, Part, compare, hinge_loss
 from pipeline.models.settings import Matching, Triplets
 
 
@@ -15,30 +17,35 @@ class MatchingLoss(Loss[Matching]):
     """Image-sentence matching, mean over languages."""
 
     def terms(self, step: Step) -> Terms:
-        return {"matching": self.matching(step.images, step.multimodal)}
+        return {"matching": self.matching(step, step.multimodal)}
 
-    def matching(self, images: Anchored, sentences: Mapping[str, Anchored]) -> Tensor:
-        """The loss of some embeddings of each language's sentences, mean over languages."""
+    def matching(self, step: Step, sentences: Tensor) -> Tensor:
+        """The loss of some embeddings (N, e) of the step's sentences."""
         triplets = self.settings.triplets
         assert triplets
-        losses = [matching_loss(images, part, triplets, self.block) for part in sentences.values()]
-        return torch.stack(losses).mean()
+        return matching_loss(step.images, sentences, step.parts, triplets, self.block)
 
 
-def matching_loss(images: Anchored, sentences: Anchored, triplets: Triplets, weights: Matching) -> Tensor:
-    """Image-sentence matching of one language (MULE, Equation 3; Wang et al. 2019).
+def matching_loss(
+    images: Tensor, sentences: Tensor, parts: tuple[Part, ...], triplets: Triplets, weights: Matching
+) -> Tensor:
+    """Image-sentence matching, mean over languages (MULE, Equation 3; Wang et al. 2019).
 
-    1.5 x image term + 1 x sentence term + 0.05 x sentence-only term under the default weights.
+    1.5 x image term + 1 x sentence term + 0.05 x sentence-only term under the default weights. An image
+    without sentences in a language is still a negative for that language's sentences.
+
+    Args:
+        images: (n, e). sentences: (N, e) of all languages. parts: the rows of each language.
     """
-    cosines = sentences.vectors @ images.vectors.T  # (sentences, n)
-    image_term = hinge(cosines, positive_columns(sentences, images), triplets)
-    # Each image's nearest sentences are found once, whichever of its sentences is the positive.
-    with_sentences = sentences.slots[:: sentences.each].contiguous()
-    rows = to_device(with_sentences, cosines.device)
-    of_image = cosines.T[rows]  # (images with sentences, sentences)
-    own = positive_columns(Anchored(images.vectors, with_sentences, 1), sentences)
-    sentence_term = hinge(of_image, own, triplets, every_positive=True)
-    sentence_only = alignment_loss(sentences, sentences, triplets)
-    return (
-        weights.image * image_term + weights.sentence * sentence_term + weights.sentence_only * sentence_only
-    )
+    return hinge_loss(torch.cat([images, sentences]), _comparisons(parts, len(images), weights), triplets)
+
+
+@functools.lru_cache(PLANS)
+def _comparisons(parts: tuple[Part, ...], images: int, weights: Matching) -> tuple[Comparison, ...]:
+    shown = Part(np.arange(images), np.arange(images), 1)
+    said = [replace(part, rows=images + part.rows) for part in parts]
+    terms = [compare(part, shown, weights.image / len(parts)) for part in said]
+    terms += [compare(shown, part, weights.sentence / len(parts), every_positive=True) for part in said]
+    if weights.sentence_only:
+        terms += [compare(part, part, weights.sentence_only / len(parts)) for part in said]
+    return tuple(chain(*terms))

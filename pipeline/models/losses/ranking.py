@@ -8,13 +8,13 @@ Sizes in comments: B captions, n images or captions of another language, e embed
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from pipeline.common.devices import to_device
 from pipeline.models.losses.loss import Loss, Step, Terms
-from pipeline.models.losses.triplets import Anchored
 from pipeline.models.settings import Ranking
 from pipeline.models.similarity import similarities
 
@@ -28,21 +28,33 @@ class RankingLoss(Loss[Ranking]):
 
     def terms(self, step: Step) -> Terms:
         """Captions against images in each language, and captions of each pair of languages."""
-        languages = list(step.multimodal.values())
-        return ranking_terms(step.images, languages, self.block, step.model.similarity)
+        return ranking_terms(*with_slots(step), self.block, step.model.similarity)
 
 
-def ranking_terms(
-    images: Anchored, languages: Sequence[Anchored], ranking: Ranking, similarity: str
-) -> Terms:
+class Slotted(NamedTuple):
+    """Embeddings (B, e), and the places (B,) of their images in the batch, on the CPU."""
+
+    vectors: Tensor
+    slots: Tensor
+
+
+def with_slots(step: Step) -> tuple[Slotted, list[Slotted]]:
+    """A batch's images, and its captions by language."""
+    slots = [torch.from_numpy(part.slots) for part in step.parts]
+    captions = step.multimodal.split([len(of) for of in slots])
+    images = Slotted(step.images, torch.arange(len(step.images)))
+    return images, list(map(Slotted, captions, slots))
+
+
+def ranking_terms(images: Slotted, languages: Sequence[Slotted], ranking: Ranking, similarity: str) -> Terms:
     """Losses by name: captions against images in each language, and captions of each pair of languages.
 
     Args:
-        images: embeddings of the batch's images. languages: those of each language's captions.
+        images: those of the batch. languages: each language's captions.
         similarity: `cosine` or `order`.
     """
 
-    def summed(pairs: Iterable[tuple[Anchored, Anchored]]) -> Tensor:
+    def summed(pairs: Iterable[tuple[Slotted, Slotted]]) -> Tensor:
         losses = [
             ranking_loss(
                 similarities(first.vectors, second.vectors, similarity),
@@ -70,8 +82,11 @@ def ranking_loss(similarity: Tensor, own: Tensor, margin: float, hinge: str) -> 
     Args:
         similarity: (B, n). own: (B, n), what belongs together.
     """
-    rows, columns = (to_device(places, similarity.device) for places in own.nonzero(as_tuple=True))
-    needed = (similarity[rows, columns] - margin)[:, None]  # (pairs, 1)
-    others = similarity.masked_fill(to_device(own, similarity.device), -torch.inf)
-    hinges = [(of - needed).clamp(min=0) for of in (others[rows], others.T[columns])]
+    device, width = similarity.device, similarity.shape[1]
+    pairs = own.flatten().nonzero()[:, 0]
+    needed = similarity.flatten().index_select(0, to_device(pairs, device))[:, None] - margin  # (pairs, 1)
+    others = similarity.masked_fill(to_device(own, device), -torch.inf)
+    of_captions = others.index_select(0, to_device(pairs // width, device))  # (pairs, n)
+    of_images = others.index_select(1, to_device(pairs % width, device)).T  # (pairs, B)
+    hinges = [(of - needed).relu() for of in (of_captions, of_images)]
     return torch.stack([(h.amax(1) if hinge == "max" else h).sum() for h in hinges]).sum()
