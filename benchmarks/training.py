@@ -245,7 +245,7 @@ def measure(name: str, arguments: argparse.Namespace) -> None:
 def launches(name: str, arguments: argparse.Namespace) -> tuple[int, int]:
     """Operators that a step, forward and backward, gives a GPU; counted without one."""
     steps = Steps(name, argparse.Namespace(**{**vars(arguments), "device": META}))
-    drawn = next(steps.drawn)
+    drawn = next(steps.batches)
     forward, backward = count_step(
         lambda: training_terms(steps.model, steps.corpus, drawn, steps.settings, HALFWAY), steps.model
     )

@@ -48,7 +48,7 @@ def leaves(generator: np.random.Generator, slots: Slots, size: int = 6) -> list[
 def assert_same(losses: Sequence[Tensor], learned: Sequence[Tensor]) -> None:
     """The same loss and gradients, but for rounding in double precision."""
     torch.testing.assert_close(*losses, rtol=1e-12, atol=1e-14)
-    both = [torch.autograd.grad(loss, learned, retain_graph=True) for loss in losses]
+    both = [torch.autograd.grad(loss, learned, retain_graph=True, materialize_grads=True) for loss in losses]
     for first, second in zip(*both, strict=True):
         torch.testing.assert_close(first, second, rtol=1e-10, atol=1e-12)
 
