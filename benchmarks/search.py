@@ -3,12 +3,15 @@
     python benchmarks/search.py vectors --index INDEX [--count 1000000] [--noise 1.0] [--folder FOLDER]
     python benchmarks/search.py libraries --index INDEX [--count 100000] [--noise 1.0]
     python benchmarks/search.py clients --address http://127.0.0.1:8000 [--clients 50] [--pid PID]
+        [--half-open 400] [--renewed 1.0]
     python benchmarks/search.py kills --bundle BUNDLE [--count 10000] [--kills 20] [--folder FOLDER]
 
 `vectors` and `libraries` generate vectors around the index's image vectors: each is one of them with normal
 noise of the given length, at length 1 again; queries are made around its sentence vectors. Vectors that lie
 in the folder already are taken again. `libraries` asks
-those that are installed of faiss, usearch and hnswlib. `clients` asks a page that is served for sentences.
+those that are installed of faiss, usearch and hnswlib. `clients` asks a page that is served for sentences;
+with `--half-open`, while so many other connections have sent half a request. Connections that the server has
+closed are renewed every `--renewed` seconds.
 `kills` indexes drawn pictures, kills that with SIGKILL at random moments, and compares with an index that was
 never killed. It reads them by one small crop, whatever the bundle's model was trained on: what is compared is
 whether the files are the same, not what is found.
@@ -20,8 +23,10 @@ import multiprocessing
 import os
 import random
 import resource
+import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -260,6 +265,9 @@ def clients(arguments: argparse.Namespace) -> None:
             seconds.append(time.perf_counter() - start)
 
     running = [threading.Thread(target=client, args=(number,)) for number in range(arguments.clients)]
+    opened: list[int] = []  # connections that have been half open, in all
+    if arguments.half_open:
+        running.append(threading.Thread(target=stay_half_open, args=(arguments, end, opened)))
     for one in running:
         one.start()
     while time.monotonic() < end:
@@ -270,9 +278,29 @@ def clients(arguments: argparse.Namespace) -> None:
     p50, p95 = np.percentile(seconds, [50, 95])
     print(
         f"{arguments.clients} clients, {arguments.seconds} s: {len(seconds)} answers, {len(errors)} errors,",
-        f"p50 {p50:.3f} s, p95 {p95:.3f} s, server's MB every 10 s: {memory}",
+        f"p50 {p50:.3f} s, p95 {p95:.3f} s, longest {max(seconds):.3f} s, server's MB every 10 s: {memory},",
+        f"{sum(opened)} connections half open",
         *errors[:3],
     )
+
+
+def stay_half_open(arguments: argparse.Namespace, end: float, opened: list[int]) -> None:
+    """Keep half a request on each of many connections; those that the server closes are renewed."""
+    place = urllib.parse.urlsplit(arguments.address)
+    assert place.hostname and place.port, f"{arguments.address}: expected http://HOST:PORT"
+    waiting: list[socket.socket] = []
+    while time.monotonic() < end:
+        for one in select.select(waiting, [], [], 0)[0]:
+            waiting.remove(one)
+            one.close()
+        opened.append(arguments.half_open - len(waiting))
+        for _ in range(opened[-1]):
+            one = socket.create_connection((place.hostname, place.port), timeout=60)
+            one.sendall(b"GET /api/indexes HTTP/1.1\r\nHost: localhost\r\n")
+            waiting.append(one)
+        time.sleep(arguments.renewed)
+    for one in waiting:
+        one.close()
 
 
 def memory_of(pid: int | None) -> int:
@@ -369,6 +397,8 @@ def main() -> None:
     one.add_argument("--address", required=True)
     one.add_argument("--clients", type=int, default=50)
     one.add_argument("--seconds", type=int, default=60)
+    one.add_argument("--half-open", type=int, default=0, help="connections that send half a request")
+    one.add_argument("--renewed", type=float, default=1.0, help="seconds until a closed one is opened again")
     one.add_argument("--pid", type=int, help="of the server")
     one.set_defaults(run=clients)
     one = modes.add_parser("kills")

@@ -996,6 +996,11 @@ def test_the_first_screen(
     assert browser.value("getComputedStyle(document.body).backgroundColor") == (
         "rgb(20, 23, 27)" if dark else "rgb(255, 255, 255)"
     )
+    order = "[...document.querySelectorAll('.first .grid a')].map(one => one.title).join()"
+    browser.click("#others")
+    browser.until(f"{order} !== {','.join(shown)!r}")
+    assert browser.value("document.activeElement.id") == "others"
+    shown = tiles(browser, ".first .grid")
     queries = browser.value(
         "[...document.querySelectorAll('.languages a')].map(link => [link.lang, link.textContent])"
     )
