@@ -991,6 +991,8 @@ def test_the_first_screen(
     assert text_of(browser, "h1") == browser.value("document.title") == "Search scenes"
     assert text_of(browser, "#language").startswith("detectEnglish")
     assert browser.value("document.documentElement.scrollWidth") <= width
+    in_sight = "[...document.querySelectorAll('.first .grid img')].filter(one => one.offsetParent).length"
+    assert browser.value(in_sight) == (12 if width == 1280 else 6)
     bottom = "document.querySelector('.first .grid').getBoundingClientRect().bottom"
     assert browser.value(bottom) < 844  # what is there to look at is in sight
     assert browser.value("getComputedStyle(document.body).backgroundColor") == (
