@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pipeline import settings as configuration
 from pipeline.datasets.flickr8k import flickr8k_split
-from pipeline.datasets.published import Published
+from pipeline.datasets.published import PublishedFiles
 from pipeline.datasets.select import own_captions
 from pipeline.datasets.sources.flickr8kcn import flickr8kcn_captions
 from pipeline.datasets.sources.multi30k import FOLDER
@@ -62,7 +62,7 @@ def multi30k_words(mirror: Path) -> Words:
 
 def flickr8k_words(mirror: Path) -> Words:
     """Words of Flickr8k's training captions in Chinese, by people, and in Japanese, translated."""
-    sources = Published(mirror)
+    sources = PublishedFiles(mirror)
     split = {image: name for image, name in flickr8k_split(sources).items() if name == "train"}
     sources.check()
     words = {}

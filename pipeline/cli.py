@@ -29,8 +29,8 @@ from pipeline.digest import digest, path_of
 from pipeline.stages import Stage
 
 REQUIRED = inspect.Parameter.empty
-FILLED = ("code", "gpus")  # parameters that are no options of their own
-_GIVEN = " given"  # attribute of parsed arguments: the options that were given
+NOT_OPTIONS = ("code", "gpus")  # parameters that are no options of their own
+_OPTIONS_USED = " given"  # attribute of parsed arguments: the options that were given
 
 
 class Parameter(NamedTuple):
@@ -117,17 +117,17 @@ def run(stage: Stage, program: str, words: Sequence[str]) -> None:
     """
     options = parameters(stage.function)
     values = vars(parser_of(stage, program, options).parse_args(words))
-    values.pop(_GIVEN, None)
-    planned, gpus = values.pop("code"), values.pop("gpus", 0)
+    values.pop(_OPTIONS_USED, None)
+    planned_digest, gpus = values.pop("code"), values.pop("gpus", 0)
     check_paths(values.values())
     parts = stage.parts(values)
-    if planned not in (None, digest(stage, parts)):
+    if planned_digest not in (None, digest(stage, parts)):
         raise InputError(
             f"the code of {stage.name} was edited after this run of Snakemake began, which would record the "
             "job with the earlier code. Undo the edit, or start the run again: what is finished is kept."
         )
-    filled = {"code": digest(stage, parts, whole=True), "gpus": gpus}
-    values |= {each.name: filled[each.name] for each in options if each.name in filled}
+    own_values = {"code": digest(stage, parts, whole=True), "gpus": gpus}
+    values |= {each.name: own_values[each.name] for each in options if each.name in own_values}
     if stage.idle_threads_sleep:
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when PyTorch loads its OpenMP
     if stage.gpu:
@@ -143,7 +143,7 @@ def parser_of(stage: Stage, program: str, options: Sequence[Parameter]) -> argpa
     parser = argparse.ArgumentParser(prog=f"{program} {stage.name}", description=f"{stage.summary}.")
     parser.register("action", None, _Once)
     for each in options:
-        if each.name not in FILLED:
+        if each.name not in NOT_OPTIONS:
             name = each.name if each.positional else f"--{each.name.replace('_', '-')}"
             parser.add_argument(name, **_options(each))
     if stage.gpu:
@@ -223,7 +223,7 @@ class _Once(argparse.Action):
     def __call__(
         self, parser: ArgumentParser, namespace: Namespace, values: object, option: str | None = None
     ) -> None:
-        options = namespace.__dict__.setdefault(_GIVEN, set())
+        options = namespace.__dict__.setdefault(_OPTIONS_USED, set())
         if option and self.dest in options:
             parser.error(f"argument {option}: given twice; give it once")
         options.add(self.dest)

@@ -46,16 +46,16 @@ def digest(stage: Stage | str, parts: tuple[str, ...] | None = None, whole: bool
         whole: with the modules of `Stage.outside`.
     """
     stage = STAGES[stage] if isinstance(stage, str) else stage
-    left = [stage.module, *(stage.parts({}) if parts is None else parts)]
-    skipped = WITHOUT_EFFECT if whole else WITHOUT_EFFECT | stage.outside
+    queue = [stage.module, *(stage.parts({}) if parts is None else parts)]
+    excluded_modules = WITHOUT_EFFECT if whole else WITHOUT_EFFECT | stage.outside
     codes: dict[str, Code] = {}
-    while left:
-        module = left.pop()
-        if module in codes or module in skipped or module.endswith(".settings"):
+    while queue:
+        module = queue.pop()
+        if module in codes or module in excluded_modules or module.endswith(".settings"):
             continue  # classes of settings have no effect: what they say stands in a job's parameters
         if code := code_of(module):
             codes[module] = code
-            left.extend(code.imports)
+            queue.extend(code.imports)
     # An import counts by what the imported module holds: the same name from another module is other code.
     lines = [
         " ".join([code.text, *(codes[module].text for module in code.imports if module in codes)])
@@ -72,7 +72,7 @@ class Code(NamedTuple):
 
 
 # The code that a run began with, for jobs of a queue, each of which reads the workflow again.
-_planned: dict[str, Code] = {}
+_plan_codes: dict[str, Code] = {}
 
 
 def save_code(file: Path) -> None:
@@ -87,15 +87,15 @@ def save_code(file: Path) -> None:
 def plan_with(file: Path) -> None:
     """Compute further digests from the code that `save_code` wrote down; if it wrote none, from the files."""
     if file.exists():
-        saved = json.loads(file.read_text(encoding="utf-8"))
-        _planned.update({module: Code(text, tuple(imports)) for module, (text, imports) in saved.items()})
+        codes = json.loads(file.read_text(encoding="utf-8"))
+        _plan_codes.update({module: Code(text, tuple(imports)) for module, (text, imports) in codes.items()})
 
 
 @cache
 def code_of(module: str) -> Code | None:
     """The code of a module, or a row of the table of languages; None if this project has no such module."""
-    if module in _planned:
-        return _planned[module]
+    if module in _plan_codes:
+        return _plan_codes[module]
     if ":" in module:
         row = module.partition(":")[2]
         return Code(repr(LANGUAGES if row == EVERY_LANGUAGE else language(row)), ())
@@ -164,8 +164,8 @@ def _is_docstring(body: list[object]) -> bool:
 def _is_message(node: ast.AST) -> bool:
     """Whether a statement raises an error or writes to the log."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        called = ast.unparse(node.value.func)
-        return called == "raise_together" or called.startswith("log.")
+        function = ast.unparse(node.value.func)
+        return function == "raise_together" or function.startswith("log.")
     return isinstance(node, ast.Raise)
 
 

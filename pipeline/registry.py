@@ -33,7 +33,7 @@ TRANSLATORS = {
     "marian": ("pipeline.translation.machine", "pipeline.translation.marian"),
 }
 SERVICES = ("pipeline.translation.machine", "pipeline.translation.web")
-BORROWED = ("pipeline.translation.borrowed_translations",)
+BORROWED_TRANSLATIONS = ("pipeline.translation.borrowed_translations",)
 
 
 class HasEncoder(Protocol):
@@ -106,7 +106,7 @@ def of_any_model() -> tuple[str, ...]:
 def of_translation(provider: str, borrowed: bool = False) -> tuple[str, ...]:
     """Modules of a provider of translations; of `files`, those that borrow the translations of other data."""
     if provider == "files":
-        return BORROWED if borrowed else ()
+        return BORROWED_TRANSLATIONS if borrowed else ()
     return TRANSLATORS.get(provider, SERVICES)
 
 

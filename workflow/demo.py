@@ -64,20 +64,20 @@ def main() -> int:
 
 def progress_lines(lines: Iterable[str], every: float = EVERY) -> Iterator[str]:
     """From what Snakemake prints, at most every `every` seconds: jobs done, time left, the latest job."""
-    planned, done = Counter[str](), Counter[str]()
-    started = last_line = time.monotonic()
+    jobs, finished_jobs = Counter[str](), Counter[str]()
+    begin = last_line = time.monotonic()
     for line in lines:
         if match := re.fullmatch(r"(\w+) +(\d+)\n", line):
-            planned[match[1]] = int(match[2])
+            jobs[match[1]] = int(match[2])
         elif match := re.match(r"Finished jobid: \d+ \(Rule: (\w+)\)", line):
-            done[match[1]] += 1
+            finished_jobs[match[1]] += 1
         elif match := re.match(r"Job \d+: (.+)", line):
             now = time.monotonic()
-            if now - last_line >= every and done:
+            if now - last_line >= every and finished_jobs:
                 last_line = now
-                left = (now - started) * (_seconds(planned) / _seconds(done) - 1)
-                share = f"{done.total()} of {planned['total']} jobs"
-                yield f"{share}, about {duration(left)} left: {match[1]}"
+                remaining = (now - begin) * (_seconds(jobs) / _seconds(finished_jobs) - 1)
+                share = f"{finished_jobs.total()} of {jobs['total']} jobs"
+                yield f"{share}, about {duration(remaining)} left: {match[1]}"
 
 
 def _seconds(jobs: Mapping[str, int]) -> int:

@@ -13,7 +13,7 @@ from pipeline.common.files import atomic_write, verify_digest
 log = logging.getLogger("pipeline")
 
 # What a damaged ZIP archive of arrays may raise.
-_DAMAGED = (
+_ERRORS_OF_DAMAGE = (
     InputError,
     OSError,
     ValueError,
@@ -40,7 +40,7 @@ def load_arrays(path: Path, *names: str) -> list[np.ndarray] | None:
     try:
         with np.load(verify_digest(path), allow_pickle=False) as file:
             return [file[name] for name in names]
-    except _DAMAGED as error:
+    except _ERRORS_OF_DAMAGE as error:
         if disk_message(error):
             raise
         log.warning("%s: damaged, computed again: %s", path, error)

@@ -32,11 +32,11 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.json_text import json_value
 
-LISTED = 30  # known names that a message lists
+MAX_LISTED = 30  # known names that a message lists
 
 # How values are shown in messages: long ones in part.
-_SHOWN = reprlib.Repr()
-_SHOWN.maxlevel, _SHOWN.maxlist, _SHOWN.maxdict, _SHOWN.maxstring, _SHOWN.maxother = 2, 8, 8, 100, 100
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxdict, _SHORT.maxstring, _SHORT.maxother = 2, 8, 8, 100, 100
 
 _OBJECT = 'expected an object, such as {"key": 1}'
 
@@ -203,13 +203,13 @@ def mistakes(kind: type[Block], values: object, error: ValidationError) -> list[
     return [line for of_place in lines.values() for line in of_place]
 
 
-def did_you_mean(key: str, known: Sequence[str]) -> str:
+def did_you_mean(key: str, names: Sequence[str]) -> str:
     """End of a message about an unknown name: a similar known one, or the known ones, at most `LISTED`."""
     from difflib import get_close_matches
 
-    close = get_close_matches(str(key), known, 1)
-    more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
-    return f", did you mean {close[0]!r}?" if close else f"; known are {', '.join(known[:LISTED])}{more}"
+    close = get_close_matches(str(key), names, 1)
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return f", did you mean {close[0]!r}?" if close else f"; known are {', '.join(names[:MAX_LISTED])}{more}"
 
 
 @dataclass
@@ -242,7 +242,7 @@ def _lines(kind: type[Block], values: object, error: ErrorDetails) -> Iterator[s
         yield from (f"{where}{line}".lstrip(".: ") for line in contradictions.lines)
     elif problem == "union_tag_invalid":
         key, tags = (error["ctx"][name].replace("'", "") for name in ("discriminator", "expected_tags"))
-        yield f"{place.where}.{key}: found {_SHOWN.repr(value[key])}, expected {tags}"
+        yield f"{place.where}.{key}: found {_SHORT.repr(value[key])}, expected {tags}"
     elif problem == "union_tag_not_found":
         yield f"{place.where}: {error['ctx']['discriminator']} is missing, expected {place.expected}"
     elif problem == "problem":
@@ -289,7 +289,7 @@ def _what_is_expected(place: _Place, error: ErrorDetails | None = None) -> str:
 
 
 def _display(value: object, path: tuple[str | int, ...]) -> str:
-    text = _SHOWN.repr(value)
+    text = _SHORT.repr(value)
     if path and path[-1] == "url":  # passwords and keys are not printed
         return re.sub(r"(?<=//)[^/@]*@|(?<=[?])[^']*", "***", text)
     return text

@@ -9,9 +9,9 @@ RATIO = 100  # bytes unpacked for each byte; text has three to ten, photographs 
 _ALWAYS_ALLOWED = 16 << 20  # bytes unpacked that are allowed to any file
 
 
-def max_unpacked(packed: int) -> int:
+def max_unpacked(size: int) -> int:
     """Bytes to which this many may unpack. Whatever unpacks to more was made to fill a disk or memory."""
-    return max(_ALWAYS_ALLOWED, RATIO * packed)
+    return max(_ALWAYS_ALLOWED, RATIO * size)
 
 
 class _BoundedGzip(gzip.GzipFile):
@@ -19,28 +19,28 @@ class _BoundedGzip(gzip.GzipFile):
 
     def __init__(self, path: Path):
         super().__init__(path)
-        self._left = max_unpacked(path.stat().st_size)
+        self._remaining = max_unpacked(path.stat().st_size)
 
     def read1(self, size: int = -1) -> bytes:
         content = super().read1(size)
-        self._left -= len(content)
-        if self._left < 0:
+        self._remaining -= len(content)
+        if self._remaining < 0:
             raise EOFError(f"it unpacks to more than {RATIO} times its size, which text never does")
         return content
 
 
-def text_lines(path: Path, max_length: int, gzipped: bool) -> Iterator[str]:
+def text_lines(path: Path, max_length: int, is_gzip: bool) -> Iterator[str]:
     """Lines of a text file in UTF-8, each with its line feed.
 
     Args:
         max_length: characters that a line may have.
-        gzipped: whether the file is compressed by gzip.
+        is_gzip: whether the file is compressed by gzip.
 
     Raises:
         EOFError: a line is longer, or the file unpacks to more than text does.
     """
     with (
-        _BoundedGzip(path) if gzipped else open(path, "rb") as raw,
+        _BoundedGzip(path) if is_gzip else open(path, "rb") as raw,
         # newline: some words hold rarer line separators.
         io.TextIOWrapper(raw, encoding="utf-8", newline="\n") as file,
     ):

@@ -2,7 +2,7 @@
 
 import unicodedata
 
-_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp", "Zs", "Mn", "Me"}  # marks need a letter that they stand on
+_INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp", "Zs", "Mn", "Me"}  # marks need a letter that they stand on
 _JOINERS = "\u200c\u200d"
 # Letters and symbols of other categories that are shown as nothing, too.
 BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
@@ -10,7 +10,7 @@ BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
 
 def is_visible(text: str) -> bool:
     """Whether a text has something to see: blanks without width and marks of byte order have not."""
-    return any(unicodedata.category(one) not in _UNSEEN and one not in BLANK_LETTERS for one in text)
+    return any(unicodedata.category(one) not in _INVISIBLE and one not in BLANK_LETTERS for one in text)
 
 
 def unseen_in(name: str) -> str:

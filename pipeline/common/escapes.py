@@ -6,7 +6,7 @@ import re
 # With a semicolon only: `R&D` and `fish &chips` are text.
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 # What translators and copies make of references, of which no reader can tell what they were.
-_BROKEN = re.compile(
+_BROKEN_CHARACTER = re.compile(
     r"&\s*#\s*[xX]?\s*[0-9a-fA-F]{1,7}\b"
     r"|&\s*(?:amp|quot|apos|lt|gt|nbsp)\b"
     r"|&[a-zA-Z](?:acute|grave|circ|uml|tilde|cedil|ring|slash|caron|lig)"
@@ -16,7 +16,7 @@ _BACKSLASH = re.compile(r"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrt\"'/])")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*/?>|<!--|<!\[|<\?")
 
 KINDS = {
-    "a broken HTML reference": _BROKEN,
+    "a broken HTML reference": _BROKEN_CHARACTER,
     "a percent escape of URLs": _PERCENT,
     "a backslash escape": _BACKSLASH,
     "an HTML tag": _TAG,

@@ -80,13 +80,13 @@ def _remove_stale(path: Path) -> None:
             continue
 
 
-def check_disk_space(path: Path, needed: int) -> None:
-    """Raise `InputError` where the disk of `path` has fewer than `needed` bytes free."""
+def check_disk_space(path: Path, size: int) -> None:
+    """Raise `InputError` where the disk of `path` has fewer than `size` bytes free."""
     path.parent.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(path.parent).free
-    if needed > free:
+    if size > free:
         raise InputError(
-            f"{path}: {needed:,} bytes are needed, {free:,} are free on its disk. Make room, or work in "
+            f"{path}: {size:,} bytes are needed, {free:,} are free on its disk. Make room, or work in "
             "another folder, then run the same command again."
         )
 
@@ -94,9 +94,9 @@ def check_disk_space(path: Path, needed: int) -> None:
 def reserve_space(path: Path, size: int | None = None) -> None:
     """Take the space of a file's first `size` bytes (default: of the whole file), or raise an `OSError`."""
     with open(path, "r+b") as file:
-        needed = os.fstat(file.fileno()).st_size if size is None else size
-        if needed and hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, needed)
+        total = os.fstat(file.fileno()).st_size if size is None else size
+        if total and hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, total)
 
 
 def link_or_copy(source: Path, target: Path) -> None:
@@ -132,14 +132,14 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_digest(path: Path, named: Path | None = None) -> None:
-    """Store a file's digest in an extended attribute, or else beside its later name `named`."""
+def write_digest(path: Path, final_path: Path | None = None) -> None:
+    """Store a file's digest in an extended attribute, or else next to `final_path` (default: `path`)."""
     digest = sha256(path)
     try:
         os.setxattr(path, _ATTRIBUTE, digest.encode())
     except (OSError, AttributeError):
         with contextlib.suppress(OSError):
-            _digest_file(named or path).write_text(f"{digest} {path.stat().st_ino}\n", encoding="ascii")
+            _digest_file(final_path or path).write_text(f"{digest} {path.stat().st_ino}\n", encoding="ascii")
 
 
 def verify_digest(path: Path) -> Path:

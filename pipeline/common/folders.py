@@ -31,8 +31,8 @@ def atomic_folder(path: Path, mark: str | None = None) -> Iterator[Path]:
             check_inputs()
             for file in temporary.rglob("*"):
                 if file.is_file():
-                    with open(file, "rb") as opened:
-                        os.fsync(opened.fileno())
+                    with open(file, "rb") as content:
+                        os.fsync(content.fileno())
             replace_folder(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

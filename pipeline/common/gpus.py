@@ -90,14 +90,14 @@ def _parse_devices(text: str) -> list[str]:
 
 
 def _first_free(devices: list[str]) -> str:
-    logged = float("-inf")
+    last_message = float("-inf")
     while True:
         for name in devices:
             if _claim(name):
                 return name
-        if time.monotonic() - logged >= LOG_EVERY:
+        if time.monotonic() - last_message >= LOG_EVERY:
             log.info("waiting for a GPU: other jobs hold %s", ", ".join(devices))
-            logged = time.monotonic()
+            last_message = time.monotonic()
         time.sleep(POLL_INTERVAL)
 
 

@@ -89,8 +89,8 @@ class _Disk:
         place = self._place
         try:
             while content:
-                written = os.pwrite(self._descriptor, content, place)
-                content, place = content[written:], place + written
+                count = os.pwrite(self._descriptor, content, place)
+                content, place = content[count:], place + count
         except OSError as error:
             self.failure = error
 
@@ -110,8 +110,8 @@ class _Disk:
             number, inner = divmod(self._place + begin, _PAGE)
             end = min(size, begin + _PAGE - inner)
             page = self._pages.get(number)
-            held = page or self._on_disk(number * _PAGE, _PAGE)
-            yield begin, end, bytes(held[inner : inner + end - begin])
+            content = page or self._on_disk(number * _PAGE, _PAGE)
+            yield begin, end, bytes(content[inner : inner + end - begin])
             begin = end
 
     def _on_disk(self, place: int, size: int) -> bytes:
@@ -199,10 +199,10 @@ def dataset_mistake(file: h5py.File, name: str) -> str:
             f"{name}: compressed by {lacking}, which HDF5 lacks here. Write the file again without it, or "
             'with h5py\'s compression="gzip"'
         )
-    held = dataset.id.get_storage_size()
-    if dataset.nbytes > max_unpacked(held):
+    size = dataset.id.get_storage_size()
+    if dataset.nbytes > max_unpacked(size):
         return (
-            f"{name}: declares {dataset.nbytes:,} bytes and holds {held:,}, which is never so (over {RATIO} "
+            f"{name}: declares {dataset.nbytes:,} bytes and holds {size:,}, which is never so (over {RATIO} "
             "to 1). Make or fetch the file again"
         )
     if dataset.size and _is_unwritten(dataset):
@@ -219,8 +219,8 @@ def hdf5_reason(error: Exception) -> str:
 
 def _lacking_filter(dataset: h5py.Dataset) -> str:
     pipeline = dataset.id.get_create_plist()
-    used = [pipeline.get_filter(number) for number in range(pipeline.get_nfilters())]
-    lacking = [(number, name) for number, _, _, name in used if not h5py.h5z.filter_avail(number)]
+    filters = [pipeline.get_filter(number) for number in range(pipeline.get_nfilters())]
+    lacking = [(number, name) for number, _, _, name in filters if not h5py.h5z.filter_avail(number)]
     return ", ".join(f"filter {number} {name.decode(errors='replace')}".strip() for number, name in lacking)
 
 

@@ -27,11 +27,11 @@ class TimeLimit:
     """The time that an answer may take, from the first byte sent to the last byte read."""
 
     def __init__(self, seconds: float):
-        self.expired = False
+        self.timed_out = False
         self._lock = threading.Lock()
         self._connections: list[socket.socket] = []
         self._begin, self._seconds = time.monotonic(), seconds
-        self._ended = threading.Event()
+        self._end = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
 
     def extend(self, seconds: float) -> None:
@@ -40,7 +40,7 @@ class TimeLimit:
 
     def end(self) -> None:
         """Watch no longer; the connection may be used again."""
-        self._ended.set()
+        self._end.set()
         with self._lock:
             for connection in self._connections:
                 connection.close()
@@ -50,14 +50,14 @@ class TimeLimit:
         """Watch a connection too."""
         with self._lock:
             self._connections.append(connection.dup())  # which TLS takes nothing away from
-        if self.expired:
+        if self.timed_out:
             self._cut()
 
     def _watch(self) -> None:
-        while (left := self._begin + self._seconds - time.monotonic()) > 0:
-            if self._ended.wait(left):
+        while (remaining := self._begin + self._seconds - time.monotonic()) > 0:
+            if self._end.wait(remaining):
                 return
-        self.expired = True
+        self.timed_out = True
         self._cut()
 
     def _cut(self) -> None:
@@ -79,39 +79,39 @@ def time_limit(seconds: float) -> Iterator[TimeLimit]:
     try:
         yield limit
     except Exception:
-        if not limit.expired:
+        if not limit.timed_out:
             raise
     finally:
         _current.limit = None
         limit.end()
-    if limit.expired:
+    if limit.timed_out:
         raise TooSlow(f"no whole answer in {seconds:,.0f} s")
 
 
-class _Watched:
+class _WithWatch:
     """A connection under the limit of the thread that uses it."""
 
     def _new_conn(self) -> socket.socket:
-        opened: socket.socket = super()._new_conn()  # type: ignore[misc]
-        _watch(opened)
-        return opened
+        connection: socket.socket = super()._new_conn()  # type: ignore[misc]
+        _watch(connection)
+        return connection
 
     def request(self, *arguments: Any, **options: Any) -> None:
-        if opened := getattr(self, "sock", None):  # of an earlier request
-            _watch(opened)
+        if connection := getattr(self, "sock", None):  # of an earlier request
+            _watch(connection)
         super().request(*arguments, **options)  # type: ignore[misc]
 
 
-def _watch(opened: socket.socket) -> None:
+def _watch(connection: socket.socket) -> None:
     if limit := getattr(_current, "limit", None):
-        limit.add(opened)
+        limit.add(connection)
 
 
-class _Plain(_Watched, urllib3.connection.HTTPConnection):
+class _Plain(_WithWatch, urllib3.connection.HTTPConnection):
     pass
 
 
-class _Secure(_Watched, urllib3.connection.HTTPSConnection):
+class _Secure(_WithWatch, urllib3.connection.HTTPSConnection):
     pass
 
 

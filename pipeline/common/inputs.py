@@ -13,31 +13,31 @@ from pipeline.common.errors import InputError
 
 _Identity = tuple[int, int, int]
 
-_watched: dict[Path, _Identity] | None = None  # None: outside of a stage
+_identities: dict[Path, _Identity] | None = None  # None: outside of a stage
 
 
 @contextmanager
 def watch_inputs() -> Iterator[None]:
     """Raise `InputError` at the end of the block if a file that it noted has changed since."""
-    global _watched
-    _watched = {}
+    global _identities
+    _identities = {}
     try:
         yield
         check_inputs()
     finally:
-        _watched = None
+        _identities = None
 
 
 def note_input(path: Path) -> None:
     """Note a file as it is before it is read."""
-    if _watched is not None and (identity := _identity(path)):
-        _watched.setdefault(path.absolute(), identity)
+    if _identities is not None and (identity := _identity(path)):
+        _identities.setdefault(path.absolute(), identity)
 
 
 def check_inputs() -> None:
     """Raise `InputError` if a file that was noted has changed since. Outputs only appear after this."""
-    for path, noted in (_watched or {}).items():
-        if _identity(path) != noted:
+    for path, identity in (_identities or {}).items():
+        if _identity(path) != identity:
             raise InputError(
                 f"{path}: changed while it was read, so the output would be of neither version. Run the same "
                 "command again once it stays as it is."
@@ -46,9 +46,9 @@ def check_inputs() -> None:
 
 def forget_inputs(folder: Path) -> None:
     """No longer note the files of a folder of the stage's own, which has read back what it wrote."""
-    watched = {} if _watched is None else _watched
-    for path in [path for path in watched if path.is_relative_to(folder.absolute())]:
-        del watched[path]
+    identities = {} if _identities is None else _identities
+    for path in [path for path in identities if path.is_relative_to(folder.absolute())]:
+        del identities[path]
 
 
 def regular_file(path: Path) -> Path:

@@ -34,11 +34,9 @@ class Progress:
 
     def _line(self, now: float) -> str:
         rate = (self.done - self.initial) / max(now - self.started, 1e-9)
-        left = (self.total - self.done) / rate if rate else float("inf")
+        left = duration((self.total - self.done) / rate if rate else float("inf"))
         share = 100 * self.done / max(self.total, 1)
-        return (
-            f"{self.what} {self.done:,}/{self.total:,} ({share:.0f}%), {rate:,.1f}/s, {duration(left)} left"
-        )
+        return f"{self.what} {self.done:,}/{self.total:,} ({share:.0f}%), {rate:,.1f}/s, {left} left"
 
 
 def with_progress(items: Iterable[T], what: str, total: int) -> Iterator[T]:

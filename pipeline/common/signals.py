@@ -38,20 +38,20 @@ def raise_on_signal() -> Iterator[None]:
 @contextmanager
 def collect_signals() -> Iterator[list[int]]:
     """Yield a list that collects signals, for a block that checks it where it can be interrupted."""
-    received: list[int] = []
-    with _handle(lambda number, frame: received.append(number)):
-        yield received
+    signals: list[int] = []
+    with _handle(lambda number, frame: signals.append(number)):
+        yield signals
 
 
 @contextmanager
 def _handle(handler: Handler) -> Iterator[None]:
     # An ignored signal stays ignored: `nohup` and a shell's `&` want that.
     before = {number: signal.getsignal(number) for number in SIGNALS}
-    handled = [number for number in SIGNALS if before[number] != signal.SIG_IGN]
-    for number in handled:
+    numbers = [number for number in SIGNALS if before[number] != signal.SIG_IGN]
+    for number in numbers:
         signal.signal(number, handler)
     try:
         yield
     finally:
-        for number in handled:
+        for number in numbers:
             signal.signal(number, before[number])

@@ -13,7 +13,7 @@ import torch
 from pipeline.common.errors import InputError, disk_message
 from pipeline.common.files import atomic_write, verify_digest
 
-_DAMAGED = (
+_ERRORS_OF_DAMAGE = (
     RuntimeError,
     pickle.UnpicklingError,
     EOFError,
@@ -46,10 +46,10 @@ def read_torch(path: Path, what: str, hint: str, device: "torch.device | str" = 
     verify_digest(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            if damaged := archive.testzip():
-                raise zipfile.BadZipFile(f"the checksum of its part {damaged} does not hold")
+            if member := archive.testzip():
+                raise zipfile.BadZipFile(f"the checksum of its part {member} does not hold")
         content = torch.load(path, map_location=device, weights_only=True)
-    except _DAMAGED as error:
+    except _ERRORS_OF_DAMAGE as error:
         if disk_message(error):
             raise
         raise InputError(f"{path}: not {what}, or damaged: {short_reason(error)}. {hint}") from None

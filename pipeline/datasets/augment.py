@@ -39,18 +39,18 @@ def augment(sentences: Path, translations: Path, output: Path, caption_origin: s
         output: sentence table to write, of the added translations; without rows if every image has enough.
         caption_origin: origin of the data set's own captions.
     """
-    translated = read_sentences(translations)
-    (language,) = translated["language"].unique()
+    translation_table = read_sentences(translations)
+    (language,) = translation_table["language"].unique()
     table = read_sentences(sentences)
     own = own_captions(table[table["language"] == language], caption_origin)
-    added = added_translations(own, translated)
-    counts = pd.concat([own[own["split"] == "train"], added]).groupby("image").size()
+    additions = added_translations(own, translation_table)
+    counts = pd.concat([own[own["split"] == "train"], additions]).groupby("image").size()
     log.info(
         "%s: %d translations added; of %d training images %d have fewer than %d sentences",
-        language, len(added), len(counts), (counts < ENOUGH).sum(), ENOUGH,
+        language, len(additions), len(counts), (counts < ENOUGH).sum(), ENOUGH,
     )  # fmt: skip
     with atomic_write(output) as temporary:
-        added[SENTENCE_COLUMNS].to_csv(temporary, index=False, encoding="utf-8", lineterminator="\n")
+        additions[SENTENCE_COLUMNS].to_csv(temporary, index=False, encoding="utf-8", lineterminator="\n")
 
 
 def read_added(path: Path) -> pd.DataFrame:

@@ -47,10 +47,10 @@ def kind_mistake(name: str, head: bytes, content_type: str = "") -> str:
 def truncation_message(name: str, path: Path) -> str:
     """The message for a truncated compressed file or ZIP archive; empty for complete and other files."""
     kinds: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".xz": lzma.open}
-    opened = kinds | {".gz": gzip.open, ".tgz": gzip.open}
+    openers = kinds | {".gz": gzip.open, ".tgz": gzip.open}
     try:
-        if (suffix := Path(name).suffix) in opened:
-            with opened[suffix](path, "rb") as file:
+        if (suffix := Path(name).suffix) in openers:
+            with openers[suffix](path, "rb") as file:
                 while file.read(1 << 20):
                     pass
         elif name.endswith(".zip"):

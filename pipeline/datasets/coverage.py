@@ -24,13 +24,14 @@ Counts = dict[str, dict[str, int]]  # language -> split -> captioned images
 class Coverage(NamedTuple):
     """What a user's own captions cover.
 
-    counts: images with captions that count as the data set's own (`own_captions`). left_out: by language, how
-    many captions do not, of how many. repeated: by language, how many an image has once more, word by word.
+    counts: images with captions that count as the data set's own (`own_captions`).
+    left_out: by language, the number of captions that do not count, and of all.
+    repeats: by language, the number of captions that repeat an earlier caption of their image.
     """
 
     counts: Counts
     left_out: dict[str, tuple[int, int]]
-    repeated: dict[str, int]
+    repeats: dict[str, int]
 
 
 def coverage(data: Dataset, image_list: Path | None) -> Coverage:
@@ -61,20 +62,20 @@ def coverage(data: Dataset, image_list: Path | None) -> Coverage:
         }
         if len(own) < len(captions):
             counts.left_out[str(language)] = len(captions) - len(own), len(captions)
-        if repeated := int(own.duplicated(["image", "caption"]).sum()):
-            counts.repeated[str(language)] = repeated
+        if repeats := int(own.duplicated(["image", "caption"]).sum()):
+            counts.repeats[str(language)] = repeats
     return counts
 
 
-def doubts(dataset: str, covered: Coverage) -> Iterator[str]:
+def doubts(dataset: str, counts: Coverage) -> Iterator[str]:
     """A warning for each language of which captions are left out or repeated."""
-    for language, (count, of) in covered.left_out.items():
+    for language, (count, of) in counts.left_out.items():
         yield (
             f"datasets.{dataset}: {language}: {count} of {of} captions do not count as the data set's own: "
             "they have another `origin`, or a `source_language` where others have none. None of them is a "
             "test caption, and they are trained on only as translations that a provider `files` reads"
         )
-    for language, count in covered.repeated.items():
+    for language, count in counts.repeats.items():
         yield (
             f"datasets.{dataset}: {language}: captions that repeat an earlier one of the same image: "
             f"{count}; each copy counts in training and among the candidates, which lowers recalls. Remove "
@@ -82,15 +83,17 @@ def doubts(dataset: str, covered: Coverage) -> Iterator[str]:
         )
 
 
-def gaps(dataset: str, counts: Counts, trained: Sequence[str]) -> Iterator[str]:
+def gaps(dataset: str, counts: Counts, languages: Sequence[str]) -> Iterator[str]:
     """A line for each language and split without captions, which says what to do.
 
     Args:
-        dataset: its name in the configuration. trained: languages that an experiment trains on captions by
-            people; the others need none for training.
+        dataset: its name in the configuration. languages: those that an experiment trains on human captions;
+            the others need no captions for training.
     """
     for language, by_split in counts.items():
-        missing = [name for name in SPLITS if not by_split[name] and (name != "train" or language in trained)]
+        missing = [
+            name for name in SPLITS if not by_split[name] and (name != "train" or language in languages)
+        ]
         if not missing:
             continue
         images_by_split = ", ".join(f"{count} {name}" for name, count in by_split.items())

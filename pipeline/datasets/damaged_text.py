@@ -27,27 +27,31 @@ _MISREAD = re.compile(f"[{_LEAD}][{_REST}]{{1,3}}")
 
 def mended_captions(captions: Sequence[Caption]) -> list[Caption]:
     """Captions with HTML's references replaced; the log counts these and captions with other damage."""
-    mended = [caption._replace(caption=mended_text(caption.caption)) for caption in captions]
-    pairs = zip(captions, mended, strict=True)
-    escaped = [before.caption for before, after in pairs if before.caption != after.caption]
-    if escaped:
+    clean = [caption._replace(caption=mended_text(caption.caption)) for caption in captions]
+    pairs = zip(captions, clean, strict=True)
+    with_references = [before.caption for before, after in pairs if before.caption != after.caption]
+    if with_references:
         log.warning(
             "%d of %d captions have HTML references, which are read as their characters, such as %.100r",
-            len(escaped), len(captions), escaped[0],
+            len(with_references), len(captions), with_references[0],
         )  # fmt: skip
-    shown = [caption for caption in mended if is_visible(caption.caption)]
-    if len(shown) < len(mended):
-        log.warning("%d of %d captions show nothing and are left out", len(mended) - len(shown), len(mended))
-    damaged: dict[str, list[str]] = defaultdict(list)
-    for caption in shown:
-        if found := damage(caption.caption, caption.language):
-            damaged[found].append(caption.caption)
-    for kind, texts in damaged.items():
+    visible = [caption for caption in clean if is_visible(caption.caption)]
+    if len(visible) < len(clean):
+        log.warning(
+            "%d of %d captions show nothing and are left out",
+            len(clean) - len(visible),
+            len(clean),
+        )
+    by_damage: dict[str, list[str]] = defaultdict(list)
+    for caption in visible:
+        if kind_of_damage := damage(caption.caption, caption.language):
+            by_damage[kind_of_damage].append(caption.caption)
+    for kind, texts in by_damage.items():
         log.warning(
             "%d of %d captions have %s, such as %.100r: they are kept; mend them at their source",
             len(texts), len(captions), kind, texts[0],
         )  # fmt: skip
-    return shown
+    return visible
 
 
 def mended_text(text: str) -> str:

@@ -75,9 +75,9 @@ def download_file(
         expected = first_use.recorded_digest(first_lock, file)
     try:
         with open_partial(output) as part:
-            started = part.origin.url
-            tried = [_mirror_url(mirror, file)] if mirror else sorted(urls, key=lambda url: url != started)
-            digest_of_file = _complete_from_first(tried, part, file, expected, size, first_lock, patience)
+            first = part.origin.url
+            in_order = [_mirror_url(mirror, file)] if mirror else sorted(urls, key=lambda url: url != first)
+            digest_of_file = _complete_from_first(in_order, part, file, expected, size, first_lock, patience)
             if first_lock:
                 first_use.record(first_lock, file, digest_of_file)
             part.finish(output)
@@ -89,10 +89,10 @@ def download_file(
 
 
 def _check_arguments(urls: Sequence[str], file: str, digest: str, mirror: str) -> None:
-    named = [*(("url", url) for url in urls), ("mirror", mirror)]
+    addresses = [*(("url", url) for url in urls), ("mirror", mirror)]
     mistakes = [
         f"{name}: has a name or password in its address; {NETRC}"
-        for name, url in named
+        for name, url in addresses
         if "@" in url.partition("://")[2].partition("/")[0]
     ]
     raise_together(mistakes, "The download cannot start:")  # before anything names them
@@ -165,8 +165,8 @@ def _verified_digest(
     if size is not None and found_size != size:
         mistakes.append(f"size: found {found_size} bytes; expected {size}")
     # A digest of first use is expected from then on: it must not be that of half a file.
-    if not expected and not mistakes and (broken := truncation_message(PurePosixPath(file).name, part.path)):
-        mistakes.append(broken)
+    if not expected and not mistakes and (problem := truncation_message(PurePosixPath(file).name, part.path)):
+        mistakes.append(problem)
     if expected and digest != expected:
         mistakes.append(
             first_use.changed_message(lock, expected, digest)

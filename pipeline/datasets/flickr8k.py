@@ -2,7 +2,7 @@
 
 import re
 
-from pipeline.datasets.published import Published
+from pipeline.datasets.published import PublishedFiles
 from pipeline.datasets.split import Split
 
 FLICKR8K = "raw.githubusercontent.com/li-xirong/flickr8kcn/a19b9aa4a7ad2a42741460d9f47385637ae270cd/data"
@@ -17,13 +17,13 @@ def image_id(file_name: str) -> str:
     return re.split(r"[._]", file_name, maxsplit=1)[0]
 
 
-def flickr8k_split(published: Published) -> Split:
-    """Flickr8k's split: 6,000 / 1,000 / 1,000 images. Mistakes are collected in `published`."""
+def flickr8k_split(files: PublishedFiles) -> Split:
+    """Flickr8k's split: 6,000 / 1,000 / 1,000 images. Mistakes are collected in `files`."""
     split: Split = {}
     for name in ("train", "val", "test"):
         path = f"{FLICKR8K}/flickr8k{name}.txt"
-        for line in published.lines(path):
+        for line in files.lines(path):
             if (image := image_id(line)) in split:
-                published.mistakes.append(f"{path}: image {image} stands in a list already ({split[image]})")
+                files.mistakes.append(f"{path}: image {image} stands in a list already ({split[image]})")
             split[image] = name
     return split

@@ -105,8 +105,8 @@ _ROWS = (
     Language("mn", services={"microsoft": "mn-Cyrl"}),
     Language("sr", services={"microsoft": "sr-Cyrl"}),
     *(
-        Language(code, services={"baidu": named})
-        for code, named in (
+        Language(code, services={"baidu": baidu_code})
+        for code, baidu_code in (
             ("bg", "bul"), ("da", "dan"), ("es", "spa"), ("et", "est"), ("fi", "fin"), ("ro", "rom"),
             ("sl", "slo"), ("sv", "swe"), ("vi", "vie"),
         )
@@ -149,7 +149,7 @@ ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
 CODES = frozenset(_ISO639.split())
 
 # Codes of countries, and withdrawn ones of languages, that are taken for codes of languages.
-_MISTAKEN = {
+_WRONG_CODES = {
     "at": "de", "cn": "zh", "cz": "cs", "dk": "da", "eg": "ar", "gb": "en", "gr": "el", "il": "he",
     "in": "id", "ir": "fa", "iw": "he", "ji": "yi", "jp": "ja", "ke": "sw", "kp": "ko", "md": "ro",
     "mx": "es", "ph": "tl", "pk": "ur", "rs": "sr", "sp": "es", "tz": "sw", "ua": "uk", "us": "en",
@@ -161,7 +161,7 @@ def unknown_code(code: str) -> str:
     """The message for a code that ISO 639-1 does not have; empty for one that it has."""
     if code in CODES:
         return ""
-    hint = f", did you mean {_MISTAKEN[code]!r}?" if code in _MISTAKEN else ""
+    hint = f", did you mean {_WRONG_CODES[code]!r}?" if code in _WRONG_CODES else ""
     return f"{code!r} is no language of ISO 639-1{hint}"
 
 

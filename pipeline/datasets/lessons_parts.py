@@ -84,8 +84,8 @@ def caption_part(sentences: pd.DataFrame, part: str, language: str, origin: str 
         InputError: there are no such captions.
     """
     own = sentences[sentences["origin"] == origin]
-    translated = own["source_language"] != ""
-    of_part = own[translated if part == TRANSLATION else ~translated]
+    is_translation = own["source_language"] != ""
+    of_part = own[is_translation if part == TRANSLATION else ~is_translation]
     if of_part.empty:
         raise InputError(no_part(part, language, []))
     return of_part

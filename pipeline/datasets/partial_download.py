@@ -29,7 +29,7 @@ class PartialDownload:
     """A partial download. It outlives the process, so that the next one can resume it."""
 
     def __init__(self, path: Path, file: BinaryIO):
-        self.path, self.file, self.moved = path, file, False
+        self.path, self.file, self.is_complete = path, file, False
         self.note = path.with_name(f"{path.name}.json")
         self.origin = _read_origin(self.note) if self.size else Origin()
 
@@ -64,7 +64,7 @@ class PartialDownload:
         write_digest(self.path, output)
         os.replace(self.path, output)
         self.note.unlink(missing_ok=True)
-        self.moved = True
+        self.is_complete = True
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def open_partial(output: Path) -> Iterator[PartialDownload]:
         try:
             yield part
         finally:
-            if not part.size and not part.moved:
+            if not part.size and not part.is_complete:
                 part.clear()
                 path.unlink()
 

@@ -23,7 +23,7 @@ _MOST = 1 << 30  # bytes of a file of captions
 _UNREADABLE = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, RuntimeError)
 
 
-class Published:
+class PublishedFiles:
     """A folder of published files, laid out as HOST/PATH of their URLs.
 
     Readers note mistakes and go on; `check` raises them together.
@@ -119,25 +119,25 @@ def _members(container: Path, names: Collection[str]) -> Iterator[tuple[str, byt
         with tarfile.open(container) as archive:
             for member in archive:
                 if member.isfile() and PurePosixPath(member.name).name in names:
-                    extracted = archive.extractfile(member)
-                    yield member.name, read_bounded(extracted) if extracted else b""
+                    entry = archive.extractfile(member)
+                    yield member.name, read_bounded(entry) if entry else b""
 
 
-def require_language(language: str, known: Collection[str], data: str) -> str:
+def require_language(language: str, languages: Collection[str], data: str) -> str:
     """The language, if a data set has captions in it.
 
     Raises:
         InputError: it has not.
     """
-    if language not in known:
-        raise InputError(f"{data} has no captions in {language!r}; it has {', '.join(known)}.")
+    if language not in languages:
+        raise InputError(f"{data} has no captions in {language!r}; it has {', '.join(languages)}.")
     return language
 
 
 def no_part(part: str, language: str, languages: Sequence[str]) -> str:
     """The message for a language in which a part of *Lessons* has no captions."""
-    known = f"; it has {', '.join(languages)}" if languages else ""
+    others = f"; it has {', '.join(languages)}" if languages else ""
     return (
-        f"The {part} part has no captions in {language!r}{known}. Take the language out of the experiment, "
+        f"The {part} part has no captions in {language!r}{others}. Take the language out of the experiment, "
         "or name another part in its selection."
     )

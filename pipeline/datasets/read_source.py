@@ -65,7 +65,7 @@ def read_source_captions(
     source = source_named(settings.source)
     if source.read_captions is None:
         raise InputError(f"read-captions: source {settings.source} has a stage of its own for the captions.")
-    if source.requested and language in source.requested.languages:
+    if source.on_request and language in source.on_request.languages:
         _check_requested(source, requested, "read-captions")
     inputs = Inputs(sources, requested)
     captions = source.read_captions(settings.keys, inputs, language, read_split(split))
@@ -73,5 +73,5 @@ def read_source_captions(
 
 
 def _check_requested(source: AnySource, requested: Path | None, stage: str) -> None:
-    if source.requested and requested is None:
-        raise InputError(f"{stage}: --requested is missing, the path of {source.requested.name}.")
+    if source.on_request and requested is None:
+        raise InputError(f"{stage}: --requested is missing, the path of {source.on_request.name}.")

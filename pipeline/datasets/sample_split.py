@@ -47,20 +47,20 @@ def predefined_split(lists: Mapping[str, Path], images: Collection[str]) -> Spli
     Raises:
         InputError: lists every image that is not among `images` or comes twice, and every unreadable file.
     """
-    known = {image: image for image in images}
-    known.update({_name(image.rpartition("_")[2]): image for image in images})
+    image_of = {image: image for image in images}
+    image_of.update({_name(image.rpartition("_")[2]): image for image in images})
     split: Split = {}
     mistakes: list[str] = []
     for name, path in lists.items():
-        listed = _listed_names(path, name, mistakes)
-        unknown = [image for image in listed if image not in known]
+        names = _listed_names(path, name, mistakes)
+        unknown = [image for image in names if image not in image_of]
         if unknown:
             mistakes.append(
-                f"{path}: {len(unknown)} of its {len(listed)} {name} images are not among the {len(images)} "
+                f"{path}: {len(unknown)} of its {len(names)} {name} images are not among the {len(images)} "
                 f"that can be sampled (captioned in every language): {first_few(unknown)}"
             )
         again = []
-        for image in [known[image] for image in listed if image in known]:
+        for image in [image_of[image] for image in names if image in image_of]:
             if image in split:
                 again.append(image)
             split[image] = name
@@ -92,8 +92,8 @@ def _names(lines: list[str], split: str) -> Iterator[str]:
             yield row["image"] or ""
 
 
-def _name(listed: str) -> str:
+def _name(text: str) -> str:
     """An image's name without folder, ending, and zeros before a number."""
-    name = PurePosixPath(listed.strip()).name
+    name = PurePosixPath(text.strip()).name
     name = name.rpartition(".")[0] if "." in name else name
     return str(int(name)) if name.isdecimal() else name

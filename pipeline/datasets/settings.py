@@ -38,7 +38,7 @@ def _unknown_source(name: str) -> str:
     return "" if name in names() else f"found {name!r}, expected {' or '.join(names())}"
 
 
-class Borrowed(Block):
+class BorrowedCaptions(Block):
     """Translations of a language that another data set of the same images has among its captions."""
 
     dataset: Text = Field(
@@ -109,7 +109,7 @@ class Dataset(Sparse):
             "with languages: all"
         ),
     )
-    borrowed_translations: dict[LanguageCode, Borrowed] = Field(
+    borrowed_translations: dict[LanguageCode, BorrowedCaptions] = Field(
         default={},
         description=(
             "for a translated language, the data set of the same images whose captions are its translations"
@@ -142,9 +142,9 @@ class Dataset(Sparse):
 
     def contradictions(self) -> Iterator[str]:
         yield from self._of_source()
-        grouped = {code for group in self.groups for code in group}
-        for key, named in (("caption_origins", set(self.caption_origins)), ("groups", grouped)):
-            for code in sorted(named - set(self.languages)):
+        in_groups = {code for group in self.groups for code in group}
+        for key, codes_of_key in (("caption_origins", set(self.caption_origins)), ("groups", in_groups)):
+            for code in sorted(codes_of_key - set(self.languages)):
                 yield f".{key}: {code!r} is not among its languages {self.languages}"
         for key, codes in (
             ("languages", self.languages),
@@ -172,13 +172,13 @@ class Dataset(Sparse):
 
     def _of_translations(self) -> Iterator[str]:
         """Languages that are translated from English have no captions of their own; English has."""
-        translated = self.translated_languages
-        for code in sorted(set(translated) & set(self.languages)):
+        codes = self.translated_languages
+        for code in sorted(set(codes) & set(self.languages)):
             yield f".translated_languages: {code!r} is among its languages too; name it in one of them"
-        if translated and "en" not in self.languages:
+        if codes and "en" not in self.languages:
             yield ".translated_languages: translations are from English, which its languages lack"
-        for code in sorted(set(self.borrowed_translations) - set(translated)):
-            yield f".borrowed_translations: {code!r} is not among its translated_languages {translated}"
+        for code in sorted(set(self.borrowed_translations) - set(codes)):
+            yield f".borrowed_translations: {code!r} is not among its translated_languages {codes}"
 
 
 class Sources(Block):

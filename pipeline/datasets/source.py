@@ -18,16 +18,17 @@ from pipeline.datasets.split import Split
 class Inputs(NamedTuple):
     """The files that a source is read from.
 
-    published: folder of published files, laid out as HOST/PATH. requested: folder or archive of the data that
-    their owners give on request. image_list: CSV file with a column `image`; the split has only these images.
+    downloads: folder of published files, laid out as HOST/PATH.
+    on_request: folder or archive of the data that their owners give on request.
+    image_list: CSV file with a column `image`; the split has only these images.
     """
 
-    published: Path = Path("work/sources")
-    requested: Path | None = None
+    downloads: Path = Path("work/sources")
+    on_request: Path | None = None
     image_list: Path | None = None
 
 
-class Requested(NamedTuple):
+class DataOnRequest(NamedTuple):
     """Data that their owners give on request, which the split is read from.
 
     key: of `sources`, which has their path. name: in workflow/sources.csv. files: glob pattern of
@@ -69,7 +70,7 @@ class Source(Generic[S, C, P]):
         part_settings: settings of the stage that reads parts of *Lessons*.
         splits: values of its key `split`, each with the published data sets that only this split reads; empty
             if the key is a path or there is none.
-        published: data sets of workflow/sources.csv (column `dataset`) that split and captions are read from.
+        downloads: data sets of workflow/sources.csv (column `dataset`) that split and captions are read from.
         further: published data sets that other stages read (parts of *Lessons*, text for word vectors).
         split_files: pattern of the files of the split.
         caption_files: by language, pattern of the files of its captions.
@@ -80,7 +81,7 @@ class Source(Generic[S, C, P]):
         parallel_files: pattern of the files with human translations to measure translators with, where they
             are not in the caption tables.
         human_translations: whether there are any, in these files or in the caption tables.
-        requested: what its owners give on request; None if all is public.
+        on_request: what its owners give on request; None if all is public.
         flickr_names: whether photographs are named as in Flickr8k and Multi30K.
         terms: for the model card, of what workflow/sources.csv does not list.
         read_split, read_captions: None if stages of its own write both. read_part: None if `parts` is empty.
@@ -92,7 +93,7 @@ class Source(Generic[S, C, P]):
     part_settings: type[P]
     needs: tuple[str, ...] = ()
     splits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    published: tuple[str, ...] = ()
+    downloads: tuple[str, ...] = ()
     further: tuple[str, ...] = ()
     split_files: str = ""
     caption_files: Mapping[str, str] = field(default_factory=dict)
@@ -102,7 +103,7 @@ class Source(Generic[S, C, P]):
     project_files: tuple[str, ...] = ()
     parallel_files: str = ""
     human_translations: bool = False
-    requested: Requested | None = None
+    on_request: DataOnRequest | None = None
     flickr_names: bool = False
     terms: Terms | None = None
     read_split: Callable[[S, Inputs], Split] | None = None
@@ -115,20 +116,20 @@ class Source(Generic[S, C, P]):
         classes = (*self.split_settings, self.caption_settings)
         return {*self.needs, *(key for each in classes for key in each.model_fields)}
 
-    def published_for(self, data: Block) -> tuple[str, ...]:
+    def downloads_for(self, data: Block) -> tuple[str, ...]:
         """Published data sets that the split and the captions of a data set are read from."""
-        return (*self.published, *self.splits.get(getattr(data, "split", None) or "", ()))
+        return (*self.downloads, *self.splits.get(getattr(data, "split", None) or "", ()))
 
     @property
     def licence_names(self) -> tuple[str, ...]:
         """Data sets of workflow/sources.csv whose licences the model card lists."""
-        return (*self.published, *([self.requested.name.rpartition("/")[2]] if self.requested else []))
+        return (*self.downloads, *([self.on_request.name.rpartition("/")[2]] if self.on_request else []))
 
 
 def fitting(classes: Sequence[type[S]], values: Mapping[str, object]) -> type[S]:
     """The first class whose needed keys all have a value, or the last."""
     for each in classes:
-        needed = [key for key, field in each.model_fields.items() if field.is_required()]
-        if all(values.get(key) is not None for key in needed):
+        keys = [key for key, field in each.model_fields.items() if field.is_required()]
+        if all(values.get(key) is not None for key in keys):
             return each
     return classes[-1]

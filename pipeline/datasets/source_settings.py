@@ -44,8 +44,8 @@ class SourceSettings:
     def of(cls, source: str, values: Mapping[str, object]) -> Self:
         """The settings of a data set with a source, from all values of its block of `datasets`."""
         block = fitting(cls.classes(source_named(source)), values)
-        used = {key: values[key] for key in block.model_fields if values.get(key) is not None}
-        return cls(source, block.from_values(used, f"datasets, source {source}:"))
+        own_values = {key: values[key] for key in block.model_fields if values.get(key) is not None}
+        return cls(source, block.from_values(own_values, f"datasets, source {source}:"))
 
     def as_json(self) -> str:
         """The JSON that `parse` reads."""

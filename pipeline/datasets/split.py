@@ -19,7 +19,7 @@ Split = dict[str, str]  # image -> train, val or test, in the order of the data 
 
 COLUMNS = ["image", "split"]
 
-_SHOWN = 5  # names of wrong images in a message
+_MAX_SHOWN = 5  # names of wrong images in a message
 
 
 def whole_split(images: Iterable[str], split: Mapping[str, str]) -> Split:
@@ -36,10 +36,10 @@ def limit_to_list(images: Iterable[str], image_list: Path | None) -> list[str]:
     ids = list(images)
     if image_list is None:
         return ids
-    listed = listed_images(image_list)
-    known = set(ids)
-    names = {image if image in known else image_name(image) for image in listed}
-    missing = sorted(names - known)
+    rows = listed_images(image_list)
+    every_id = set(ids)
+    names = {image if image in every_id else image_name(image) for image in rows}
+    missing = sorted(names - every_id)
     raise_together(missing, f"{image_list}: {len(missing)} of its {len(names)} images have no captions:")
     return [image for image in ids if image in names]
 
@@ -60,9 +60,9 @@ def listed_images(path: Path) -> list[str]:
     mistakes = [f"line {line}: no image" for line, name in names.items() if not name]
     mistakes += [f"line {line}: a line break in a name" for line, name in names.items() if "\n" in name]
     mistakes += [
-        f"line {line}: a name with {unseen}, which cannot be seen"
+        f"line {line}: a name with {character}, which cannot be seen"
         for line, name in names.items()
-        if "\n" not in name and (unseen := unseen_in(name))
+        if "\n" not in name and (character := unseen_in(name))
     ]
     mistakes += [] if names else ["it names no image"]
     raise_together(mistakes, f"{path}: not a list of images:")
@@ -125,5 +125,5 @@ def _split_mistakes(header: list[str], rows: list[list[str]], lines: list[int]) 
 
 def first_few(names: list[str]) -> str:
     """The first few of some names, and how many more there are."""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+    more = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
+    return ", ".join(names[:_MAX_SHOWN]) + more

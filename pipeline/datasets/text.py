@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.datasets.damaged_text import mended_captions
-from pipeline.datasets.published import Published
+from pipeline.datasets.published import PublishedFiles
 from pipeline.datasets.sources.multi30k import multi30k_captions, multi30k_split
 from pipeline.datasets.split import read_split
 from pipeline.datasets.table import caption_table, write_sentences
@@ -38,9 +38,9 @@ def published_text(folder: Path, language: str, splits: Sequence[Path]) -> pd.Da
     Raises:
         InputError: lists every file that is missing, unreadable, or does not fit its list of images.
     """
-    published = Published(folder)
-    images = multi30k_split(published, "multi30k")
-    published.check()
+    files = PublishedFiles(folder)
+    images = multi30k_split(files, "multi30k")
+    files.check()
     held_out = {image for path in splits for image, split in read_split(path).items() if split != "train"}
     training = dict.fromkeys((image for image in images if image not in held_out), "train")
     captions = mended_captions(multi30k_captions(folder, language, training))

@@ -98,7 +98,7 @@ def fetch(url: str, part: PartialDownload, name: str, size: int | None, patience
         PermanentError: not from this URL; the part is kept where it may still be the beginning of the file.
         InputError: the disk has no room for it.
     """
-    reached, failures = part.size if part.origin.url == url else 0, 0
+    best_size, failures = part.size if part.origin.url == url else 0, 0
     while True:
         try:
             _attempt(url, part, name, size, patience)
@@ -106,8 +106,8 @@ def fetch(url: str, part: PartialDownload, name: str, size: int | None, patience
         except (TemporaryError, TooSlow) as trouble:
             # A server that begins anew each time brings nothing new until it comes further than before. One
             # that sends a few bytes would never end.
-            failures = 1 if part.size > reached and isinstance(trouble, TemporaryError) else failures + 1
-            reached = max(reached, part.size)
+            failures = 1 if part.size > best_size and isinstance(trouble, TemporaryError) else failures + 1
+            best_size = max(best_size, part.size)
             if failures >= patience.attempts:
                 raise PermanentError(f"{trouble}, the last of {failures} attempts without progress") from None
             wait = min(patience.longest, patience.first * 2 ** (failures - 1)) * random.uniform(0.5, 1)
@@ -120,10 +120,10 @@ def _attempt(url: str, part: PartialDownload, name: str, size: int | None, patie
     offset = part.size if part.origin.url == url and part.origin.validator else 0
     if offset and offset == part.origin.total:
         return  # all had come when an earlier process ended
-    opened = (
+    transfer = (
         _file(url, offset, part) if urlsplit(url).scheme == "file" else _http(url, offset, part, patience)
     )
-    with opened as answer:
+    with transfer as answer:
         total = size if answer.total is None else answer.total
         if size not in (None, total):
             if answer.start:
@@ -141,26 +141,26 @@ def _attempt(url: str, part: PartialDownload, name: str, size: int | None, patie
 
 
 def _append(part: PartialDownload, pieces: Iterator[bytes], total: int | None) -> None:
-    done = part.size
-    progress = Progress("bytes", total, done) if total else _UnknownTotal("bytes", 1 << 63, done)
+    size = part.size
+    progress = Progress("bytes", total, size) if total else _UnknownTotal("bytes", 1 << 63, size)
     for piece in pieces:
         part.append(piece)
         progress.advance(len(piece))
-    done = part.size
-    if total is not None and done > total:
+    size = part.size
+    if total is not None and size > total:
         part.clear()
         raise PermanentError(f"more came than the {total} bytes expected")
-    if total is not None and done < total:
-        raise TemporaryError(f"the transfer broke off: {done} of {total} bytes came")
+    if total is not None and size < total:
+        raise TemporaryError(f"the transfer broke off: {size} of {total} bytes came")
 
 
 def _check_room(part: PartialDownload, total: int | None) -> None:
     if total is None:
         return
-    needed, free = total - part.size, shutil.disk_usage(part.path.parent).free
-    if needed > free:
+    size, free = total - part.size, shutil.disk_usage(part.path.parent).free
+    if size > free:
         raise InputError(
-            f"{part.path.parent}: {needed:,} bytes are needed, {free:,} are free. "
+            f"{part.path.parent}: {size:,} bytes are needed, {free:,} are free. "
             "Make room, or give another place; what has been transferred is kept."
         )
 
@@ -212,18 +212,18 @@ def _follow_redirects(
     session: LimitedSession, url: str, headers: Mapping[str, str], timeout: float
 ) -> requests.Response:
     """The response to a request, after redirects."""
-    passed: list[requests.Response] = []
-    while len(passed) <= _REDIRECTS:
+    redirects: list[requests.Response] = []
+    while len(redirects) <= _REDIRECTS:
         response = session.get(url, headers=headers, stream=True, timeout=timeout)
         if (target := session.get_redirect_target(response)) is None:
-            response.history = passed
+            response.history = redirects
             return response
         response.close()
-        passed.append(response)
+        redirects.append(response)
         if address(target) is None:
             raise PermanentError(f"{response.url} redirects to what is no address")
         url = urljoin(response.url, target)
-    raise PermanentError(f"{passed[0].url} redirects more than {_REDIRECTS} times")
+    raise PermanentError(f"{redirects[0].url} redirects more than {_REDIRECTS} times")
 
 
 def _in_a_line(error: object) -> str:
@@ -257,16 +257,16 @@ def _rest(response: requests.Response, offset: int, part: PartialDownload) -> An
     """The answer to a request for what is missing, if it is of the version of which the part is."""
     match = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
     start, total = (match[1], match[2]) if match else (None, "*")
-    known = part.origin.total
+    first_total = part.origin.total
     same = (
         not _is_encoded(response)
         and _validator(response) in ("", part.origin.validator)
-        and (known is None or total in ("*", str(known)))
+        and (first_total is None or total in ("*", str(first_total)))
     )
     if offset and same and response.status_code == 416 and total == str(offset):
         return Answer(offset, offset, part.origin.validator, "", iter(()))  # nothing was missing
     if offset and same and response.status_code == 206 and start == str(offset):
-        whole = int(total) if total != "*" else known
+        whole = int(total) if total != "*" else first_total
         return Answer(offset, whole, part.origin.validator, "", _pieces(response))
     part.origin = Origin()
     raise TemporaryError(

@@ -33,7 +33,7 @@ _CHUNK = 1 << 20  # bytes
 _LATEST = 2**31 - 1  # seconds, which every file system can tell
 _UNPACKING = ".unpacking"  # the file that is being written; no photograph's name begins with a dot
 
-_DAMAGED = (
+_ERRORS_OF_DAMAGE = (
     zipfile.BadZipFile,
     tarfile.TarError,
     gzip.BadGzipFile,
@@ -53,13 +53,13 @@ class Member(NamedTuple):
         path: its name there, with folders.
         size: bytes that it is declared to have.
         time: when it was changed last, in seconds since 1970 (of a zip file, as if in UTC).
-        refused: why it cannot be unpacked; empty if it can.
+        problem: why it cannot be unpacked; empty if it can.
     """
 
     path: str
     size: int
     time: int
-    refused: str
+    problem: str
     open: Callable[[], IO[bytes]]
 
 
@@ -89,8 +89,8 @@ def unpack(archive: Sequence[Path], output: Path) -> int:
             _unpack_one(path, folder, names, mistakes)
         raise_together(mistakes, "Photographs that cannot be unpacked:")
         if not names:
-            listed = ", ".join(map(str, archive))
-            raise InputError(f"{listed}: no {', '.join(ENDINGS)} file. Is it the archive of the photographs?")
+            paths = ", ".join(map(str, archive))
+            raise InputError(f"{paths}: no {', '.join(ENDINGS)} file. Is it the archive of the photographs?")
         (folder / _UNPACKING).unlink(missing_ok=True)
         replace_folder(folder, output)
     log.info("%s: %s photographs", output, f"{len(names):,}")
@@ -143,45 +143,45 @@ def _partial_folder(archives: Sequence[Path], output: Path) -> Iterator[Path]:
 
 def _check_room(archives: Sequence[Path], folder: Path) -> None:
     """Refuse, before anything is written, what is known not to fit; tar archives tell it only on the way."""
-    needed = 0
+    total = 0
     for archive in archives:
         if _is_zip(archive):
             with _blame_archive(archive), zipfile.ZipFile(archive) as file:
-                declared = sum(member.file_size for member in file.infolist())
-            _check_ratio(archive, declared)
-            needed += declared
+                size = sum(member.file_size for member in file.infolist())
+            _check_ratio(archive, size)
+            total += size
     present = sum(entry.stat().st_size for entry in os.scandir(folder))
-    _check_free(folder, needed - present)
+    _check_free(folder, total - present)
 
 
-def _check_ratio(archive: Path, unpacked: int) -> None:
-    if unpacked > max_unpacked(archive.stat().st_size):
+def _check_ratio(archive: Path, size: int) -> None:
+    if size > max_unpacked(archive.stat().st_size):
         raise InputError(
-            f"{archive}: its {archive.stat().st_size:,} bytes unpack to {unpacked:,} or more; photographs "
+            f"{archive}: its {archive.stat().st_size:,} bytes unpack to {size:,} or more; photographs "
             f"never do (over {RATIO} to 1). Download it again from its publisher."
         )
 
 
-def _check_free(folder: Path, needed: int) -> None:
+def _check_free(folder: Path, size: int) -> None:
     free = shutil.disk_usage(folder).free
-    if needed > free:
+    if size > free:
         raise InputError(
-            f"{folder.parent}: the photographs need {needed:,} more bytes, {free:,} are free. Make room."
+            f"{folder.parent}: the photographs need {size:,} more bytes, {free:,} are free. Make room."
         )
 
 
 def _unpack_one(archive: Path, folder: Path, names: dict[str, str], mistakes: list[str]) -> None:
     progress: Progress | None = None
     with _blame_archive(archive) as _:
-        for total, done, member in _zip_members(archive) if _is_zip(archive) else _tar_members(archive):
+        for total, position, member in _zip_members(archive) if _is_zip(archive) else _tar_members(archive):
             progress = progress or Progress(f"{archive.name}: bytes", total)
             name = PurePosixPath(member.path).name
-            if wrong := member.refused or _wrong_name(name, names):
+            if wrong := member.problem or _wrong_name(name, names):
                 mistakes.append(f"{archive}, {member.path}: {wrong}")
             else:
                 names[name] = member.path
                 _write_photograph(member, folder / name)
-            progress.advance(done - progress.done)
+            progress.advance(position - progress.done)
 
 
 def _wrong_name(name: str, names: dict[str, str]) -> str:
@@ -226,7 +226,7 @@ def _blame_archive(archive: Path) -> Iterator[None]:
     """Say of what goes wrong in reading an archive that it is the archive's fault."""
     try:
         yield
-    except _DAMAGED as error:
+    except _ERRORS_OF_DAMAGE as error:
         raise InputError(f"{archive}: not a sound archive: {error}. Download it again.") from None
     except OSError as error:
         if error.errno is None:  # bz2's way to say that its data are wrong
@@ -253,14 +253,14 @@ def _zip_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
             for member in file.infolist()
             if not member.is_dir() and _is_own_photograph(member.filename.replace("\\", "/"))
         ]
-        total, done = sum(member.file_size for member in members), 0
+        total, size = sum(member.file_size for member in members), 0
         for member in members:
-            done += member.file_size
+            size += member.file_size
             # The upper half holds the Unix mode, whose type is 8 (a file) or not told.
-            refused = "" if member.external_attr >> 28 in (0, 8) else "a link or a device; expected a file"
+            problem = "" if member.external_attr >> 28 in (0, 8) else "a link or a device; expected a file"
             path = member.filename.replace("\\", "/")
-            opened = partial(file.open, member)
-            yield total, done, Member(path, member.file_size, _zip_time(member), refused, opened)
+            open_content = partial(file.open, member)
+            yield total, size, Member(path, member.file_size, _zip_time(member), problem, open_content)
 
 
 def _zip_time(member: zipfile.ZipInfo) -> int:
@@ -298,10 +298,10 @@ class _Forward:
 
     def is_complete(self) -> bool:
         """Whether the last block read is the end marker; reads to the end, where the checksums are."""
-        marked = self.last == bytes(tarfile.BLOCKSIZE)
+        has_end = self.last == bytes(tarfile.BLOCKSIZE)
         while self.read(_CHUNK):
             pass
-        return marked
+        return has_end
 
 
 def _tar_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
@@ -317,10 +317,10 @@ def _tar_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
                 tar.members.clear()  # else it keeps them all
                 if _is_own_photograph(entry.name) and not entry.isdir():
                     plain = entry.isreg() and not entry.issparse()
-                    refused = "" if plain else "a link or a device; expected a file"
-                    opened = partial(_content, tar, entry)
-                    changed = min(max(int(entry.mtime), 0), _LATEST)
-                    member = Member(entry.name, entry.size, changed, refused, opened)
+                    problem = "" if plain else "a link or a device; expected a file"
+                    open_content = partial(_content, tar, entry)
+                    time = min(max(int(entry.mtime), 0), _LATEST)
+                    member = Member(entry.name, entry.size, time, problem, open_content)
                     yield total, min(raw.tell(), total - 1), member
         if not forward.is_complete():
             raise EOFError("it breaks off")

@@ -82,13 +82,13 @@ def _own_datasets(plan: Plan) -> list[str]:
 def languages_trained_on(plan: Plan, dataset: str) -> list[str]:
     """Languages in which an experiment of the configured tables trains on the data set's own captions."""
     every = plan.settings.experiments_on(dataset)
-    trained = {
+    languages = {
         language
         for name in experiments_on(plan, dataset)
         for language in every[name].languages
         if every[name].captions != "mt" or language == "en"
     }
-    return sorted(trained)
+    return sorted(languages)
 
 
 def caption_tables(plan: Plan, dataset: str) -> list[str]:
@@ -176,19 +176,19 @@ def requested_of_split(plan: Plan, dataset: str) -> list[str]:
 
     A folder is followed by the files that are read, whose change does not change its own time.
     """
-    requested = plan.source(dataset).requested
-    if not requested:
+    on_request = plan.source(dataset).on_request
+    if not on_request:
         return []
-    path = requested_path(plan, requested.key)
+    path = requested_path(plan, on_request.key)
     archives = archives_at(path)
     data = archives[0] if len(archives) == 1 else path
-    return [data, *files_in(data, requested.files)]
+    return [data, *files_in(data, on_request.files)]
 
 
 def requested_of_captions(plan: Plan, dataset: str, language: str) -> list[str]:
     """The same data, if the captions in a language are read from them."""
-    requested = plan.source(dataset).requested
-    return requested_of_split(plan, dataset) if requested and language in requested.languages else []
+    on_request = plan.source(dataset).on_request
+    return requested_of_split(plan, dataset) if on_request and language in on_request.languages else []
 
 
 def reading_code(plan: Plan, stage: str, dataset: str) -> str:
@@ -204,5 +204,5 @@ def language_code(plan: Plan, stage: str, language: str) -> str:
 def caption_origin(plan: Plan, dataset: str, language: str) -> str:
     """Origin of a language's own captions, or the provider of all its translations."""
     own = plan.datasets[dataset].caption_origins
-    translated = configuration.translated_origins(plan.settings, dataset)
-    return {**own, **translated}.get(language, "human")
+    of_translations = configuration.translated_origins(plan.settings, dataset)
+    return {**own, **of_translations}.get(language, "human")

@@ -8,7 +8,7 @@ from functools import cache
 from pipeline import settings as configuration
 from pipeline.plan.paths import ModelFiles
 from pipeline.plan.plan import Plan, either
-from pipeline.settings.translations import Needed
+from pipeline.settings.translations import DatasetPair
 from pipeline.tables.cells import Cell, cells
 
 
@@ -36,26 +36,26 @@ def cells_of_table(plan: Plan, table: str) -> list[Cell]:
 
 def evaluations_of(plan: Plan, tables: Iterable[str]) -> list[Evaluation]:
     """Evaluations that the cells of some tables need, with every seed."""
-    needed = {
+    evaluations = {
         Evaluation(plan.model(cell.dataset, cell.experiment, seed), cell.queries)
         for table in tables
         for cell in cells_of_table(plan, table)
         for seed in plan.settings.seeds
     }
-    return sorted(needed, key=lambda evaluation: evaluation.path)
+    return sorted(evaluations, key=lambda evaluation: evaluation.path)
 
 
-def translations_of(plan: Plan, tables: Iterable[str]) -> list[Needed]:
+def translations_of(plan: Plan, tables: Iterable[str]) -> list[DatasetPair]:
     """Data set and pair of languages of all translations that the cells of some tables need."""
-    needed = {
+    models = {
         (cell.dataset, cell.experiment, cell.queries): None
         for table in tables
         for cell in cells_of_table(plan, table)
     }
     return [
         (dataset, pair)
-        for dataset, *evaluated in needed
-        for pair in configuration.evaluation_pairs(plan.settings, dataset, *evaluated)
+        for dataset, *model in models
+        for pair in configuration.evaluation_pairs(plan.settings, dataset, *model)
     ]
 
 

@@ -6,7 +6,7 @@ from pipeline import settings as configuration
 from pipeline.plan import scaling
 from pipeline.plan.cells import Evaluation, evaluations_of, translations_of
 from pipeline.plan.plan import Plan
-from pipeline.settings.translations import Needed
+from pipeline.settings.translations import DatasetPair
 
 PAPERS = ("mule", "lessons", "smalr")
 
@@ -37,21 +37,21 @@ def evaluations(plan: Plan) -> list[Evaluation]:
 
 
 @cache
-def translations(plan: Plan) -> list[Needed]:
+def translations(plan: Plan) -> list[DatasetPair]:
     """Data set and pair of languages of all translations that the report's tables and figures need."""
     of_points = [
-        needed for number in scaling_figures(plan) for needed in scaling.translations_of_points(plan, number)
+        pair for number in scaling_figures(plan) for pair in scaling.translations_of_points(plan, number)
     ]
     return [*translations_of(plan, tables(plan)), *of_points]
 
 
 def datasets(plan: Plan) -> list[str]:
     """Data sets that the report's tables evaluate on."""
-    evaluated = {evaluation.model.dataset for evaluation in evaluations(plan)}
-    return [name for name in plan.datasets if name in evaluated]
+    names = {evaluation.model.dataset for evaluation in evaluations(plan)}
+    return [name for name in plan.datasets if name in names]
 
 
 def papers(plan: Plan) -> list[str]:
     """Papers of whose tables the report has any."""
-    named = {plan.tables[name].paper for name in tables(plan)}
-    return [name for name in PAPERS if name in named]
+    of_tables = {plan.tables[name].paper for name in tables(plan)}
+    return [name for name in PAPERS if name in of_tables]

@@ -57,9 +57,9 @@ def weights_file(plan: Plan, suffix: str) -> list[str]:
 def shards(plan: Plan, dataset: str, suffix: str) -> list[str]:
     """Stores of the shards of a data set's features; of finished features, those they were merged from."""
     files, count = plan.data(dataset), str(plan.settings.images.shards)
-    merged = Path(files.shard_list(suffix))
-    if merged.exists() and Path(files.features(suffix)).exists():
-        settings, digest, *paths = merged.read_text(encoding="utf-8").splitlines()
+    shard_list = Path(files.shard_list(suffix))
+    if shard_list.exists() and Path(files.features(suffix)).exists():
+        settings, digest, *paths = shard_list.read_text(encoding="utf-8").splitlines()
         if [settings, digest] == [feature_settings(plan, suffix), code.digest("extract-features")]:
             return paths
     return [files.shard(suffix, str(number), count) for number in range(1, int(count) + 1)]

@@ -35,7 +35,7 @@ def part_inputs(plan: Plan, dataset: str, part: str, language: str) -> dict[str,
     if part not in source.part_files:
         return {"sources": [path.format(language=language) for path in source.project_files]}
     pattern = source.part_files[part].format(language=language)
-    texts = public_files_of(plan, *source.published, *source.further)
+    texts = public_files_of(plan, *source.downloads, *source.further)
     return {
         "split": plan.data(dataset).split,
         "sources": [path for path in texts if re.search(pattern, path)],

@@ -132,15 +132,15 @@ def figures(plan: Plan) -> list[str]:
 
 
 def _figures(plan: Plan) -> list[str]:
-    evaluated = {
+    experiments = {
         (evaluation.model.dataset, evaluation.model.experiment) for evaluation in contents.evaluations(plan)
     }
     return [
         *(["lessons/figure3.svg"] if "lessons/figure3" in plan.settings.report else []),
         *(
             f"figure{number}.html"
-            for number, named in FIGURES.items()
-            if (plan.stand_ins.get(named), SHOWN_MODEL) in evaluated
+            for number, dataset in FIGURES.items()
+            if (plan.stand_ins.get(dataset), SHOWN_MODEL) in experiments
         ),
         *(f"smalr/figure{number}.svg" for number in contents.scaling_figures(plan)),
     ]

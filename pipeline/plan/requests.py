@@ -9,25 +9,25 @@ from pipeline.common.errors import InputError
 from pipeline.datasets.content import is_archive
 from pipeline.plan.cells import cells_of_table, experiments_on, target_tables, translations_of
 from pipeline.plan.plan import Plan
-from pipeline.settings.translations import Needed
+from pipeline.settings.translations import DatasetPair
 
 FLICKR30K = "flickr30k"  # the key of `sources` of photographs that are given only on request
 
 
 def _on_request(plan: Plan) -> dict[str, str]:
     """Data that are given only on request: name in workflow/sources.csv, by key of `sources`."""
-    requested = (plan.source(name).requested for name in plan.datasets)
-    return {FLICKR30K: "on-request/flickr30k", **{data.key: data.name for data in requested if data}}
+    data_on_request = (plan.source(name).on_request for name in plan.datasets)
+    return {FLICKR30K: "on-request/flickr30k", **{data.key: data.name for data in data_on_request if data}}
 
 
 def needs_photographs(plan: Plan, dataset: str) -> bool:
     """Whether a table's features are extracted from a data set's photographs, or `context` reads these."""
     if plan.settings.context:
         return True
-    trained = plan.settings.experiments_on(dataset)
-    needed = {trained[name].features for name in experiments_on(plan, dataset)}
+    experiments = plan.settings.experiments_on(dataset)
+    names = {experiments[name].features for name in experiments_on(plan, dataset)}
     sets = plan.settings.images.feature_sets()
-    return not all(sets[name].features for name in {None, *needed})
+    return not all(sets[name].features for name in {None, *names})
 
 
 def _path(plan: Plan, key: str) -> str:
@@ -46,14 +46,14 @@ def how_to_ask(plan: Plan, key: str) -> str:
 
 def missing_on_request(plan: Plan) -> dict[str, list[str]]:
     """The data sets that need missing data on request, by the data's key of `sources`."""
-    needed: dict[str, list[str]] = {FLICKR30K: []}
+    by_key: dict[str, list[str]] = {FLICKR30K: []}
     for name, data in plan.datasets.items():
         if data.images == FLICKR30K and needs_photographs(plan, name):
-            needed[FLICKR30K].append(name)
-        if requested := plan.source(name).requested:
-            needed.setdefault(requested.key, []).append(name)
+            by_key[FLICKR30K].append(name)
+        if on_request := plan.source(name).on_request:
+            by_key.setdefault(on_request.key, []).append(name)
     return {
-        key: datasets for key, datasets in needed.items() if datasets and not os.path.exists(_path(plan, key))
+        key: datasets for key, datasets in by_key.items() if datasets and not os.path.exists(_path(plan, key))
     }
 
 
@@ -88,27 +88,27 @@ def requested_path(plan: Plan, key: str) -> str:
     return _path(plan, key)
 
 
-def require_providers(plan: Plan, needed: Iterable[Needed]) -> None:
+def require_providers(plan: Plan, pairs: Iterable[DatasetPair]) -> None:
     """Check that every pair of languages has a provider that translates it, as far as is known.
 
     Args:
-        needed: data set and pair (`SOURCE-TARGET`) of all translations that a job and its inputs need.
+        pairs: data set and pair (`SOURCE-TARGET`) of all translations that a job and its inputs need.
 
     Raises:
         InputError: some pair has none; the message lists everything that must be requested or configured.
     """
-    needed = list(needed)
-    if _translations_to_configure(plan, needed):
-        every = [*needed, *translations_of(plan, target_tables(plan))]
+    pairs = list(pairs)
+    if _translations_to_configure(plan, pairs):
+        every = [*pairs, *translations_of(plan, target_tables(plan))]
         raise InputError("\n".join([*_translations_to_configure(plan, every), *what_to_ask_for(plan)]))
 
 
-def _translations_to_configure(plan: Plan, needed: Iterable[Needed]) -> list[str]:
+def _translations_to_configure(plan: Plan, pairs: Iterable[DatasetPair]) -> list[str]:
     """Messages of pairs without a provider, and of providers that do not translate a pair."""
-    needed = list(needed)
+    pairs = list(pairs)
     messages = (
-        configuration.missing_providers(plan.settings, needed),
-        configuration.unlisted_languages(plan.settings, needed),
+        configuration.missing_providers(plan.settings, pairs),
+        configuration.unlisted_languages(plan.settings, pairs),
     )
     return [message for message in messages if message]
 

@@ -71,15 +71,19 @@ def _jobs_of(plan: Plan, path: str) -> set[str]:
 
 def _files_behind(plan: Plan, evaluation: Evaluation) -> list[str]:
     """An evaluation and what it and its model's training read."""
-    named = plan, evaluation.model.dataset, evaluation.model.experiment
+    model = plan, evaluation.model.dataset, evaluation.model.experiment
     queries = evaluation.queries
-    read = [*vocabularies(*named), *evaluated_sentences(*named, queries), *translations(*named)]
+    read = [
+        *vocabularies(*model),
+        *evaluated_sentences(*model, queries),
+        *translations(*model),
+    ]
     if queries in ("average", "learned"):
-        read += queries_with_translations(*named)["translations"]
+        read += queries_with_translations(*model)["translations"]
     else:
-        read += translated_queries(*named, queries)
-    begun_with = initial_weights(*named, int(evaluation.model.seed))
-    return [evaluation.path, features(*named), *begun_with, *read]
+        read += translated_queries(*model, queries)
+    initial = initial_weights(*model, int(evaluation.model.seed))
+    return [evaluation.path, features(*model), *initial, *read]
 
 
 def job_names(plan: Plan) -> list[str]:

@@ -8,7 +8,7 @@ from pipeline.plan.cells import Evaluation
 from pipeline.plan.plan import Plan
 from pipeline.plan.requests import require_providers
 from pipeline.plan.tables import paths_of, ranks_of
-from pipeline.settings.translations import Needed
+from pipeline.settings.translations import DatasetPair
 from pipeline.tables.settings import ScalingAxes, ScalingSettings
 
 FIGURES = ("1b", "3")
@@ -46,7 +46,7 @@ def evaluations_of_points(plan: Plan, number: str) -> list[Evaluation]:
     ]
 
 
-def translations_of_points(plan: Plan, number: str) -> list[Needed]:
+def translations_of_points(plan: Plan, number: str) -> list[DatasetPair]:
     """Data set and pair of languages of all translations that a figure's points need."""
     return [
         (dataset, pair)

@@ -20,8 +20,8 @@ def data_licences(plan: Plan, dataset: str) -> str:
         names.append("fasttext")
     rows = [row for row in plan.sources.values() if row["dataset"] in names]
     licences = sorted({(row["dataset"], row["licence"]) for row in rows})
-    published = [{"what": what, "licence": licence} for what, licence in licences]
-    return as_json([*published, *terms])
+    of_sources = [{"what": what, "licence": licence} for what, licence in licences]
+    return as_json([*of_sources, *terms])
 
 
 def can_be_bundled(plan: Plan, dataset: str, experiment: str) -> bool:

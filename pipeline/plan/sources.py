@@ -39,7 +39,7 @@ def public_files_of(plan: Plan, *names: str) -> list[str]:
 
 def published_texts(plan: Plan, data: Dataset) -> list[str]:
     """Published files that a data set's captions and split are read from."""
-    return public_files_of(plan, *source_named(data.source).published_for(data))
+    return public_files_of(plan, *source_named(data.source).downloads_for(data))
 
 
 def download_megabytes(plan: Plan, file: str) -> int:
@@ -73,9 +73,9 @@ def _needs_dictionaries(settings: Configuration) -> bool:
     """Whether MUSE's dictionaries are downloaded: to align word vectors or to translate."""
     translation = settings.translation
     providers = [translation.default, *translation.pairs.values()]
-    named = any(provider and provider.provider == "dictionary" for provider in providers)
-    used = settings.muse == "align" or named
-    return used and settings.scale != "demo" and not translation.dictionaries
+    translates = any(provider and provider.provider == "dictionary" for provider in providers)
+    needs_them = settings.muse == "align" or translates
+    return needs_them and settings.scale != "demo" and not translation.dictionaries
 
 
 def _in_every_language(plan: Plan, pattern: str) -> list[str]:
@@ -111,25 +111,25 @@ def image_folders(plan: Plan, dataset: str) -> list[str]:
     data = plan.datasets[dataset]
     if data.source == "demo":
         return [plan.data(dataset).demo_images]
-    named = str(data.images)
-    if named == "flickr30k" and not archives_at(path := requested_path(plan, "flickr30k")):
+    images = str(data.images)
+    if images == "flickr30k" and not archives_at(path := requested_path(plan, "flickr30k")):
         return [path]
-    if named in PHOTOGRAPHS:
-        return [unpacked_archive(archive) for archive in PHOTOGRAPHS[named]]
-    if os.path.exists(named) and (archives := archives_at(named)):
-        _check_only_archives(dataset, named, archives[0])
+    if images in PHOTOGRAPHS:
+        return [unpacked_archive(archive) for archive in PHOTOGRAPHS[images]]
+    if os.path.exists(images) and (archives := archives_at(images)):
+        _check_only_archives(dataset, images, archives[0])
         return [unpacked_archive(f"own-{dataset}")]
-    return [named]
+    return [images]
 
 
-def _check_only_archives(dataset: str, named: str, archive: str) -> None:
+def _check_only_archives(dataset: str, images: str, archive: str) -> None:
     """Refuse photographs in a folder of archives: it would not be clear which of them are meant."""
-    below = os.walk(named) if os.path.isdir(named) else ()
+    below = os.walk(images) if os.path.isdir(images) else ()
     files = (os.path.join(folder, name) for folder, _, names in below for name in names)
     loose = next((name for name in files if is_photograph(name)), None)
     if loose:
         raise InputError(
-            f"datasets.{dataset}.images: {named} has archives, such as {archive}, and photographs beside "
+            f"datasets.{dataset}.images: {images} has archives, such as {archive}, and photographs beside "
             f"them, such as {loose}. Move either out of the folder, or name the archive or the photographs' "
             "folder"
         )

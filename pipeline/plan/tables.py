@@ -94,9 +94,9 @@ def _models(plan: Plan, dataset: str, experiment: str) -> list[str]:
     if experiment in every:
         return [experiment]
     if experiment not in plan.settings.experiments:
-        known = sorted({*every, *plan.settings.experiments})
+        names = sorted({*every, *plan.settings.experiments})
         raise InputError(
-            f"results/compare: no experiment {experiment!r}{configuration.did_you_mean(experiment, known)}"
+            f"results/compare: no experiment {experiment!r}{configuration.did_you_mean(experiment, names)}"
         )
     return [name for name in every if re.fullmatch(rf"{re.escape(experiment)}-[a-z]{{2}}", name)]
 

@@ -56,8 +56,8 @@ def _mistake(plan: Plan, target: str, rules: list[str]) -> str:
     if by_name or inside in results or inside in rules or "work/" in inside:
         return ""
     plain = os.path.normpath(inside)
-    known = results if plain.startswith("results") else rules
-    return f"no target {target!r}{configuration.did_you_mean(plain, known)}"
+    choices = results if plain.startswith("results") else rules
+    return f"no target {target!r}{configuration.did_you_mean(plain, choices)}"
 
 
 def _known_results(plan: Plan) -> list[str]:

@@ -10,7 +10,7 @@ from pipeline import digest as code
 from pipeline import registry
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
-from pipeline.datasets.settings import Borrowed
+from pipeline.datasets.settings import BorrowedCaptions
 from pipeline.plan import paths
 from pipeline.plan.captions import tokens
 from pipeline.plan.plan import Inputs, Plan, as_json, files_in, input_arguments
@@ -48,10 +48,10 @@ class Translation:
         return f"{self.source}-{self.target}"
 
     @property
-    def borrowed_from(self) -> Borrowed | None:
+    def borrowed_from(self) -> BorrowedCaptions | None:
         """Data set and origin if the translations are in another data set's captions."""
-        named = self.plan.datasets[self.dataset].borrowed_translations
-        return named.get(self.target) if self.source == "en" and not self.queries else None
+        by_language = self.plan.datasets[self.dataset].borrowed_translations
+        return by_language.get(self.target) if self.source == "en" and not self.queries else None
 
     @property
     def provider_settings(self) -> Provider:
@@ -113,8 +113,8 @@ class Translation:
     @property
     def options(self) -> list[str]:
         """Arguments of `translate` that belong to the provider."""
-        if isinstance(published := self.provider_settings, FilesProvider):
-            return [f"--origin={published.origin}"]
+        if isinstance(settings := self.provider_settings, FilesProvider):
+            return [f"--origin={settings.origin}"]
         splits = ["--splits", "val", "test"] if self.queries else []
         return [f"--source-origin={self._source_origin}", *self.translator_settings, *splits]
 

@@ -34,8 +34,8 @@ def text_settings(plan: Plan) -> str:
 
 def _word_settings(plan: Plan, language: str) -> WordSettings:
     without_text = language not in source_named("multi30k").caption_files
-    trained = plan.settings.words.vectors == "multi30k" and without_text
-    return configuration.word_settings(plan.settings, "train" if trained else None)
+    trains = plan.settings.words.vectors == "multi30k" and without_text
+    return configuration.word_settings(plan.settings, "train" if trains else None)
 
 
 def fasttext_vectors(plan: Plan, dataset: str, language: str) -> list[str]:

@@ -130,8 +130,8 @@ class Configuration(LearningBlocks):
         if experiment.languages == "all":
             languages = data.every_language
         else:
-            named = experiment.languages or experiment.selection or data.languages
-            languages = [code for code in data.languages if code in named]
+            codes = experiment.languages or experiment.selection or data.languages
+            languages = [code for code in data.languages if code in codes]
         if experiment.one_per_language:
             return {f"{name}-{code}": on_languages(experiment, [code]) for code in languages}
         if experiment.stop_on_each_language:
@@ -145,10 +145,10 @@ class Configuration(LearningBlocks):
             name: under which the result is remembered: of the experiment, or of its model for a language.
         """
         if name not in self._blocks:
-            changed = experiment.settings.changed_blocks()
+            overrides = experiment.settings.changed_blocks()
             self._blocks[name] = LearningBlocks.model_construct(
                 **{
-                    key: with_override(getattr(self, key), changed.get(key))
+                    key: with_override(getattr(self, key), overrides.get(key))
                     for key in LearningBlocks.model_fields
                 }
             )

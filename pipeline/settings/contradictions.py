@@ -28,10 +28,10 @@ def contradictions(settings: Configuration) -> Iterator[str]:
     yield from _of_context(settings.context)
     for name, experiment in settings.experiments.items():
         yield from _of_experiment(settings, name, experiment)
-    known = [*settings.tables, *OTHER_TABLES, *POINTS]
+    names = [*settings.tables, *OTHER_TABLES, *POINTS]
     for name in settings.report:
-        if name not in known:
-            yield f"report: no table {name!r}{did_you_mean(name, known)}"
+        if name not in names:
+            yield f"report: no table {name!r}{did_you_mean(name, names)}"
     yield from _taken_names(settings)
     rows = RowChecks(settings)
     for name, table in settings.tables.items():
@@ -46,11 +46,11 @@ def _of_datasets(settings: Configuration) -> Iterator[str]:
         paper = settings.stands_for(name)
         if (other := settings.stand_ins[paper]) != name:
             yield f"datasets.{name}.stands_for: {other} stands for {paper} too; only one can"
-        for code, borrowed in data.borrowed_translations.items():
-            where, lender = f"datasets.{name}.borrowed_translations.{code}.dataset", borrowed.dataset
+        for code, loan in data.borrowed_translations.items():
+            where, lender = f"datasets.{name}.borrowed_translations.{code}.dataset", loan.dataset
             if lender not in settings.datasets or lender == name:
-                known = [dataset for dataset in settings.datasets if dataset != name]
-                yield f"{where}: no other data set {lender!r}{did_you_mean(lender, known)}"
+                others = [dataset for dataset in settings.datasets if dataset != name]
+                yield f"{where}: no other data set {lender!r}{did_you_mean(lender, others)}"
             elif code not in settings.datasets[lender].languages:
                 yield f"{where}: {lender} has no captions in {code!r}"
 
@@ -59,9 +59,9 @@ def _captions_counted_twice(settings: Configuration) -> Iterator[str]:
     """Published translations are trained on beside a data set's own captions, so they must be others."""
     translation = settings.translation
     into = {f"pairs.{pair}": (pair[3:], provider) for pair, provider in translation.pairs.items()}
-    named = {pair[3:] for pair in translation.pairs if pair[:2] == "en"}
+    codes = {pair[3:] for pair in translation.pairs if pair[:2] == "en"}
     for dataset, data in settings.datasets.items():
-        others = [code for code in data.languages if code != "en" and code not in named]
+        others = [code for code in data.languages if code != "en" and code not in codes]
         providers: dict[str, tuple[str, Provider | None]] = {
             **into,
             **{f"default ({code})": (code, translation.default) for code in others},
@@ -93,8 +93,8 @@ def _of_experiment(settings: Configuration, name: str, experiment: Experiment) -
     """An experiment fits the blocks of the configuration, with what it overrides of them."""
     where, blocks, sets = f"experiments.{name}", settings.blocks_of(name, experiment), settings.images.sets
     if experiment.features is not None and experiment.features not in sets:
-        known = did_you_mean(experiment.features, list(sets))
-        yield f"{where}.features: no set {experiment.features!r} in images.sets{known}"
+        suggestion = did_you_mean(experiment.features, list(sets))
+        yield f"{where}.features: no set {experiment.features!r} in images.sets{suggestion}"
     for key in experiment.settings.changed_blocks():
         yield from all_contradictions(f"{where}.settings.{key}", getattr(blocks, key))
     yield from _of_steps(settings, where, blocks.model, experiment)
@@ -109,10 +109,10 @@ def _of_experiment(settings: Configuration, name: str, experiment: Experiment) -
         if best > entries:
             yield f"{where}: assignment.top_m is {best}, hybrid.latent_entries {entries}; take fewer"
     if experiment.selection:
-        for key, needed in (("encoder", "vse"), ("word_vectors", "scratch")):
-            if getattr(blocks.model, key) != needed:
+        for key, choice in (("encoder", "vse"), ("word_vectors", "scratch")):
+            if getattr(blocks.model, key) != choice:
                 setting = getattr(blocks.model, key)
-                yield f"{where}.settings.model.{key}: found {setting}; with a selection it is {needed}"
+                yield f"{where}.settings.model.{key}: found {setting}; with a selection it is {choice}"
 
 
 def _of_steps(settings: Configuration, where: str, model: Model, experiment: Experiment) -> Iterator[str]:
@@ -204,14 +204,14 @@ def _taken_names(settings: Configuration) -> Iterator[str]:
 
 
 def _unknown_columns(settings: Configuration, name: str, table: Table) -> Iterator[str]:
-    known = {"multi30k", "mscoco", *settings.stand_ins}
+    columns = {"multi30k", "mscoco", *settings.stand_ins}
     for column, languages in table.columns.items():
         where = f"tables.{name}.columns"
-        if column not in known and column in settings.datasets:
+        if column not in columns and column in settings.datasets:
             paper = settings.stands_for(column)
             yield f"{where}.{column}: stands for {paper}; call the column {paper}"
-        elif column not in known:
-            yield f"{where}: no data set {column!r}{did_you_mean(column, sorted(known))}"
+        elif column not in columns:
+            yield f"{where}: no data set {column!r}{did_you_mean(column, sorted(columns))}"
         elif table.paper is None and column in settings.datasets:
             for code in sorted(set(languages) - set(settings.datasets[column].every_language)):
                 yield f"{where}.{column}: the data set has no language {code!r}"
@@ -222,16 +222,16 @@ class RowChecks:
 
     def __init__(self, settings: Configuration):
         self.experiments = settings.experiments
-        self.trained = {
+        self.on_column = {
             column: settings.experiments_on(dataset) for column, dataset in settings.stand_ins.items()
         }
-        self.known = {*settings.experiments, *(name for of in self.trained.values() for name in of)}
+        self.names = {*settings.experiments, *(name for of in self.on_column.values() for name in of)}
 
     def mistakes(self, where: str, table: Table, row: Row) -> Iterator[str]:
         """What does not fit of a row."""
         name = row.experiment
-        if name not in self.known:
-            yield f"{where}.experiment: no experiment {name!r}{did_you_mean(name, list(self.known))}"
+        if name not in self.names:
+            yield f"{where}.experiment: no experiment {name!r}{did_you_mean(name, list(self.names))}"
         elif row.queries == "translated" and not self._of_one_language(name):
             yield f"{where}.experiment: translated queries need a model of one language, such as embn-en"
         if row.consistency and self._alone(table, name):
@@ -252,6 +252,6 @@ class RowChecks:
         That a data set has but one language of a paper's model is no mistake in the paper's table.
         """
         single = name in self.experiments and self.experiments[name].one_per_language
-        models = [self.trained[column].get(name) for column in table.columns if column in self.trained]
+        models = [self.on_column[column].get(name) for column in table.columns if column in self.on_column]
         one = table.paper is None and any(model and len(model.languages) < 2 for model in models)
         return single or one or self._of_one_language(name)

@@ -194,9 +194,9 @@ class Experiment(ExperimentKeys):
             yield f".reduction: {reduction} reads words as English, which the model has to have"
 
     def _of_selection(self, selection: dict[str, CaptionSelection]) -> Iterator[str]:
-        selected = list(selection)
+        codes = list(selection)
         if self.languages == "all":
-            yield f".languages: found 'all'; with a selection leave it out, or name some of {selected}"
+            yield f".languages: found 'all'; with a selection leave it out, or name some of {codes}"
             return
         for code in self.languages or ():
             if code not in selection:
@@ -213,7 +213,7 @@ class Experiment(ExperimentKeys):
         for key, expected in (("branches", "shared"), ("captions", "human")):
             if getattr(self, key) != expected:
                 yield f".{key}: found {getattr(self, key)!r}; with a selection it is {expected}"
-        alone = self.one_per_language or len(self.languages or selected) < 2
+        alone = self.one_per_language or len(self.languages or codes) < 2
         yield from self._of_one_language() if alone else self._of_several()
 
     def _of_one_language(self) -> Iterator[str]:

@@ -37,11 +37,11 @@ def left_out(settings: Configuration) -> dict[str, str]:
     features = {name: one.features for name, one in settings.experiments.items()}
     for dataset in settings.datasets:
         features |= {name: one.features for name, one in settings.experiments_on(dataset).items()}
-    known = settings.images.feature_sets()
+    feature_sets = settings.images.feature_sets()
     return {
         name: f"the configuration has no features {name_of_set} (images.sets)"
         for name, name_of_set in features.items()
-        if name_of_set not in known
+        if name_of_set not in feature_sets
     }
 
 
@@ -55,26 +55,26 @@ def table_named(settings: Configuration, name: str) -> Table:
     if name in settings.tables or not numbers:
         return settings.tables[name]
     table, rows = settings.tables[base], [int(number) for number in numbers.split("+")]
-    known = [row.row for row in table.rows]
+    every = [row.row for row in table.rows]
     raise_together(
         [
-            *(f"{base} has no row {number}" for number in dict.fromkeys(rows) if number not in known),
+            *(f"{base} has no row {number}" for number in dict.fromkeys(rows) if number not in every),
             *(f"row {number} is named twice" for number in dict.fromkeys(rows) if rows.count(number) > 1),
         ],
-        f"results/{name}.csv: its rows are {', '.join(map(str, known))}:",
+        f"results/{name}.csv: its rows are {', '.join(map(str, every))}:",
     )
     return table.model_copy(update={"rows": [row for row in table.rows if row.row in rows]})
 
 
 def makeable_tables(settings: Configuration) -> list[str]:
     """Tables and `POINTS` for which this configuration has data, at least for some columns and rows."""
-    named, lacking = set(settings.stand_ins), left_out(settings)
+    papers_datasets, lacking = set(settings.stand_ins), left_out(settings)
     names = [
         name
         for name, table in settings.tables.items()
-        if named & set(table.columns) and any(row.experiment not in lacking for row in table.rows)
+        if papers_datasets & set(table.columns) and any(row.experiment not in lacking for row in table.rows)
     ]
     papers = {settings.tables[name].paper for name in names} - {None}
-    counted = ["table1", *(["parameters"] if papers else [])]
-    counted += ["lessons/table1"] if "multi30k" in named else []
-    return [*names, *counted, *(["smalr/parameters", *POINTS] if "smalr" in papers else [])]
+    others = ["table1", *(["parameters"] if papers else [])]
+    others += ["lessons/table1"] if "multi30k" in papers_datasets else []
+    return [*names, *others, *(["smalr/parameters", *POINTS] if "smalr" in papers else [])]

@@ -34,27 +34,27 @@ def figure_settings(settings: Configuration, folder: Path, number: str) -> Scali
 
 
 def _unknown(settings: Configuration, figure: Figure, number: str) -> Iterator[str]:
-    known = list(settings.experiments)
+    names = list(settings.experiments)
     for place, point in enumerate(figure.points):
         where, name = f"config/figures/smalr.yaml: {number}.points.{place}", point.experiment
-        if name not in known:
-            yield f"{where}: no experiment {name!r}{did_you_mean(name, known)}"
+        if name not in names:
+            yield f"{where}: no experiment {name!r}{did_you_mean(name, names)}"
 
 
 def _points(settings: Configuration, figure: Figure) -> Iterator[Point]:
     """The points of each data set at hand; a model that lacks one of the languages makes none."""
     lacking = left_out(settings)
-    for named, languages in figure.languages.items():
-        dataset = settings.stand_ins.get(named)
+    for column, languages in figure.languages.items():
+        dataset = settings.stand_ins.get(column)
         if dataset is None:
             continue
-        trained = settings.experiments_on(dataset)
+        entries = settings.experiments_on(dataset)
         for point in figure.points:
             name = point.experiment
             single = settings.experiments[name].one_per_language
             experiments = [f"{name}-{code}" for code in languages] if single else [name]
-            known = {code for one in experiments if one in trained for code in trained[one].languages}
-            if name in lacking or not set(languages) <= known:
+            codes = {code for one in experiments if one in entries for code in entries[one].languages}
+            if name in lacking or not set(languages) <= codes:
                 continue
             yield Point(
                 dataset=dataset,
@@ -62,5 +62,5 @@ def _points(settings: Configuration, figure: Figure) -> Iterator[Point]:
                 label=point.label,
                 languages=languages,
                 experiments=experiments,
-                trained=len(trained[experiments[0]].languages),
+                trained=len(entries[experiments[0]].languages),
             )

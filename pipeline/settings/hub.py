@@ -22,7 +22,7 @@ def hub_models(settings: Configuration, pairs: Iterable[str]) -> HubModels:
     Args:
         pairs: languages (`SOURCE-TARGET`) that are translated.
     """
-    extracted = [images for images in settings.images.feature_sets().values() if not images.features]
+    feature_sets = [images for images in settings.images.feature_sets().values() if not images.features]
     bert = settings.bert.model
     providers = {pair: provider_of(settings, pair) for pair in pairs}
     marian = {
@@ -31,7 +31,7 @@ def hub_models(settings: Configuration, pairs: Iterable[str]) -> HubModels:
         if isinstance(provider, MarianProvider)
     }
     return HubModels(
-        backbones=sorted({images.backbone for images in extracted if images.weights == "timm"}),
+        backbones=sorted({images.backbone for images in feature_sets if images.weights == "timm"}),
         bert=None if bert == "pretrain" or Path(bert).is_dir() else bert,
         marian=[one for one in sorted(marian, key=str) if not Path(one.name).is_dir()],
         context=[model for model in settings.context if not Path(model).is_dir()],

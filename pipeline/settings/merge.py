@@ -8,20 +8,20 @@ from pipeline.common.block import LATER, Block
 B = TypeVar("B", bound=Block)
 
 # Blocks that may be empty: `{}` over one of them empties it.
-EMPTIED = ("weights", "pairs", "caption_origins", "borrowed_translations")
+REPLACED_WHEN_EMPTY = ("weights", "pairs", "caption_origins", "borrowed_translations")
 
 
 def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """One configuration merged over another, block by block; lists and plain values are replaced as a whole.
 
-    An empty block replaces one of `EMPTIED`, and leaves any other as it is.
+    An empty block replaces one of `REPLACED_WHEN_EMPTY`, and leaves any other as it is.
 
     Neither is changed; the result shares with them what only one of them has.
     """
     result = dict(below)
     for key, value in above.items():
         both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
-        both = both and bool(value or key not in EMPTIED)
+        both = both and bool(value or key not in REPLACED_WHEN_EMPTY)
         result[key] = merge(result[key], value) if both else value
     return result
 

@@ -39,7 +39,7 @@ _FEATURE_KINDS = {key: kind for key, kind in _KINDS["images"].items() if key != 
 _NETRC = "write them into ~/.netrc (machine HOST login NAME password PASSWORD) and take them out of it"
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)  # as os.path.expandvars reads them
 _SET = "set it, or write the path itself"
-_WRITTEN = {"translation": ["cache"]}  # paths that the workflow writes
+_OUTPUT_KEYS = {"translation": ["cache"]}  # paths that the workflow writes
 
 # Values of these keys that are names, not paths.
 _NAMES = {
@@ -50,7 +50,7 @@ _NAMES = {
 }
 
 # Where rules put what they download or make, so that it may come later.
-_MADE = ("work/sources", "work/photographs", "work/{scale}")
+_OUTPUT_FOLDERS = ("work/sources", "work/photographs", "work/{scale}")
 
 
 def with_paths_expanded(settings: Configuration) -> Configuration:
@@ -61,10 +61,10 @@ def with_paths_expanded(settings: Configuration) -> Configuration:
     """
     mistakes: list[str] = []
     for where, block, kinds in _blocks(settings):
-        for key in [*kinds, *_WRITTEN.get(where, [])]:
-            written = getattr(block, key) or ""
-            mistakes += [f"{where}.{key}: {problem}" for problem in _without_value(written)]
-            if "@" in urlsplit(_expand(written)).netloc:
+        for key in [*kinds, *_OUTPUT_KEYS.get(where, [])]:
+            text = getattr(block, key) or ""
+            mistakes += [f"{where}.{key}: {problem}" for problem in _without_value(text)]
+            if "@" in urlsplit(_expand(text)).netloc:
                 mistakes.append(f"{where}.{key}: has a name or password in its address; {_NETRC}")
     for place, model in enumerate(settings.context):
         mistakes += [f"context.{place}: {problem}" for problem in _without_value(model)]
@@ -87,8 +87,8 @@ def with_paths_expanded(settings: Configuration) -> Configuration:
 
 def _with_expanded(block: B, keys: Iterable[str]) -> B:
     """A block with the variables in some of its paths expanded."""
-    written = {key: getattr(block, key) for key in keys}
-    return block.model_copy(update={key: _expand(path) or None for key, path in written.items() if path})
+    paths = {key: getattr(block, key) for key in keys}
+    return block.model_copy(update={key: _expand(path) or None for key, path in paths.items() if path})
 
 
 def _expand(path: str) -> str:
@@ -102,7 +102,7 @@ def _without_value(path: str) -> list[str]:
     """
     if "$" in os.path.expandvars(path):
         return [f"{path}: the environment variable is not set; {_SET}"]
-    names = [plain or braced for plain, braced in _VARIABLE.findall(path)]
+    names = [plain or in_braces for plain, in_braces in _VARIABLE.findall(path)]
     empty = [name for name in names if not os.environ[name]]
     return [f"{path}: the environment variable {name} is empty; {_SET}" for name in empty]
 
@@ -124,7 +124,7 @@ def check_paths(settings: Configuration, usual: Sources) -> None:
         for where, path, _ in _configured_paths(settings, usual)
         if {"{", "}"} & set(path)
     ]
-    folders = [name.format(scale=settings.scale) for name in _MADE]
+    folders = [name.format(scale=settings.scale) for name in _OUTPUT_FOLDERS]
     for where, path, kind in _configured_paths(settings, usual):
         if not os.path.exists(path) and any(_inside(path, name) for name in folders):
             continue

@@ -76,8 +76,8 @@ def _own_files(folder: Path, scale: str) -> tuple[dict[str, Any], dict[str, Any]
         for path, content in read_yaml_files([of_scale, experiments, *tables], HEADING).items()
     }
     names = [path.relative_to(folder / "tables").with_suffix("").as_posix() for path in tables]
-    named = dict(zip(names, map(values.__getitem__, tables), strict=True))
-    return values[of_scale], {"experiments": values[experiments], "tables": named}
+    by_name = dict(zip(names, map(values.__getitem__, tables), strict=True))
+    return values[of_scale], {"experiments": values[experiments], "tables": by_name}
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -12,14 +12,14 @@ from pipeline.common.files import atomic_write
 from pipeline.settings.configuration import Configuration
 
 PATH = Path(__file__).parents[2] / "config" / "schema.json"
-MERGED = ("Configuration", "Dataset", "Experiment", "Table")  # blocks that are merged from several files
+MERGED_BLOCKS = ("Configuration", "Dataset", "Experiment", "Table")  # from several files
 
 
 def schema_text() -> str:
     """The JSON Schema of a configuration file."""
     schema: dict[str, Any] = Configuration.model_json_schema()
     for block in (schema, *schema["$defs"].values()):
-        if block.get("title") in MERGED:
+        if block.get("title") in MERGED_BLOCKS:
             block.pop("required", None)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return _with_lines(schema)

@@ -74,10 +74,10 @@ def train_settings(settings: Configuration, dataset: str, name: str, seed: int) 
     training = _part(TrainingSchedule, blocks.training)
     if experiment.steps_of:
         _, others = _experiment(settings, dataset, experiment.steps_of)
-        scheduled = {key: getattr(others.training, key) for key in SCHEDULE}
-        training = training.model_copy(update=scheduled)
+        schedule = {key: getattr(others.training, key) for key in SCHEDULE}
+        training = training.model_copy(update=schedule)
     liwe = blocks.model.encoder == "liwe"
-    matched = not (liwe or experiment.ranking)  # which stand in the place of matching and its triplets
+    matches = not (liwe or experiment.ranking)  # which stand in the place of matching and its triplets
     losses = {key: getattr(blocks, key) for key in LossSwitches.model_fields if getattr(experiment, key)}
     if experiment.classifier:
         losses["classifier"] = _classifier_weight(blocks.classifier, settings.stands_for(dataset))
@@ -87,8 +87,8 @@ def train_settings(settings: Configuration, dataset: str, name: str, seed: int) 
         branches=experiment.branches,
         features=feature_settings(settings, experiment.features),
         model=blocks.model,
-        triplets=blocks.triplets if matched or experiment.neighborhood else None,
-        matching=blocks.matching if matched else None,
+        triplets=blocks.triplets if matches or experiment.neighborhood else None,
+        matching=blocks.matching if matches else None,
         word_regularizer=None if liwe else blocks.word_regularizer,
         training=training,
         liwe=blocks.liwe if liwe else None,
@@ -99,9 +99,9 @@ def train_settings(settings: Configuration, dataset: str, name: str, seed: int) 
 
 def counted_settings(settings: Configuration, dataset: str, name: str) -> CountedSettings:
     """What the steps of an epoch of an experiment depend on; they are the same with every seed."""
-    trained = train_settings(settings, dataset, name, 0)
-    values = {key: getattr(trained, key) for key in CountedSettings.model_fields}
-    return CountedSettings(**{**values, "training": _part(Batches, trained.training)})
+    of_training = train_settings(settings, dataset, name, 0)
+    values = {key: getattr(of_training, key) for key in CountedSettings.model_fields}
+    return CountedSettings(**{**values, "training": _part(Batches, of_training.training)})
 
 
 def lessons_settings(settings: Configuration, dataset: str, name: str, seed: int) -> LessonsSettings:
@@ -192,11 +192,11 @@ def _preparation(settings: Configuration, dataset: str, name: str, seed: int) ->
     experiment = experiment_named(settings, dataset, name)
     if not (experiment.selection or experiment.pretraining or experiment.embedding == "hybrid"):
         return None
-    named = (settings, dataset, name)
+    arguments = (settings, dataset, name)
     return Preparation(
-        selection=selection_record(*named) if experiment.selection else None,
-        pretraining=pretraining_settings(*named, seed) if experiment.pretraining else None,
-        assignment=assignment_settings(*named, seed) if experiment.embedding == "hybrid" else None,
+        selection=selection_record(*arguments) if experiment.selection else None,
+        pretraining=pretraining_settings(*arguments, seed) if experiment.pretraining else None,
+        assignment=assignment_settings(*arguments, seed) if experiment.embedding == "hybrid" else None,
     )
 
 
@@ -248,7 +248,7 @@ def feature_settings(settings: Configuration, name: str | None = None) -> Featur
 def table_settings(settings: Configuration, name: str) -> TableSettings:
     """What a table depends on: its rows and columns, and which data sets and experiments fill them."""
     lacking, table = left_out(settings), table_named(settings, name)
-    named = tuple(row.experiment for row in table.rows)
+    experiments = tuple(row.experiment for row in table.rows)
     return TableSettings(
         human=human_languages(settings) if table.averages else None,
         scale=settings.scale,
@@ -261,7 +261,7 @@ def table_settings(settings: Configuration, name: str) -> TableSettings:
             dataset: {
                 key: experiment.languages
                 for key, experiment in settings.experiments_on(dataset).items()
-                if key.startswith(named) and key not in lacking
+                if key.startswith(experiments) and key not in lacking
             }
             for dataset in settings.datasets
         },
@@ -280,8 +280,8 @@ def table_settings(settings: Configuration, name: str) -> TableSettings:
 
 def _translated_columns(settings: Configuration, dataset: str, table: Table) -> dict[str, str]:
     """Who made the captions of a table's columns of languages that are all translated."""
-    named = table.columns.get(settings.stands_for(dataset), [])
-    return {code: origin for code, origin in translated_origins(settings, dataset).items() if code in named}
+    columns = table.columns.get(settings.stands_for(dataset), [])
+    return {code: origin for code, origin in translated_origins(settings, dataset).items() if code in columns}
 
 
 @cache
@@ -389,8 +389,8 @@ def _experiment(settings: Configuration, dataset: str, name: str) -> tuple[Datas
 
 def _classifier_weight(classifier: Classifier, stands_for: str) -> ClassifierWeight:
     """The weight that a data set of the paper has, in the place of all data sets' weights."""
-    named = {str(dataset): weight for dataset, weight in classifier.weights.items()}
-    weight = named.get(stands_for, classifier.weight)
+    weights = {str(dataset): weight for dataset, weight in classifier.weights.items()}
+    weight = weights.get(stands_for, classifier.weight)
     return _part(ClassifierWeight, classifier.model_copy(update={"weight": weight}))
 
 
@@ -413,7 +413,7 @@ def _data_values(settings: Configuration, dataset: str, name: str, seed: int) ->
     """Values of the keys of `DataSettings`."""
     experiment, blocks = _experiment(settings, dataset, name)
     data = settings.datasets[dataset]
-    translated = {
+    origins = {
         code: origin
         for code, origin in translated_origins(settings, dataset).items()
         if code in experiment.languages
@@ -425,9 +425,9 @@ def _data_values(settings: Configuration, dataset: str, name: str, seed: int) ->
         "seed": seed,
         "languages": experiment.languages,
         "captions": experiment.captions,
-        "caption_origins": data.caption_origins | translated,
+        "caption_origins": data.caption_origins | origins,
         "groups": data.groups if blocks.training.image_groups else [],
         "max_caption_length": data.max_caption_length,
-        "translated": sorted(translated) if translated else None,
+        "translated": sorted(origins) if origins else None,
         "reduction": experiment.reduction,
     }

@@ -13,7 +13,7 @@ from pipeline.translation.settings import Provider, ServiceProvider, origin_of
 
 CONSISTENCY = ("average", "learned")  # how scores of a query and its translations become one
 
-Needed = tuple[str, str]  # data set, pair of languages
+DatasetPair = tuple[str, str]  # data set, pair of languages
 
 # What a user must have for each provider; the environment variables are deep-translator's.
 PROVIDERS = {
@@ -76,18 +76,16 @@ def without_translations(settings: Configuration, dataset: str, name: str) -> li
 
 def own_pairs(settings: Configuration, dataset: str, name: str) -> list[str]:
     """Pairs whose translations are the only captions of an experiment in a language."""
-    translated = settings.datasets[dataset].translated_languages
-    return [
-        f"en-{code}" for code in experiment_named(settings, dataset, name).languages if code in translated
-    ]
+    languages = settings.datasets[dataset].translated_languages
+    return [f"en-{code}" for code in experiment_named(settings, dataset, name).languages if code in languages]
 
 
 def translated_origins(settings: Configuration, dataset: str) -> dict[str, str]:
     """The origin of the captions of each translated language; a pair without a provider is left out."""
     data, origins = settings.datasets[dataset], {}
     for code in data.translated_languages:
-        if borrowed := data.borrowed_translations.get(code):
-            origins[code] = borrowed.origin
+        if source := data.borrowed_translations.get(code):
+            origins[code] = source.origin
         elif provider := provider_of(settings, f"en-{code}"):
             origins[code] = origin_of(provider)
     return origins
@@ -130,8 +128,8 @@ def via_english(settings: Configuration, dataset: str, pair: str) -> bool:
     if "en" in pair.split("-") or "en" not in settings.datasets[dataset].languages:
         return False
     default = settings.translation.default
-    named = pair in settings.translation.pairs
-    return not named and default is not None and default.provider in ("dictionary", "files")
+    has_provider = pair in settings.translation.pairs
+    return not has_provider and default is not None and default.provider in ("dictionary", "files")
 
 
 def anew(settings: Configuration, dataset: str, pair: str) -> bool:
@@ -151,10 +149,10 @@ def provider_of(settings: Configuration, pair: str) -> Provider | None:
     return settings.translation.provider_of(pair)
 
 
-def missing_providers(settings: Configuration, needed: Iterable[Needed]) -> str:
+def missing_providers(settings: Configuration, pairs_of_datasets: Iterable[DatasetPair]) -> str:
     """What to tell a user of pairs without a provider, each pair once; empty if all have one."""
     datasets: dict[str, list[str]] = {}
-    for dataset, pair in _asked(settings, needed):
+    for dataset, pair in _to_translate(settings, pairs_of_datasets):
         if provider_of(settings, pair) is None:
             datasets.setdefault(pair, []).append(dataset)
     if not datasets:
@@ -173,10 +171,10 @@ def missing_providers(settings: Configuration, needed: Iterable[Needed]) -> str:
     )
 
 
-def unlisted_languages(settings: Configuration, needed: Iterable[Needed]) -> str:
+def unlisted_languages(settings: Configuration, pairs_of_datasets: Iterable[DatasetPair]) -> str:
     """What to tell a user of services that are not known to translate a language; empty if there are none."""
     languages: dict[str, list[str]] = {}
-    for _, pair in _asked(settings, needed):
+    for _, pair in _to_translate(settings, pairs_of_datasets):
         key = f"pairs.{pair}" if pair in settings.translation.pairs else "default"
         languages.setdefault(key, []).extend(pair.split("-"))
     lines = []
@@ -189,9 +187,9 @@ def unlisted_languages(settings: Configuration, needed: Iterable[Needed]) -> str
     return "\n".join(["Translations that are needed cannot be asked for:", *lines]) if lines else ""
 
 
-def _asked(settings: Configuration, needed: Iterable[Needed]) -> Iterator[Needed]:
-    """What providers are asked for, each once: translations that a data set borrows are there."""
-    for dataset, pair in dict.fromkeys(needed):
+def _to_translate(settings: Configuration, pairs_of_datasets: Iterable[DatasetPair]) -> Iterator[DatasetPair]:
+    """The pairs that providers translate, each once; borrowed translations are left out."""
+    for dataset, pair in dict.fromkeys(pairs_of_datasets):
         data = settings.datasets.get(dataset)
         if not data or pair.removeprefix("en-") not in data.borrowed_translations:
             yield dataset, pair

@@ -10,7 +10,7 @@ from pipeline.settings.configuration import Configuration
 from pipeline.settings.experiments import table_named
 
 Path = tuple[str, ...]
-SHOWN = 6  # experiments named in a warning
+MAX_SHOWN = 6  # experiments named in a warning
 
 
 def doubts(settings: Configuration, user: Mapping[str, Any], table: str) -> list[str]:
@@ -28,23 +28,23 @@ def doubts(settings: Configuration, user: Mapping[str, Any], table: str) -> list
     """
     table_settings = table_named(settings, table)
     rows = [row.experiment for row in table_settings.rows]
-    named = [name for name in settings.experiments if any(_is_of(row, name) for row in rows)]
-    unlike = [f"{table}: {doubt}" for doubt in _overridden(settings, user, named)]
-    return unlike + [f"{table}: {doubt}" for doubt in _without(settings, user, named, table_settings.columns)]
+    names = [name for name in settings.experiments if any(_is_of(row, name) for row in rows)]
+    unlike = [f"{table}: {doubt}" for doubt in _overridden(settings, user, names)]
+    return unlike + [f"{table}: {doubt}" for doubt in _without(settings, user, names, table_settings.columns)]
 
 
-def _overridden(settings: Configuration, user: Mapping[str, Any], named: Sequence[str]) -> list[str]:
-    own = {name: dict(_leaves(_override(settings, name))) for name in named}
+def _overridden(settings: Configuration, user: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    own = {name: dict(_leaves(_override(settings, name))) for name in names}
     experiments = user.get("experiments", {})
-    overrides = {name: dict(_leaves(experiments.get(name, {}).get("settings", {}))) for name in named}
+    overrides = {name: dict(_leaves(experiments.get(name, {}).get("settings", {}))) for name in names}
     warnings, read = [], dict(_leaves(settings.model_dump(exclude={"experiments", "tables"})))
-    for path, written in _leaves({key: block for key, block in user.items() if key != "experiments"}):
-        value = read.get(path, written)  # a number may be written as a text
+    for path, text in _leaves({key: block for key, block in user.items() if key != "experiments"}):
+        value = read.get(path, text)  # a number may be written as a text
         others: dict[str, list[str]] = defaultdict(list)
-        for name in named:
+        for name in names:
             if own[name].get(path, value) != value and path not in overrides[name]:
                 others[json.dumps(own[name][path])].append(name)
-        if sum(map(len, others.values())) < len(named):
+        if sum(map(len, others.values())) < len(names):
             warnings += [_warning(path, value, *other) for other in others.items()]
     return warnings
 
@@ -52,11 +52,11 @@ def _overridden(settings: Configuration, user: Mapping[str, Any], named: Sequenc
 def _without(
     settings: Configuration,
     user: Mapping[str, Any],
-    named: Sequence[str],
+    names: Sequence[str],
     columns: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
     here, experiments = settings.stand_ins, user.get("experiments", {})
-    for name, column in product(named, columns):
+    for name, column in product(names, columns):
         languages = experiments.get(name, {}).get("languages", "all")
         if languages == "all" or column not in here:
             continue
@@ -79,10 +79,10 @@ def _is_of(row: str, name: str) -> bool:
 
 
 def _warning(path: Path, value: Any, own: str, names: list[str]) -> str:
-    key, more = ".".join(path), f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    key, more = ".".join(path), f" and {len(names) - MAX_SHOWN} more" if len(names) > MAX_SHOWN else ""
     return (
         f"{key} is {json.dumps(value)} in some rows, and {own} in those of "
-        f"{', '.join(names[:SHOWN])}{more} (experiments.*.settings.{key})"
+        f"{', '.join(names[:MAX_SHOWN])}{more} (experiments.*.settings.{key})"
     )
 
 

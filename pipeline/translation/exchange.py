@@ -114,7 +114,7 @@ def _read(file: Path) -> tuple[list[Row], list[str]]:
     mistakes: list[str] = []
     seen: set[Row] = set()
     try:
-        reader = csv.reader(text_lines(file, _MAX_LINE, gzipped=True), strict=True)
+        reader = csv.reader(text_lines(file, _MAX_LINE, is_gzip=True), strict=True)
         if (header := tuple(next(reader, ()))) != COLUMNS:
             raise InputError(f"{file}: found columns {_excerpt(header)}; expected {_excerpt(COLUMNS)}.")
         for row in map(tuple, reader):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from pipeline.common.errors import raise_together
-from pipeline.datasets.published import Published
+from pipeline.datasets.published import PublishedFiles
 from pipeline.datasets.sources.multi30k import FOLDER
 
 COLUMNS = ["sentence", "source", "target", "caption", "origin", "translation"]
@@ -25,7 +25,7 @@ def multi30k_translations(folder: Path) -> pd.DataFrame:
     Raises:
         InputError: lists files that are missing or do not have one line for each English one.
     """
-    published = Published(folder)
+    published = PublishedFiles(folder)
     lines = {
         code: published.lines(f"{FOLDER}/task1/raw/test_2016_flickr.{code}.gz") for code in ("en", *_MULTI30K)
     }

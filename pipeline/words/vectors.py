@@ -185,7 +185,7 @@ def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vector
 
 def _rows(path: Path, dimension: int) -> Iterator[tuple[int, str, str]]:
     """Line number, word and numbers of each row; checks the header against `dimension` and the rows."""
-    lines = text_lines(path, _WORD + _NUMBER * dimension, gzipped=path.suffix == ".gz")
+    lines = text_lines(path, _WORD + _NUMBER * dimension, is_gzip=path.suffix == ".gz")
     header = next(lines, "").split()
     if len(header) != 2 or not all(map(str.isdecimal, header)):
         raise InputError(

@@ -86,7 +86,7 @@ def test_captions_that_an_image_has_twice_are_told_of(tmp_path: Path) -> None:
     data = own(tmp_path)
     Path(str(data.captions)).write_text(TABLE + "a.png,en,one,train\na.png,en,one,train\n")
     covered = coverage(data, None)
-    assert (covered.left_out, covered.repeated) == ({}, {"en": 2})
+    assert (covered.left_out, covered.repeats) == ({}, {"en": 2})
     (said,) = doubts("mine", covered)
     assert "mine: en: captions that repeat an earlier one of the same image: 2" in said
 
@@ -105,10 +105,10 @@ def test_a_language_without_a_caption_of_its_origin_is_named(tmp_path: Path) -> 
 
 def test_what_is_missing_is_said_with_what_to_do() -> None:
     counts = {"en": {"train": 0, "val": 5, "test": 5}, "sw": {"train": 0, "val": 5, "test": 0}}
-    (said,) = gaps("mine", counts, trained=["en"][1:])
+    (said,) = gaps("mine", counts, languages=["en"][1:])
     assert said.startswith("datasets.mine: sw: no test image has a caption (found 0 train, 5 val, 0 test)")
     assert "take sw out of datasets.mine.languages" in said
-    english, swahili = gaps("mine", counts, trained=["en", "sw"])
+    english, swahili = gaps("mine", counts, languages=["en", "sw"])
     assert "en: no train image" in english
     assert "sw: no train and no test image" in swahili
     assert list(gaps("mine", {"en": {"train": 1, "val": 1, "test": 1}}, ["en"])) == []

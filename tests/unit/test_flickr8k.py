@@ -9,7 +9,7 @@ import pytest
 from pipeline.common.errors import InputError
 from pipeline.datasets.flickr8k import FLICKR8K as FOLDER
 from pipeline.datasets.flickr8k import flickr8k_split
-from pipeline.datasets.published import Published
+from pipeline.datasets.published import PublishedFiles
 from pipeline.datasets.select import select
 from pipeline.datasets.sources.flickr8kcn import JAPANESE, flickr8kcn_captions
 from pipeline.datasets.table import caption_table
@@ -44,7 +44,7 @@ def sources(tmp_path: Path) -> Path:
 
 
 def split_of(folder: Path) -> dict[str, str]:
-    sources = Published(folder)
+    sources = PublishedFiles(folder)
     split = flickr8k_split(sources)
     sources.check()
     return split

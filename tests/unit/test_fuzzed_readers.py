@@ -291,10 +291,10 @@ def test_any_answer_of_a_service_is_a_translation_or_refused(service: str) -> No
 
 
 def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pipeline.datasets.published import Published
+    from pipeline.datasets.published import PublishedFiles
 
     monkeypatch.setattr("pipeline.datasets.published._MOST", 1 << 20)
     (tmp_path / "a.gz").write_bytes(gzip.compress(bytes(4 << 20)))
-    sources = Published(tmp_path)
+    sources = PublishedFiles(tmp_path)
     assert sources.lines("a.gz") == []
     assert "holds more than 1 MB" in sources.mistakes[0]

@@ -53,7 +53,7 @@ def images(sources: Path) -> Images:
 def read(sources: Path, coco_cn: Path | None = None) -> pd.DataFrame:
     """Captions of all images in all languages."""
     given = coco_cn or sources / published.COCO_CN
-    split = dict.fromkeys(read_images(sources, given).captioned, "train")
+    split = dict.fromkeys(read_images(sources, given).with_captions, "train")
     return pd.concat(
         caption_table(mscoco_captions(sources, given, language, split)) for language in LANGUAGES
     )

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.common.errors import InputError
 from pipeline.datasets import flickr8k
-from pipeline.datasets.published import Published
+from pipeline.datasets.published import PublishedFiles
 from pipeline.datasets.sources.multi30k import FOLDER, multi30k_captions, multi30k_split
 from pipeline.datasets.split import write_split
 from pipeline.datasets.table import caption_table
@@ -49,7 +49,7 @@ def sources(tmp_path: Path) -> Path:
 
 
 def split_of(folder: Path, lists: str) -> dict[str, str]:
-    sources = Published(folder)
+    sources = PublishedFiles(folder)
     split = multi30k_split(sources, lists)
     sources.check()
     return split

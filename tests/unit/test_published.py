@@ -11,7 +11,7 @@ import published
 import pytest
 from PIL import Image
 
-from pipeline.datasets.published import Published
+from pipeline.datasets.published import PublishedFiles
 from pipeline.datasets.sources.mscoco import ENGLISH, JAPANESE, LANGUAGES, mscoco_captions, read_images
 from pipeline.datasets.sources.multi30k import FOLDER, multi30k_captions, multi30k_split
 from pipeline.datasets.table import caption_table
@@ -39,7 +39,7 @@ def test_they_stand_where_the_readers_look() -> None:
 
 
 def test_multi30k_has_sixty_images(folder: Path) -> None:
-    split = multi30k_split(Published(folder), "multi30k")
+    split = multi30k_split(PublishedFiles(folder), "multi30k")
     assert pd.Series(split).value_counts().to_dict() == {"train": 40, "val": 10, "test": 10}
     counts = {
         language: len(caption_table(multi30k_captions(folder, language, split)))
@@ -50,7 +50,7 @@ def test_multi30k_has_sixty_images(folder: Path) -> None:
 
 def test_mscoco_has_every_group_of_languages(folder: Path) -> None:
     found = read_images(folder, folder / published.COCO_CN)
-    split = dict.fromkeys(found.captioned, "train")
+    split = dict.fromkeys(found.with_captions, "train")
     read = (
         caption_table(mscoco_captions(folder, folder / published.COCO_CN, language, split))
         for language in LANGUAGES

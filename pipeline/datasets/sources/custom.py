@@ -29,12 +29,12 @@ from pipeline.datasets.split import (
 
 log = logging.getLogger("pipeline")
 
-NEEDED = ("image", "language", "caption")
-OPTIONAL = ("split", "origin", "source_language")
+REQUIRED_COLUMNS = ("image", "language", "caption")
+OPTIONAL_COLUMNS = ("split", "origin", "source_language")
 
 _CODE = re.compile(r"[a-z]{2}")
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
-_SHOWN = 10  # line numbers of one kind of mistake
+_MAX_SHOWN = 10  # line numbers of one kind of mistake
 
 Row = dict[str, str]
 
@@ -50,7 +50,7 @@ def read_own(path: Path) -> tuple[list[Caption], bool]:
     Raises:
         InputError: lists every mistake with the numbers of its lines.
     """
-    mend = f"Give a CSV file with columns {', '.join(NEEDED)}."
+    mend = f"Give a CSV file with columns {', '.join(REQUIRED_COLUMNS)}."
     text = csv_text(path, "the table of captions", mend, with_nul=True)
     mistakes: dict[str, list[int]] = defaultdict(list)
     rows: list[Row] = []
@@ -91,11 +91,11 @@ def own_predefined(path: Path, image_list: Path | None = None) -> Split:
     Raises:
         InputError: as `read_split` and `limit_to_list`; two names are one image's; a split has no image.
     """
-    predefined = read_split(path)
-    split = {image_name(image): name for image, name in predefined.items()}
+    split_of_names = read_split(path)
+    split = {image_name(image): name for image, name in split_of_names.items()}
     mistakes = [f"no image is in the split {name}" for name in SPLITS if name not in split.values()]
-    if len(split) < len(predefined):
-        mistakes.append(f"{len(predefined) - len(split)} images stand in it under more than one name")
+    if len(split) < len(split_of_names):
+        mistakes.append(f"{len(split_of_names) - len(split)} images stand in it under more than one name")
     raise_together(mistakes, f"{path}: not a split of images:")
     return {image: split[image] for image in limit_to_list(split, image_list)}
 
@@ -136,21 +136,21 @@ def tenths(images: set[str], seed: int) -> Split:
 
 
 def _column_mistakes(columns: list[str]) -> list[str]:
-    known = (*NEEDED, *OPTIONAL)
+    names = (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
     if other := separator_mistake(columns):
         return [other]
     return [
         *(
             f"column {name!r} is missing; found {', '.join(columns) or 'an empty first line'}"
-            for name in NEEDED
+            for name in REQUIRED_COLUMNS
             if name not in columns
         ),
         *(
-            f"column {name!r} is unknown; take it out or rename it, known are {', '.join(known)}"
+            f"column {name!r} is unknown; take it out or rename it, known are {', '.join(names)}"
             for name in columns
-            if name not in known
+            if name not in names
         ),
-        *(f"column {name!r} comes twice" for name in known if columns.count(name) > 1),
+        *(f"column {name!r} comes twice" for name in names if columns.count(name) > 1),
     ]
 
 
@@ -187,8 +187,8 @@ def _rows(reader: "csv.DictReader[str]", mistakes: dict[str, list[int]]) -> Iter
 def _field_mistakes(row: Row) -> Iterator[str]:
     fields = {"image": row["image"], "caption": mended_text(row["caption"]), "origin": row["origin"]}
     yield from (f"{column} is empty" for column, text in fields.items() if not is_visible(text))
-    if unseen := unseen_in(row["image"]):
-        yield f"image has the character {unseen}, which cannot be seen; take it out of the name"
+    if character := unseen_in(row["image"]):
+        yield f"image has the character {character}, which cannot be seen; take it out of the name"
     if row["split"] not in SPLITS:
         yield f"split is {row['split']!r}; expected train, val or test"
     if not _CODE.fullmatch(row["language"]):
@@ -222,8 +222,8 @@ def _message(mistake: tuple[str, list[int]]) -> str:
     what, lines = mistake
     if not lines:
         return what
-    more = f" and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
-    return f"{what}: line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:_SHOWN]))}{more}"
+    more = f" and {len(lines) - _MAX_SHOWN} more" if len(lines) > _MAX_SHOWN else ""
+    return f"{what}: line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:_MAX_SHOWN]))}{more}"
 
 
 class PredefinedSplit(Block):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.flickr8k import FLICKR8K, SPLIT_FILES, flickr8k_split, image_id
-from pipeline.datasets.published import Published, require_language
+from pipeline.datasets.published import PublishedFiles, require_language
 from pipeline.datasets.source import Inputs, NoKeys, Source
 from pipeline.datasets.split import Split, limit_to_list
 
@@ -56,11 +56,11 @@ def flickr8kcn_captions(folder: Path, language: str, split: Mapping[str, str]) -
     Raises:
         InputError: lists every missing file, line that cannot be read, and image without its captions.
     """
-    published = Published(folder)
+    files = PublishedFiles(folder)
     require_language(language, dict.fromkeys(text.language for text in _TEXTS), "Flickr8K-CN")
     texts = [text for text in _TEXTS if text.language == language]
-    captions = [(text, _captions(published, text, split)) for text in texts]
-    published.check()
+    captions = [(text, _captions(files, text, split)) for text in texts]
+    files.check()
     return [
         Caption(image, name, text.language, by_number[number], text.origin, text.source_language)
         for image, name in split.items()
@@ -70,21 +70,21 @@ def flickr8kcn_captions(folder: Path, language: str, split: Mapping[str, str]) -
     ]
 
 
-def _captions(published: Published, text: _Text, split: Mapping[str, str]) -> _Captions:
+def _captions(files: PublishedFiles, text: _Text, split: Mapping[str, str]) -> _Captions:
     captions: _Captions = {image: {} for image, name in split.items() if name in text.splits}
-    lines = published.lines(text.path)
+    lines = files.lines(text.path)
     for number, line in enumerate(lines, 1):
         match = text.line.fullmatch(line)
         if match is None or match.groupdict().get("kind", "") != text.kind:
-            published.mistakes.append(f"{text.path}: line {number}: cannot be read: {line[:60]!r}")
+            files.mistakes.append(f"{text.path}: line {number}: cannot be read: {line[:60]!r}")
             continue
         of_image = captions.get(image_id(match["file"]), {})  # images outside the split are not kept
         if int(match["number"]) in of_image:
-            published.mistakes.append(f"{text.path}: line {number}: caption {match['number']} a second time")
+            files.mistakes.append(f"{text.path}: line {number}: caption {match['number']} a second time")
         of_image[int(match["number"])] = match["caption"]
     fewer = [image for image, texts in captions.items() if len(texts) != _CAPTIONS_PER_IMAGE]
     if lines and fewer:
-        published.mistakes.append(
+        files.mistakes.append(
             f"{text.path}: {len(fewer)} images of the split have not "
             f"{_CAPTIONS_PER_IMAGE} captions, first {fewer[0]} ({len(captions[fewer[0]])})"
         )
@@ -92,14 +92,14 @@ def _captions(published: Published, text: _Text, split: Mapping[str, str]) -> _C
 
 
 def _read_split(settings: NoKeys, inputs: Inputs) -> Split:
-    published = Published(inputs.published)
-    split = flickr8k_split(published)
-    published.check()
+    files = PublishedFiles(inputs.downloads)
+    split = flickr8k_split(files)
+    files.check()
     return {image: split[image] for image in limit_to_list(split, inputs.image_list)}
 
 
 def _read_captions(settings: NoKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
-    return flickr8kcn_captions(inputs.published, language, split)
+    return flickr8kcn_captions(inputs.downloads, language, split)
 
 
 SOURCE = Source(
@@ -107,7 +107,7 @@ SOURCE = Source(
     caption_settings=NoKeys,
     part_settings=NoKeys,
     needs=("images",),
-    published=("flickr8kcn", "flickr8k"),
+    downloads=("flickr8kcn", "flickr8k"),
     split_files=SPLIT_FILES,
     caption_files={"en": "flickr8kenc", "zh": "flickr8kzh", "ja": "flickr_jp"},
     human_translations=True,

@@ -15,9 +15,9 @@ from pipeline.common.block import Block, Count, PathText, Seed
 from pipeline.common.json_text import json_value
 from pipeline.common.text_files import utf8_mistake
 from pipeline.datasets.captions import Caption
-from pipeline.datasets.published import Published, require_language, split_lines
+from pipeline.datasets.published import PublishedFiles, require_language, split_lines
 from pipeline.datasets.sample_split import predefined_split, sampled_split
-from pipeline.datasets.source import Inputs, NoKeys, Requested, Source
+from pipeline.datasets.source import DataOnRequest, Inputs, NoKeys, Source
 from pipeline.datasets.split import Split, limit_to_list, whole_split
 
 log = logging.getLogger("pipeline")
@@ -26,7 +26,7 @@ ENGLISH = "images.cocodataset.org/annotations/annotations_trainval2014.zip"
 JAPANESE = "github.com/yahoojapan/YJCaptions/raw/master/yjcaptions26k.zip"
 LANGUAGES = ("en", "ja", "zh")
 
-_ANNOTATED = {  # archive, and its files in MSCOCO's format
+_ANNOTATIONS = {  # archive, and its files in MSCOCO's format
     "en": (ENGLISH, ("captions_train2014.json", "captions_val2014.json")),
     "ja": (JAPANESE, ("yjcaptions26k_clean.json",)),
 }
@@ -45,7 +45,7 @@ Row = tuple[str, str, int, str]  # image, source language, number, caption
 class Images(NamedTuple):
     """Images with captions, sorted, and those with captions written independently in all three languages."""
 
-    captioned: list[str]
+    with_captions: list[str]
     in_all: set[str]
 
 
@@ -59,20 +59,20 @@ def read_images(folder: Path, coco_cn: Path) -> Images:
     Raises:
         InputError: lists every file that is missing or unreadable, and captions of unknown images.
     """
-    published = Published(folder)
+    files = PublishedFiles(folder)
     image_of: dict[int, str] = {}
     english: list[Row] = []
-    for name, content in _contents(published, "en"):
-        image_of |= _images(published, name, content)
-        english += _annotation_rows(published, name, content, image_of, whole=True)
-    others = (list(_rows(published, coco_cn, language, image_of, whole=True)) for language in ("ja", "zh"))
-    captioned: set[str] = set()
+    for name, content in _contents(files, "en"):
+        image_of |= _images(files, name, content)
+        english += _annotation_rows(files, name, content, image_of, whole=True)
+    others = (list(_rows(files, coco_cn, language, image_of, whole=True)) for language in ("ja", "zh"))
+    with_captions: set[str] = set()
     anew = []
     for rows in (english, *others):
-        captioned |= {image for image, _, _, caption in rows if caption}
+        with_captions |= {image for image, _, _, caption in rows if caption}
         anew.append({image for image, source, _, caption in rows if caption and not source})
-    published.check()
-    return Images(sorted(captioned), set.intersection(*anew))
+    files.check()
+    return Images(sorted(with_captions), set.intersection(*anew))
 
 
 def mscoco_captions(
@@ -92,23 +92,23 @@ def mscoco_captions(
     Raises:
         InputError: lists every file that is missing or unreadable.
     """
-    published = Published(folder)
+    files = PublishedFiles(folder)
     image_of = {number: image for image in split if (number := _number(image)) is not None}
-    rows = list(_rows(published, coco_cn, require_language(language, LANGUAGES, "MSCOCO"), image_of))
-    published.check()
+    rows = list(_rows(files, coco_cn, require_language(language, LANGUAGES, "MSCOCO"), image_of))
+    files.check()
     rows.sort()
-    written = [
+    captions = [
         Caption(image, split[image], language, caption, "human", source)
         for image, source, _, caption in rows
         if caption
     ]
-    if len(written) < len(rows):
-        log.warning("%d of %d captions have no text and are left out", len(rows) - len(written), len(rows))
-    return written
+    if len(captions) < len(rows):
+        log.warning("%d of %d captions have no text and are left out", len(rows) - len(captions), len(rows))
+    return captions
 
 
 def _rows(
-    published: Published,
+    files: PublishedFiles,
     coco_cn: Path | None,
     language: str,
     image_of: Mapping[int, str],
@@ -120,47 +120,47 @@ def _rows(
         image_of: number of an image -> its id. whole: these are all images, so that another is a mistake.
     """
     if language != "zh":
-        for name, content in _contents(published, language):
-            yield from _annotation_rows(published, name, content, image_of, whole)
+        for name, content in _contents(files, language):
+            yield from _annotation_rows(files, name, content, image_of, whole)
     elif coco_cn is not None:
-        known = set(image_of.values())
-        for name, text in published.members(coco_cn, _CHINESE_FILES).items():
-            yield from _chinese_rows(published, name, text, known, whole)
+        names = set(image_of.values())
+        for name, text in files.members(coco_cn, _CHINESE_FILES).items():
+            yield from _chinese_rows(files, name, text, names, whole)
 
 
-def _contents(published: Published, language: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _contents(files: PublishedFiles, language: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Name and content of a language's files in MSCOCO's format."""
-    archive, names = _ANNOTATED[language]
-    contents = published.members(published.folder / archive, names)
+    archive, names = _ANNOTATIONS[language]
+    contents = files.members(files.folder / archive, names)
     for name in names:
-        yield name, _json_content(published, name, contents.pop(name, None))
+        yield name, _json_content(files, name, contents.pop(name, None))
 
 
-def _json_content(published: Published, name: str, content: bytes | None) -> dict[str, Any]:
+def _json_content(files: PublishedFiles, name: str, content: bytes | None) -> dict[str, Any]:
     """A JSON file in MSCOCO's format; empty where it is missing or wrong."""
     if content is None:
         return {}
     try:
-        parsed = json_value(content)
+        value = json_value(content)
     except ValueError as error:
-        published.mistakes.append(f"{name}: not JSON: {error}; download it again")
+        files.mistakes.append(f"{name}: not JSON: {error}; download it again")
         return {}
-    if not isinstance(parsed, dict) or not isinstance(parsed.get("annotations"), list):
-        published.mistakes.append(f"{name}: has no list `annotations`; expected MSCOCO's caption format")
+    if not isinstance(value, dict) or not isinstance(value.get("annotations"), list):
+        files.mistakes.append(f"{name}: has no list `annotations`; expected MSCOCO's caption format")
         return {}
-    return parsed
+    return value
 
 
-def _images(published: Published, name: str, content: dict[str, Any]) -> dict[int, str]:
+def _images(files: PublishedFiles, name: str, content: dict[str, Any]) -> dict[int, str]:
     """MSCOCO's integer id of each image -> its file's name without ending, which ends in that number."""
     try:
         names = {image["id"]: image["file_name"].rpartition(".")[0] for image in content.get("images", [])}
     except (TypeError, KeyError, AttributeError) as error:
-        published.mistakes.append(f"{name}: `images` have not all an id and a file_name: {error!r}")
+        files.mistakes.append(f"{name}: `images` have not all an id and a file_name: {error!r}")
         return {}
     other = [f"{number} ({image})" for number, image in names.items() if _number(image) != number]
     if other:
-        published.mistakes.append(
+        files.mistakes.append(
             f"{name}: {len(other)} images' files are not named by their ids, first {other[0]}"
         )
     return names
@@ -172,7 +172,7 @@ def _number(image: str) -> int | None:
 
 
 def _annotation_rows(
-    published: Published, name: str, content: dict[str, Any], image_of: Mapping[int, str], whole: bool
+    files: PublishedFiles, name: str, content: dict[str, Any], image_of: Mapping[int, str], whole: bool
 ) -> Iterator[Row]:
     wrong = []
     for annotation in content.get("annotations", []):
@@ -187,19 +187,19 @@ def _annotation_rows(
         elif whole:
             wrong.append(annotation)
     if wrong and image_of:
-        published.mistakes.append(
+        files.mistakes.append(
             f"{name}: {len(wrong)} captions have not id, caption and image_id of a known image, "
             f"first {str(wrong[0])[:120]}"
         )
 
 
 def _chinese_rows(
-    published: Published, name: str, content: bytes, images: set[str], whole: bool
+    files: PublishedFiles, name: str, content: bytes, images: set[str], whole: bool
 ) -> Iterator[Row]:
     try:
         lines = split_lines(content)
     except UnicodeDecodeError as error:
-        published.mistakes.append(f"{name}: {utf8_mistake(error)}")
+        files.mistakes.append(f"{name}: {utf8_mistake(error)}")
         return
     unread, unknown = [], []
     for number, line in enumerate(lines, 1):
@@ -212,9 +212,9 @@ def _chinese_rows(
         elif match and images and whole:
             unknown.append(f"line {number}: {match['image']}")
     if unread:
-        published.mistakes.append(f"{name}: {len(unread)} lines cannot be read, first {unread[0]}")
+        files.mistakes.append(f"{name}: {len(unread)} lines cannot be read, first {unread[0]}")
     if unknown:
-        published.mistakes.append(f"{name}: {len(unknown)} lines are not of MSCOCO 2014, first {unknown[0]}")
+        files.mistakes.append(f"{name}: {len(unknown)} lines are not of MSCOCO 2014, first {unknown[0]}")
 
 
 class PredefinedSplit(Block):
@@ -232,10 +232,10 @@ class SampledSplit(Block):
 
 
 def _read_split(settings: PredefinedSplit | SampledSplit, inputs: Inputs) -> Split:
-    assert inputs.requested is not None, "the stage asks for it"
-    published = read_images(inputs.published, inputs.requested)
-    images = limit_to_list(published.captioned, inputs.image_list)
-    candidates = published.in_all & set(images)
+    assert inputs.on_request is not None, "the stage asks for it"
+    captioned_images = read_images(inputs.downloads, inputs.on_request)
+    images = limit_to_list(captioned_images.with_captions, inputs.image_list)
+    candidates = captioned_images.in_all & set(images)
     if isinstance(settings, PredefinedSplit):
         lists = {"test": Path(settings.test_images), "val": Path(settings.val_images)}
         return whole_split(images, predefined_split(lists, candidates))
@@ -244,7 +244,7 @@ def _read_split(settings: PredefinedSplit | SampledSplit, inputs: Inputs) -> Spl
 
 
 def _read_captions(settings: NoKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
-    return mscoco_captions(inputs.published, inputs.requested, language, split)
+    return mscoco_captions(inputs.downloads, inputs.on_request, language, split)
 
 
 SOURCE: Source[PredefinedSplit | SampledSplit, NoKeys, NoKeys] = Source(
@@ -252,9 +252,9 @@ SOURCE: Source[PredefinedSplit | SampledSplit, NoKeys, NoKeys] = Source(
     caption_settings=NoKeys,
     part_settings=NoKeys,
     needs=("images", "sample_size", "split_seed"),
-    published=("mscoco", "yjcaptions"),
+    downloads=("mscoco", "yjcaptions"),
     caption_files={"en": "annotations", "ja": "yjcaptions"},
-    requested=Requested("coco_cn", "on-request/coco-cn", "**/imageid.*-caption.txt", ("zh",)),
+    on_request=DataOnRequest("coco_cn", "on-request/coco-cn", "**/imageid.*-caption.txt", ("zh",)),
     read_split=_read_split,
     read_captions=_read_captions,
 )

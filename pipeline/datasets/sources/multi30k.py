@@ -13,14 +13,14 @@ from pipeline.common.block import Block
 from pipeline.common.errors import InputError
 from pipeline.datasets.captions import Caption
 from pipeline.datasets.flickr8k import SPLIT_FILES, flickr8k_split, image_id
-from pipeline.datasets.published import COMPARABLE, TRANSLATION, Published, no_part, require_language
+from pipeline.datasets.published import COMPARABLE, TRANSLATION, PublishedFiles, no_part, require_language
 from pipeline.datasets.source import Inputs, NoKeys, Source
 from pipeline.datasets.split import Split, limit_to_list
 
 FOLDER = "raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536ffed4e401d05a/data"
 
 # Names of train, val and test in the two tasks.
-_TRANSLATED = {"train": "train", "val": "val", "test": "test_2016_flickr"}  # task 1
+_TASK_1 = {"train": "train", "val": "val", "test": "test_2016_flickr"}  # task 1
 _INDEPENDENT = {"train": "train", "val": "val", "test": "test_2016"}  # task 2
 _TASKS = {"en": 2, "de": 2, "fr": 1, "cs": 1}
 _CAPTIONS_PER_IMAGE = 5  # of task 2
@@ -30,8 +30,8 @@ _CAPTIONS_PER_IMAGE = 5  # of task 2
 _PART_LANGUAGES = {TRANSLATION: ("en", "de", "fr", "cs"), COMPARABLE: ("en", "de")}
 
 
-def multi30k_split(published: Published, lists: str) -> Split:
-    """Multi30K's images by one of two splits. Mistakes are collected in `published`.
+def multi30k_split(files: PublishedFiles, lists: str) -> Split:
+    """Multi30K's images by one of two splits. Mistakes are collected in `files`.
 
     Args:
         lists: "multi30k" for its own split (29,000 / 1,014 / 1,000 images), "flickr8k" for the images
@@ -39,25 +39,25 @@ def multi30k_split(published: Published, lists: str) -> Split:
     """
     own: Split = {}
     for name in ("train", "val", "test"):
-        independent, translated = task_images(published, 2, name), task_images(published, 1, name)
-        if set(independent) != set(translated):
-            published.mistakes.append(
+        independent, with_translations = task_images(files, 2, name), task_images(files, 1, name)
+        if set(independent) != set(with_translations):
+            files.mistakes.append(
                 f"Multi30K, {name}: tasks 1 and 2 list different images; download both again"
             )
         own |= dict.fromkeys(independent, name)
     if lists == "multi30k":
         return own
-    official = flickr8k_split(published)
+    official = flickr8k_split(files)
     return {image: official[image] for image in own if image in official}
 
 
-def task_images(published: Published, task: int, split: str) -> list[str]:
+def task_images(files: PublishedFiles, task: int, split: str) -> list[str]:
     """Images of a split in a task of Multi30K, in the order that the lines of its texts follow."""
-    name = f"{_INDEPENDENT[split]}_images" if task == 2 else _TRANSLATED[split]
+    name = f"{_INDEPENDENT[split]}_images" if task == 2 else _TASK_1[split]
     path = f"{FOLDER}/task{task}/image_splits/{name}.txt"
-    images = [image_id(line) for line in published.lines(path)]
+    images = [image_id(line) for line in files.lines(path)]
     if len(set(images)) < len(images):
-        published.mistakes.append(f"{path}: names {len(images) - len(set(images))} images more than once")
+        files.mistakes.append(f"{path}: names {len(images) - len(set(images))} images more than once")
     return images
 
 
@@ -91,12 +91,12 @@ def multi30k_part(folder: Path, part: str, language: str, split: Mapping[str, st
 
 
 def _captions(folder: Path, task: int, kind: str, language: str, split: Mapping[str, str]) -> list[Caption]:
-    published = Published(folder)
+    files = PublishedFiles(folder)
     source_language = "en" if task == 1 and language != "en" else ""
     captions = []
     for name in ("train", "val", "test"):
-        images = task_images(published, task, name)
-        texts = [_text(published, path, images) for path in _paths(task, kind, name, language)]
+        images = task_images(files, task, name)
+        texts = [_text(files, path, images) for path in _paths(task, kind, name, language)]
         captions += [
             Caption(image, split[image], language, text[image], "human", source_language)
             for image in images
@@ -104,12 +104,12 @@ def _captions(folder: Path, task: int, kind: str, language: str, split: Mapping[
             for text in texts
             if image in text
         ]
-    published.check()
+    files.check()
     return captions
 
 
 def _paths(task: int, kind: str, split: str, language: str) -> Iterator[str]:
-    name = f"{FOLDER}/task{task}/{kind}/{(_TRANSLATED if task == 1 else _INDEPENDENT)[split]}"
+    name = f"{FOLDER}/task{task}/{kind}/{(_TASK_1 if task == 1 else _INDEPENDENT)[split]}"
     name += ".lc.norm.tok" if kind == "tok" else ""
     ending = f"{language}.gz" if kind == "raw" else language
     if task == 1:
@@ -119,15 +119,15 @@ def _paths(task: int, kind: str, split: str, language: str) -> Iterator[str]:
         yield f"{name}.{number}.{ending}"
 
 
-def _text(published: Published, path: str, images: list[str]) -> dict[str, str]:
+def _text(files: PublishedFiles, path: str, images: list[str]) -> dict[str, str]:
     """The captions of a text by image; none, and a mistake noted, if its lines do not fit its images."""
-    lines = published.lines(path)
+    lines = files.lines(path)
     if lines and len(lines) != len(images):
-        published.mistakes.append(f"{path}: found {len(lines)} lines; its list has {len(images)} images")
+        files.mistakes.append(f"{path}: found {len(lines)} lines; its list has {len(images)} images")
         return {}
     empty = [number for number, line in enumerate(lines, 1) if not line]
     if empty:
-        published.mistakes.append(f"{path}: {len(empty)} empty lines, first line {empty[0]}")
+        files.mistakes.append(f"{path}: {len(empty)} empty lines, first line {empty[0]}")
     return dict(zip(images, lines, strict=False))
 
 
@@ -138,18 +138,18 @@ class SplitKeys(Block):
 
 
 def _read_split(settings: SplitKeys, inputs: Inputs) -> Split:
-    published = Published(inputs.published)
-    split = multi30k_split(published, settings.split)
-    published.check()
+    files = PublishedFiles(inputs.downloads)
+    split = multi30k_split(files, settings.split)
+    files.check()
     return {image: split[image] for image in limit_to_list(split, inputs.image_list)}
 
 
 def _read_captions(settings: NoKeys, inputs: Inputs, language: str, split: Split) -> list[Caption]:
-    return multi30k_captions(inputs.published, language, split)
+    return multi30k_captions(inputs.downloads, language, split)
 
 
 def _read_part(settings: NoKeys, inputs: Inputs, part: str, language: str, split: Split) -> list[Caption]:
-    return multi30k_part(inputs.published, part, language, split)
+    return multi30k_part(inputs.downloads, part, language, split)
 
 
 SOURCE = Source(
@@ -158,7 +158,7 @@ SOURCE = Source(
     part_settings=NoKeys,
     needs=("images", "split"),
     splits={"multi30k": (), "flickr8k": ("flickr8k",)},
-    published=("multi30k",),
+    downloads=("multi30k",),
     further=("multi30k-text",),
     split_files=rf"image_splits|{SPLIT_FILES}",
     caption_files={language: rf"image_splits|[.]{language}[.]gz$" for language in _TASKS},
