@@ -55,8 +55,8 @@ def stream(dataset: str, seed: int, *path: object) -> Random:
 def splits_of(scenes: int) -> list[str]:
     """The split of each scene, in blocks of the shares of `datasets.yaml`."""
     shares: dict[str, int] = _file()["splits"]
-    total, ends, done = sum(shares.values()), {}, 0
+    total, ends, so_far = sum(shares.values()), {}, 0
     for split, share in shares.items():
-        done += share
-        ends[split] = scenes * done // total
+        so_far += share
+        ends[split] = scenes * so_far // total
     return [next(split for split, end in ends.items() if index < end) for index in range(scenes)]

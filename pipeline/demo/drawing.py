@@ -84,11 +84,11 @@ def _in_depth(scene: Scene, boxes: list[_Box], random: Random) -> list[_Box]:
     far = next(box for box in boxes if box.group == back)
     middle, side = (near.x + far.x) / 2, random.choice([-1, 1])
     overlap = 0.3 * (near.size + far.size)
-    moved = {
+    new_boxes = {
         near: replace(near, x=middle - side * overlap / 2, foot=218),
         far: replace(far, x=middle + side * overlap / 2, foot=172, size=far.size * 1.1),
     }
-    return [moved.get(box, box) for box in boxes]
+    return [new_boxes.get(box, box) for box in boxes]
 
 
 @cache
@@ -127,11 +127,11 @@ def _recolour(sprite: Image.Image, paint: Colour | None, main: int | None = None
         return sprite
     hue, saturation, value = np.moveaxis(np.asarray(sprite.convert("RGB").convert("HSV"), dtype=int), 2, 0)
     pixels = np.array(sprite)
-    coloured = (saturation > 70) & (pixels[..., 3] > 100)
+    has_colour = (saturation > 70) & (pixels[..., 3] > 100)
     if main is None:
-        main = int(np.bincount(hue[coloured], minlength=256).argmax())
+        main = int(np.bincount(hue[has_colour], minlength=256).argmax())
     apart = np.abs((hue - main + 128) % 256 - 128)
-    same = coloured & (apart < 14)
+    same = has_colour & (apart < 14)
     brightest = np.percentile(value[same], 90)
     shade = np.minimum(value[same] / brightest, 1)[:, None]
     pixels[same, :3] = (np.array(paint) * shade).astype(np.uint8)

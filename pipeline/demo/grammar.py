@@ -66,7 +66,7 @@ class Phrase:
 
 
 Sayable = TypeVar("Sayable", bound=Word | Phrase)
-Named = tuple[str, Word | Phrase]  # with its name in messages
+NamedWord = tuple[str, Word | Phrase]  # with its name in messages
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ def _fitting_templates(templates: list[str], slots: frozenset[str], words: dict[
     """The templates that say exactly these slots."""
 
     def fits(template: str) -> bool:
-        needed = _slots(_OPTIONAL.sub("", template)) - set(words)
-        return needed <= slots <= _slots(template)
+        required_slots = _slots(_OPTIONAL.sub("", template)) - set(words)
+        return required_slots <= slots <= _slots(template)
 
     return [template for template in templates if fits(template)]
 
@@ -179,7 +179,7 @@ class _Reader:
     """Words as a language file writes them, in groups that share features and fields."""
 
     def __init__(self, raw: dict[str, Any]):
-        self.known = set(raw["features"])
+        self.features = set(raw["features"])
         self.columns: dict[str, Any] = raw["forms"]
         self.fields: dict[str, str | None] = raw["fields"]
         self.mistakes: list[str] = []
@@ -189,8 +189,8 @@ class _Reader:
         for head, entries in groups.items():
             features, fields = self._head(kind, head)
             for concept, synonyms in entries.items():
-                for written in filter(partial(self._is_text, f"{kind} {concept!r}"), synonyms):
-                    word = Word(self._forms(kind, concept, written), features, fields)
+                for entry in filter(partial(self._is_text, f"{kind} {concept!r}"), synonyms):
+                    word = Word(self._forms(kind, concept, entry), features, fields)
                     result.setdefault(str(concept), []).append(word)
         return result
 
@@ -200,8 +200,8 @@ class _Reader:
             for key, words in entries.items()
         }
 
-    def _is_text(self, where: str, written: Any) -> bool:
-        forms = written.values() if isinstance(written, dict) else [written]
+    def _is_text(self, where: str, entry: Any) -> bool:
+        forms = entry.values() if isinstance(entry, dict) else [entry]
         wrong = [form for form in forms if not isinstance(form, str)]
         if wrong:
             self.mistakes.append(
@@ -219,25 +219,23 @@ class _Reader:
                 self.mistakes.append(f"{kind}: field {name!r} is not among the file's `fields`")
         return self._key(kind, "" if head == "-" else head), fields
 
-    def _key(self, where: str, written: str) -> Features:
-        features = frozenset(written.split()) - {"any"}
-        unknown = sorted(features - self.known)
+    def _key(self, where: str, text: str) -> Features:
+        features = frozenset(text.split()) - {"any"}
+        unknown = sorted(features - self.features)
         if unknown:
             self.mistakes.append(f"{where}: {', '.join(unknown)} not among the file's `features`")
         return features
 
-    def _forms(self, kind: str, concept: str, written: Any) -> dict[Features, str]:
+    def _forms(self, kind: str, concept: str, entry: Any) -> dict[Features, str]:
         where, columns = f"{kind} {concept!r}", self.columns.get(kind, ["any"])
-        if isinstance(written, dict):
-            own = {self._key(where, key): form for key, form in written.items() if key != "stem"}
-            return {**self._forms(kind, concept, written["stem"]), **own} if "stem" in written else own
+        if isinstance(entry, dict):
+            own = {self._key(where, key): form for key, form in entry.items() if key != "stem"}
+            return {**self._forms(kind, concept, entry["stem"]), **own} if "stem" in entry else own
         if isinstance(columns, dict):
-            return {self._key(kind, key): ending.format(written) for key, ending in columns.items()}
-        forms = written.split("/")
+            return {self._key(kind, key): ending.format(entry) for key, ending in columns.items()}
+        forms = entry.split("/")
         if len(forms) != len(columns):
-            self.mistakes.append(
-                f"{where}: {written!r} has {len(forms)} forms, expected {', '.join(columns)}"
-            )
+            self.mistakes.append(f"{where}: {entry!r} has {len(forms)} forms, expected {', '.join(columns)}")
         return {self._key(kind, key): form for key, form in zip(columns, forms, strict=False)}
 
 
@@ -258,7 +256,7 @@ def _mistakes(language: Language) -> Iterator[str]:
 def _inflection_mistakes(language: Language) -> Iterator[str]:
     """Say every word in every place that a template gives it, beside every kind of neighbour."""
     lexicon, mentions = language.lexicon, list(_named_mentions(language))
-    fillers: dict[str, Sequence[Named]] = {
+    fillers: dict[str, Sequence[NamedWord]] = {
         **{name: [(f"word {name!r}", word)] for name, word in language.words.items()},
         **{kind: _named_words(kind, lexicon[kind]) for kind in ("relation", "pose")},
         **{kind: _named_words(kind, lexicon[kind]) for kind in ("activity", "background")},
@@ -271,15 +269,17 @@ def _inflection_mistakes(language: Language) -> Iterator[str]:
         unknown = [name for name in (slot[1], *agreeing) if name not in fillers]
         yield from (f"a template asks for slot {name!r}, which no plan fills" for name in unknown)
         if not unknown:
-            for named, *others in product(
+            for word_and_name, *others in product(
                 fillers[slot[1]], *(_distinct_words(fillers[name]) for name in agreeing)
             ):
                 beside = {name: word for name, (_, word) in zip(agreeing, others, strict=True)}
-                yield from _missing_forms(named, slot, beside)
+                yield from _missing_forms(word_and_name, slot, beside)
 
 
-def _missing_forms(named: Named, slot: re.Match[str], beside: Mapping[str, Word | Phrase]) -> Iterator[str]:
-    name, word = named
+def _missing_forms(
+    word_and_name: NamedWord, slot: re.Match[str], beside: Mapping[str, Word | Phrase]
+) -> Iterator[str]:
+    name, word = word_and_name
     try:
         word.say(_requested_features(slot[3], beside), slot[2] or "")
     except KeyError as error:
@@ -290,12 +290,12 @@ def _named_words(kind: str, entries: dict[str, list[Word]]) -> list[tuple[str, W
     return [(f"{kind} {key!r}", word) for key, synonyms in entries.items() for word in synonyms]
 
 
-def _distinct_words(named: Sequence[tuple[str, Sayable]]) -> list[tuple[str, Sayable]]:
+def _distinct_words(words: Sequence[tuple[str, Sayable]]) -> list[tuple[str, Sayable]]:
     """One word of each set of features: the others would ask the same of their neighbours."""
-    return list({word.features: (name, word) for name, word in named}.values())
+    return list({word.features: (name, word) for name, word in words}.values())
 
 
-def _named_mentions(language: Language) -> Iterator[Named]:
+def _named_mentions(language: Language) -> Iterator[NamedWord]:
     """Every noun in every number, and every attribute beside every kind of noun, in all their patterns."""
     lexicon, things = language.lexicon, concepts().objects
     numbers = _named_words("number", lexicon["number"])

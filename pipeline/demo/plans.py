@@ -28,8 +28,8 @@ class Plan:
         return frozenset(self.mentions) | frozenset(self.words)
 
 
-def _combinations(needed: str, *choices: tuple[str, ...]) -> list[frozenset[str]]:
-    return [frozenset([*needed.split(), *filter(None, options)]) for options in product(*choices)]
+def _combinations(always: str, *choices: tuple[str, ...]) -> list[frozenset[str]]:
+    return [frozenset([*always.split(), *filter(None, options)]) for options in product(*choices)]
 
 
 # The slots that plans of each frame can fill: what a language's templates must be able to say.

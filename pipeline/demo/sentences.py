@@ -44,11 +44,11 @@ def write_demo_captions(
     raise_together(request_mistakes(dataset, scenes), "The demo's captions cannot be written:")
     rule = captions_wanted(dataset, language)
     splits = splits_of(scenes)
-    captioned = _captioned_images(dataset, language, splits, seed)
+    images = _captioned_images(dataset, language, splits, seed)
     rows = [
         Caption(image, splits[index], language, caption, "human", rule.get("translated_from", ""))
         for index, (image, scene) in enumerate(scenes_of(dataset, seed, scenes).items())
-        if index in captioned
+        if index in images
         for caption in _scene_captions(dataset, rule, scene, language, seed, index)
     ]
     write_captions(caption_table(rows), output)
@@ -61,11 +61,11 @@ def _captioned_images(dataset: str, language: str, splits: list[str], seed: int)
     everywhere = set(range(len(splits)))
     if language in settings["training"] or language not in settings["languages"]:
         return everywhere
-    left = [index for index, split in enumerate(splits) if split == "train"]
-    images, training = everywhere - set(left), len(left)
-    stream(dataset, seed, "groups").shuffle(left)
+    training_images = [index for index, split in enumerate(splits) if split == "train"]
+    images, training = everywhere - set(training_images), len(training_images)
+    stream(dataset, seed, "groups").shuffle(training_images)
     for group in settings["groups"]:
-        of_group = [left.pop() for _ in range(round(group["share"] * training))]
+        of_group = [training_images.pop() for _ in range(round(group["share"] * training))]
         images.update(of_group if language in group["languages"] else [])
     return images
 

@@ -36,7 +36,7 @@ from pipeline.images.crops import UnreadableImage, read_image
 from pipeline.images.lists import read_image_list
 
 Item = TypeVar("Item")
-Prepared = TypeVar("Prepared")
+Input = TypeVar("Input")
 
 log = logging.getLogger("pipeline")
 
@@ -192,15 +192,15 @@ def evaluate_clip(
     row_of = {name: row for row, name in enumerate(names)}
     rows = []
     for language, table in tests.items():
-        ordered = table.assign(row=table["image"].map(row_of)).sort_values("row", kind="stable")
-        sentence_vectors, sentences_per_second = cache.sentences(list(ordered["caption"]), language)
+        by_row = table.assign(row=table["image"].map(row_of)).sort_values("row", kind="stable")
+        sentence_vectors, sentences_per_second = cache.sentences(list(by_row["caption"]), language)
         rows.append(
             {
                 "model": clip.name,
                 "scale": settings.scale,
                 "dataset": settings.dataset,
                 "language": language,
-                **_recalls(image_vectors, sentence_vectors, ordered["row"].to_numpy(np.int64)),
+                **_recalls(image_vectors, sentence_vectors, by_row["row"].to_numpy(np.int64)),
                 "architecture": clip.architecture,
                 "parameters": clip.parameters,
                 "images_per_second": round(images_per_second, 2),
@@ -244,8 +244,8 @@ class EmbeddingCache:
     def _all(
         self,
         items: Sequence[Item],
-        embed: Callable[[Sequence[Prepared]], Tensor],
-        prepare: Callable[[Sequence[Item]], Sequence[Prepared]],
+        embed: Callable[[Sequence[Input]], Tensor],
+        prepare: Callable[[Sequence[Item]], Sequence[Input]],
         identity: Callable[[Item], str],
         what: str,
     ) -> tuple[Tensor, float]:
@@ -268,7 +268,7 @@ class EmbeddingCache:
 
 
 def _embed_and_time(
-    embed: Callable[[Sequence[Prepared]], Tensor], batch: Sequence[Prepared]
+    embed: Callable[[Sequence[Input]], Tensor], batch: Sequence[Input]
 ) -> tuple[Tensor, float]:
     """Vectors of a batch on the CPU, and the seconds that embedding took."""
     start = time.perf_counter()

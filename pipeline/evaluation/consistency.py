@@ -72,32 +72,32 @@ def evaluate_consistency(
             translated via English refers to the sentences of the table into English.
     """
     torch.set_num_threads(settings.threads)
-    trained, saved = load_model(model)
-    if trained.similarity != "cosine":
-        raise InputError(f"{model}: scores by {trained.similarity!r}; consistency takes cosines")
+    retrieval_model, saved = load_model(model)
+    if retrieval_model.similarity != "cosine":
+        raise InputError(f"{model}: scores by {retrieval_model.similarity!r}; consistency takes cosines")
     vocabularies = read_vocabularies(words, saved.settings.languages)
     check_vocabularies(saved, vocabularies, model)
     own = own_sentences(sentences, saved.settings.languages, saved.settings.caption_origins)
-    check_choice_of_epoch(trained, saved, own, vocabularies, features)
+    check_choice_of_epoch(retrieval_model, saved, own, vocabularies, features)
     tables = read_translations(translated_queries)
     _check_pairs(tables, saved)
 
     def queries(split: str) -> "QueriesWithTranslations":
-        return QueriesWithTranslations(trained, saved, own, tables, vocabularies, features, split)
+        return QueriesWithTranslations(retrieval_model, saved, own, tables, vocabularies, features, split)
 
     record: dict[str, Any] = {"kind": settings.kind}
     combiner = None
     if network := settings.network:
         shape = network.hidden, network.initial_weight, network.activation
-        combiner = Combiner(len(trained.languages), *shape)
+        combiner = Combiner(len(retrieval_model.languages), *shape)
         record["losses"] = _learn(combiner, queries("val"), saved, network)
         record["weights"] = [weight.tolist() for weight in combiner.parameters()]
     test = queries("test")
     results = {language: test.evaluate_language(language, combiner) for language in test.languages}
     counts = {f"{source}-{target}": test.origins(source, target) for source, target in tables}
     consistency = {"kind": settings.kind, **(settings.network.as_values() if settings.network else {})}
-    recorded = {**preparation_of(settings), "consistency": consistency}
-    write_evaluation(saved, recorded, settings.kind, results, counts, output, ranks, consistency=record)
+    origin = {**preparation_of(settings), "consistency": consistency}
+    write_evaluation(saved, origin, settings.kind, results, counts, output, ranks, consistency=record)
 
 
 class QueriesWithTranslations:
@@ -191,8 +191,8 @@ def _learn(
     triplets, matching = saved.settings.triplets, saved.settings.matching
     if not (triplets and matching):
         raise InputError("A network is trained as the model was, by `matching`, which this one is not.")
-    scored = [queries.query_scores(language) for language in queries.languages]
-    return fit(combiner, scored, network, triplets, matching)
+    scores = [queries.query_scores(language) for language in queries.languages]
+    return fit(combiner, scores, network, triplets, matching)
 
 
 def _combining(combiner: Combiner, shape: torch.Size) -> Similarity:
@@ -212,8 +212,8 @@ def fill_missing(embedded: Tensor, there: Tensor) -> Tensor:
 
     The score of a mean is the mean of the scores.
     """
-    counted = there[:, :, None].to(embedded.dtype)
-    mean = (embedded * counted).sum(1, keepdim=True) / counted.sum(1, keepdim=True)
+    weights = there[:, :, None].to(embedded.dtype)
+    mean = (embedded * weights).sum(1, keepdim=True) / weights.sum(1, keepdim=True)
     return torch.where(there[:, :, None], embedded, mean)
 
 
@@ -249,22 +249,22 @@ def translation_rows(captions: pd.DataFrame, translations: pd.DataFrame) -> np.n
     """
     left_out = translations.attrs["left_out"]
     pairs = zip(captions["image"], captions["caption"], strict=True)
-    translated = np.flatnonzero([pair not in left_out for pair in pairs])
-    of_images = captions["image"].to_numpy()[translated]
-    numbered = pd.MultiIndex.from_arrays([of_images, pd.Series(of_images).groupby(of_images).cumcount()])
+    with_translation = np.flatnonzero([pair not in left_out for pair in pairs])
+    of_images = captions["image"].to_numpy()[with_translation]
+    places = pd.MultiIndex.from_arrays([of_images, pd.Series(of_images).groupby(of_images).cumcount()])
     answers = pd.MultiIndex.from_arrays(
         [translations["image"], translations.groupby("image").cumcount().to_numpy()]
     )
     of_captions = answers[answers.get_level_values(0).isin(captions["image"])]
-    if set(of_captions) != set(numbered):
-        differing = sorted({str(image) for image, _ in set(of_captions) ^ set(numbered)})
+    if set(of_captions) != set(places):
+        differing = sorted({str(image) for image, _ in set(of_captions) ^ set(places)})
         raise InputError(
             f"{translations.attrs['path']}: {len(differing)} images have other numbers of translations than "
             f"of captions, such as {', '.join(differing[:3])}, so it cannot be told which is of which. "
             "Translate again, or choose another provider for this pair (translation.pairs)."
         )
     place = np.full(len(captions), -1)
-    place[translated] = answers.get_indexer(numbered)
+    place[with_translation] = answers.get_indexer(places)
     return place
 
 

@@ -24,11 +24,11 @@ def embed_sentences(model: RetrievalModel, language: str, part: LanguageCorpus) 
     model.eval()
     # Sentences of like length stand together, so that little padding is computed.
     order = np.argsort(part.lengths.cpu().numpy(), kind="stable")
-    found = torch.empty(0)
+    vectors = torch.empty(0)
     for start in range(0, len(order), CHUNK):
         rows = order[start : start + CHUNK]
         embedded = model.embed_sentences({language: part.take(rows)}).multimodal
         if not start:  # In place at once: chunks joined and reordered would hold all sentences three times.
-            found = embedded.new_empty(len(order), embedded.shape[1])
-        found[to_device(torch.from_numpy(rows), found.device)] = embedded
-    return found
+            vectors = embedded.new_empty(len(order), embedded.shape[1])
+        vectors[to_device(torch.from_numpy(rows), vectors.device)] = embedded
+    return vectors

@@ -71,22 +71,22 @@ def evaluate(
             queries instead; each gives the recalls of its source language (MULE, Table 4(b), first row).
     """
     torch.set_num_threads(settings.threads)
-    trained, saved = load_model(model)
+    network, saved = load_model(model)
     vocabularies = read_vocabularies(words, saved.settings.languages)
     check_vocabularies(saved, vocabularies, model)
     own = own_sentences(sentences, saved.settings.languages, saved.settings.caption_origins)
-    check_choice_of_epoch(trained, saved, own, vocabularies, features)
+    check_choice_of_epoch(network, saved, own, vocabularies, features)
     queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated_queries)}
     if queries:
         corpus = _translated_corpus(saved, vocabularies, sentences, queries)
     else:
         corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
     add_features(corpus, features, saved.settings.features)
-    images = embed_images(trained, corpus)
+    images = embed_images(network, corpus)
     results = {}
     for query in corpus.languages:
         read_as = saved.settings.languages[0] if queries else query
-        results[query] = _test(trained, corpus, query, read_as, images)
+        results[query] = _test(network, corpus, query, read_as, images)
     counts = _query_translations(queries, corpus)
     kind = "translated" if queries else "original"
     write_evaluation(saved, preparation_of(settings), kind, results, counts, output, ranks)
@@ -230,10 +230,10 @@ def _query_translations(queries: Mapping[str, pd.DataFrame], corpus: Corpus) -> 
     return origins
 
 
-def untranslated_rows(originals: pd.DataFrame, translated: pd.DataFrame) -> pd.DataFrame:
+def untranslated_rows(originals: pd.DataFrame, translations: pd.DataFrame) -> pd.DataFrame:
     """A row without tokens for each of an image's captions that has no translation."""
     counts = originals.groupby("image").size()
-    missing = counts.sub(translated.groupby("image").size(), fill_value=0).reindex(counts.index)
+    missing = counts.sub(translations.groupby("image").size(), fill_value=0).reindex(counts.index)
     rows = originals.drop_duplicates("image").set_index("image", drop=False)
     return rows.loc[missing.index.repeat(missing.astype(int))].assign(tokens="")
 

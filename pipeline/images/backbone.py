@@ -18,7 +18,7 @@ from pipeline.common.files import require_file
 from pipeline.common.published_weights import COMMITS, check_digest_in_name, check_hub_weights
 from pipeline.common.torch_files import short_reason, weights_digest
 from pipeline.images.crops import has_mirror, views, window_weights
-from pipeline.images.foreign_weights import Weights, agree_with_torchvision, renamed, weights_in
+from pipeline.images.foreign_weights import Weights, agree_with_torchvision, weights_in, with_own_names
 from pipeline.images.settings import ExtractionSettings
 
 _ENDINGS = (".pth", ".pt", ".bin", ".safetensors")
@@ -71,14 +71,14 @@ class Backbone:
         Returns:
             (images, dimension) float32 on the device, whose work may still be under way.
         """
-        normalised = [self._normalise(image.to(self.device, non_blocking=True)) for image in images]
+        pixels_of_images = [self._normalise(image.to(self.device, non_blocking=True)) for image in images]
         if self.crop_evaluation == "dense":
-            return torch.stack([self._from_map(image) for image in normalised])
-        cut = [view for image in normalised for view in views(image, self.crop, self.crops)]
+            return torch.stack([self._from_map(image) for image in pixels_of_images])
+        cut = [view for image in pixels_of_images for view in views(image, self.crop, self.crops)]
         for slot, view in zip(self.pixels, cut, strict=False):  # a last batch leaves slots as they were
             slot.copy_(view)
-        pooled = self.network(self.pixels)[: len(cut)]
-        by_image: Tensor = pooled.float().unflatten(0, (len(images), self.crops))
+        features = self.network(self.pixels)[: len(cut)]
+        by_image: Tensor = features.float().unflatten(0, (len(images), self.crops))
         return by_image.mean(1)
 
     def _from_map(self, image: Tensor) -> Tensor:
@@ -185,11 +185,11 @@ class _Map(nn.Module):
 def _check_pools_last(model: Any, backbone: str, sample: Tensor) -> None:
     """Raise `InputError` unless the features are the plain mean of the feature map."""
     noise = torch.rand(sample.shape, generator=torch.Generator().manual_seed(0)).to(sample)
-    features, pooled = model.forward_features(noise), model(noise)
-    if features.ndim != 4 or features.shape[1] != pooled.shape[1]:
+    features, means = model.forward_features(noise), model(noise)
+    if features.ndim != 4 or features.shape[1] != means.shape[1]:
         same = False
     else:
-        same = torch.allclose(features.mean((2, 3)), pooled, rtol=1e-3, atol=1e-5)
+        same = torch.allclose(features.mean((2, 3)), means, rtol=1e-3, atol=1e-5)
     if not same:
         raise InputError(
             f"crop_evaluation: dense needs a network whose last step is the mean over its feature map, which "
@@ -238,9 +238,9 @@ def compiled_network(model: nn.Module, pixels: Tensor) -> Network:
     Raises:
         InputError: the machine lacks what compiling takes, such as a C compiler.
     """
-    compiled: Network = torch.compile(model, dynamic=False)
+    network: Network = torch.compile(model, dynamic=False)
     try:
-        compiled(pixels)
+        network(pixels)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # Triton, Inductor and what they call raise errors of their own
@@ -248,13 +248,13 @@ def compiled_network(model: nn.Module, pixels: Tensor) -> Network:
             f"images.compile: torch.compile fails on this machine: {str(error).strip()}\n"
             "Set images.compile to false, which changes no feature beyond rounding, or install what it lacks."
         ) from error
-    return compiled
+    return network
 
 
 @torch.inference_mode()
 def _dimension(model: nn.Module, sample: Tensor, settings: ExtractionSettings) -> int:
     try:
-        pooled = model(sample[:1])
+        features = model(sample[:1])
     except torch.OutOfMemoryError:
         raise
     except (AssertionError, RuntimeError) as error:
@@ -262,7 +262,7 @@ def _dimension(model: nn.Module, sample: Tensor, settings: ExtractionSettings) -
             f"backbone {settings.backbone!r} does not take crops of {settings.crop} pixels: {error}. "
             "Set crop (and resize) to the size it was trained for."
         ) from error
-    dimension = int(pooled.shape[1])
+    dimension = int(features.shape[1])
     if settings.dimension not in (None, dimension):
         raise InputError(
             f"features settings: dimension is {settings.dimension}, but backbone {settings.backbone!r} "
@@ -277,8 +277,8 @@ def _fold_batch_norms(model: nn.Module, sample: Tensor) -> nn.Module:
     with warnings.catch_warnings():
         # Deprecated in favour of torch.compile, which needs a C++ compiler on the reader's machine.
         warnings.filterwarnings("ignore", "`torch.jit", FutureWarning)
-        folded: nn.Module = torch.jit.freeze(torch.jit.trace(model, sample))
-    return folded
+        network: nn.Module = torch.jit.freeze(torch.jit.trace(model, sample))
+    return network
 
 
 def _pretrained_network(settings: ExtractionSettings) -> Any:  # any timm model; they share no base class
@@ -295,8 +295,8 @@ def _pretrained_network(settings: ExtractionSettings) -> Any:  # any timm model;
 
 def _check_name(backbone: str) -> None:
     if not timm.is_model(backbone):
-        known = timm.list_models() + timm.list_pretrained()
-        close = difflib.get_close_matches(backbone, known, n=5) or ["none"]
+        names = timm.list_models() + timm.list_pretrained()
+        close = difflib.get_close_matches(backbone, names, n=5) or ["none"]
         raise InputError(f"backbone {backbone!r} is not a model of timm. Close names: {', '.join(close)}.")
     if "." in backbone and backbone not in timm.list_pretrained():
         tags = timm.list_pretrained(f"{backbone.split('.')[0]}.*") or ["none"]
@@ -307,12 +307,12 @@ def hub_model(backbone: str) -> Any:
     """A network with timm's weights, from the hub or its cache on this machine; the commit that is known."""
     _check_name(backbone)
     hub = getattr(timm.get_pretrained_cfg(backbone), "hf_hub_id", None) or ""
-    pinned: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if hub in COMMITS:
-        pinned["pretrained_cfg_overlay"] = {"hf_hub_id": f"{hub}@{COMMITS[hub]}"}
+        options["pretrained_cfg_overlay"] = {"hf_hub_id": f"{hub}@{COMMITS[hub]}"}
     try:
         check_hub_weights(hub)
-        return timm.create_model(backbone, pretrained=True, num_classes=0, **pinned)
+        return timm.create_model(backbone, pretrained=True, num_classes=0, **options)
     except InputError:
         raise
     except Exception as error:  # the hub's client raises errors of several libraries
@@ -362,7 +362,7 @@ def _match_weights(state: Weights, model: Any, backbone: str, path: Path) -> Wei
     own = model.state_dict()
     classifier = model.pretrained_cfg["classifier"]
     heads = tuple(f"{name}." for name in ([classifier] if isinstance(classifier, str) else classifier))
-    new = renamed(state, own, lambda name: name.startswith(heads))
+    new = with_own_names(state, own, lambda name: name.startswith(heads))
     body = {name: tensor for name, tensor in own.items() if not name.startswith(heads)}
     theirs = {name: tensor for name, tensor in new.items() if not name.startswith(heads)}
     optional = {name for name in body if name.endswith("num_batches_tracked")}  # files of before 2019

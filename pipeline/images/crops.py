@@ -89,10 +89,10 @@ def _decode(path: Path | BinaryIO) -> Image.Image:
 
 
 def _open_image(path: Path | BinaryIO) -> Image.Image:
-    with Image.open(path, formats=FORMATS) as opened:
-        _check_size(*opened.size)
-        opened.load()
-        return _rgb(_upright(opened))
+    with Image.open(path, formats=FORMATS) as image:
+        _check_size(*image.size)
+        image.load()
+        return _rgb(_upright(image))
 
 
 def _without_metadata(path: Path | BinaryIO) -> BinaryIO | None:

@@ -37,10 +37,10 @@ from pipeline.images.store import PENDING
 
 log = logging.getLogger("pipeline")
 
-MEASURED = 3  # batches after which the time is estimated
+BATCHES_TO_MEASURE = 3  # batches after which the time is estimated
 
 Batch = list[int]  # rows of the store
-Loaded = list["Future[Tensor]"]
+ImageFutures = list["Future[Tensor]"]
 
 
 @dataclass
@@ -97,7 +97,7 @@ def extract_features(
         code: digest of the code of this stage.
     """
     paths = read_image_list(images)
-    allowed = allowed_failures(max_failed_fraction, len(paths))
+    max_failures = allowed_failures(max_failed_fraction, len(paths))
     if shard:
         paths = {image: paths[image] for image in shard.of(list(paths))}
     if not paths:
@@ -120,7 +120,7 @@ def extract_features(
         output,
         failed,
         workers=workers,
-        failures_allowed=allowed,
+        failures_allowed=max_failures,
         gpu_missed=gpus > 0 and device.type == "cpu",
         earlier=reuse_from,
         code=code,
@@ -228,8 +228,8 @@ class _Extraction:
         """Fill the store; the reason for each row whose image could not be read."""
         count = len(self.paths)
         missing = self._missing()
-        left = sum(map(len, missing))
-        self.progress = Progress("images", count, done=count - left)
+        to_do = sum(map(len, missing))
+        self.progress = Progress("images", count, done=count - to_do)
         start = time.monotonic()
         with ThreadPoolExecutor(1) as writer:
             write = writer.submit(self._write, [], np.zeros((0, self.backbone.dimension)))
@@ -237,16 +237,16 @@ class _Extraction:
                 with self.mapper.on("waiting for the disk"):
                     write.result()  # what a kill can lose is this batch and the one in the network
                 write = writer.submit(self._write, rows, features)
-                if number == MEASURED:
-                    each = (time.monotonic() - start) / MEASURED
-                    log.log(estimate_level, "about %s for %d images", duration(each * len(missing)), left)
+                if number == BATCHES_TO_MEASURE:
+                    each = (time.monotonic() - start) / BATCHES_TO_MEASURE
+                    log.log(estimate_level, "about %s for %d images", duration(each * len(missing)), to_do)
             write.result()
         if self.on_white:
-            log.info("%d of %d images have transparent parts, read as on white", len(self.on_white), left)
-        if left:
+            log.info("%d of %d images have transparent parts, read as on white", len(self.on_white), to_do)
+        if to_do:
             waits = self.mapper.shares("waiting for images", "in the network", "waiting for the disk")
-            written = self.writer.seconds["writing"] / max(time.monotonic() - start, 1e-9)
-            log.info("time: %s; beside it, %.1f%% writing", waits, 100 * written)
+            share_writing = self.writer.seconds["writing"] / max(time.monotonic() - start, 1e-9)
+            log.info("time: %s; beside it, %.1f%% writing", waits, 100 * share_writing)
         return self.reasons
 
     def _missing(self) -> list[Batch]:
@@ -263,9 +263,9 @@ class _Extraction:
         """Rows that could be read, and their features."""
         depth = 2 if self.backbone.device.type == "cuda" else 1  # a GPU has its next batch before it is idle
         under_way: deque[tuple[Batch, Callable[[], np.ndarray]]] = deque()
-        for rows, loaded in self._load_batches(batches):
+        for rows, futures in self._load_batches(batches):
             with self.mapper.on("waiting for images"):
-                images = self._readable(rows, loaded)
+                images = self._readable(rows, futures)
             if images:
                 with self.mapper.on("in the network"):
                     features = self.backbone.features(list(images.values()))
@@ -279,10 +279,10 @@ class _Extraction:
         with self.mapper.on("in the network"):
             return rows, features()
 
-    def _load_batches(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, Loaded]]:
+    def _load_batches(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, ImageFutures]]:
         """Yield each batch with its images, while the next ones are being decoded."""
         most = 1 + max(1, 2 * self.workers // self.backbone.batch)
-        ahead: deque[tuple[Batch, Loaded]] = deque()
+        ahead: deque[tuple[Batch, ImageFutures]] = deque()
         with ThreadPoolExecutor(self.workers) as pool:
             for rows in batches:
                 ahead.append((rows, [pool.submit(self._load, row) for row in rows]))
@@ -300,9 +300,9 @@ class _Extraction:
             image = image.permute(1, 2, 0).pin_memory().permute(2, 0, 1)  # copied without waiting
         return image
 
-    def _readable(self, rows: Batch, loaded: Loaded) -> dict[int, Tensor]:
+    def _readable(self, rows: Batch, futures: ImageFutures) -> dict[int, Tensor]:
         images = {}
-        for row, future in zip(rows, loaded, strict=True):
+        for row, future in zip(rows, futures, strict=True):
             try:
                 images[row] = future.result()
             except UnreadableImage as error:

@@ -11,7 +11,7 @@ from pipeline.common.photographs import is_photograph, without_ending
 from pipeline.datasets.split import read_split
 from pipeline.images.lists import COLUMNS, write_table
 
-SHOWN = 8  # images named in one message
+MAX_SHOWN = 8  # images named in one message
 
 
 def find_images(
@@ -51,24 +51,24 @@ def write_image_list(
         f"Give folders that hold the photographs. {hint}".strip(),
     )
     files = _files_of(folders, sorted(set(images)), flickr_names)
-    listed = output.with_name("missing.csv")
+    list_of_missing = output.with_name("missing.csv")
     mistakes = {image: _list_of_files(paths) for image, paths in files.items() if len(paths) != 1}
     if mistakes:
         alike = _alike(folders, [image for image in mistakes if not files[image]])
         mistakes |= {image: f"no file, but {other}" for image, other in alike.items()}
-        write_table(listed, ["image", "found"], mistakes.items())
-        first = f"first {SHOWN}, " if len(mistakes) > SHOWN else ""
+        write_table(list_of_missing, ["image", "found"], mistakes.items())
+        first = f"first {MAX_SHOWN}, " if len(mistakes) > MAX_SHOWN else ""
         raise_together(
-            [f"{printable_name(image)}: {files}" for image, files in list(mistakes.items())[:SHOWN]],
+            [f"{printable_name(image)}: {files}" for image, files in list(mistakes.items())[:MAX_SHOWN]],
             f"{', '.join(map(str, folders))}: {len(mistakes)} of {len(files)} images do not have exactly one "
-            f"file ({first}all in {listed}). {hint}".strip(),
+            f"file ({first}all in {list_of_missing}). {hint}".strip(),
         )
     write_table(output, COLUMNS, ((image, paths[0]) for image, paths in files.items()))
-    listed.unlink(missing_ok=True)
+    list_of_missing.unlink(missing_ok=True)
 
 
 def _files_of(folders: Sequence[Path], images: Sequence[str], flickr_names: bool) -> Mapping[str, list[str]]:
-    named = {unicodedata.normalize("NFC", image): image for image in images}
+    image_of = {unicodedata.normalize("NFC", image): image for image in images}
     whole: dict[str, list[str]] = {image: [] for image in images}
     before_underscore: dict[str, list[str]] = {image: [] for image in images}
     for folder, name in _files_below(folders):
@@ -76,23 +76,23 @@ def _files_of(folders: Sequence[Path], images: Sequence[str], flickr_names: bool
             continue
         path = os.path.join(folder, name)
         stem = unicodedata.normalize("NFC", without_ending(name))  # macOS writes accents apart from letters
-        if stem in named:
-            whole[named[stem]].append(path)
-        elif flickr_names and (begin := stem.partition("_")[0]) in named:
-            before_underscore[named[begin]].append(path)
+        if stem in image_of:
+            whole[image_of[stem]].append(path)
+        elif flickr_names and (begin := stem.partition("_")[0]) in image_of:
+            before_underscore[image_of[begin]].append(path)
     return {image: sorted(whole[image] or before_underscore[image]) for image in images}
 
 
 def _alike(folders: Sequence[Path], images: Iterable[str]) -> dict[str, str]:
     """Of images without a file, the file that looks as if it were theirs, and what to do about it."""
-    named = {_as_seen(image): image for image in images}
+    image_of = {_as_seen(image): image for image in images}
     alike = {}
     for folder, name in _files_below(folders):
         path = os.path.join(folder, name)
         if not is_photograph(name):
-            if image := named.get(_as_seen(os.path.splitext(name)[0])):
+            if image := image_of.get(_as_seen(os.path.splitext(name)[0])):
                 alike[image] = f"{printable_name(path)}, a kind that is not read; save it as JPEG or PNG"
-        elif image := named.get(_as_seen(without_ending(name))):
+        elif image := image_of.get(_as_seen(without_ending(name))):
             alike[image] = (
                 f"{printable_name(path)}, whose name has other capital letters, blanks or characters that "
                 "cannot be seen; rename it"
@@ -111,13 +111,13 @@ def _files_below(folders: Iterable[Path]) -> Iterator[tuple[str, str]]:
 
     Linked folders are walked too, each once.
     """
-    seen: set[str] = set()
+    folders_walked: set[str] = set()
     for folder in folders:
         for parent, inner, names in os.walk(folder, followlinks=True):
-            if (real := os.path.realpath(parent)) in seen:
+            if (real := os.path.realpath(parent)) in folders_walked:
                 inner.clear()
                 continue
-            seen.add(real)
+            folders_walked.add(real)
             yield from ((parent, name) for name in names)
 
 

@@ -16,9 +16,9 @@ log = logging.getLogger("pipeline")
 Weights = dict[str, Tensor]
 
 _HELD_AS = ("state_dict", "model_state_dict", "model", "weights")  # in checkpoints of trainings
-_WRAPPED = ("module.", "_orig_mod.", "model.")  # before each name, by what was around the network
+_PREFIXES = ("module.", "_orig_mod.", "model.")  # before each name, by what was around the network
 _KINDS = ("weight", "bias", "running_mean", "running_var")
-_COUNTED = "num_batches_tracked"  # not in files of before 2019
+_BATCH_COUNT = "num_batches_tracked"  # not in files of before 2019
 _CLOSE = 1e-3  # of the largest output, beyond rounding
 
 
@@ -37,29 +37,29 @@ def weights_in(content: Any) -> Weights:
             for name, value in content.items()
             if isinstance(value, Mapping) and any(isinstance(part, Tensor) for part in value.values())
         }
-        known = [name for name in _HELD_AS if name in inner] or list(inner)
-        if len(known) != 1:
+        parts = [name for name in _HELD_AS if name in inner] or list(inner)
+        if len(parts) != 1:
             raise ValueError(f"found {', '.join(inner) or 'no tensors'}, expected one set of tensors by name")
-        return weights_in(inner[known[0]])
-    for wrapper in _WRAPPED:
+        return weights_in(inner[parts[0]])
+    for wrapper in _PREFIXES:
         if all(name.startswith(wrapper) for name in tensors):
             tensors = {name.removeprefix(wrapper): tensor for name, tensor in tensors.items()}
     return tensors
 
 
-def renamed(state: Weights, wanted: Mapping[str, Tensor], is_head: Callable[[str], bool]) -> Weights:
+def with_own_names(state: Weights, network: Mapping[str, Tensor], is_head: Callable[[str], bool]) -> Weights:
     """Tensors under a network's own names, where those of other names agree in order, kind and shape.
 
     A fully connected layer may be a convolution there, and a scale have other axes. Where they do not agree,
     the tensors are as given.
     """
-    theirs = [name for name in state if name not in wanted and not name.endswith(_COUNTED)]
-    ours = [name for name in wanted if name not in state and not name.endswith(_COUNTED)]
+    theirs = [name for name in state if name not in network and not name.endswith(_BATCH_COUNT)]
+    ours = [name for name in network if name not in state and not name.endswith(_BATCH_COUNT)]
     if len(theirs) != len(ours):
         return state
-    new: Weights = {name: tensor for name, tensor in state.items() if name in wanted}
+    new: Weights = {name: tensor for name, tensor in state.items() if name in network}
     for name, own in zip(theirs, ours, strict=True):
-        tensor, shape = state[name], wanted[own].shape
+        tensor, shape = state[name], network[own].shape
         if _kind(name) != _kind(own):
             return state
         if tensor.shape != shape and not is_head(own):
@@ -97,8 +97,8 @@ def agree_with_torchvision(model: Any, backbone: str, state: Weights, new: Weigh
         torch.rand((2, *model.default_cfg["input_size"]), generator=torch.Generator().manual_seed(0)) - 0.5
     )
     with torch.inference_mode():
-        wanted, found = theirs.eval()(noise), model.eval()(noise)
-    if not (found - wanted).abs().max() <= _CLOSE * wanted.abs().max():
+        target, output = theirs.eval()(noise), model.eval()(noise)
+    if not (output - target).abs().max() <= _CLOSE * target.abs().max():
         raise InputError(
             f"weights of torchvision's {name}: backbone {backbone!r} of timm computes something else with "
             "them. Choose another backbone, or extract the features with torchvision and set images.features."
@@ -115,11 +115,12 @@ def _torchvision_network(backbone: str, state: Weights) -> tuple[str, Any]:
 
     plain = {re.sub(r"\W|_", "", name): name for name in models.list_models(module=models)}
     close = difflib.get_close_matches(re.sub(r"_", "", backbone.partition(".")[0]), plain, 8, 0.4)
-    shapes = {name: tensor.shape for name, tensor in state.items() if not name.endswith(_COUNTED)}
+    shapes = {name: tensor.shape for name, tensor in state.items() if not name.endswith(_BATCH_COUNT)}
     for name in close:
         with torch.device("meta"):
             network = models.get_model(plain[name], weights=None)
-        own = {key: value.shape for key, value in network.state_dict().items() if not key.endswith(_COUNTED)}
+        tensors = network.state_dict().items()
+        own = {key: value.shape for key, value in tensors if not key.endswith(_BATCH_COUNT)}
         if own == shapes:
             return plain[name], network.to_empty(device="cpu")
     return "", None

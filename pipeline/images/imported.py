@@ -36,10 +36,10 @@ def import_store(source: Path, images: list[str], settings: ImportSettings, outp
         InputError: `source` is no whole store, is not what the settings ask for, lacks images, or holds
             values that are not finite.
     """
-    stored, features, attributes = read_store(source)
-    named = _text(attributes.get("backbone"))
-    name = named or settings.backbone or "none named"
-    if not named:
+    ids, features, attributes = read_store(source)
+    backbone = _text(attributes.get("backbone"))
+    name = backbone or settings.backbone or "none named"
+    if not backbone:
         log.warning(
             "%s: has no attribute `backbone`; assumed to be of %r, the configured one (images.backbone). "
             "To be sure, name the network in the file: file.attrs['backbone'] = %r",
@@ -59,7 +59,7 @@ def import_store(source: Path, images: list[str], settings: ImportSettings, outp
         "imported_sha256": sha256(source),
         **{f"source_{key}": value for key, value in attributes.items()},
     }
-    rows = rows_of(source, stored, features, images)
+    rows = rows_of(source, ids, features, images)
     write_features(output, images, rows, attributes_of_store)
 
 

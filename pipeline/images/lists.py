@@ -15,26 +15,26 @@ COLUMNS = ["image", "path"]
 FAILED_COLUMNS = ["image", "path", "reason"]
 _NAMES = "surrogateescape"  # a file's name need not be UTF-8
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")  # how such names are read
-SHOWN = 8  # images named in one message
+MAX_SHOWN = 8  # images named in one message
 
 
 def read_image_list(path: Path) -> dict[str, Path]:
     """The list that `find_images` wrote: image id to file, in the order of the list."""
     require_file(path, "the list of images", "Make it with `python -m pipeline find-images`.")
-    expected = "expected CSV in UTF-8 with the columns image and path. Make it with find-images."
+    hint = "expected CSV in UTF-8 with the columns image and path. Make it with find-images."
     try:
         with open(path, encoding="utf-8", errors=_NAMES, newline="") as file:
             rows = list(csv.reader(file, strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: not a list of images ({error}); {expected}") from None
+        raise InputError(f"{path}: not a list of images ({error}); {hint}") from None
     if not rows or rows[0] != COLUMNS or not all(map(_is_line, rows)):
-        raise InputError(f"{path}: not a list of images; {expected}")
+        raise InputError(f"{path}: not a list of images; {hint}")
     if len(rows) == 1:
         raise InputError(f"{path}: lists no image. Check the split that it was made from.")
-    listed = {image: Path(name) for image, name in rows[1:]}
-    if len(listed) < len(rows) - 1:
+    files = {image: Path(name) for image, name in rows[1:]}
+    if len(files) < len(rows) - 1:
         raise InputError(f"{path}: lists images more than once. Recreate it with find-images.")
-    return listed
+    return files
 
 
 def _is_line(row: Sequence[str]) -> bool:
@@ -51,14 +51,14 @@ def identity(path: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def photographs_digest(listed: Path) -> str:
+def photographs_digest(image_list: Path) -> str:
     """Digest of the files of a list and their identities as they are now; empty while there is no list.
 
     It changes when a photograph is overwritten in place, of which the time of its folder does not tell.
     """
-    if not listed.exists():
+    if not image_list.exists():
         return ""
-    lines = (f"{image} {path} {identity(path)}\n" for image, path in read_image_list(listed).items())
+    lines = (f"{image} {path} {identity(path)}\n" for image, path in read_image_list(image_list).items())
     return hashlib.sha256("".join(lines).encode(errors=_NAMES)).hexdigest()[:16]
 
 
@@ -98,14 +98,14 @@ def allowed_failures(fraction: float, count: int) -> int:
     return int(fraction * count + 1e-9)  # 0.29 of 100 is 29
 
 
-def check_failures(rows: Sequence[tuple[str, str, str]], allowed: int, count: int, listed: Path) -> None:
-    """Raise `InputError` where more images failed than allowed, all listed in the CSV `listed`."""
-    if len(rows) <= allowed:
+def check_failures(rows: Sequence[tuple[str, str, str]], most: int, count: int, output: Path) -> None:
+    """Raise `InputError` where more images failed than `most`, all listed in the CSV file `output`."""
+    if len(rows) <= most:
         return
-    write_table(listed, FAILED_COLUMNS, rows)
-    lines = "".join(f"\n  - {path}: {reason}" for _, path, reason in rows[:SHOWN])
-    first = f"first {SHOWN}, " if len(rows) > SHOWN else ""
+    write_table(output, FAILED_COLUMNS, rows)
+    lines = "".join(f"\n  - {path}: {reason}" for _, path, reason in rows[:MAX_SHOWN])
+    first = f"first {MAX_SHOWN}, " if len(rows) > MAX_SHOWN else ""
     raise InputError(
-        f"{len(rows)} of {count} images cannot be decoded, {allowed} may; replace the files and run again "
-        f"(the other images are kept), or raise images.max_failed_fraction ({first}all in {listed}):{lines}"
+        f"{len(rows)} of {count} images cannot be decoded, {most} may; replace the files and run again "
+        f"(the other images are kept), or raise images.max_failed_fraction ({first}all in {output}):{lines}"
     )

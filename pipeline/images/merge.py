@@ -23,7 +23,7 @@ from pipeline.images.lists import (
 from pipeline.images.partial import PartialStore, attribute_differences, copy_rows, create, image_ids
 from pipeline.images.store import FAILED, PENDING, failed_images
 
-SHOWN = 8  # images named in one message
+MAX_SHOWN = 8  # images named in one message
 
 
 def merge_features(
@@ -46,9 +46,9 @@ def merge_features(
         hard_link: hard link to create to the store, for `extract-features --reuse-from`; takes no disk space.
         max_failed_fraction: fraction of the images that may fail.
     """
-    listed = list(read_image_list(images))
-    allowed = allowed_failures(max_failed_fraction, len(listed))
-    merge(shards, listed, failed, allowed, output, failed_output, hard_link)
+    ids = list(read_image_list(images))
+    max_failures = allowed_failures(max_failed_fraction, len(ids))
+    merge(shards, ids, failed, max_failures, output, failed_output, hard_link)
 
 
 def merge(
@@ -91,7 +91,7 @@ def _link(shard: Path, path: Path) -> None:
         shutil.copyfile(shard, path)
 
 
-def _put_together(shards: Sequence[Path], images: Sequence[str], path: Path, failed: int) -> None:
+def _put_together(shards: Sequence[Path], images: Sequence[str], path: Path, failures: int) -> None:
     with h5py.File(shards[0]) as first:
         attributes, dimension = dict(first.attrs), first["features"].shape[1]
     create(path, images, np.zeros((len(images), 2), np.int64), attributes, dimension)
@@ -101,19 +101,17 @@ def _put_together(shards: Sequence[Path], images: Sequence[str], path: Path, fai
             with h5py.File(shard) as part:
                 copy_rows(PartialStore(part), whole)
         whole.mark(whole.done == PENDING, FAILED)
-        if int((whole.done == FAILED).sum()) != failed:
+        if int((whole.done == FAILED).sum()) != failures:
             raise InputError(f"{', '.join(map(str, shards))}: damaged rows. Extract the shards again.")
 
 
-def _check(shards: Sequence[Path], images: Sequence[str], reasoned: set[str]) -> None:
+def _check(shards: Sequence[Path], images: Sequence[str], with_reason: set[str]) -> None:
     counts: Counter[str] = Counter()
     mistakes: list[str] = []
     attributes = None
     for shard in shards:
-        unexplained = sorted(failed_images(shard) - reasoned)  # raises for a store that is none or unfinished
-        mistakes += [
-            f"{shard}: {image} failed, but no list of failed images names it" for image in unexplained
-        ]
+        lost = sorted(failed_images(shard) - with_reason)  # raises if a store is unfinished or no store
+        mistakes += [f"{shard}: {image} failed, but no list of failed images names it" for image in lost]
         with h5py.File(shard) as file:
             counts.update(image_ids(file))
             attributes_of_shard = dict(file.attrs)
@@ -124,9 +122,9 @@ def _check(shards: Sequence[Path], images: Sequence[str], reasoned: set[str]) ->
     mistakes += [f"{image}: not in the list of images" for image in counts if image not in ids]
     mistakes += [f"{image}: in {count} shards" for image, count in counts.items() if count > 1]
     raise_together(
-        mistakes[:SHOWN],
+        mistakes[:MAX_SHOWN],
         f"The shards do not make one store; extract them with the same list and settings: {len(mistakes)} "
-        f"mistakes{f', first {SHOWN}' if len(mistakes) > SHOWN else ''}:",
+        f"mistakes{f', first {MAX_SHOWN}' if len(mistakes) > MAX_SHOWN else ''}:",
     )
 
 

@@ -105,9 +105,9 @@ def open_partial(
     with open_locked(path.with_name(f".{path.name}.lock")):
         file = _fitting(path, attributes)
         if not file or image_ids(file) != list(images):
-            with _finished_store(earlier, attributes) as finished:
-                known = [store for store in (finished, file) if store]
-                create(path, images, files, attributes, dimension, known)
+            with _finished_store(earlier, attributes) as finished_store:
+                stores = [store for store in (finished_store, file) if store]
+                create(path, images, files, attributes, dimension, stores)
             if file:
                 file.close()
             file = _open_locked(path)
@@ -150,15 +150,15 @@ def create(
     earlier: Sequence[h5py.File] = (),
 ) -> None:
     """Create a store with all its space, and the rows of `earlier` stores that they have of these images."""
-    needed = len(images) * (4 * dimension + BESIDE)
-    check_disk_space(path, needed)
-    allocated = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    allocated.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    size = len(images) * (4 * dimension + BESIDE)
+    check_disk_space(path, size)
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    properties.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     # The earliest format: later ones mark a file as open for writing, which a kill would leave so.
-    with create_hdf5(path, needed, libver="earliest") as file:
+    with create_hdf5(path, size, libver="earliest") as file:
         file.create_dataset("image", data=images, dtype=h5py.string_dtype("utf-8"))
         file.create_dataset("file", data=files, dtype="<i8")
-        file.create_dataset("done", (len(images),), "u1", fillvalue=PENDING, dcpl=allocated.copy())
+        file.create_dataset("done", (len(images),), "u1", fillvalue=PENDING, dcpl=properties.copy())
         file.create_dataset(
             "features",
             (len(images), dimension),
@@ -166,7 +166,7 @@ def create(
             chunks=(1, dimension),
             fletcher32=True,
             fillvalue=np.nan,
-            dcpl=allocated,
+            dcpl=properties,
         )
         file.attrs.update(attributes)
         for source in earlier:
@@ -176,11 +176,11 @@ def create(
 def copy_rows(source: PartialStore, target: PartialStore) -> None:
     """Copy what is done in `source` of the images of `target`."""
     place = {image: row for row, image in enumerate(image_ids(target.file))}
-    stored = image_ids(source.file)
+    ids = image_ids(source.file)
     old, new = source.file["file"][...], target.file["file"][...]
     for rows, features in source.blocks():
-        in_place = np.array([stored[row] in place for row in rows])
-        places = [place[stored[row]] for row in rows[in_place]]
+        in_place = np.array([ids[row] in place for row in rows])
+        places = [place[ids[row]] for row in rows[in_place]]
         new[places] = old[rows[in_place]]
         target.file["file"][...] = new
         target.write(places, features[in_place])
@@ -209,12 +209,12 @@ def finish(store: PartialStore, path: Path, output: Path) -> None:
         path.unlink()
 
 
-def attribute_differences(stored: Mapping[str, object], expected: Mapping[str, object]) -> list[str]:
+def attribute_differences(attributes: Mapping[str, object], expected: Mapping[str, object]) -> list[str]:
     """Where attributes of two stores differ, in words."""
     return [
-        f"{key}: {_plain(stored.get(key))}, now {_plain(expected.get(key))}"
-        for key in sorted({*stored, *expected})
-        if key not in stored or key not in expected or not equal(stored[key], expected[key])
+        f"{key}: {_plain(attributes.get(key))}, now {_plain(expected.get(key))}"
+        for key in sorted({*attributes, *expected})
+        if key not in attributes or key not in expected or not equal(attributes[key], expected[key])
     ]
 
 
@@ -242,9 +242,9 @@ def _open_store(path: Path) -> WritableFile | None:
 
 def _put_away(path: Path, why: str) -> None:
     """Keep what cannot be read: after an error of the disk it may be whole."""
-    damaged = path.with_name(f"{path.name}.unreadable")
-    log.warning("%s: starting over, it is not a feature store (%s); kept as %s", path, why, damaged.name)
-    os.replace(path, damaged)
+    copy = path.with_name(f"{path.name}.unreadable")
+    log.warning("%s: starting over, it is not a feature store (%s); kept as %s", path, why, copy.name)
+    os.replace(path, copy)
 
 
 @contextmanager
@@ -278,11 +278,11 @@ def _forget_damaged(store: PartialStore, files: np.ndarray) -> None:
     sound = np.zeros(len(store.done), bool)
     for rows, _ in store.blocks():
         sound[rows] = True
-    changed = (store.file["file"][...] != files).any(1)
-    if count := int((changed & (store.done == DONE)).sum()):
+    is_other = (store.file["file"][...] != files).any(1)
+    if count := int((is_other & (store.done == DONE)).sum()):
         log.info(
             "%d photographs have another size or time than when they were read, and are read again", count
         )
-    store.mark(~sound | changed, PENDING)
+    store.mark(~sound | is_other, PENDING)
     store.file["file"][...] = files
     store.file.flush()

@@ -103,12 +103,12 @@ class Images(Block):
 
         Precomputed features belong only to the set that names them.
         """
-        named: dict[str | None, Images] = {
+        by_name: dict[str | None, Images] = {
             name: self.model_copy(update={"features": None, **own.model_dump(exclude_unset=True)})
             for name, own in self.sets.items()
             if own is not None
         }
-        return {None: self} | named
+        return {None: self} | by_name
 
     def contradictions(self) -> Iterator[str]:
         for name, images in self.feature_sets().items():
@@ -190,12 +190,12 @@ def expected_attributes(settings: FeatureSettings | Mapping[str, object]) -> dic
     What the settings leave open cannot be expected.
     """
     values = settings.as_values() if isinstance(settings, FeatureSettings) else settings
-    expected = {key: value for key, value in values.items() if value is not None}
-    if expected.get("precision") == "auto":
-        del expected["precision"]
-    if isinstance(weights := expected.get("weights"), str):
-        expected["weights"] = weights_name(weights)
-    return expected
+    attributes = {key: value for key, value in values.items() if value is not None}
+    if attributes.get("precision") == "auto":
+        del attributes["precision"]
+    if isinstance(weights := attributes.get("weights"), str):
+        attributes["weights"] = weights_name(weights)
+    return attributes
 
 
 def weights_name(weights: str) -> str:

@@ -45,7 +45,7 @@ def read_features(path: Path, images: list[str], expected: Mapping[str, object])
         InputError: the file is no whole store, was made otherwise than expected, lacks images, or holds
             values that are not finite.
     """
-    stored, features, attributes = read_store(path)
+    ids, features, attributes = read_store(path)
     mistakes = [
         f"{key}: found {_display(attributes.get(key, 'nothing'))}, expected {_display(value)}"
         for key, value in expected.items()
@@ -54,7 +54,7 @@ def read_features(path: Path, images: list[str], expected: Mapping[str, object])
     raise_together(
         mistakes, f"{path}: features were made with other settings; extract again or correct the settings:"
     )
-    return rows_of(path, stored, features, images)
+    return rows_of(path, ids, features, images)
 
 
 def read_store(path: Path) -> tuple[list[str], np.ndarray, dict[str, object]]:
@@ -62,8 +62,8 @@ def read_store(path: Path) -> tuple[list[str], np.ndarray, dict[str, object]]:
     with open_store(path) as file:
         features, images = file["features"][...], store_images(file)
         attributes = dict(file.attrs)
-    if repeated := [image for image, count in Counter(images).items() if count > 1]:
-        raise InputError(f"{path}: {_first(repeated)} stand in it more than once; expected each image once.")
+    if repeats := [image for image, count in Counter(images).items() if count > 1]:
+        raise InputError(f"{path}: {_first(repeats)} stand in it more than once; expected each image once.")
     return images, features, attributes
 
 
@@ -133,14 +133,14 @@ def _check(path: Path, file: h5py.File) -> None:
         )
 
 
-def rows_of(path: Path, stored: list[str], features: np.ndarray, images: list[str]) -> np.ndarray:
+def rows_of(path: Path, ids: list[str], features: np.ndarray, images: list[str]) -> np.ndarray:
     """Rows of `images` as (len(images), D) float32; raises `InputError` for missing or non-finite ones."""
-    row = {image: index for index, image in enumerate(stored)}
+    row = {image: index for index, image in enumerate(ids)}
     missing = [image for image in dict.fromkeys(images) if image not in row]
     if missing:
         raise InputError(
-            f"{path}: it holds {len(stored)} images, but not {_first(missing)}; ids there are such as "
-            f"{stored[0]!r}. Extract features for the whole caption table, or give a fuller file."
+            f"{path}: it holds {len(ids)} images, but not {_first(missing)}; ids there are such as "
+            f"{ids[0]!r}. Extract features for the whole caption table, or give a fuller file."
         )
     rows = features[[row[image] for image in images]].astype(np.float32)
     check_rows(path, images, rows)
@@ -150,9 +150,9 @@ def rows_of(path: Path, stored: list[str], features: np.ndarray, images: list[st
 def check_rows(path: Path, images: Sequence[str], rows: np.ndarray) -> None:
     """Raise `InputError` where rows are no features of their images: not finite, or one number throughout."""
     finite = np.isfinite(rows).all(axis=1)
-    broken = [image for image, sound in zip(images, finite, strict=True) if not sound]
-    if broken:
-        raise InputError(f"{path}: NaN or infinite features for {_first(broken)}. Make the features again.")
+    invalid = [image for image, sound in zip(images, finite, strict=True) if not sound]
+    if invalid:
+        raise InputError(f"{path}: NaN or infinite features for {_first(invalid)}. Make the features again.")
     if rows.shape[1] < 2:
         return
     alike = zip(images, rows, (rows == rows[:, :1]).all(axis=1), strict=True)

@@ -53,17 +53,19 @@ def draw_retrieved(
         images: output of `find-images`; without it, no pictures are shown.
     """
     torch.set_num_threads(settings.threads)
-    trained, saved = load_model(model)
+    network, saved = load_model(model)
     vocabularies = read_vocabularies(words, saved.settings.languages)
     check_vocabularies(saved, vocabularies, model)
     own = own_sentences(sentences, saved.settings.languages, saved.settings.caption_origins)
     corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
     add_features(corpus, features, saved.settings.features)
-    seen = embed_images(trained, corpus)
+    vectors = embed_images(network, corpus)
     sentences_of = {}
     for language, part in corpus.languages.items():
-        compared = similarity(embed_sentences(trained, language, part), seen, trained.similarity)
-        sentences_of[language] = Said(compared.T.numpy(), part.image, _texts(own[language], corpus.images))
+        scores = similarity(embed_sentences(network, language, part), vectors, network.similarity)
+        sentences_of[language] = TestSentences(
+            scores.T.numpy(), part.image, _texts(own[language], corpus.images)
+        )
     generator = np.random.default_rng(settings.seed)
     examples = _images(sentences_of, corpus.images, generator)
     queries = [
@@ -71,8 +73,8 @@ def draw_retrieved(
         for code, one in sentences_of.items()
         for right in (1, 0)
     ]
-    pictured = {one["image"] for one in examples}
-    pictured |= {near["image"] for query in queries if query for near in [*query["nearest"], query["own"]]}
+    names = {one["image"] for one in examples}
+    names |= {near["image"] for query in queries if query for near in [*query["nearest"], query["own"]]}
     values = {
         **saved.settings.model_dump(include={"scale", "dataset", "experiment"}),
         "number": settings.number,
@@ -81,12 +83,12 @@ def draw_retrieved(
         "test_images": len(corpus.images),
         "examples": examples,
         "queries": [query for query in queries if query],
-        "pictures": thumbnails(images, sorted(pictured)),
+        "pictures": thumbnails(images, sorted(names)),
     }
     write_page(output, "figure.html.j2", values)
 
 
-class Said:
+class TestSentences:
     """One language's test sentences: similarities (images, sentences), rows of their images, texts.
 
     The images may be captioned in other languages alone; sentences find those of their own (`gallery_of`).
@@ -119,7 +121,7 @@ def _texts(own: pd.DataFrame, images: Sequence[str]) -> list[str]:
 
 
 def _images(
-    sentences_of: Mapping[str, Said], images: list[str], generator: np.random.Generator
+    sentences_of: Mapping[str, TestSentences], images: list[str], generator: np.random.Generator
 ) -> list[dict[str, Any]]:
     """Test images with each language's nearest sentence: some right in most languages, then others."""
     rows = np.arange(len(images))
@@ -144,7 +146,7 @@ def _images(
 
 
 def _query(
-    sentences: Said, language: str, images: list[str], right: int, generator: np.random.Generator
+    sentences: TestSentences, language: str, images: list[str], right: int, generator: np.random.Generator
 ) -> dict[str, Any] | None:
     """A sentence whose nearest image is its own, or is not; None where there is none such."""
     rows = _sample(

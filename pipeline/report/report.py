@@ -108,7 +108,7 @@ def write_report(
         "other_data": [
             dataset
             for dataset, stands_for in settings.stands_for.items()
-            if stands_for in tables.PRINTED and dataset not in settings.papers_data
+            if stands_for in tables.PAPER_NAMES and dataset not in settings.papers_data
         ],
         "title": _title(comparisons, settings),
         "tables": sections,
@@ -211,13 +211,13 @@ def _scales(scales: Mapping[str, Mapping[str, Dataset]]) -> Iterator[tuple[str, 
             languages = [
                 name_of(code) + (f" ({origins[code]})" if code in origins else "") for code in data.languages
             ]
-            generated = data.source == "demo"
+            is_demo = data.source == "demo"
             yield (
                 scale,
                 name,
-                tables.PRINTED.get(data.stands_for or name, "itself"),
-                "the project's own grammars" if generated else data.source,
-                "drawn by the project" if generated else data.images or "",
+                tables.PAPER_NAMES.get(data.stands_for or name, "itself"),
+                "the project's own grammars" if is_demo else data.source,
+                "drawn by the project" if is_demo else data.images or "",
                 ", ".join(languages),
             )
 
@@ -316,7 +316,7 @@ def _context(path: Path | None, settings: ReportSettings) -> list[list[str]]:
     ]
 
 
-def _sources(files: Sequence[str], table: Path, found: Path) -> Iterator[dict[str, Any]]:
+def _sources(files: Sequence[str], table: Path, folder: Path) -> Iterator[dict[str, Any]]:
     """The published files of this scale by data set, with what lies where they are fetched to."""
     with open(
         require_file(table, "the table of sources", "It is part of the project."), encoding="utf-8"
@@ -324,7 +324,7 @@ def _sources(files: Sequence[str], table: Path, found: Path) -> Iterator[dict[st
         rows = [row for row in csv.DictReader(file) if row["file"] in set(files)]
     for name in dict.fromkeys(row["dataset"] for row in rows):
         of_name = [
-            {**row, "state": _state(found / row["file"], row)} for row in rows if row["dataset"] == name
+            {**row, "state": _state(folder / row["file"], row)} for row in rows if row["dataset"] == name
         ]
         yield {
             "dataset": name,
@@ -338,10 +338,10 @@ def _sources(files: Sequence[str], table: Path, found: Path) -> Iterator[dict[st
 def _state(path: Path, row: Mapping[str, str]) -> str:
     if not path.exists():
         return "not there"
-    listed = row["sha256"] != "first use"
+    has_digest = row["sha256"] != "first use"
     if path.stat().st_size > READ_AGAIN:
-        return f"there, {'checked when it was fetched' if listed else 'of first use'}"
-    if not listed:
+        return f"there, {'checked when it was fetched' if has_digest else 'of first use'}"
+    if not has_digest:
         return f"there, of first use: {sha256(path)}"
     return "there, as listed" if sha256(path) == row["sha256"] else "there, not as listed"
 

@@ -89,10 +89,10 @@ def _panel(table: pd.DataFrame, settings: ScalingAxes, colours: Mapping[str, str
 
 
 def _series(part: pd.DataFrame, colour: str) -> Iterator[str]:
-    ordered = part.sort_values("x")
-    line = " ".join(f"{row.x:.1f},{row.y:.1f}" for row in ordered.itertuples())
+    points = part.sort_values("x")
+    line = " ".join(f"{row.x:.1f},{row.y:.1f}" for row in points.itertuples())
     yield f'<polyline class="path" stroke="{colour}" points="{line}"/>'
-    for row in ordered.itertuples():
+    for row in points.itertuples():
         title = f"{row.series} {row.label}".strip()
         title += (
             f": mR {tenths(row.mR)} ({tenths(row.low)} to {tenths(row.high)}), {row.parameters:,} parameters"

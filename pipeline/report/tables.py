@@ -16,7 +16,7 @@ from pipeline.tables.settings import Table
 from pipeline.tables.tabulate import printed_metrics
 
 ROW = ("section", "group", "method", "training_data", "single_model", "translations")
-PRINTED = {"multi30k": "Multi30K", "mscoco": "MSCOCO"}  # data sets as the papers print them
+PAPER_NAMES = {"multi30k": "Multi30K", "mscoco": "MSCOCO"}  # data sets as the papers print them
 SIDE_BY_SIDE = 7  # columns up to which the paper's numbers have columns of their own, not lines
 METRICS = {
     "mR": "mR",
@@ -25,7 +25,7 @@ METRICS = {
 }
 
 # What the tables that are counted, not evaluated, show.
-COUNTED = {
+CAPTIONS = {
     "table1": "Images and descriptions of each data set by split and language.",
     "lessons/table1": "Overlap of the languages' vocabularies.",
     "parameters": "Parameters of the models at the papers' sizes, in millions, whatever the scale.",
@@ -44,28 +44,34 @@ def of_comparison(name: str, path: Path, settings: ReportSettings) -> dict[str, 
     if name in settings.tables:
         table = settings.tables[name]
         rows = _recalls(numbers, settings, table)
-        printed = {
+        page = {
             "kind": "recalls",
             "caption": table.caption or "",
             "left_out": settings.left_out[name],
         }
-        return {"name": name, **printed, **rows}
-    printed = numbers.dropna(axis="columns", how="all").drop(columns=["table", "scale"], errors="ignore")
-    if "dataset" in printed:
-        printed["dataset"] = [PRINTED.get(dataset, dataset) for dataset in printed["dataset"]]
-    lines = printed.astype(object).where(printed.notna(), "").to_numpy().tolist()
-    heads = [str(column).replace("_", " ").capitalize() for column in printed]
-    return {"name": name, "kind": "counts", "caption": COUNTED.get(name, ""), "columns": heads, "rows": lines}
+        return {"name": name, **page, **rows}
+    page = numbers.dropna(axis="columns", how="all").drop(columns=["table", "scale"], errors="ignore")
+    if "dataset" in page:
+        page["dataset"] = [PAPER_NAMES.get(dataset, dataset) for dataset in page["dataset"]]
+    lines = page.astype(object).where(page.notna(), "").to_numpy().tolist()
+    heads = [str(column).replace("_", " ").capitalize() for column in page]
+    return {
+        "name": name,
+        "kind": "counts",
+        "caption": CAPTIONS.get(name, ""),
+        "columns": heads,
+        "rows": lines,
+    }
 
 
 def printed_name(dataset: str, settings: ReportSettings) -> str:
     """A data set's name as the papers print it; where other data stand for it, they are named too."""
     stands_for = settings.stands_for.get(dataset, dataset)
-    if stands_for not in PRINTED:
+    if stands_for not in PAPER_NAMES:
         return dataset
     if dataset in settings.papers_data:
-        return PRINTED[stands_for]
-    return f"{PRINTED[stands_for]} ({'other data' if settings.scale == 'paper' else settings.scale})"
+        return PAPER_NAMES[stands_for]
+    return f"{PAPER_NAMES[stands_for]} ({'other data' if settings.scale == 'paper' else settings.scale})"
 
 
 def _recalls(numbers: pd.DataFrame, settings: ReportSettings, table: Table) -> dict[str, Any]:
@@ -107,11 +113,11 @@ def _recalls(numbers: pd.DataFrame, settings: ReportSettings, table: Table) -> d
 
 def _place(dataset: str, language: str, settings: ReportSettings, table: Table) -> tuple[int, int]:
     """Where a column stands: as the table lists data sets and languages, means over languages behind."""
-    named = settings.stands_for.get(dataset, dataset)
-    named = named if named in table.columns else dataset
-    languages = list(table.columns.get(named, []))
+    column = settings.stands_for.get(dataset, dataset)
+    column = column if column in table.columns else dataset
+    languages = list(table.columns.get(column, []))
     behind = len(languages)
-    return list(table.columns).index(named), languages.index(language) if language in languages else behind
+    return list(table.columns).index(column), languages.index(language) if language in languages else behind
 
 
 def _candidates(columns: Sequence[Mapping[str, Any]]) -> str:

@@ -19,8 +19,8 @@ def columns_of_rows(settings: TableSettings) -> Iterator[tuple[str, list[Cell]]]
     table has such: HA where the row has every language with human captions, A where it has every column.
     """
     of_row = groupby(cells(settings), key=lambda cell: (cell.row.row, cell.dataset))
-    for (_, dataset), grouped in of_row:
-        cells_of = {cell.language: cell for cell in grouped}
+    for (_, dataset), group in of_row:
+        cells_of = {cell.language: cell for cell in group}
         yield from ((language, [cell]) for language, cell in cells_of.items())
         for name, languages in _languages_of_averages(
             settings, dataset, next(iter(cells_of.values()))
@@ -39,9 +39,7 @@ def _languages_of_averages(settings: TableSettings, dataset: str, cell: Cell) ->
     return {HUMAN: human, ALL: every}
 
 
-def as_in_paper(name: str, averaged: Sequence[Cell]) -> bool:
+def as_in_paper(name: str, column: Sequence[Cell]) -> bool:
     """Whether a column is over the languages that the paper's column of its name is over."""
-    languages = {HUMAN: HUMAN_OF_PAPER.get(averaged[0].paper_dataset, []), ALL: ALL_OF_PAPER}.get(
-        name, [name]
-    )
-    return {cell.language for cell in averaged} == set(languages)
+    languages = {HUMAN: HUMAN_OF_PAPER.get(column[0].paper_dataset, []), ALL: ALL_OF_PAPER}.get(name, [name])
+    return {cell.language for cell in column} == set(languages)

@@ -31,18 +31,18 @@ def cells(settings: TableSettings) -> Iterator[Cell]:
     not trained on.
     """
     for row in settings.table.rows:
-        for named, languages in (row.columns or settings.table.columns).items():
-            for language in languages if named in settings.datasets else []:
+        for column, languages in (row.columns or settings.table.columns).items():
+            for language in languages if column in settings.datasets else []:
                 single = row.experiment in settings.one_per_language
                 experiment = f"{row.experiment}-{language}" if single else row.experiment
-                translated = row.queries == "translated" and not experiment.endswith(f"-{language}")
-                dataset = settings.datasets[named]
-                known = settings.trained[dataset].get(experiment, [])
+                is_translated = row.queries == "translated" and not experiment.endswith(f"-{language}")
+                dataset = settings.datasets[column]
+                own = settings.trained[dataset].get(experiment, [])
                 if row.consistency:
                     # Only what people wrote is a query; its translations are asked beside it.
                     origin = settings.caption_origins[dataset].get(language, "human")
-                    if language in known and origin == "human":
-                        yield Cell(row, named, dataset, language, experiment, row.consistency)
-                elif language in (settings.languages[dataset] if known and translated else known):
-                    queries = "translated" if translated else "original"
-                    yield Cell(row, named, dataset, language, experiment, queries)
+                    if language in own and origin == "human":
+                        yield Cell(row, column, dataset, language, experiment, row.consistency)
+                elif language in (settings.languages[dataset] if own and is_translated else own):
+                    queries = "translated" if is_translated else "original"
+                    yield Cell(row, column, dataset, language, experiment, queries)

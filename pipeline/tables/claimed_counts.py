@@ -16,7 +16,7 @@ COUNT = {
     **dict.fromkeys(("count", "in", "split", "language"), str),
     **dict.fromkeys(("about", "within", "above", "below"), float),
 }
-_EXPECTED = ("about", "above", "below")
+_KEYS_OF_CLAIMS = ("about", "above", "below")
 
 
 def _images(counts: pd.DataFrame) -> float:
@@ -44,8 +44,8 @@ def _share_alone(counts: pd.DataFrame, language: str) -> float:
 
 def _share_own(counts: pd.DataFrame, language: str) -> float:
     """A language's own descriptions, in percent of these and one translation of each English one."""
-    own, translated = (_descriptions(_in(counts, code)) for code in (language, "en"))
-    return 100 * own / (own + translated)
+    own, of_english = (_descriptions(_in(counts, code)) for code in (language, "en"))
+    return 100 * own / (own + of_english)
 
 
 QUANTITIES: dict[str, Callable[[pd.DataFrame, str], float]] = {
@@ -70,18 +70,18 @@ def judge_count(statement: Mapping[str, Any], counts: pd.DataFrame) -> Row:
     """
     language, split = statement.get("language", ""), statement.get("split", "")
     value = QUANTITIES[statement["count"]](counts[counts["split"] == split] if split else counts, language)
-    named = " ".join(filter(None, [statement["count"], language, split]))
-    claimed = next(statement[key] for key in _EXPECTED if key in statement)
-    ours = {"measured_greater": value, "measured_than": claimed, "difference": value - claimed}
+    label = " ".join(filter(None, [statement["count"], language, split]))
+    target = next(statement[key] for key in _KEYS_OF_CLAIMS if key in statement)
+    ours = {"measured_greater": value, "measured_than": target, "difference": value - target}
     if "below" in statement:
-        swapped = {"measured_greater": claimed, "measured_than": value, "difference": claimed - value}
-        good = claimed - value > TOLERANCE
-        return {"greater": "claimed, above", "than": named, **swapped, "as_claimed": good}
+        reverse = {"measured_greater": target, "measured_than": value, "difference": target - value}
+        good = target - value > TOLERANCE
+        return {"greater": "claimed, above", "than": label, **reverse, "as_claimed": good}
     if "above" in statement:
-        good = value - claimed > TOLERANCE
-        return {"greater": named, "than": "claimed, below", **ours, "as_claimed": good}
-    good = abs(value - claimed) <= statement["within"] + TOLERANCE
-    return {"greater": named, "than": f"claimed, within {statement['within']}", **ours, "as_claimed": good}
+        good = value - target > TOLERANCE
+        return {"greater": label, "than": "claimed, below", **ours, "as_claimed": good}
+    good = abs(value - target) <= statement["within"] + TOLERANCE
+    return {"greater": label, "than": f"claimed, within {statement['within']}", **ours, "as_claimed": good}
 
 
 def count_mistakes(where: str, statement: Mapping[str, Any]) -> Iterator[str]:
@@ -92,5 +92,5 @@ def count_mistakes(where: str, statement: Mapping[str, Any]) -> Iterator[str]:
         return
     if statement["count"] not in QUANTITIES:
         yield f"{where}.count: found {statement['count']!r}, expected one of {', '.join(QUANTITIES)}"
-    if len(set(_EXPECTED) & set(statement)) != 1 or ("about" in statement) != ("within" in statement):
+    if len(set(_KEYS_OF_CLAIMS) & set(statement)) != 1 or ("about" in statement) != ("within" in statement):
         yield f"{where}: expected about and within, above, or below"

@@ -92,8 +92,8 @@ class _Judge:
         settings: as `judge_claims` has them. counts: None where the data were not counted.
     """
 
-    def __init__(self, settings: ClaimSettings, evaluated: Evaluations, counts: pd.DataFrame | None):
-        self.settings, self.evaluated, self.counts = settings, evaluated, counts
+    def __init__(self, settings: ClaimSettings, evaluations: Evaluations, counts: pd.DataFrame | None):
+        self.settings, self.evaluations, self.counts = settings, evaluations, counts
 
     def judge(self, claim: Row) -> tuple[Row, list[Row]]:
         """A claim's row, and a line for each of its comparisons that could be made."""
@@ -113,42 +113,42 @@ class _Judge:
             return {**row, "verdict": NOT_TESTABLE, "reason": _together(never)}, lines
         if not lines:
             return {**row, "verdict": NOT_HERE, "reason": _together(elsewhere)}, lines
-        corrected = holm(np.array([line["p"] for line in lines], dtype=float))
-        lines = [{**line, "p_holm": p} for line, p in zip(lines, corrected, strict=True)]
+        p_holm = holm(np.array([line["p"] for line in lines], dtype=float))
+        lines = [{**line, "p_holm": p} for line, p in zip(lines, p_holm, strict=True)]
         seeds = len(self.settings.seeds)
         return row | _verdict(claim, lines, [*elsewhere, *claim.get("left_out", [])], seeds), lines
 
     def _lines(self, claim: Row) -> tuple[list[Row], list[str], list[str]]:
         """Comparisons that are made; why others say nothing at this scale; why others cannot be made."""
         lines, elsewhere, never = [], [], []
-        for compared in [*comparisons(claim), *claim.get("counts", [])]:
-            of_recalls = isinstance(compared, Comparison)
-            if reason := self._not_here(compared) if of_recalls else self._not_counted_here(compared):
+        for comparison in [*comparisons(claim), *claim.get("counts", [])]:
+            of_recalls = isinstance(comparison, Comparison)
+            if reason := self._not_here(comparison) if of_recalls else self._not_counted_here(comparison):
                 elsewhere.append(reason)
                 continue
             try:
-                measured = self._measured_line(compared) if of_recalls else self._count_line(compared)
-                lines.append({"id": claim["id"], "scale": self.settings.scale, **measured})
+                line = self._measured_line(comparison) if of_recalls else self._count_line(comparison)
+                lines.append({"id": claim["id"], "scale": self.settings.scale, **line})
             except Untestable as error:
                 never.append(str(error))
         return lines, elsewhere, never
 
-    def _not_here(self, compared: Comparison) -> str:
+    def _not_here(self, comparison: Comparison) -> str:
         """Why a comparison says nothing at this scale; empty where it does."""
-        if compared.dataset not in self.settings.datasets:
-            return f"no data set of this configuration stands for {compared.dataset}"
-        dataset = self.settings.datasets[compared.dataset]
-        languages, of_paper = self.settings.languages[dataset], HUMAN_OF_PAPER[compared.dataset]
+        if comparison.dataset not in self.settings.datasets:
+            return f"no data set of this configuration stands for {comparison.dataset}"
+        dataset = self.settings.datasets[comparison.dataset]
+        languages, of_paper = self.settings.languages[dataset], HUMAN_OF_PAPER[comparison.dataset]
         if set(languages) != set(of_paper):
             lacking_languages = f"{dataset} has its own captions in {', '.join(languages)}"
-            return f"{lacking_languages}; in the paper {compared.dataset} has them in {', '.join(of_paper)}"
-        sides = [[term for _, term in terms(text)] for text in (compared.greater, *compared.than)]
+            return f"{lacking_languages}; in the paper {comparison.dataset} has them in {', '.join(of_paper)}"
+        sides = [[term for _, term in terms(text)] for text in (comparison.greater, *comparison.than)]
         for term in (term for side in sides for term in side):
             if reason := self.settings.left_out.get(term["name"]):
                 return f"{term['name']}: {reason}"
-        if reason := self._not_human_here(compared, sides):
+        if reason := self._not_human_here(comparison, sides):
             return reason
-        if compared.of_size and not self._of_papers_data(compared.dataset):
+        if comparison.of_size and not self._of_papers_data(comparison.dataset):
             return "how near two are is a claim about size, and sizes are compared on the paper's data alone"
         return ""
 
@@ -156,13 +156,13 @@ class _Judge:
         """Whether what stands for a data set of the paper is that data set, split and languages included."""
         return self.settings.datasets[dataset] in self.settings.papers_data
 
-    def _not_human_here(self, compared: Comparison, sides: Sequence[Sequence[Mapping[str, str]]]) -> str:
+    def _not_human_here(self, comparison: Comparison, sides: Sequence[Sequence[Mapping[str, str]]]) -> str:
         """Why a mean over human captions (HA), or a query by a person with its translations, is not here."""
-        dataset = self.settings.datasets[compared.dataset]
-        of_paper = set(HUMAN_OF_PAPER.get(compared.dataset, []))
+        dataset = self.settings.datasets[comparison.dataset]
+        of_paper = set(HUMAN_OF_PAPER.get(comparison.dataset, []))
         languages_asked: set[str] = set()
         for side in sides:
-            languages = [term["language"] or compared.language for term in side]
+            languages = [term["language"] or comparison.language for term in side]
             with_translations = {
                 code
                 for term, code in zip(side, languages, strict=True)
@@ -189,72 +189,72 @@ class _Judge:
         metric = {"language": statement.get("language", ""), "metric": statement["count"]}
         return {"dataset": dataset, **metric, **line, "p": None}
 
-    def _measured_line(self, compared: Comparison) -> Row:
+    def _measured_line(self, comparison: Comparison) -> Row:
         """Both sides, their difference with its interval, and p, over test images and seeds."""
-        greater = self._side(compared.greater, compared)
-        others = {text: self._side(text, compared) for text in compared.than}
-        values = {text: contrast(side, compared.metric).value for text, side in others.items()}
+        greater = self._side(comparison.greater, comparison)
+        others = {text: self._side(text, comparison) for text in comparison.than}
+        values = {text: contrast(side, comparison.metric).value for text, side in others.items()}
         than = max(values, key=lambda text: values[text])
         both = [*greater, *(Term(-term.weight, term.hits) for term in others[than])]
-        difference = contrast(both, compared.metric)
+        difference = contrast(both, comparison.metric)
         return {
-            "dataset": self.settings.datasets[compared.dataset],
-            "language": compared.language,
-            "metric": compared.metric,
-            "greater": compared.greater,
+            "dataset": self.settings.datasets[comparison.dataset],
+            "language": comparison.language,
+            "metric": comparison.metric,
+            "greater": comparison.greater,
             "than": than,
-            "measured_greater": contrast(greater, compared.metric).value,
+            "measured_greater": contrast(greater, comparison.metric).value,
             "measured_than": values[than],
             "difference": difference.value,
             "low": difference.low,
             "high": difference.high,
-            "p": None if compared.of_no_difference else difference.p,
-            "as_claimed": compared.as_claimed(difference.value),
-            "paper_difference": compared.by if self._of_papers_data(compared.dataset) else None,
+            "p": None if comparison.of_no_difference else difference.p,
+            "as_claimed": comparison.as_claimed(difference.value),
+            "paper_difference": comparison.by if self._of_papers_data(comparison.dataset) else None,
             **confounders(
-                self.evaluated,
-                [self._keys(text, compared) for text in (compared.greater, than)],
+                self.evaluations,
+                [self._keys(text, comparison) for text in (comparison.greater, than)],
             ),
-            **self._translation_columns([compared.greater, than], compared),
+            **self._translation_columns([comparison.greater, than], comparison),
         }
 
-    def _translation_columns(self, sides: Sequence[str], compared: Comparison) -> Row:
+    def _translation_columns(self, sides: Sequence[str], comparison: Comparison) -> Row:
         """The translations behind a comparison."""
         origins: dict[str, set[str]] = {}
-        dataset, languages = self.settings.datasets[compared.dataset], set()
+        dataset, languages = self.settings.datasets[comparison.dataset], set()
         for _, term in chain.from_iterable(map(terms, sides)):
-            language = term["language"] or compared.language
+            language = term["language"] or comparison.language
             languages.add(language)
-            for pair, made_by in self.evaluated.origins(
-                self._key(term, language, compared.dataset), language
+            for pair, made_by in self.evaluations.origins(
+                self._key(term, language, comparison.dataset), language
             ).items():
                 origins.setdefault(pair, set()).update(made_by)
-        human = languages & set(HUMAN_OF_PAPER.get(compared.dataset, []))
+        human = languages & set(HUMAN_OF_PAPER.get(comparison.dataset, []))
         return {
             "translations": by_whom(origins),
             "word_by_word": "yes" if word_by_word(origins) else "",
             "not_human": " ".join(sorted(human - set(self.settings.human[dataset]))),
         }
 
-    def _side(self, text: str, compared: Comparison) -> list[Term]:
+    def _side(self, text: str, comparison: Comparison) -> list[Term]:
         """One side of a comparison."""
         side = []
         for sign, term in terms(text):
-            language = term["language"] or compared.language
-            key = self._key(term, language, compared.dataset)
-            if self.evaluated.missing(key, language):
+            language = term["language"] or comparison.language
+            key = self._key(term, language, comparison.dataset)
+            if self.evaluations.missing(key, language):
                 queries = "" if key[2] == "original" else f" with queries {key[2]!r}"
                 raise Untestable(
                     f"{key[1]}{queries} on {key[0]} is in none of the tables that `report` names"
                 )
             weight = sign * float(Fraction(term["weight"] or 1))
-            side.append(Term(weight, self.evaluated.hits_of_seeds(key, language)))
+            side.append(Term(weight, self.evaluations.hits_of_seeds(key, language)))
         return side
 
-    def _keys(self, text: str, compared: Comparison) -> list[tuple[str, str, str]]:
+    def _keys(self, text: str, comparison: Comparison) -> list[tuple[str, str, str]]:
         """The evaluations that one side of a comparison names."""
         return [
-            self._key(term, term["language"] or compared.language, compared.dataset)
+            self._key(term, term["language"] or comparison.language, comparison.dataset)
             for _, term in terms(text)
         ]
 

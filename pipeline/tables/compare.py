@@ -52,13 +52,13 @@ def compare(first: Sequence[Path], second: Sequence[Path], output: Path, metric:
     """
     systems = [_models(paths) for paths in (first, second)]
     seeds = {tuple(sorted(set(seeds))) for models in systems for seeds in models.values()}
-    shared = [language for language in _languages(systems[0]) if language in _languages(systems[1])]
-    mistakes = [*_mistakes(seeds, shared, metric), *_elsewhere([*first, *second])]
+    languages = [language for language in _languages(systems[0]) if language in _languages(systems[1])]
+    mistakes = [*_mistakes(seeds, languages, metric), *_elsewhere([*first, *second])]
     raise_together(mistakes, "These evaluations cannot be compared:")
     evaluations = Evaluations([*first, *second], next(iter(seeds)))
     rows = [
         _row(evaluations, [_languages(models)[language] for models in systems], language, metric)
-        for language in shared
+        for language in languages
     ]
     table = pd.DataFrame(rows)
     table["p_holm"] = holm(table["p"].to_numpy())
@@ -88,8 +88,8 @@ def _languages(models: dict[tuple[Key, str], list[int]]) -> dict[str, Key]:
     return keys
 
 
-def _mistakes(seeds: set[tuple[int, ...]], shared: Sequence[str], metric: str) -> list[str]:
-    mistakes = [] if shared else ["the two systems have no language in common"]
+def _mistakes(seeds: set[tuple[int, ...]], languages: Sequence[str], metric: str) -> list[str]:
+    mistakes = [] if languages else ["the two systems have no language in common"]
     if len(seeds) > 1:
         list_of_seeds = " and ".join(str(list(each)) for each in sorted(seeds))
         mistakes.append(

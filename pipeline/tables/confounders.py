@@ -12,15 +12,15 @@ CONFOUNDERS = {
 }
 
 
-def confounders(evaluated: Evaluations, sides: Sequence[Iterable[Key]]) -> dict[str, str]:
+def confounders(evaluations: Evaluations, sides: Sequence[Iterable[Key]]) -> dict[str, str]:
     """The columns of `CONFOUNDERS`: numbers of both sides, `6440 against 1280`, or empty if all are equal.
 
     Args:
-        evaluated: has every seed of the models.
+        evaluations: of every seed of the models.
         sides: keys of the models of each side of a comparison. A side has several if a gain is compared with
             a gain; what differs within a side is named too.
     """
-    of_sides = [[evaluated.sampling(key) for key in side] for side in sides]
+    of_sides = [[evaluations.sampling(key) for key in side] for side in sides]
     return {
         column: _against([[sampling[place] for sampling in side] for side in of_sides])
         for place, column in enumerate(CONFOUNDERS)
@@ -39,9 +39,9 @@ def confounder_remarks(table: pd.DataFrame) -> list[str]:
     Args:
         table: a comparison per line, with the columns of `CONFOUNDERS`, or without any of them.
     """
-    counted: Mapping[str, int] = {
+    counts: Mapping[str, int] = {
         column: int(table[column].ne("").sum()) for column in CONFOUNDERS if column in table
     }
     return [
-        f"{count} of {len(table)} compare {CONFOUNDERS[column]}" for column, count in counted.items() if count
+        f"{count} of {len(table)} compare {CONFOUNDERS[column]}" for column, count in counts.items() if count
     ]

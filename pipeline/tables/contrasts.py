@@ -85,12 +85,12 @@ def holm(p: Array) -> Array:
     Args:
         p: (tests,) uncorrected.
     """
-    corrected = np.full(len(p), np.nan)
+    p_holm = np.full(len(p), np.nan)
     tests = np.flatnonzero(~np.isnan(p))
     order = tests[p[tests].argsort(kind="stable")]
-    scaled = p[order] * np.arange(len(order), 0, -1)
-    corrected[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
-    return corrected
+    multiples = p[order] * np.arange(len(order), 0, -1)
+    p_holm[order] = np.minimum(np.maximum.accumulate(multiples), 1.0)
+    return p_holm
 
 
 def _deviations(hits: pd.DataFrame, metric: str) -> pd.Series:

@@ -20,9 +20,9 @@ def paper_rows(path: Path, paper: str, table: str) -> list[Row]:
     return rows
 
 
-def write_tables(printed: pd.DataFrame, table: Path, lines: Sequence[Row], comparison: Path) -> None:
+def write_tables(rows: pd.DataFrame, table: Path, lines: Sequence[Row], comparison: Path) -> None:
     """Write a table as printed, and one number per line beside the paper's, in the columns of `tabulate`."""
     with atomic_write(comparison) as temporary:
         pd.DataFrame(lines, columns=COMPARISON_COLUMNS).to_csv(temporary, index=False, lineterminator="\n")
     with atomic_write(table) as temporary:
-        printed.to_csv(temporary, index=False, lineterminator="\n")
+        rows.to_csv(temporary, index=False, lineterminator="\n")

@@ -50,31 +50,31 @@ def count_captions(
     )
     mistakes: list[str] = []
     own = {
-        named: pd.concat([_own(path, data.caption_origins, mistakes) for path in captions[named]])
-        for named, data in settings.datasets.items()
+        name: pd.concat([_own(path, data.caption_origins, mistakes) for path in captions[name]])
+        for name, data in settings.datasets.items()
     }
     raise_together(mistakes, f"{table}: the captions cannot be counted:")
-    counted = {
-        (named, str(language)): _counts(of_language[of_language["split"] == "train"])
-        for named, of_dataset in own.items()
+    counts_of = {
+        (name, str(language)): _counts(of_language[of_language["split"] == "train"])
+        for name, of_dataset in own.items()
         for language, of_language in of_dataset.groupby("language")
     }
     paper = paper_rows(papers, PAPER, TABLE)
     order = dict.fromkeys((row["dataset"], row["language"]) for row in paper)
-    keys = [*(key for key in order if key in counted), *(key for key in counted if key not in order)]
-    printed = [
+    keys = [*(key for key in order if key in counts_of), *(key for key in counts_of if key not in order)]
+    rows = [
         {
-            "dataset": settings.datasets[named].dataset,
+            "dataset": settings.datasets[name].dataset,
             "language": language,
-            **counted[named, language],
+            **counts_of[name, language],
             "scale": settings.scale,
         }
-        for named, language in keys
+        for name, language in keys
     ]
-    lines = [line for key in keys for line in _lines(settings, key, counted[key], paper)]
-    write_tables(pd.DataFrame(printed), table, lines, comparison)
+    lines = [line for key in keys for line in _lines(settings, key, counts_of[key], paper)]
+    write_tables(pd.DataFrame(rows), table, lines, comparison)
     with atomic_write(counts) as temporary:
-        every = [_counts_by_languages(of_dataset).assign(dataset=named) for named, of_dataset in own.items()]
+        every = [_counts_by_languages(of_dataset).assign(dataset=name) for name, of_dataset in own.items()]
         pd.concat(every)[CROSSED_COLUMNS].to_csv(temporary, index=False, lineterminator="\n")
 
 
@@ -110,23 +110,23 @@ def _counts_by_languages(own: pd.DataFrame) -> pd.DataFrame:
     """Images and descriptions by split, by all languages of the image, and by language."""
     pairs = own[["image", "language"]].drop_duplicates().sort_values("language")
     captioned_in = pairs.groupby("image")["language"].agg(" ".join)
-    crossed = own.assign(captioned_in=own["image"].map(captioned_in))
-    groups = crossed.groupby(["split", "captioned_in", "language"])["image"]
+    with_languages = own.assign(captioned_in=own["image"].map(captioned_in))
+    groups = with_languages.groupby(["split", "captioned_in", "language"])["image"]
     return groups.agg(images="nunique", descriptions="size").reset_index()
 
 
 def _lines(
     settings: CountSettings, key: tuple[str, str], counts: Mapping[str, int], paper: list[Row]
 ) -> Iterator[Row]:
-    named, language = key
-    printed = {row["metric"]: row for row in paper if (row["dataset"], row["language"]) == key}
+    paper_dataset, language = key
+    rows = {row["metric"]: row for row in paper if (row["dataset"], row["language"]) == key}
     for metric in METRICS:
-        row = printed.get(metric, {})
+        row = rows.get(metric, {})
         yield {
             **{column: row.get(column, "") for column in ("section", "row", "group", "method")},
             "table": TABLE,
             "scale": settings.scale,
-            "dataset": settings.datasets[named].dataset,
+            "dataset": settings.datasets[paper_dataset].dataset,
             "language": language,
             "metric": metric,
             "measured": counts[metric],

@@ -12,10 +12,10 @@ from pipeline.common.json_text import json_value
 from pipeline.tables.statistics import hits_by_image, mean_over_seeds
 
 Key = tuple[str, str, str]  # data set, experiment, queries
-Found = dict[tuple[Key, int], tuple[Path, dict[str, Any]]]
+Contents = dict[tuple[Key, int], tuple[Path, dict[str, Any]]]
 
 QUERIES = ["i2s", "s2i"]
-NEEDED = {
+REQUIRED_KEYS = {
     "dataset", "experiment", "queries", "seed", "settings", "ranks", "ranks_sha256", "test", "training_steps",
     "training_groups",
 }  # fmt: skip
@@ -39,7 +39,7 @@ def read_evaluation(path: Path) -> dict[str, Any]:
         content: dict[str, Any] = dict(json_value(path.read_bytes()))
     except (ValueError, TypeError) as error:
         raise InputError(f"{path}: not an evaluation ({error}). Run `python -m pipeline evaluate`.") from None
-    missing = NEEDED - content.keys()
+    missing = REQUIRED_KEYS - content.keys()
     if missing:
         raise InputError(
             f"{path}: not an evaluation of this version: {', '.join(sorted(missing))} is missing. Run "
@@ -62,7 +62,7 @@ class Evaluations:
 
     def __init__(self, paths: Sequence[Path], seeds: Sequence[int]):
         self.seeds = list(seeds)
-        self._contents: Found = {}
+        self._contents: Contents = {}
         self._ranks: dict[tuple[Path, str], dict[str, pd.DataFrame]] = {}  # by path and digest
         self._hits: dict[tuple[Key, str], list[pd.DataFrame]] = {}
         self._galleries: dict[tuple[str, str], tuple[Path, pd.DataFrame]] = {}
@@ -99,8 +99,8 @@ class Evaluations:
             content = self._contents[key, seed][1]
             translations = content["query_translations"].items()
             queries = {pair: origins for pair, origins in translations if pair.startswith(f"{language}-")}
-            for counted in (content["training_translations"], queries):
-                for pair, origins in counted.items():
+            for of_kind in (content["training_translations"], queries):
+                for pair, origins in of_kind.items():
                     if origins:
                         origins_of.setdefault(pair, set()).update(origins)
         return origins_of
@@ -138,16 +138,16 @@ class Evaluations:
             raise InputError(f"{OTHER_CANDIDATES}\n  {path} and {first} have other images in {language!r}")
         return hits
 
-    def _read(self, path: Path, expected: str, language: str) -> pd.DataFrame:
-        by_language = self._ranks.get((path, expected))
+    def _read(self, path: Path, digest: str, language: str) -> pd.DataFrame:
+        by_language = self._ranks.get((path, digest))
         if by_language is None:
-            if sha256(require_file(path, "the file of ranks", "Run its `evaluate`.")) != expected:
+            if sha256(require_file(path, "the file of ranks", "Run its `evaluate`.")) != digest:
                 raise InputError(
                     f"{path}: not the ranks of the evaluation beside it. Run its `evaluate` again."
                 )
             table = pd.read_csv(path, compression="gzip", dtype={"image": str}, keep_default_na=False)
             by_language = {str(name): part for name, part in table.groupby("language")}
-            self._ranks[path, expected] = by_language
+            self._ranks[path, digest] = by_language
         if language not in by_language:
             raise InputError(f"{path}: has no ranks of {language!r}, unlike the evaluation beside it.")
         return by_language[language]
@@ -158,7 +158,7 @@ def _range(counts: set[int]) -> str:
     return " to ".join(map(str, sorted({min(counts), max(counts)})))
 
 
-def _other_candidates(contents: Found) -> Iterator[str]:
+def _other_candidates(contents: Contents) -> Iterator[str]:
     """A line for each data set and language with evaluations among different numbers of candidates."""
     sizes: dict[tuple[str, str], dict[tuple[int, int], list[Path]]] = {}
     for ((dataset, _, _), _), (path, content) in contents.items():
@@ -167,24 +167,24 @@ def _other_candidates(contents: Found) -> Iterator[str]:
             sizes.setdefault((dataset, language), {}).setdefault(size, []).append(path)
     for (dataset, language), paths in sizes.items():
         if len(paths) > 1:
-            counted = [
+            sizes_in_words = [
                 f"{images} images and {sentences} sentences in {', '.join(map(str, of_size[:3]))}"
                 + (f" and {len(of_size) - 3} more" if len(of_size) > 3 else "")
                 for (images, sentences), of_size in paths.items()
             ]
-            yield f"{dataset} {language}: {'; '.join(counted)}"
+            yield f"{dataset} {language}: {'; '.join(sizes_in_words)}"
 
 
-def _other_settings(contents: Found) -> Iterator[str]:
+def _other_settings(contents: Contents) -> Iterator[str]:
     """A line for each evaluation whose settings are not those of its experiment's first one."""
     firsts: dict[Key, tuple[Path, dict[str, Any]]] = {}
     for (key, _), (path, content) in contents.items():
         first, first_content = firsts.setdefault(key, (path, content))
-        expected, other = _by_key(first_content), _by_key(content)
+        first_settings, other = _by_key(first_content), _by_key(content)
         differing = [
-            f"{name} is {expected.get(name)} in {first} and {other.get(name)} in {path}"
-            for name in sorted(expected.keys() | other.keys())
-            if expected.get(name) != other.get(name)
+            f"{name} is {first_settings.get(name)} in {first} and {other.get(name)} in {path}"
+            for name in sorted(first_settings.keys() | other.keys())
+            if first_settings.get(name) != other.get(name)
         ]
         if differing:
             yield "; ".join(differing)

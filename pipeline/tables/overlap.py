@@ -59,7 +59,7 @@ def measure_vocabulary_overlap(
         for portion, files in portions.items()
     }
     raise_together(mistakes, f"{table}: the vocabularies cannot be counted:")
-    printed = [
+    rows = [
         row for portion, by_language in vocabularies.items() for row in _printed_rows(portion, by_language)
     ]
     languages = list(
@@ -69,7 +69,7 @@ def measure_vocabulary_overlap(
     lines = [line for portion, by_language in vocabularies.items() for line in _lines(portion, by_language)]
     paper = {_key(row): row for row in paper_rows(papers, PAPER, TABLE)}
     write_tables(
-        pd.DataFrame(printed, columns=columns).assign(minimum_count=minimum_count, scale=scale),
+        pd.DataFrame(rows, columns=columns).assign(minimum_count=minimum_count, scale=scale),
         table,
         [_beside(line, paper) | {"scale": scale} for line in lines],
         comparison,
@@ -157,12 +157,12 @@ def _key(row: Row) -> tuple[str, ...]:
 
 def _beside(line: Row, paper: Mapping[tuple[str, ...], Row]) -> Row:
     """A line of the comparison with the paper's row and value, where it has one."""
-    printed = paper.get(_key(line), {})
+    row = paper.get(_key(line), {})
     return {
         **line,
         "table": TABLE,
         "dataset": DATASET,
-        "section": printed.get("section", ""),
-        "row": printed.get("row", ""),
-        "paper": printed.get("value", ""),
+        "section": row.get("section", ""),
+        "row": row.get("row", ""),
+        "paper": row.get("value", ""),
     }

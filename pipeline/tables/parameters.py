@@ -43,20 +43,20 @@ def write_parameters(settings: ParameterSettings, papers: Path, table: Path, com
         }
         for number, row in enumerate(rows.to_dict("records"), 1)
     ]
-    printed = rows[["model", "counted", "parameters", "millions", "paper", "note"]]
-    write_tables(printed, table, lines, comparison)
+    columns = rows[["model", "counted", "parameters", "millions", "paper", "note"]]
+    write_tables(columns, table, lines, comparison)
 
 
 def lines_of_models(model: Model) -> Iterator[Row]:
     """Each model of the paper's comparison."""
     words = dict.fromkeys(LANGUAGES, 0)
     settings = ModelSettings(languages=list(LANGUAGES), model=model)
-    shared = count(settings, words)
+    of_mule = count(settings, words)
     separate = count(settings.model_copy(update={"branches": "separate"}), words)
     yield {
         "model": "Language branch",
         "counted": "sentence branch: recurrent layer and linear layer",
-        "parameters": shared["sentences"],
+        "parameters": of_mule["sentences"],
         "note": "",
     }
     yield {
@@ -68,14 +68,14 @@ def lines_of_models(model: Model) -> Iterator[Row]:
     yield {
         "model": "FC layer into the universal embedding",
         "counted": "linear layer of one language, weights and bias",
-        "parameters": shared["layers"] // len(LANGUAGES),
+        "parameters": of_mule["layers"] // len(LANGUAGES),
         "note": f"The paper's 1.7M cannot be a layer from {WORD_VECTOR} to {model.universal_dim} numbers, "
         f"which has {WORD_VECTOR} x {model.universal_dim} + {model.universal_dim} parameters.",
     }
     yield {
         "model": "MULE EmbN",
         "counted": f"one sentence branch and {len(LANGUAGES)} linear layers",
-        "parameters": shared["sentences"] + shared["layers"],
+        "parameters": of_mule["sentences"] + of_mule["layers"],
         "note": "The paper's 13.6M takes its 1.7M for each linear layer; counted, MULE is smaller still.",
     }
     yield {

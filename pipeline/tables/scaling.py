@@ -37,14 +37,14 @@ def measure_scaling(
             model is one of several of one language each, over these. `parameters_at_test`: those that remain
             if the word vectors of the vocabulary are precomputed (SMALR, Section 5).
     """
-    evaluated = Evaluations(evaluations, settings.seeds)
+    reader = Evaluations(evaluations, settings.seeds)
     sizes: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for path in models:
         model, saved = load_model(path)
         counts = count_model(model, saved.settings)
         of_experiment = sizes.setdefault((saved.settings.dataset, saved.settings.experiment), [])
         of_experiment.append((sum(counts.values()), sum(at_test_time(counts).values())))
-    lines = list(_lines(settings, evaluated, sizes))
+    lines = list(_lines(settings, reader, sizes))
     raise_together(
         sorted({line["missing"] for line in lines if line["missing"]}), f"{output}: files are missing:"
     )
@@ -52,18 +52,18 @@ def measure_scaling(
         pd.DataFrame(lines, columns=COLUMNS).to_csv(temporary, index=False, float_format="%.6f")
 
 
-def _lines(settings: ScalingSettings, evaluated: Evaluations, sizes: Sizes) -> Iterator[dict[str, Any]]:
+def _lines(settings: ScalingSettings, evaluations: Evaluations, sizes: Sizes) -> Iterator[dict[str, Any]]:
     for point in settings.points:
         dataset, experiments, languages = point.dataset, point.experiments, point.languages
         answering = experiments * len(languages) if len(experiments) == 1 else experiments
         keys = [((dataset, name, "original"), code) for name, code in zip(answering, languages, strict=True)]
-        missing = [name for key, code in keys for name in evaluated.missing(key, code)]
+        missing = [name for key, code in keys for name in evaluations.missing(key, code)]
         missing += [f"{dataset} {name}: no model" for name in experiments if (dataset, name) not in sizes]
         if missing:
             yield {"missing": "; ".join(dict.fromkeys(missing))}
             continue
-        low, high = intervals(*(evaluated.hits(key, code) for key, code in keys))["mR"]
-        counted = [size for name in experiments for size in sizes[dataset, name]]
+        low, high = intervals(*(evaluations.hits(key, code) for key, code in keys))["mR"]
+        sizes_of_point = [size for name in experiments for size in sizes[dataset, name]]
         yield {
             "figure": settings.figure,
             "scale": settings.scale,
@@ -72,9 +72,9 @@ def _lines(settings: ScalingSettings, evaluated: Evaluations, sizes: Sizes) -> I
             "label": point.label,
             "languages": point.trained,
             "averaged": " ".join(languages),
-            "parameters": round(sum(all_ for all_, _ in counted) / len(counted)),
-            "parameters_at_test": round(sum(test for _, test in counted) / len(counted)),
-            "mR": sum(evaluated.values(key, code, "mR").mean() for key, code in keys) / len(keys),
+            "parameters": round(sum(all_ for all_, _ in sizes_of_point) / len(sizes_of_point)),
+            "parameters_at_test": round(sum(test for _, test in sizes_of_point) / len(sizes_of_point)),
+            "mR": sum(evaluations.values(key, code, "mR").mean() for key, code in keys) / len(keys),
             "low": low,
             "high": high,
             "seeds": len(settings.seeds),

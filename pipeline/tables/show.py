@@ -30,11 +30,11 @@ def table_text(numbers: pd.DataFrame) -> str:
         numbers: one number per line, as `tabulate` writes them to results/comparison.
     """
     recalls = numbers[numbers["metric"] == "mR"]
-    named = recalls[["section", *METHOD]].astype(object).fillna("").map(str)
-    methods = named[METHOD].agg(lambda row: ", ".join(filter(None, row)), axis=1)
+    names = recalls[["section", *METHOD]].astype(object).fillna("").map(str)
+    methods = names[METHOD].agg(lambda row: ", ".join(filter(None, row)), axis=1)
     recalls = recalls.assign(
         cell=list(map(_cell, recalls["measured"], recalls["paper"])),
-        method=(named["section"] + " " + methods).str.strip(),
+        method=(names["section"] + " " + methods).str.strip(),
     )
     return "\n\n".join(_block(dataset, of) for dataset, of in recalls.groupby("dataset", sort=False))
 
@@ -45,6 +45,6 @@ def _block(dataset: str, recalls: pd.DataFrame) -> str:
     return str(wide.rename_axis(index=None, columns=dataset).to_string())
 
 
-def _cell(measured: float, paper: float) -> str:
+def _cell(value: float, paper: float) -> str:
     """`62.7 (57.5)`, or without brackets where the paper has no number."""
-    return tenths(measured) + ("" if pd.isna(paper) else f" ({tenths(paper)})")
+    return tenths(value) + ("" if pd.isna(paper) else f" ({tenths(paper)})")

@@ -60,8 +60,8 @@ def count_smalr_parameters(
         }
         for number, row in enumerate(rows.to_dict("records"), 1)
     ]
-    printed = rows[["model", "counted", "metric", "value", "paper", "vocabulary", "note"]]
-    write_tables(printed, table, lines, comparison)
+    columns = rows[["model", "counted", "metric", "value", "paper", "vocabulary", "note"]]
+    write_tables(columns, table, lines, comparison)
 
 
 def comparison_lines(
@@ -121,28 +121,26 @@ def hybrid(settings: SmalrParameterSettings, words: Mapping[str, int], of_mule: 
     for name, of in settings.hybrid.items():
         assert of.hybrid
         latent = sum(max(0, number - of.hybrid.frequent_words) for number in words.values())
-        entries, printed = min(latent, of.hybrid.latent_entries), HYBRID[name]
+        entries, method = min(latent, of.hybrid.latent_entries), HYBRID[name]
         most, without = sum(count(of, words, entries).values()), count(of, words)
         fewest = sum(without.values())
         what = f"all that training changes, with {entries:,} entries, the most that {latent:,} words can take"
         yield _row(
-            f"{printed}, ten languages", what, MILLIONS, most / 1e6, "entries that no word takes are dropped"
+            f"{method}, ten languages", what, MILLIONS, most / 1e6, "entries that no word takes are dropped"
         )
         what = f"{', '.join(part for part, number in without.items() if number)}; no entry but MASK"
-        yield _row(f"{printed}, ten languages: without entries", what, MILLIONS, fewest / 1e6)
-        yield _row(
-            f"MULE to {printed}, ten languages", "ratio, with as many entries", "times", of_mule / most
-        )
+        yield _row(f"{method}, ten languages: without entries", what, MILLIONS, fewest / 1e6)
+        yield _row(f"MULE to {method}, ten languages", "ratio, with as many entries", "times", of_mule / most)
     room = (MOST - fewest) // of.model.universal_dim
-    yield _row(f"{printed}: entries that make 20 million parameters", "all others counted", "entries", room)
+    yield _row(f"{method}: entries that make 20 million parameters", "all others counted", "entries", room)
     beyond = (of_mule / 5 - fewest) // of.model.universal_dim
     yield _row(
-        f"{printed}: entries that make a fifth of MULE's parameters", "all others counted", "entries", beyond
+        f"{method}: entries that make a fifth of MULE's parameters", "all others counted", "entries", beyond
     )
     combiner = count_combiner(len(words), settings.consistency.hidden)
-    left = sum(at_test_time(without).values()) + combiner
+    at_test = sum(at_test_time(without).values()) + combiner
     what = f"sentence branch ({of.model.recurrent}), image branch, CLC-C"
-    yield _row("Image-sentence model at test time", what, MILLIONS, left / 1e6, BEFOREHAND)
+    yield _row("Image-sentence model at test time", what, MILLIONS, at_test / 1e6, BEFOREHAND)
     yield _row("CLC-C", "weights of its two layers", "parameters", combiner)
 
 

@@ -65,32 +65,32 @@ def tabulate(
     """
     for row in settings.left_out:
         log.warning("%s: omitted: %s", table, row)
-    evaluated = Evaluations(evaluations, settings.seeds)
-    lines = list(_lines(settings, evaluated, _of_paper(papers, settings.table)))
+    reader = Evaluations(evaluations, settings.seeds)
+    lines = list(_lines(settings, reader, _of_paper(papers, settings.table)))
     missing = {line["missing"] for line in lines if line["missing"]}
     raise_together(sorted(missing), f"{table}: evaluations are missing:")
     numbers = _with_places(pd.DataFrame(lines), settings.papers_data)
-    translated = pd.DataFrame(translation_columns(lines))
-    if (translated["translations"] != "").any():
-        numbers = numbers.join(translated)
-    averaged = ["averaged"] if numbers["averaged"].any() else []
-    columns = [*COMPARISON_COLUMNS, *averaged, *(name for name in translated if name in numbers)]
+    of_translations = pd.DataFrame(translation_columns(lines))
+    if (of_translations["translations"] != "").any():
+        numbers = numbers.join(of_translations)
+    extra = ["averaged"] if numbers["averaged"].any() else []
+    columns = [*COMPARISON_COLUMNS, *extra, *(name for name in of_translations if name in numbers)]
     with atomic_write(comparison) as temporary:
         numbers[columns].to_csv(temporary, index=False, float_format=f"%.{DECIMALS}f")
     with atomic_write(table) as temporary:
         _printed_table(numbers, settings).to_csv(temporary, index=False)
 
 
-def _lines(settings: TableSettings, evaluated: Evaluations, paper: Mapping[Key, str]) -> Iterator[Row]:
+def _lines(settings: TableSettings, evaluations: Evaluations, paper: Mapping[Key, str]) -> Iterator[Row]:
     """One line for each place and metric; `missing` names evaluations that it needs but lacks."""
-    for language, averaged in columns_of_rows(settings):
-        cell, keys = averaged[0], [((c.dataset, c.experiment, c.queries), c.language) for c in averaged]
-        missing = [name for key, code in keys for name in evaluated.missing(key, code)]
-        hits = [] if missing else [evaluated.hits(key, code) for key, code in keys]
+    for language, column in columns_of_rows(settings):
+        cell, keys = column[0], [((c.dataset, c.experiment, c.queries), c.language) for c in column]
+        missing = [name for key, code in keys for name in evaluations.missing(key, code)]
+        hits = [] if missing else [evaluations.hits(key, code) for key, code in keys]
         interval = intervals(*hits) if hits else {}
-        among = {} if missing else _candidates(evaluated, keys)
+        among = {} if missing else _candidates(evaluations, keys)
         for metric in METRICS:
-            values = pd.Series(dtype=float) if missing else _mean(evaluated, keys, metric)
+            values = pd.Series(dtype=float) if missing else _mean(evaluations, keys, metric)
             low, high = interval.get(metric, (None, None))
             yield {
                 "table": settings.table.table or "",
@@ -107,41 +107,41 @@ def _lines(settings: TableSettings, evaluated: Evaluations, paper: Mapping[Key, 
                 "images": among.get("images"),
                 "sentences": among.get("sentences"),
                 "chance": among.get("chance", {}).get(metric),
-                "averaged": " ".join(c.language for c in averaged) if len(averaged) > 1 else "",
+                "averaged": " ".join(c.language for c in column) if len(column) > 1 else "",
                 "paper": paper.get((*_known_by_row(cell.row), cell.paper_dataset, language, metric))
-                if as_in_paper(language, averaged)
+                if as_in_paper(language, column)
                 else None,
-                "experiment": _experiment(averaged),
+                "experiment": _experiment(column),
                 "missing": "; ".join(missing),
-                "origins": {} if missing else _origins(evaluated, keys),
+                "origins": {} if missing else _origins(evaluations, keys),
             }
 
 
-def _mean(evaluated: Evaluations, keys: Sequence[Place], metric: str) -> pd.Series:
+def _mean(evaluations: Evaluations, keys: Sequence[Place], metric: str) -> pd.Series:
     """A metric of each seed, in percent: the mean over some languages, or the one's own."""
-    return sum(evaluated.values(key, language, metric) for key, language in keys) / len(keys)
+    return sum(evaluations.values(key, language, metric) for key, language in keys) / len(keys)
 
 
-def _candidates(evaluated: Evaluations, keys: Sequence[Place]) -> Row:
+def _candidates(evaluations: Evaluations, keys: Sequence[Place]) -> Row:
     """Candidates of one language; for several, those of the largest, and the mean chance level."""
-    every = [evaluated.candidates(key, language) for key, language in keys]
+    every = [evaluations.candidates(key, language) for key, language in keys]
     chance = {metric: sum(one["chance"][metric] for one in every) / len(every) for metric in METRICS}
     return {**{name: max(one[name] for one in every) for name in ("images", "sentences")}, "chance": chance}
 
 
-def _origins(evaluated: Evaluations, keys: Sequence[Place]) -> dict[str, set[str]]:
+def _origins(evaluations: Evaluations, keys: Sequence[Place]) -> dict[str, set[str]]:
     """Who made the translations that some numbers depend on, by pair of languages."""
     by_pair: dict[str, set[str]] = {}
     for key, language in keys:
-        for pair, origins in evaluated.origins(key, language).items():
+        for pair, origins in evaluations.origins(key, language).items():
             by_pair.setdefault(pair, set()).update(origins)
     return by_pair
 
 
-def _experiment(averaged: Sequence[Cell]) -> str:
+def _experiment(column: Sequence[Cell]) -> str:
     """The experiment of some cells; of models of one language each, the name that they share."""
-    names = {cell.experiment for cell in averaged}
-    return averaged[0].row.experiment if len(names) > 1 else names.pop()
+    names = {cell.experiment for cell in column}
+    return column[0].row.experiment if len(names) > 1 else names.pop()
 
 
 def _with_places(numbers: pd.DataFrame, papers_data: Sequence[str]) -> pd.DataFrame:
@@ -151,10 +151,10 @@ def _with_places(numbers: pd.DataFrame, papers_data: Sequence[str]) -> pd.DataFr
     """
     column = [numbers[key] for key in ("dataset", "language", "metric")]
     paper = pd.to_numeric(numbers["paper"])
-    ranked = paper.notna() | ~paper.notna().groupby(column).transform("any")
+    has_place = paper.notna() | ~paper.notna().groupby(column).transform("any")
     places = [
         values.round(DECIMALS)
-        .where(ranked)
+        .where(has_place)
         .groupby(column)
         .rank(ascending=False, method="min")
         .astype("Int64")
@@ -172,8 +172,8 @@ def _printed_table(numbers: pd.DataFrame, settings: TableSettings) -> pd.DataFra
     alone = settings.table.metrics in (None, "mR")
     recalls = numbers[numbers["metric"].isin(printed_metrics(settings.table))]
     recalls = recalls.set_index("row")
-    named = zip(recalls["dataset"], recalls["language"], recalls["metric"], strict=True)
-    column = [_column(settings, *place, alone) for place in named]
+    keys = zip(recalls["dataset"], recalls["language"], recalls["metric"], strict=True)
+    column = [_column(settings, *place, alone) for place in keys]
     wide = recalls.assign(column=column).pivot(columns="column", values="measured")
     wide = wide.map(tenths, na_action="ignore")
     heads = recalls[[key for key in ROW_COLUMNS if key != "row"]]

@@ -21,8 +21,8 @@ def by_whom(origins: Origins) -> str:
     if len(alike) < 2:
         return "".join(alike)
     *few, (most, others) = sorted(alike.items(), key=lambda item: len(item[1]))
-    named = "others" if len(others) > 1 else others[0]
-    return "; ".join([*(f"{', '.join(pairs)}: {who}" for who, pairs in few), f"{named}: {most}"])
+    of_pair = "others" if len(others) > 1 else others[0]
+    return "; ".join([*(f"{', '.join(pairs)}: {who}" for who, pairs in few), f"{of_pair}: {most}"])
 
 
 def word_by_word(origins: Origins) -> bool:

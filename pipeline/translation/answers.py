@@ -11,7 +11,7 @@ from pipeline.common.escapes import escape_in, unescape
 from pipeline.datasets.damaged_text import misread_letters
 
 _LENGTH, _GROWTH = 200, 10  # an answer has at most so many characters, and so many for each of the caption
-_SHOUTED = 12  # capital letters from which an answer in capitals is a notice
+_MIN_CAPITALS = 12  # capital letters from which an answer in capitals is a notice
 
 # Sentences of services that no caption says: the user must act. What a caption says too is no notice.
 _STOPPING = (
@@ -41,8 +41,8 @@ _NOTICES = (
 )
 _STOP = re.compile("|".join(_STOPPING), re.IGNORECASE)
 _NOTICE = re.compile("|".join((*_STOPPING, *_NOTICES)), re.IGNORECASE)
-_NUMBERED = re.compile(r"\W?\d+\s*[.)\]．）、:](?!\d)|#\d+\b|\(?\d+\s+[-–—]\s|[\u2460-\u249b]|[-*•·‣▪]\s")
-_LOST = re.compile(r"\w\?\w|\?\?")
+_NUMBER = re.compile(r"\W?\d+\s*[.)\]．）、:](?!\d)|#\d+\b|\(?\d+\s+[-–—]\s|[\u2460-\u249b]|[-*•·‣▪]\s")
+_LOST_LETTER = re.compile(r"\w\?\w|\?\?")
 
 
 def unescape_answer(line: str, answer: str) -> str:
@@ -87,7 +87,7 @@ def _wrong_charset(line: str, answer: str, target: str) -> str:
     for piece, letter in misread_letters(answer, target):
         if piece not in line:
             return f"{piece!r} for {letter!r}: its character set is wrong"
-    if (match := _LOST.search(answer)) and "?" not in line:
+    if (match := _LOST_LETTER.search(answer)) and "?" not in line:
         return f"{match[0]!r}: its character set has lost letters"
     return ""
 
@@ -100,8 +100,8 @@ def _reference(line: str, answer: str) -> str:
 
 
 def _added_number(line: str, answer: str) -> str:
-    match = _NUMBERED.match(answer)
-    if not match or line[:1].isdecimal() or _NUMBERED.match(line):
+    match = _NUMBER.match(answer)
+    if not match or line[:1].isdecimal() or _NUMBER.match(line):
         return ""
     return f"it begins with {match[0]!r}, as an item of a list"
 
@@ -110,6 +110,11 @@ def _notice(line: str, answer: str) -> str:
     if (match := _NOTICE.search(answer)) and not _NOTICE.search(line):
         return f"{answer[:120]!r}: a notice of the service ({match[0]!r})"
     capitals = [letter for letter in answer if letter.isupper()]
-    if len(capitals) >= _SHOUTED and answer.isupper() and not line.isupper() and line.lower() != line.upper():
+    if (
+        len(capitals) >= _MIN_CAPITALS
+        and answer.isupper()
+        and not line.isupper()
+        and line.lower() != line.upper()
+    ):
         return f"{answer[:120]!r}: all in capitals, as notices are"
     return ""

@@ -20,14 +20,14 @@ def borrowed_translations(translations: Translations, split: Mapping[str, str]) 
         InputError: none of the images is among them.
     """
     table = translations.table
-    shared = table[table["image"].isin(split.keys())]
-    if shared.empty:
+    of_split = table[table["image"].isin(split.keys())]
+    if of_split.empty:
         raise InputError(
             f"None of the {table['image'].nunique()} images with translations is an image of the data set; "
             "borrowed_translations needs a data set of the same images."
         )
-    missing = len(split) - shared["image"].nunique()
+    missing = len(split) - of_split["image"].nunique()
     if missing:
         log.warning("%d of %d images have no translations to borrow", missing, len(split))
-    table = shared.assign(split=shared["image"].map(split))[SENTENCE_COLUMNS]
+    table = of_split.assign(split=of_split["image"].map(split))[SENTENCE_COLUMNS]
     return Translations(table, translations.left_out)

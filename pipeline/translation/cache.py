@@ -136,10 +136,10 @@ class Cache:
         """Insert rows in the order of `COLUMNS`, all or none."""
         verb = "REPLACE" if replace else "INSERT OR IGNORE"
         command = f"{verb} INTO translations VALUES ({', '.join('?' * len(COLUMNS))})"
-        listed = list(rows)
+        values = list(rows)
         with self._lock, self._transaction():
-            self._connection.executemany(command, listed)
-            self._connection.executemany(_INSERT_DIGEST, [(_row_digest(row),) for row in listed])
+            self._connection.executemany(command, values)
+            self._connection.executemany(_INSERT_DIGEST, [(_row_digest(row),) for row in values])
 
     def rows(self) -> Iterable[tuple[str, ...]]:
         """All rows, ordered by their key."""
@@ -173,12 +173,12 @@ class Cache:
         """
         day = datetime.now(UTC).date().isoformat()
         with self._lock, self._transaction():
-            used = self._value("SELECT count FROM requests WHERE service = ? AND day = ?", service, day)
-            if used >= a_day:
+            count = self._value("SELECT count FROM requests WHERE service = ? AND day = ?", service, day)
+            if count >= a_day:
                 return None
             slot = max(time.time(), self._value("SELECT next FROM pauses WHERE service = ?", service))
             self._connection.execute("REPLACE INTO pauses VALUES (?, ?)", (service, slot + 1 / a_second))
-            self._connection.execute("REPLACE INTO requests VALUES (?, ?, ?)", (service, day, used + 1))
+            self._connection.execute("REPLACE INTO requests VALUES (?, ?, ?)", (service, day, count + 1))
         return slot
 
     def hold(self, service: str, seconds: float) -> None:

@@ -45,17 +45,17 @@ class CachedTranslator:
             InputError: the engine stopped. All answers received are stored.
         """
         texts = [text for text in dict.fromkeys(sentences) if text.strip()]
-        known = self.cache.answers(self.engine.model, texts)
-        missing = [text for text in texts if text not in known]
+        answers = self.cache.answers(self.engine.model, texts)
+        missing = [text for text in texts if text not in answers]
         log.info(
             "%s: %d captions, %d different, %d cached, %d to request",
-            self._name, len(sentences), len(texts), len(known), len(missing),
+            self._name, len(sentences), len(texts), len(answers), len(missing),
         )  # fmt: skip
         if missing:
             self._request(missing, len(texts))
         # Another job may have answered some meanwhile; what the cache holds is what every table gets.
-        known |= self.cache.answers(self.engine.model, missing)
-        return [known.get(text, "") for text in sentences]
+        answers |= self.cache.answers(self.engine.model, missing)
+        return [answers.get(text, "") for text in sentences]
 
     @property
     def _name(self) -> str:

@@ -115,11 +115,11 @@ def read_dictionaries(paths: Sequence[Path], source: str, target: str) -> Candid
             mistakes.append(f"{path}: expected the name {source}-{target}.txt or {target}-{source}.txt")
             continue
         for word, translation in pairs:
-            known = candidates.setdefault(word, [])
-            if translation not in known and _in_script(translation, target):
-                known.append(translation)
+            translations = candidates.setdefault(word, [])
+            if translation not in translations and _in_script(translation, target):
+                translations.append(translation)
     raise_together(mistakes, f"The dictionaries cannot translate {source} to {target}:")
-    return {word: known for word, known in candidates.items() if known}
+    return {word: translations for word, translations in candidates.items() if translations}
 
 
 def _pairs(path: Path, mistakes: list[str]) -> list[tuple[str, str]]:
@@ -137,12 +137,12 @@ def _pairs(path: Path, mistakes: list[str]) -> list[tuple[str, str]]:
 
 def _invert(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     ranks: Counter[str] = Counter()
-    ranked = []
+    with_ranks = []
     for word, translation in pairs:
-        ranked.append((ranks[word], translation, word))
+        with_ranks.append((ranks[word], translation, word))
         ranks[word] += 1
-    ranked.sort(key=lambda pair: pair[0])  # stable: equal ranks stay in the order of the file
-    return [(translation, word) for _, translation, word in ranked]
+    with_ranks.sort(key=lambda pair: pair[0])  # stable: equal ranks stay in the order of the file
+    return [(translation, word) for _, translation, word in with_ranks]
 
 
 def _in_script(word: str, code: str) -> bool:

@@ -39,12 +39,12 @@ def find_translations(cache: Path, text: str, remove: bool = False) -> None:
         remove: remove what is found, so that it is requested again.
     """
     require_file(cache, "the cache of translations", "Give another file (translation.cache).", constant=False)
-    opened = Cache(cache)
-    rows = opened.find(text)
+    answers = Cache(cache)
+    rows = answers.find(text)
     for provider, version, source, target, _, caption, answer, *_ in rows:
         print(f"{' '.join([provider, version]).strip()} {source}-{target}: {caption!r} -> {answer!r}")
     if remove:
-        opened.remove(rows)
+        answers.remove(rows)
     print(f"{len(rows)} answers {'removed' if remove else 'found'}")
 
 
@@ -60,19 +60,19 @@ def export_translations(cache: Path, output: Path) -> None:
     """
     hint = "Give the file that `translate --cache` wrote."
     require_file(cache, "the cache of translations", hint, constant=False)
-    opened = Cache(cache)
-    if not (count := opened.count()):
+    answers = Cache(cache)
+    if not (count := answers.count()):
         raise InputError(f"{cache}: the cache holds no translations.")
     with (
         atomic_write(output) as temporary,
         open(temporary, "wb") as file,
         # No name and no time in gzip's header: they would make equal answers different bytes.
-        gzip.GzipFile("", "wb", 9, file, mtime=0) as packed,
-        io.TextIOWrapper(packed, encoding="utf-8", newline="") as text,
+        gzip.GzipFile("", "wb", 9, file, mtime=0) as archive,
+        io.TextIOWrapper(archive, encoding="utf-8", newline="") as text,
     ):
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows(opened.rows())
+        writer.writerows(answers.rows())
     log.info("%s: %d translations", output, count)
 
 
@@ -91,19 +91,19 @@ def import_translations(
         InputError: lists every row that is not sound and, with `stop`, every conflict.
     """
     rows, mistakes = _read(input)
-    opened = Cache(cache)
-    conflicts = list(_conflicts(opened, rows))
+    answers = Cache(cache)
+    conflicts = list(_conflicts(answers, rows))
     if on_conflict == "stop":
         mistakes += conflicts
     raise_together(
         mistakes,
         f"{input}: nothing was imported into {cache} (conflicts: --on-conflict keep or replace goes on):",
     )
-    before = opened.count()
-    opened.insert(rows, replace=on_conflict == "replace")
+    before = answers.count()
+    answers.insert(rows, replace=on_conflict == "replace")
     log.info(
         "%s: %d translations, %d of them new, %d conflicts (%s)",
-        input, len(rows), opened.count() - before, len(conflicts), on_conflict,
+        input, len(rows), answers.count() - before, len(conflicts), on_conflict,
     )  # fmt: skip
 
 
@@ -112,15 +112,15 @@ def _read(file: Path) -> tuple[list[Row], list[str]]:
     usual = csv.field_size_limit(_MAX_LINE)  # of the whole process
     rows: list[Row] = []
     mistakes: list[str] = []
-    seen: set[Row] = set()
+    keys: set[Row] = set()
     try:
         reader = csv.reader(text_lines(file, _MAX_LINE, is_gzip=True), strict=True)
         if (header := tuple(next(reader, ()))) != COLUMNS:
             raise InputError(f"{file}: found columns {_excerpt(header)}; expected {_excerpt(COLUMNS)}.")
         for row in map(tuple, reader):
             rows.append(row)
-            mistakes += [f"line {reader.line_num}: {mistake}" for mistake in _mistakes(row, seen)]
-            seen.add(row[: len(KEY)])
+            mistakes += [f"line {reader.line_num}: {mistake}" for mistake in _mistakes(row, keys)]
+            keys.add(row[: len(KEY)])
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{file}: not a whole file of translations: {error}. Fetch it again.") from None
     finally:
@@ -132,7 +132,7 @@ def _excerpt(columns: Row) -> str:
     return ", ".join(column[:40] for column in columns[: len(COLUMNS) + 1]) or "none"
 
 
-def _mistakes(row: Row, seen: set[Row]) -> Iterator[str]:
+def _mistakes(row: Row, keys: set[Row]) -> Iterator[str]:
     if len(row) != len(COLUMNS):
         yield f"found {len(row)} values; expected {len(COLUMNS)}"
         return
@@ -142,7 +142,7 @@ def _mistakes(row: Row, seen: set[Row]) -> Iterator[str]:
             yield f"{column}: found {values[column]!r}; expected {pattern}"
     if digest(values["text"]) != values["digest"]:
         yield f"digest: not the one of its text {values['text'][:40]!r}"
-    if row[: len(KEY)] in seen:
+    if row[: len(KEY)] in keys:
         yield f"a second answer to {values['text'][:40]!r}"
 
 
@@ -151,9 +151,9 @@ def _conflicts(cache: Cache, rows: list[Row]) -> Iterator[str]:
         if len(row) != len(COLUMNS):
             continue
         provider, version, source, target, _, text, answer, *_ = row
-        known = cache.answers(Model(provider, version, source, target), [text]).get(text, answer)
-        if known != answer:
+        stored_answer = cache.answers(Model(provider, version, source, target), [text]).get(text, answer)
+        if stored_answer != answer:
             yield (
                 f"conflict: {provider} {version} {source}-{target} {text[:40]!r}: "
-                f"the cache has {known[:40]!r}, the file {answer[:40]!r}"
+                f"the cache has {stored_answer[:40]!r}, the file {answer[:40]!r}"
             )

@@ -26,12 +26,12 @@ def machine_translator(
     """
     values = {"provider": provider, **settings.model_dump(exclude_unset=True)}
     heading = f"provider {provider}: cannot start:"
-    opened = Cache(cache)
+    answers = Cache(cache)
     if provider == "marian":
         marian = MarianProvider.from_values(values, heading)
         engine = import_module("pipeline.translation.marian").MarianEngine(source, target, marian)
     else:
         service = ServiceProvider.from_values(values, heading)
         web = import_module("pipeline.translation.web")
-        engine = web.web_engine(source, target, service, opened, limits)
-    return CachedTranslator(engine, opened)
+        engine = web.web_engine(source, target, service, answers, limits)
+    return CachedTranslator(engine, answers)

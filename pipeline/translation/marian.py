@@ -17,9 +17,15 @@ from pipeline.translation.settings import MarianProvider
 
 log = logging.getLogger("pipeline")
 
-_REQUIRED = ("config.json", "source.spm", "target.spm", "vocab.json")
+_REQUIRED_FILES = ("config.json", "source.spm", "target.spm", "vocab.json")
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-_FILES = (*_REQUIRED, *_WEIGHTS, "generation_config.json", "tokenizer_config.json", "special_tokens_map.json")
+_FILES = (
+    *_REQUIRED_FILES,
+    *_WEIGHTS,
+    "generation_config.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+)
 _MAX_TOKENS = 256  # tokens of a translation, and of a caption
 
 
@@ -53,9 +59,9 @@ class MarianEngine:
     def translate(self, texts: Sequence[str], store: StoreAnswers) -> None:
         """Pass the translations to `store`, batch by batch, longest captions first."""
         # Captions of about one length waste no padding; the longest first shows early what does not fit.
-        ordered = sorted(texts, key=lambda text: (-len(text), text))
-        for start in range(0, len(ordered), self.batch_size):
-            batch = ordered[start : start + self.batch_size]
+        by_length = sorted(texts, key=lambda text: (-len(text), text))
+        for start in range(0, len(by_length), self.batch_size):
+            batch = by_length[start : start + self.batch_size]
             store(dict(zip(batch, self._generate(batch), strict=True)))
 
     @torch.inference_mode()
@@ -88,7 +94,7 @@ def model_folder(name: str, revision: str | None) -> Path:
     folder = Path(name)
     if not folder.is_dir():
         folder = _download(name, revision)
-    missing = [f"{file} is missing" for file in _REQUIRED if not (folder / file).exists()]
+    missing = [f"{file} is missing" for file in _REQUIRED_FILES if not (folder / file).exists()]
     if not any((folder / file).exists() for file in _WEIGHTS):
         missing.append(f"{' or '.join(_WEIGHTS)} is missing")
     raise_together(missing, f"{folder}: not a Marian model:")

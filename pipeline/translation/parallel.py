@@ -25,16 +25,16 @@ def multi30k_translations(folder: Path) -> pd.DataFrame:
     Raises:
         InputError: lists files that are missing or do not have one line for each English one.
     """
-    published = PublishedFiles(folder)
+    files = PublishedFiles(folder)
     lines = {
-        code: published.lines(f"{FOLDER}/task1/raw/test_2016_flickr.{code}.gz") for code in ("en", *_MULTI30K)
+        code: files.lines(f"{FOLDER}/task1/raw/test_2016_flickr.{code}.gz") for code in ("en", *_MULTI30K)
     }
-    published.mistakes += [
+    files.mistakes += [
         f"task 1, test_2016_flickr.{code}.gz: {len(lines[code])} lines; English has {len(lines['en'])}"
         for code in _MULTI30K
         if len(lines[code]) != len(lines["en"])
     ]
-    published.check()
+    files.check()
     rows = [
         (str(number), "en", code, caption, "human", translation)
         for code in _MULTI30K

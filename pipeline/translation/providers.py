@@ -18,12 +18,12 @@ SERVICES: tuple[str, ...] = get_args(Service)
 MACHINES = ("marian", *SERVICES)
 
 # Where answers are cached and how services are asked may be given to all; only machines use it.
-_NEEDED = {
+_NEEDS = {
     "dictionary": ("sentences", "dictionaries"),
     "files": ("captions", "origin"),
     **dict.fromkeys(MACHINES, ("sentences", "cache")),
 }
-_ALLOWED = {
+_OPTIONS = {
     "dictionary": ("source_origin", "splits", "target_sentences", "cache", "limits"),
     "files": ("cache", "limits", "images"),
     **dict.fromkeys(MACHINES, ("source_origin", "splits", "settings", "limits")),
@@ -33,9 +33,9 @@ _ALLOWED = {
 def check_arguments(provider: str, source: str, target: str, arguments: Mapping[str, object]) -> None:
     """Raise for arguments that a provider lacks, or that belong to another; None stands for no argument."""
     names = {name for name, value in arguments.items() if value is not None}
-    missing = (arguments.keys() & set(_NEEDED[provider])) - names
-    foreign = names - {*_NEEDED[provider], *_ALLOWED[provider]}
-    mistakes = [f"{_option(name)} is missing" for name in _NEEDED[provider] if name in missing]
+    missing = (arguments.keys() & set(_NEEDS[provider])) - names
+    foreign = names - {*_NEEDS[provider], *_OPTIONS[provider]}
+    mistakes = [f"{_option(name)} is missing" for name in _NEEDS[provider] if name in missing]
     mistakes += [f"{_option(name)} belongs to another provider" for name in sorted(foreign)]
     if source == target:
         mistakes.append(f"--source and --target are both {source!r}")

@@ -161,9 +161,9 @@ def write_quality(table: pd.DataFrame, output: Path) -> None:
     """Write a table of scores, with all columns, in its order."""
     if unknown := sorted(set(table.columns) - set(COLUMNS)):
         raise InputError(f"Not a table of translation quality: found columns {', '.join(unknown)}.")
-    ordered = table.reindex(columns=COLUMNS).sort_values(["dataset", "source", "target", "provider"])
+    rows = table.reindex(columns=COLUMNS).sort_values(["dataset", "source", "target", "provider"])
     with atomic_write(output) as temporary:
-        ordered.to_csv(temporary, index=False, lineterminator="\n")
+        rows.to_csv(temporary, index=False, lineterminator="\n")
 
 
 def pairs_between(parallel: pd.DataFrame, source: str, target: str) -> pd.DataFrame:
@@ -177,6 +177,6 @@ def pairs_between(parallel: pd.DataFrame, source: str, target: str) -> pd.DataFr
     return back.rename(columns={"caption": "translation", "translation": "caption"})
 
 
-def _published_translations(published: pd.DataFrame, sentences: pd.Series) -> list[str]:
-    answers = dict(zip(published["sentence"], published["translation"], strict=True))
+def _published_translations(translations: pd.DataFrame, sentences: pd.Series) -> list[str]:
+    answers = dict(zip(translations["sentence"], translations["translation"], strict=True))
     return [answers.get(sentence, "") for sentence in sentences]

@@ -26,7 +26,7 @@ pt rn ro ru rw sd si sk sl sm sn so sq sr st sv sw ta te th ti tk tn to tr tt ty
 _BAIDU = "ar bg cs da de el en es et fi fr hu it ja ko nl pl pt ro ru sl sv th vi zh"
 
 # A LibreTranslate server has the languages that its owner gave it, and MyMemory takes any pair.
-LISTED = {
+CODES_OF_SERVICES = {
     "google": frozenset(_GOOGLE.split()),
     "deepl": frozenset(_DEEPL.split()),
     "microsoft": frozenset(_MICROSOFT.split()),
@@ -41,12 +41,12 @@ def code_at(service: str, code: str, codes: Codes) -> str:
 
 def unlisted_message(service: str, languages: Iterable[str], codes: Codes) -> str:
     """The message for languages that a service does not translate, as far as is known; empty if it does."""
-    listed = LISTED.get(service)
-    lacking = [code for code in languages if listed and code not in listed and code not in codes]
+    listing = CODES_OF_SERVICES.get(service)
+    lacking = [code for code in languages if listing and code not in listing and code not in codes]
     if not lacking:
         return ""
-    named = ", ".join(f"{code}: CODE" for code in lacking)
+    examples = ", ".join(f"{code}: CODE" for code in lacking)
     return (
         f"{service} is not known to translate {' or '.join(map(repr, lacking))}. Choose another provider for "
-        f"the pair (translation.pairs), or, if it does, name its code (codes: {{{named}}})"
+        f"the pair (translation.pairs), or, if it does, name its code (codes: {{{examples}}})"
     )

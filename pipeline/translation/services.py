@@ -97,9 +97,9 @@ class ServiceClient:
         self._class = type("Translator", (library,), without_request)
         # urllib3 logs URLs, and keys stand in some.
         logging.getLogger("urllib3").setLevel(logging.CRITICAL)
-        allowed = limits or Limits()
-        seconds = max(_MIN_SECONDS, min(_WHOLE * allowed.timeout, allowed.max_wait))
-        self._session = ServiceSession(allowed.timeout, seconds, in_json=service != "google")
+        limits_of_service = limits or Limits()
+        seconds = max(_MIN_SECONDS, min(_WHOLE * limits_of_service.timeout, limits_of_service.max_wait))
+        self._session = ServiceSession(limits_of_service.timeout, seconds, in_json=service != "google")
         setattr(sys.modules[library.__module__], "requests", self._session)  # noqa: B010
         self._translator()
 

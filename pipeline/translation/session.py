@@ -231,8 +231,8 @@ def _check_encoding(response: requests.Response) -> None:
     try:
         response.content.decode(str(response.encoding))
     except UnicodeDecodeError:
-        declared = _declared_charset(response)
-        reason = f"its header says {declared[:40]}" if declared else "its header names no character set"
+        charset = _declared_charset(response)
+        reason = f"its header says {charset[:40]}" if charset else "its header names no character set"
         raise EngineStopped(
             f"{_place(response.url)} answered in another character set than UTF-8, and {reason}: its letters "
             "cannot be read. Correct the server, or set another `url`."

@@ -76,16 +76,16 @@ def translate(
     of_origin = of_origin[of_origin["split"].isin(splits)]
     captions = list(of_origin["caption"])
     answers = translator.translate(captions)
-    answered = of_origin.assign(
+    with_answers = of_origin.assign(
         answer=answers,
         status=[translation_status(*pair, translator.target) for pair in zip(captions, answers, strict=True)],
     )
-    is_translation = answered["status"] == OK
-    left_out = answered.loc[~is_translation, LEFT_OUT]
+    is_translation = with_answers["status"] == OK
+    left_out = with_answers.loc[~is_translation, LEFT_OUT]
     _log_left_out(translator, left_out, len(of_origin))
-    table = answered[is_translation].assign(
+    table = with_answers[is_translation].assign(
         language=translator.target,
-        caption=answered["answer"],
+        caption=with_answers["answer"],
         origin=provider,
         source_language=translator.source,
     )

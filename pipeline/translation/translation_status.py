@@ -42,18 +42,18 @@ def _may_be_unchanged(text: str) -> bool:
 
 
 def _is_foreign(answer: str, target: str) -> bool:
-    expected = language(target).scripts
-    if not expected:
+    own_scripts = language(target).scripts
+    if not own_scripts:
         return False
     words = re.findall(r"[^\W\d_]+", unicodedata.normalize("NFKC", answer))
     of_target = of_others = 0
     for word in words:
         scripts = [_script(letter) for letter in word]
-        spaced = [script for script in scripts if script not in UNSPACED_SCRIPTS]
+        with_spaces = [script for script in scripts if script not in UNSPACED_SCRIPTS]
         # Letters of spaced scripts are one word together, however many they are.
-        for script in [script for script in scripts if script in UNSPACED_SCRIPTS] + spaced[:1]:
-            of_target += script in expected
-            of_others += script not in expected
+        for script in [script for script in scripts if script in UNSPACED_SCRIPTS] + with_spaces[:1]:
+            of_target += script in own_scripts
+            of_others += script not in own_scripts
     return of_others > of_target
 
 

@@ -57,10 +57,10 @@ class WebEngine:
     ):
         self.model, self.client, self.service, self.name = model, client, service, name
         self.cache, self.limits = cache, limits
-        self._stopped = threading.Event()
+        self._stop = threading.Event()
         self._last_answer = 0.0
         self._pause_reason = "a pause that an earlier answer asked for"
-        self._refused = 0
+        self._refusals = 0
 
     def translate(self, texts: Sequence[str], store: StoreAnswers) -> None:
         """Pass the translations to `store`, request by request; a refused caption gets none.
@@ -70,8 +70,8 @@ class WebEngine:
         Raises:
             EngineStopped: the day's requests are used up, no answer came for too long, or the user must act.
         """
-        self._stopped.clear()
-        self._last_answer, self._refused = time.monotonic(), 0
+        self._stop.clear()
+        self._last_answer, self._refusals = time.monotonic(), 0
         waiting = _Waiting(store)
         with ThreadPoolExecutor(self.limits.max_connections) as threads:
             batches = request_batches(texts, self.service)
@@ -80,7 +80,7 @@ class WebEngine:
                 for job in as_completed(jobs):
                     job.result()
             finally:
-                self._stopped.set()
+                self._stop.set()
                 threads.shutdown(cancel_futures=True)
         waiting.finish()
 
@@ -94,7 +94,7 @@ class WebEngine:
                 return
             answers = None
         if answers is not None:
-            self._refused = 0
+            self._refusals = 0
             store(dict(zip(texts, answers, strict=True)))
             return
         middle = len(texts) // 2
@@ -122,7 +122,7 @@ class WebEngine:
 
     def _wait_for_turn(self) -> None:
         limits = self.limits
-        if self._stopped.is_set():
+        if self._stop.is_set():
             raise EngineStopped("")
         turn = self.cache.reserve(self.name, limits.requests_per_second, limits.requests_per_day)
         if turn is None:
@@ -132,7 +132,7 @@ class WebEngine:
             )
         seconds = turn - time.time()
         self._check_wait(seconds)
-        if self._stopped.wait(max(0.0, seconds)):
+        if self._stop.wait(max(0.0, seconds)):
             raise EngineStopped("")
 
     def _check_wait(self, seconds: float) -> None:
@@ -146,8 +146,8 @@ class WebEngine:
     def _note_refusal(self, text: str, refusal: TextRefused) -> None:
         pair = f"{self.name} {self.model.source}-{self.model.target}"
         log.warning("%s: left without a translation (%s): %r", pair, refusal, text)
-        self._refused += 1
-        if self._refused >= _MAX_REFUSALS:
+        self._refusals += 1
+        if self._refusals >= _MAX_REFUSALS:
             raise EngineStopped(
                 f"{_MAX_REFUSALS} captions in a row were refused ({refusal}). The service may require a "
                 "person at a browser, not support the languages, or have another address (`url`): see what "

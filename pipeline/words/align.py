@@ -39,13 +39,13 @@ def align_vectors(words: Path, english: Path, dictionaries: Sequence[Path], outp
             f"{', '.join(map(str, dictionaries))}: no pair of a word of {words} and one of {english}, so "
             "that vectors cannot be aligned. Give a dictionary of the captions' languages."
         )
-    known, target = foreign.vectors[pairs[:, 0]], native.vectors[pairs[:, 1]]
-    rotation = procrustes(known, target)
-    turned = foreign.vectors @ rotation.T
-    before, after = mean_cosine(known, target), mean_cosine(turned[pairs[:, 0]], target)
+    source, target = foreign.vectors[pairs[:, 0]], native.vectors[pairs[:, 1]]
+    rotation = procrustes(source, target)
+    vectors = foreign.vectors @ rotation.T
+    before, after = mean_cosine(source, target), mean_cosine(vectors[pairs[:, 0]], target)
     log.info("%d word pairs; their mean cosine was %.2f and is %.2f", len(pairs), before, after)
     attributes: dict[str, str | int] = {"vectors": f"{words.name} aligned to en", "pairs": len(pairs)}
-    write_vocabulary(Vocabulary(foreign.language, foreign.words, turned), attributes, output)
+    write_vocabulary(Vocabulary(foreign.language, foreign.words, vectors), attributes, output)
 
 
 def word_pairs(foreign: Vocabulary, native: Vocabulary, dictionaries: Sequence[Path]) -> NDArray[np.int64]:

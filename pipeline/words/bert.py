@@ -111,14 +111,14 @@ def _fill_masks(
     """Train to fill in 15% of the word pieces; batches of captions drawn at random."""
     steps = settings.steps
     ids = tokenizer(list(captions), truncation=True, max_length=settings.max_tokens)["input_ids"]
-    masked = DataCollatorForLanguageModeling(tokenizer, mlm_probability=0.15)
+    collator = DataCollatorForLanguageModeling(tokenizer, mlm_probability=0.15)
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate)
     schedule = get_linear_schedule_with_warmup(optimizer, round(WARM_UP * steps), steps)
     progress = Progress("steps", steps)
     model.train()
     for _ in range(steps):
         rows = torch.randint(len(ids), (settings.batch_size,)).tolist()
-        batch = masked([{"input_ids": ids[row]} for row in rows]).to(model.device)
+        batch = collator([{"input_ids": ids[row]} for row in rows]).to(model.device)
         loss = model(**batch).loss
         optimizer.zero_grad()
         loss.backward()

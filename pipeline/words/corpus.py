@@ -44,16 +44,16 @@ class LanguageCorpus:
 
     def take(self, rows: NDArray[np.int64]) -> Sentences:
         """The sentences at `rows`, padded to the longest of them."""
-        chosen = torch.from_numpy(rows)
-        lengths = self.lengths[chosen]
-        vectors = None if self.vectors is None else self.vectors[to_device(chosen, self.vectors.device)]
-        return Sentences(self.ids[chosen, : int(lengths.max())], lengths, vectors)
+        places = torch.from_numpy(rows)
+        lengths = self.lengths[places]
+        vectors = None if self.vectors is None else self.vectors[to_device(places, self.vectors.device)]
+        return Sentences(self.ids[places, : int(lengths.max())], lengths, vectors)
 
     def of_images(self, keep: NDArray[np.bool_]) -> "LanguageCorpus":
         """The sentences of the images that are kept, whose rows are renumbered."""
-        kept = self.at(keep[self.image])
-        kept.image = (np.cumsum(keep) - 1)[kept.image]
-        return kept
+        part = self.at(keep[self.image])
+        part.image = (np.cumsum(keep) - 1)[part.image]
+        return part
 
     def at(self, keep: NDArray[np.bool_]) -> "LanguageCorpus":
         """The sentences that are kept, (B,)."""
@@ -101,18 +101,18 @@ def encode(
     """
     row = {image: number for number, image in enumerate(images)}
     texts = sentences["tokens" if vocabulary.unit == "word" else "caption"]
-    encoded = [
+    rows = [
         (row[image], vocabulary.encode(text, longest) or [0])
         for image, text in zip(sentences["image"], texts, strict=True)
     ]
-    encoded.sort(key=lambda pair: pair[0])  # stable: an image's sentences keep their order
-    lengths = np.array([len(ids) for _, ids in encoded], dtype=np.int64)
-    padded = np.zeros((len(encoded), max([1, *lengths])), dtype=np.int64)
-    words = chain.from_iterable(ids for _, ids in encoded)
-    padded[np.arange(padded.shape[1]) < lengths[:, None]] = np.fromiter(words, np.int64, lengths.sum())
-    image = np.array([image for image, _ in encoded], dtype=np.int64)
-    vectors = None if vocabulary.unit == "word" else _sentence_vectors(vocabulary, padded[:, 0])
-    return LanguageCorpus(torch.from_numpy(padded), torch.from_numpy(lengths), image, vectors)
+    rows.sort(key=lambda pair: pair[0])  # stable: an image's sentences keep their order
+    lengths = np.array([len(ids) for _, ids in rows], dtype=np.int64)
+    matrix = np.zeros((len(rows), max([1, *lengths])), dtype=np.int64)
+    words = chain.from_iterable(ids for _, ids in rows)
+    matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = np.fromiter(words, np.int64, lengths.sum())
+    image = np.array([image for image, _ in rows], dtype=np.int64)
+    vectors = None if vocabulary.unit == "word" else _sentence_vectors(vocabulary, matrix[:, 0])
+    return LanguageCorpus(torch.from_numpy(matrix), torch.from_numpy(lengths), image, vectors)
 
 
 def _sentence_vectors(vocabulary: Vocabulary, rows: NDArray[np.int64]) -> Tensor:

@@ -60,8 +60,8 @@ def build_vocabulary(
 
 
 def _check_file(settings: WordSettings, path: Path | None) -> None:
-    trained = settings.vectors == "train"
-    if (path is None and not trained) or (path is not None and trained and path.suffix != ".bin"):
+    trains = settings.vectors == "train"
+    if (path is None and not trains) or (path is not None and trains and path.suffix != ".bin"):
         raise InputError(
             f"--vectors-file: found {path or 'none'}, with the setting `vectors` {settings.vectors!r}; give "
             "the file with `file` and `multi30k`; with `train`, a model (.bin) or none."

@@ -78,18 +78,18 @@ def write_reduced(
         )
     whole, count = read_vocabulary(words), Counter(word for tokens in sentences for word in tokens.split())
     if kind == "pca":
-        reduced = with_smaller_vectors(whole, int(amount))
+        smaller = with_smaller_vectors(whole, int(amount))
     elif kind == "frequency":
-        reduced = frequent(whole, count, int(amount))
+        smaller = frequent(whole, count, int(amount))
     else:
         if english is None:
             raise InputError(f"{reduction}: the English vocabulary is missing; give --english.")
         candidates = read_dictionaries(dictionaries, whole.language, "en")
-        reduced = mapped_to_english(whole, count, int(amount), read_vocabulary(english), candidates)
+        smaller = mapped_to_english(whole, count, int(amount), read_vocabulary(english), candidates)
     log.info(
-        "%s: %d of %d words, %s", whole.language, len(reduced.words) - 1, len(whole.words) - 1, reduction
+        "%s: %d of %d words, %s", whole.language, len(smaller.words) - 1, len(whole.words) - 1, reduction
     )
-    write_vocabulary(reduced, {"vectors": f"{words.name}, {reduction}"}, output)
+    write_vocabulary(smaller, {"vectors": f"{words.name}, {reduction}"}, output)
 
 
 def frequent(whole: Vocabulary, count: Counter[str], least: int) -> Vocabulary:
@@ -123,13 +123,13 @@ def with_smaller_vectors(whole: Vocabulary, size: int) -> Vocabulary:
 
 
 def _project(vectors: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    centred = vectors - vectors.mean(0)
-    _, _, directions = np.linalg.svd(centred, full_matrices=False)
+    deviations = vectors - vectors.mean(0)
+    _, _, directions = np.linalg.svd(deviations, full_matrices=False)
     directions = directions[:size]
     # The sign of a direction is free: its largest number is positive, on every machine.
     largest = np.abs(directions).argmax(1)
     signs = np.sign(directions[np.arange(size), largest])
-    return np.asarray(centred @ (directions * signs[:, None]).T)
+    return np.asarray(deviations @ (directions * signs[:, None]).T)
 
 
 def mapped_to_english(

@@ -28,7 +28,7 @@ UNKNOWN, START, END = "<unk>", "<start>", "<end>"
 
 
 @dataclass(frozen=True)
-class Chosen:
+class SelectedCaptions:
     """The captions of one language.
 
     texts: sentence tables whose training and validation captions are taken, all together. tested_on: the one
@@ -53,7 +53,7 @@ def select_captions(settings: SelectionSettings, output: Path) -> None:
         output: folder to write.
     """
     texts_of = {
-        language: Chosen(
+        language: SelectedCaptions(
             [Path(text) for text in one.texts],
             Path(one.tested_on),
             Path(one.halves) if one.halves else None,
@@ -66,7 +66,9 @@ def select_captions(settings: SelectionSettings, output: Path) -> None:
     write_selection(texts_of, settings.min_count, settings.dimension, output)
 
 
-def write_selection(texts_of: Mapping[str, Chosen], minimum_count: int, dimension: int, folder: Path) -> None:
+def write_selection(
+    texts_of: Mapping[str, SelectedCaptions], minimum_count: int, dimension: int, folder: Path
+) -> None:
     """Write `{language}.csv` and `{language}.h5` of each language into an existing folder.
 
     And `pairs-{language}.csv`, if it has texts of its own to form pairs from, as in the public code.
@@ -86,14 +88,14 @@ def write_selection(texts_of: Mapping[str, Chosen], minimum_count: int, dimensio
         {language: table["tokens"][table["split"] == "train"] for language, table in tables.items()},
         minimum_count,
     )
-    known = set(words)
+    vocabulary = set(words)
     for language, table in tables.items():
-        write_sentences(_with_known_words(table, known), folder / f"{language}.csv")
+        write_sentences(_with_known_words(table, vocabulary), folder / f"{language}.csv")
         write_words(language, words, dimension, folder / f"{language}.h5")
         if (pair_texts := texts_of[language].pair_texts) is not None:
-            every = _selected_captions(language, Chosen(pair_texts, texts_of[language].tested_on))
-            paired = every[every["split"] == "train"]
-            write_sentences(_with_known_words(paired, known), folder / f"pairs-{language}.csv")
+            every = _selected_captions(language, SelectedCaptions(pair_texts, texts_of[language].tested_on))
+            pairs = every[every["split"] == "train"]
+            write_sentences(_with_known_words(pairs, vocabulary), folder / f"pairs-{language}.csv")
         training = table[table["split"] == "train"]
         log.info(
             "%s: %d training captions of %d images", language, len(training), training["image"].nunique()
@@ -124,7 +126,7 @@ def write_words(language: str, words: Sequence[str], dimension: int, path: Path)
         file.attrs.update({"language": language, "unit": "word", "vectors": "scratch"})
 
 
-def _selected_captions(language: str, texts_of_language: Chosen) -> pd.DataFrame:
+def _selected_captions(language: str, texts_of_language: SelectedCaptions) -> pd.DataFrame:
     """Training and validation captions of a language's texts, and the test captions of one.
 
     All count as the language's own, also those that people translated: their source language is left out.
@@ -159,9 +161,9 @@ def _too_few(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     ]
 
 
-def _with_known_words(table: pd.DataFrame, known: set[str]) -> pd.DataFrame:
+def _with_known_words(table: pd.DataFrame, vocabulary: set[str]) -> pd.DataFrame:
     def mark(tokens: str) -> str:
-        words = (word if word in known else UNKNOWN for word in tokens.split())
+        words = (word if word in vocabulary else UNKNOWN for word in tokens.split())
         return " ".join([START, *words, END])
 
     return table.assign(tokens=[mark(tokens) for tokens in table["tokens"]])

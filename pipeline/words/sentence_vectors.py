@@ -120,10 +120,10 @@ def _shard(
 ) -> NDArray[np.float32]:
     """Vectors (B, D) of some captions, read from their file if a killed run has saved them."""
     shape = (len(captions), encoder.config.hidden_size)
-    if saved := load_arrays(path, "vectors"):
-        if saved[0].dtype == np.float32 and saved[0].shape == shape:
-            return saved[0]
-        log.warning("%s: found %s %s, computed again", path, saved[0].dtype, saved[0].shape)
+    if arrays := load_arrays(path, "vectors"):
+        if arrays[0].dtype == np.float32 and arrays[0].shape == shape:
+            return arrays[0]
+        log.warning("%s: found %s %s, computed again", path, arrays[0].dtype, arrays[0].shape)
     chunks = [captions[first : first + CHUNK] for first in range(0, len(captions), CHUNK)]
     vectors = np.concatenate([mean_pooled(chunk, tokenizer, encoder, settings) for chunk in chunks])
     save_arrays(path, vectors=vectors)

@@ -42,18 +42,18 @@ def encode_characters(
     table = read_sentences(sentences)
     own = table[(table["language"] == language) & (table["origin"] == caption_origin)]
     words = training_words([*training, *own["tokens"]])
-    known = set().union(*training_words(training))
-    spelled = vocabulary(language, words, spellings(words, known, max_word_length))
+    letters = set().union(*training_words(training))
+    vocabulary_of_words = vocabulary(language, words, spellings(words, letters, max_word_length))
     attributes: dict[str, str | int] = {
         "vectors": "code points",
         "training_captions": len(training),
         "training_words": len(training_words(training)),
-        "characters": len(known),
+        "characters": len(letters),
     }
-    write_vocabulary(spelled, attributes, output)
+    write_vocabulary(vocabulary_of_words, attributes, output)
 
 
-def spellings(words: Iterable[str], known: set[str], longest: int) -> dict[str, np.ndarray]:
+def spellings(words: Iterable[str], letters: set[str], longest: int) -> dict[str, np.ndarray]:
     """Code points of each word, (longest,); 0 after its end and for unknown characters.
 
     A word without any known character is not among them.
@@ -61,7 +61,7 @@ def spellings(words: Iterable[str], known: set[str], longest: int) -> dict[str, 
     spelling_of = {}
     for word in words:
         row = np.zeros(longest, dtype=np.float32)
-        codes = [ord(letter) if letter in known else 0 for letter in word[:longest]]
+        codes = [ord(letter) if letter in letters else 0 for letter in word[:longest]]
         row[: len(codes)] = codes
         if row.any():
             spelling_of[word] = row

@@ -112,13 +112,13 @@ def _check_whole(path: Path) -> None:
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         # Magic number, version, 12 integers and a double of settings; then the dictionary's sizes.
         place = 4 + 4 + 12 * 4 + 8
-        entries, _, _, _, pruned = struct.unpack_from("<iiiqq", content, place)
+        entries, _, _, _, num_pruned = struct.unpack_from("<iiiqq", content, place)
         place += struct.calcsize("<iiiqq")
         for _ in range(entries):  # a word that ends with 0, its count, its type
             if (end := content.find(b"\0", place)) < 0:
                 raise ValueError("it ends in the middle of its words")
             place = end + 1 + 8 + 1
-        place += 8 * max(0, pruned)
+        place += 8 * max(0, num_pruned)
         for _ in ("input", "output"):  # whether it is quantised; rows, columns, and as many float32
             rows, columns = struct.unpack_from("<?qq", content, place)[1:]
             place += struct.calcsize("<?qq") + 4 * rows * columns

@@ -64,14 +64,14 @@ def vocabulary(language: str, words: list[str], vectors: dict[str, np.ndarray]) 
     Raises:
         InputError: none of the words has a vector.
     """
-    known = [word for word in words if word in vectors]
-    if not known:
+    with_vector = [word for word in words if word in vectors]
+    if not with_vector:
         raise InputError(
             f"None of the {len(words)} words of the training captions has a vector. "
             "Are the vectors of the captions' language?"
         )
-    rows = np.stack([vectors[word] for word in known]).astype(np.float32)
-    return Vocabulary(language, [PADDING, *known], np.vstack([np.zeros_like(rows[:1]), rows]))
+    rows = np.stack([vectors[word] for word in with_vector]).astype(np.float32)
+    return Vocabulary(language, [PADDING, *with_vector], np.vstack([np.zeros_like(rows[:1]), rows]))
 
 
 def write_vocabulary(vocabulary: Vocabulary, attributes: dict[str, Attribute], path: Path) -> None:

@@ -22,7 +22,7 @@ from pipeline.images.backbone import (
     round_weights,
 )
 from pipeline.images.crops import resize_image
-from pipeline.images.foreign_weights import renamed
+from pipeline.images.foreign_weights import with_own_names
 from pipeline.images.settings import ExtractionSettings
 
 CPU = torch.device("cpu")
@@ -345,7 +345,7 @@ def test_torchvisions_names_and_shapes_become_timms(theirs: str, ours: str) -> N
     with torch.device("meta"):
         state = torchvision.models.get_model(theirs, weights=None).state_dict()
         wanted = timm.create_model(ours).state_dict()
-    new = renamed(state, wanted, lambda name: name.startswith("head.fc."))
+    new = with_own_names(state, wanted, lambda name: name.startswith("head.fc."))
     assert state.keys() != wanted.keys()
     assert {name: tensor.shape for name, tensor in new.items()} == {
         name: tensor.shape for name, tensor in wanted.items() if name in new

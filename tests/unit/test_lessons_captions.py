@@ -17,7 +17,7 @@ from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.demo.caption_part import translated_captions
 from pipeline.demo.sentences import write_demo_captions
 from pipeline.evaluation.inputs import own_sentences, read_vocabularies
-from pipeline.words.selection import Chosen, union_of_words, write_selection
+from pipeline.words.selection import SelectedCaptions, union_of_words, write_selection
 
 SPLIT = {image: split for split, images in MULTI30K_IMAGES.items() for image in images}
 
@@ -199,14 +199,14 @@ def written(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def chosen(folder: Path, halved: bool = False) -> dict[str, Chosen]:
+def chosen(folder: Path, halved: bool = False) -> dict[str, SelectedCaptions]:
     """English comparable captions, and German ones of both parts."""
     half = folder / "halves.csv" if halved else None
     english = folder / "comparable-en.csv"
     german = [folder / "translation-de.csv", folder / "comparable-de.csv"]
     return {
-        "en": Chosen([english], english, half, "first"),
-        "de": Chosen(german, german[1], half, "second"),
+        "en": SelectedCaptions([english], english, half, "first"),
+        "de": SelectedCaptions(german, german[1], half, "second"),
     }
 
 
@@ -253,8 +253,8 @@ def test_halves_and_the_captions_of_all_images_to_pair(tmp_path: Path) -> None:
     (tmp_path / "halves.csv").write_text("image,half\n1,first\n2,first\n3,second\n4,second\n")
     english, german = (tmp_path / f"part-{language}.csv" for language in ("en", "de"))
     both = {
-        "en": Chosen([english], english, tmp_path / "halves.csv", "first"),
-        "de": Chosen([german], german, tmp_path / "halves.csv", "second"),
+        "en": SelectedCaptions([english], english, tmp_path / "halves.csv", "first"),
+        "de": SelectedCaptions([german], german, tmp_path / "halves.csv", "second"),
     }
     write_selection({"en": replace(both["en"], pair_texts=[english])}, 1, 6, tmp_path)
     assert list(read_sentences(tmp_path / "en.csv")["image"]) == ["1", "2", "2", "5", "6"]
@@ -274,7 +274,7 @@ def test_pairs_of_captions_that_are_sampled_again(tmp_path: Path) -> None:
     for name, word in (("first", "dog"), ("second", "cat")):
         samples[name] = tmp_path / f"{name}.csv"
         write_sentences(sentences([row for row in rows if word in row[2]]), samples[name])
-    chosen = Chosen([samples["first"]], samples["first"], pair_texts=[samples["second"]])
+    chosen = SelectedCaptions([samples["first"]], samples["first"], pair_texts=[samples["second"]])
     write_selection({"en": chosen}, 1, 6, tmp_path)
     assert list(read_sentences(tmp_path / "pairs-en.csv")["tokens"]) == [
         "<start> <unk> 1 <end>", "<start> <unk> 2 <end>",
@@ -289,7 +289,7 @@ def test_a_half_with_captions_of_one_image_is_refused_in_every_language(written:
 
 
 def test_captions_of_another_language_are_refused(written: Path) -> None:
-    wrong = {"fr": Chosen([written / "comparable-en.csv"], written / "comparable-en.csv")}
+    wrong = {"fr": SelectedCaptions([written / "comparable-en.csv"], written / "comparable-en.csv")}
     with pytest.raises(InputError, match="found captions in en; expected fr"):
         write_selection(wrong, 1, 6, written)
     assert not (written / "fr.csv").exists()

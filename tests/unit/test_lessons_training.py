@@ -37,7 +37,7 @@ from pipeline.training.settings import LessonsSettings, TaskResources, TaskTrain
 from pipeline.training.tasks import TaskSampler
 from pipeline.training.validation_as_public_code import mean_recall_by_fives
 from pipeline.words.corpus import Corpus, LanguageCorpus, Sentences
-from pipeline.words.selection import Chosen, write_selection
+from pipeline.words.selection import SelectedCaptions, write_selection
 from pipeline.words.vocabulary import Vocabulary
 
 # What is not named is the paper's.
@@ -256,7 +256,7 @@ def selected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for language in THINGS:
         path = folder / f"part-{language}.csv"
         write_sentences(table[table["language"] == language], path)
-        chosen[language] = Chosen([path], path, pair_texts=[path])
+        chosen[language] = SelectedCaptions([path], path, pair_texts=[path])
     write_selection(chosen, 1, 6, folder)
     write_features(folder / "features.h5", images, np.array(features), {"backbone": "eight things"})
     return folder
@@ -457,6 +457,6 @@ def test_a_training_that_had_stopped_does_not_go_on(
 def test_another_word_table_is_refused(selected: Path, tmp_path: Path) -> None:
     shutil.copytree(selected, tmp_path / "other")
     english = tmp_path / "other/part-en.csv"
-    write_selection({"en": Chosen([english], english)}, 1, 6, tmp_path / "other")
+    write_selection({"en": SelectedCaptions([english], english)}, 1, 6, tmp_path / "other")
     with pytest.raises(InputError, match="de: has other words than en"):
         trained(tmp_path / "other", tmp_path / "run", SETTINGS)

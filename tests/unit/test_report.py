@@ -17,7 +17,7 @@ from PIL import Image
 from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.report import charts, tables
-from pipeline.report.figures import SIDE, Said, _images, _query, thumbnails
+from pipeline.report.figures import SIDE, TestSentences, _images, _query, thumbnails
 from pipeline.report.pages import difference, main_of, write_page
 from pipeline.report.report import _in_order, natural, write_report
 from pipeline.report.tables import _label, of_comparison
@@ -406,14 +406,14 @@ def test_a_curve_begins_at_the_first_validation_and_ends_at_the_last() -> None:
     assert last == (charts.WIDTH - 6, charts.TOP)
 
 
-def said() -> dict[str, Said]:
+def said() -> dict[str, TestSentences]:
     """Three images; English finds the first two, French the first alone. Similarities (images, sentences)."""
     english = np.array([[0.9, 0.1, 0.2], [0.1, 0.8, 0.3], [0.5, 0.6, 0.4]], dtype=np.float32)
     french = np.array([[0.9, 0.1, 0.2], [0.7, 0.2, 0.1], [0.0, 0.9, 0.3]], dtype=np.float32)
     rows = np.arange(3)
     return {
-        "en": Said(english, rows, ["one", "two", "three"]),
-        "fr": Said(french, rows, ["un", "deux", "trois"]),
+        "en": TestSentences(english, rows, ["one", "two", "three"]),
+        "fr": TestSentences(french, rows, ["un", "deux", "trois"]),
     }
 
 
@@ -442,7 +442,7 @@ def test_a_sentence_has_its_nearest_images_and_its_own_marked() -> None:
         ("a", False),
     ]
     assert (wrong["rank"], wrong["own"]["image"]) == (2, "b")
-    every = {"en": Said(np.eye(3, dtype=np.float32), np.arange(3), ["x", "y", "z"])}
+    every = {"en": TestSentences(np.eye(3, dtype=np.float32), np.arange(3), ["x", "y", "z"])}
     assert _query(every["en"], "en", ["a", "b", "c"], 0, generator) is None
 
 
@@ -450,7 +450,7 @@ def test_an_image_without_a_caption_in_a_language_is_no_candidate_there() -> Non
     """French captions the second and third image alone; to both of its sentences the first is nearest."""
     english = said()["en"]
     similarity = np.array([[0.9, 0.9], [0.1, 0.2], [0.4, 0.3]], dtype=np.float32)
-    french = Said(similarity, np.array([1, 2]), ["deux", "trois"])
+    french = TestSentences(similarity, np.array([1, 2]), ["deux", "trois"])
     wrong = _query(french, "fr", ["a", "b", "c"], 0, np.random.default_rng(0))
     assert wrong and (wrong["text"], wrong["rank"]) == ("deux", 2)
     assert [near["image"] for near in wrong["nearest"]] == ["c", "b"]
