@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 
-class Ended(NamedTuple):
+class Exit(NamedTuple):
     """How a command ended."""
 
     status: int
     said: str
 
 
-def ended(run: Callable[[], object], folder: Path, arguments: Sequence[str]) -> Ended:
+def exit_of(run: Callable[[], object], folder: Path, arguments: Sequence[str]) -> Exit:
     """What a command says on both streams and ends with."""
     with tempfile.TemporaryFile() as said:
         if not (child := os.fork()):
@@ -38,7 +38,7 @@ def ended(run: Callable[[], object], folder: Path, arguments: Sequence[str]) -> 
                 leave(status)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         said.seek(0)
-        return Ended(status, said.read().decode("utf-8", errors="replace"))
+        return Exit(status, said.read().decode("utf-8", errors="replace"))
 
 
 def leave(status: int) -> NoReturn:

@@ -79,7 +79,7 @@ KINDS: dict[str, Callable[[Path], None]] = {
 }
 
 
-def written(kind: str, folder: Path) -> Path:
+def write_model(kind: str, folder: Path) -> Path:
     """A folder with a model of a kind and its processor."""
     torch.manual_seed(0)
     KINDS[kind](folder)

@@ -64,7 +64,7 @@ class Project:
         )
         return subprocess.CompletedProcess(done.args, done.returncode, done.stdout, "")
 
-    def started(self, *arguments: str) -> "subprocess.Popen[str]":
+    def run_beside(self, *arguments: str) -> "subprocess.Popen[str]":
         """Start Snakemake; what it says comes as one text."""
         return subprocess.Popen(
             ["snakemake", "--configfile", "small.yaml", *arguments],
@@ -107,7 +107,7 @@ class Project:
         (self.folder / "small.yaml").write_text(yaml.safe_dump(merge(SMALL, settings)))
 
 
-def copied(folder: Path) -> Project:
+def copy_of_project(folder: Path) -> Project:
     """Copy the workflow into a folder that is there."""
     for part in PARTS:
         source = ROOT / part
@@ -128,11 +128,11 @@ def ready(folder: Path, temporary: pytest.TempPathFactory) -> Project:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (kept / "project").exists():
             (kept / "unfinished").mkdir()
-            made = copied(kept / "unfinished")
+            made = copy_of_project(kept / "unfinished")
             made.configure(**DEMO)
             made.make(*(f"work/demo/multi30k/{name}" for name in READY))
             (kept / "unfinished").rename(kept / "project")
-    project = copied(folder)
+    project = copy_of_project(folder)
     duplicate([kept / "project" / part for part in ("work", ".snakemake")], folder)
     project.configure(**DEMO)
     return project

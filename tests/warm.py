@@ -72,14 +72,14 @@ sys.exit(status)
 
 def python() -> str:
     """The path of such a `python`, beside the `snakemake`; their servers end with this process."""
-    _started("torch")
+    _start("torch")
     snakemake()
     return str(_clients() / "python")
 
 
 def snakemake() -> str:
     """The path of such a `snakemake`; the `python` beside it runs its jobs, once `python` has been called."""
-    _started("light")
+    _start("light")
     return str(_clients() / "snakemake")
 
 
@@ -107,7 +107,7 @@ def _need_torch() -> set[str]:
 
 
 @cache
-def _started(name: str) -> None:
+def _start(name: str) -> None:
     command = [sys.executable, __file__, name, str(_clients())]
     # PyTorch reads OMP_... when it is imported; a job's own come too late.
     environment = {"PYTHONUTF8": "1", "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
@@ -123,7 +123,7 @@ def _import(name: str) -> None:
     for module in PRELOADED[name]:
         importlib.import_module(module)
     sys.path[0] = str(ROOT)
-    parsed()
+    digest_module()
     if name == "light":
         importlib.import_module("snakemake.cli").get_argument_parser()  # imports its plug-ins
         _parse_once()
@@ -146,7 +146,7 @@ def _serve(address: Path) -> dict[str, Any]:
                 client = listening.accept()[0]
                 text, streams, *_ = socket.recv_fds(client, 1 << 20, 3)
                 if not (job := os.fork()):
-                    return _begun(text, streams, [listening, client, *clients], jobs)
+                    return _begin(text, streams, [listening, client, *clients], jobs)
                 clients[client] = job
                 jobs[os.pidfd_open(job)] = client
                 for stream in streams:
@@ -157,7 +157,7 @@ def _serve(address: Path) -> dict[str, Any]:
                 _forward(found, clients)
 
 
-def _begun(
+def _begin(
     text: bytes, streams: list[int], sockets: list[socket.socket], jobs: dict[int, socket.socket]
 ) -> dict[str, Any]:
     """Give a fork its streams, folder and environment, and nothing of the server's or of other commands."""
@@ -197,14 +197,14 @@ def _forward(client: socket.socket, clients: dict[socket.socket, int]) -> None:
 
 def _stage(folder: Path, package: str) -> object:
     sys.path[0] = str(folder)  # instead of this project
-    import_from(folder, parsed())
+    import_from(folder, digest_module())
     return runpy.run_module(package, run_name="__main__", alter_sys=True)
 
 
 def _snakemake(folder: Path) -> object:
     main: Callable[[], object] = importlib.import_module("snakemake.cli").main
     sys.path[0] = str(folder)
-    import_from(folder, parsed())
+    import_from(folder, digest_module())
     sys.executable = str(Path(sys.argv[0]).with_name("python"))
     return main()
 
@@ -235,7 +235,7 @@ def _parse_once() -> None:
 
 
 @cache
-def parsed() -> Any:
+def digest_module() -> Any:
     """`pipeline.digest`, which has parsed this project's code, once for all forks."""
     code: Any = importlib.import_module("pipeline.digest")
     code.text = Path(code.__file__).read_bytes()

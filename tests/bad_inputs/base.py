@@ -18,9 +18,9 @@ import h5py
 import numpy as np
 import warm
 import yaml
-from forked import Ended, ended
+from forked import Exit, exit_of
 from PIL import Image
-from project import SMALL, copied
+from project import SMALL, copy_of_project
 
 from pipeline import digest as code
 from pipeline.settings import merge
@@ -102,7 +102,7 @@ def finished(folder: Path) -> Path:
 def made(folder: Path) -> Path:
     """The project with its table and an index made by Snakemake, in a new folder."""
     folder.mkdir(parents=True)
-    project = copied(folder)
+    project = copy_of_project(folder)
     write_own_data(folder / "mine")
     (folder / "small.yaml").write_text(yaml.safe_dump(CONFIG))
     project.make(TARGET, INDEX)
@@ -128,7 +128,7 @@ def preload() -> None:
     warm.snakemake()
 
 
-def snakemake(folder: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> Ended:
+def snakemake(folder: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> Exit:
     """`snakemake ARGUMENTS` in a folder."""
     done = subprocess.run(
         [warm.snakemake(), *arguments],
@@ -139,10 +139,10 @@ def snakemake(folder: Path, *arguments: str, environment: Mapping[str, str] | No
         text=True,
         errors="replace",
     )
-    return Ended(done.returncode, done.stdout)
+    return Exit(done.returncode, done.stdout)
 
 
-def stage(folder: Path, *arguments: str, limits: Mapping[str, int] | None = None) -> Ended:
+def stage(folder: Path, *arguments: str, limits: Mapping[str, int] | None = None) -> Exit:
     """`python -m pipeline ARGUMENTS` or, of a command of search, `python -m search ARGUMENTS` in a folder.
 
     limits: bytes that it may have besides what it has now, by resource, such as FSIZE or AS.
@@ -157,4 +157,4 @@ def stage(folder: Path, *arguments: str, limits: Mapping[str, int] | None = None
             resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
         return main()
 
-    return ended(limited, folder, [program, *arguments])
+    return exit_of(limited, folder, [program, *arguments])

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from changes import BUNDLE, CHANGES, EXPERIMENT, INDEX, TAKEN
 from copies import Copy
-from forked import Ended
+from forked import Exit
 from project import PARTS
 
 from pipeline.settings import merge
@@ -101,7 +101,7 @@ def write(path: Path, kind: str, content: Any) -> None:
         path.write_bytes(before + content.encode())
 
 
-def run(folder: Path, case: dict[str, Any]) -> Ended:
+def run(folder: Path, case: dict[str, Any]) -> Exit:
     name, _, rest = case["run"].partition(" ")
     command = placed(f"{LONG.get(name, name)} {rest}")
     first, *arguments = shlex.split(command)
@@ -110,7 +110,7 @@ def run(folder: Path, case: dict[str, Any]) -> Ended:
     return base.stage(folder, first, *arguments, limits=case.get("limit"))
 
 
-def trouble(case: dict[str, Any], end: Ended) -> list[str]:
+def trouble(case: dict[str, Any], end: Exit) -> list[str]:
     """What is not as a row says it."""
     found = [f"exit {end.status}"] if end.status != case.get("exit", 1) else []
     found += [f"does not say {text!r}" for text in case["says"] if str(text) not in end.said]

@@ -23,7 +23,7 @@ class Command(NamedTuple):
     values: dict[str, Any]
 
 
-def announced(project: Project, *targets: str) -> list[Command]:
+def announced_commands(project: Project, *targets: str) -> list[Command]:
     """The jobs that run a stage."""
     done = project.snakemake("-n", "-p", *targets)
     assert done.returncode == 0, done.stdout[-3000:]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from project import copied
+from project import copy_of_project
 
 from pipeline.images.store import read_features
 
@@ -21,7 +21,7 @@ STORE = "work/demo/multi30k/features.h5"
 
 @pytest.mark.parametrize("shards", [1, 2])
 def test_a_photograph_overwritten_in_place_is_extracted_again(tmp_path: Path, shards: int) -> None:
-    project = copied(tmp_path)
+    project = copy_of_project(tmp_path)
     project.configure(scale="demo", sources={"scenes": 36}, images={"shards": shards})
     project.make(STORE)
     listed = pd.read_csv(tmp_path / "work/demo/multi30k/images.csv", dtype=str)
@@ -54,7 +54,7 @@ def test_a_photograph_overwritten_in_place_is_extracted_again(tmp_path: Path, sh
 
 def test_a_photograph_overwritten_while_others_are_extracted_is_extracted_again(tmp_path: Path) -> None:
     """Of the shard that is finished first, while the other takes a second at least."""
-    project = copied(tmp_path)
+    project = copy_of_project(tmp_path)
     project.configure(scale="demo", sources={"scenes": 36}, images={"shards": 2})
     folder = tmp_path / "work/demo/multi30k"
     overwritten: list[int] = []

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from copies import Copy
 from PIL import Image
-from project import ROOT, Project, copied
+from project import ROOT, Project, copy_of_project
 
 from pipeline.images.backbone import weights_file
 from pipeline.settings import merge
@@ -265,7 +265,7 @@ def write_own(folder: Path) -> None:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project whose tables have been made."""
-    project = copied(tmp_path_factory.mktemp("project"))
+    project = copy_of_project(tmp_path_factory.mktemp("project"))
     write_own(project.folder / "mine")
     shutil.copyfile(weights_file(DEMO_WEIGHTS), project.folder / "mine/weights.pth")
     project.configure(**BASE)
@@ -274,7 +274,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture(scope="module")
-def found(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Found:
+def reruns(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Found:
     """Jobs by rule that an edit has run again, in a copy of the project with the times of its files."""
     copy = Copy(project.folder, tmp_path_factory.mktemp("edited") / "copy")
 
@@ -298,16 +298,16 @@ def found(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Found:
         for edit in edits
     ],
 )
-def test_an_edit_reruns_what_it_must_and_no_more(edit: Edit, found: Found) -> None:
-    assert set(found(edit)) == edit.reruns
+def test_an_edit_reruns_what_it_must_and_no_more(edit: Edit, reruns: Found) -> None:
+    assert set(reruns(edit)) == edit.reruns
 
 
 @pytest.mark.extended
-def test_the_documentation_has_what_was_found(found: Found) -> None:
+def test_the_documentation_has_what_was_found(reruns: Found) -> None:
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(BEGIN)
     written, _, after = rest.partition(END)
-    table = _table(found)
+    table = _table(reruns)
     if os.environ.get("WRITE_CHANGES"):
         PAGE.write_text(f"{before}{BEGIN}{table}{END}{after}", encoding="utf-8")
     else:
@@ -318,17 +318,17 @@ def _table(found: Found) -> str:
     lines = []
     for heading, edits in EDITS.items():
         lines += ["", f"| {heading} | runs again |", "|---|---|"]
-        lines += [f"| {edit.what} | {_said(found(edit))} |" for edit in edits]
+        lines += [f"| {edit.what} | {_in_words(found(edit))} |" for edit in edits]
     return "\n".join([*lines, "", ""])
 
 
-def _said(jobs: dict[str, int]) -> str:
+def _in_words(jobs: dict[str, int]) -> str:
     return ", ".join(f"{rule} {jobs[rule]}" for rule in sorted(jobs, key=WALKED.index)) or "nothing"
 
 
 @pytest.mark.extended
 def test_a_language_more_extracts_nothing_and_leaves_models_that_do_not_use_it(
-    project: Project, found: Found
+    project: Project, reruns: Found
 ) -> None:
     work = project.folder / "work" / "demo"
     features = [path for path in work.rglob("*") if path.name in ("split.csv", "images.csv", "features.h5")]

@@ -5,8 +5,8 @@ import shutil
 
 import pandas as pd
 import pytest
-from frozen import written
-from project import Project, copied
+from frozen import write_model
+from project import Project, copy_of_project
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
@@ -17,8 +17,8 @@ ROWS = [{"row": 1, "method": "PARALLEL-EmbN", "experiment": "parallel-embn"}]
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project with a model of the real architecture in a folder beside it; nothing is made yet."""
-    made = copied(tmp_path_factory.mktemp("project"))
-    written("AltCLIP", made.folder / "clips" / "small")
+    made = copy_of_project(tmp_path_factory.mktemp("project"))
+    write_model("AltCLIP", made.folder / "clips" / "small")
     return made
 
 
@@ -125,7 +125,7 @@ def test_another_model_computes_its_own_rows_alone_and_a_changed_one_anew(projec
     assert jobs == {"evaluate_clip": 1, "tabulate_clip": 1, "publish_file": 2}
     configure(project, "clips/small")
     shutil.rmtree(project.folder / "clips" / "small")
-    written("SigLIP", project.folder / "clips" / "small")
+    write_model("SigLIP", project.folder / "clips" / "small")
     jobs = project.would_run("results/context.csv")
     assert jobs == {"evaluate_clip": 1, "tabulate_clip": 1, "publish_file": 2}
     assert set(project.would_run("results/mine.csv")) == set()

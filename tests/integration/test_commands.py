@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import yaml
-from commands import Command, announced
-from project import copied
+from commands import Command, announced_commands
+from project import copy_of_project
 
 from pipeline import cli
 from pipeline.digest import digest
@@ -112,7 +112,7 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> list[Command]:
     found = []
     for name, (settings, targets) in DRY_RUNS.items():
         folder = tmp_path_factory.mktemp(name)
-        project = copied(folder)
+        project = copy_of_project(folder)
         for path in ("mine/clip", "mirror", "on-request/flickr30k", "on-request/coco-cn"):
             (folder / path).mkdir(parents=True)
         for path in ("mine/features.h5", "on-request/coco-cn/imageid.human-written-caption.txt"):
@@ -120,7 +120,7 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> list[Command]:
         (folder / "mine/list.csv").write_text("image\n1.png\n")
         (folder / "mine/clip/config.json").write_text("{}")
         project.configure(**settings)
-        found += announced(project, *targets)
+        found += announced_commands(project, *targets)
     return found
 
 

@@ -21,7 +21,7 @@ import timm
 import torch
 from disk import Disk
 from PIL import Image
-from project import Project, copied
+from project import Project, copy_of_project
 from serving import Trouble, serving
 
 from pipeline import __main__
@@ -354,7 +354,7 @@ def test_a_feature_file_that_another_process_writes(
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    made = copied(tmp_path_factory.mktemp("project"))
+    made = copy_of_project(tmp_path_factory.mktemp("project"))
     made.configure(scale="demo", sources={"scenes": 36})
     return made
 
@@ -364,7 +364,7 @@ TOKENS = "work/demo/multi30k/tokens/de.csv"
 
 def test_two_snakemakes_in_one_folder(project: Project) -> None:
     long = ["work/demo/multi30k/words/human/de.h5", "work/demo/multi30k/features.h5"]
-    with project.started("--cores", "1", *long) as first:
+    with project.run_beside("--cores", "1", *long) as first:
         until = time.monotonic() + 120
         while not any(project.folder.glob(".snakemake/locks/*")):
             assert first.poll() is None and time.monotonic() < until

@@ -27,7 +27,7 @@ class Failure(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base.finished(tmp_path_factory.mktemp("finished") / "project")
 
 
@@ -54,10 +54,10 @@ FAILURES = {
 
 @pytest.mark.parametrize("rule", FAILURES)
 def test_a_job_that_failed_is_due_again_and_costs_no_earlier_result(
-    finished: Path, tmp_path: Path, rule: str
+    finished_project: Path, tmp_path: Path, rule: str
 ) -> None:
     failure = FAILURES[rule]
-    project = Project(shutil.copytree(finished, tmp_path / "project"))
+    project = Project(shutil.copytree(finished_project, tmp_path / "project"))
     before = base.kept(project.folder)
     assert project.would_run(failure.target) == {}
 
@@ -79,8 +79,10 @@ def test_a_job_that_failed_is_due_again_and_costs_no_earlier_result(
     assert (after[model] != before[model]) == (rule == "train")
 
 
-def test_code_edited_during_a_run_is_refused_and_costs_nothing(finished: Path, tmp_path: Path) -> None:
-    project = Project(shutil.copytree(finished, tmp_path / "project"))
+def test_code_edited_during_a_run_is_refused_and_costs_nothing(
+    finished_project: Path, tmp_path: Path
+) -> None:
+    project = Project(shutil.copytree(finished_project, tmp_path / "project"))
     before = base.kept(project.folder)
     project.edit(*FAILURES["train"].edit)
     loss, snakefile = (project.folder / name for name in ("pipeline/models/losses/triplets.py", "Snakefile"))

@@ -84,7 +84,7 @@ def test_shards_of_the_command_line_merge_into_one_store(tmp_path: Path) -> None
     shards, failed = [tmp_path / f"{n}.h5" for n in (1, 2)], [tmp_path / f"{n}.csv" for n in (1, 2)]
     for number, (shard, listed) in enumerate(zip(shards, failed, strict=True), 1):
         given = {**options, "--shard": f"{number}/2", "--failed": str(listed), "--output": str(shard)}
-        done = _stage("extract-features", *_listed(given))
+        done = _stage("extract-features", *_listed_options(given))
         assert done.returncode == 0, done.stderr
     done = _stage(
         "merge-features", "--images", tmp_path / "images.csv", "--shards", *shards, "--failed", *failed,
@@ -95,7 +95,8 @@ def test_shards_of_the_command_line_merge_into_one_store(tmp_path: Path) -> None
     expected = {"crops": 10, "code": digest("extract-features")}
     assert read_features(tmp_path / "merged.h5", IMAGES[:FEW], expected).shape == (FEW, 512)
     wrong = _stage(
-        "extract-features", *_listed({**options, "--shard": "3/2", "--output": str(tmp_path / "out.h5")})
+        "extract-features",
+        *_listed_options({**options, "--shard": "3/2", "--output": str(tmp_path / "out.h5")}),
     )
     assert "expected I/N with I from 1 to N" in wrong.stderr
 
@@ -104,7 +105,9 @@ def test_shards_of_the_command_line_merge_into_one_store(tmp_path: Path) -> None
 @pytest.mark.extended
 def test_a_run_that_misses_its_gpu_says_so_and_how_long_it_takes(tmp_path: Path) -> None:
     options = {**_inputs(tmp_path, FEW), "--gpus": "1", "--output": str(tmp_path / "out.h5")}
-    done = _stage("extract-features", *_listed(options), env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+    done = _stage(
+        "extract-features", *_listed_options(options), env={**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    )
     assert done.returncode == 0, done.stderr
     assert "A GPU WAS REQUESTED, BUT NONE IS AVAILABLE" in done.stderr
     assert re.search(rf"about .* for {FEW} images", done.stderr)
@@ -117,7 +120,7 @@ def _stage(
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=env)
 
 
-def _listed(options: dict[str, str]) -> list[str]:
+def _listed_options(options: dict[str, str]) -> list[str]:
     return [part for option in options.items() for part in option]
 
 
@@ -158,7 +161,7 @@ def _start(options: dict[str, str], output: Path) -> "subprocess.Popen[str]":
         "-m",
         "pipeline",
         "extract-features",
-        *_listed({**options, "--output": str(output)}),
+        *_listed_options({**options, "--output": str(output)}),
     ]
     return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from project import DEMO, Project, copied, ready
+from project import DEMO, Project, copy_of_project, ready
 
 from pipeline.images.store import read_features
 
@@ -21,7 +21,7 @@ def configure(project: Project, **images: Any) -> None:
 
 
 def test_only_what_changes_features_extracts_them_again(tmp_path: Path) -> None:
-    project = copied(tmp_path)
+    project = copy_of_project(tmp_path)
     configure(project)
     project.make(STORE)
     folder = project.folder / "work" / "demo" / "multi30k"
@@ -123,7 +123,7 @@ def test_an_experiment_is_trained_on_a_second_feature_set(
 
 
 def test_each_feature_set_may_be_ready_made(tmp_path: Path) -> None:
-    project = copied(tmp_path)
+    project = copy_of_project(tmp_path)
     small: dict[str, Any] = {"scale": "demo", "sources": {"scenes": 36}, **ON_VGG}
     main, vgg = "work/demo/multi30k/features.h5", "work/demo/multi30k/features-vgg.h5"
     project.configure(**small, images={"sets": {"vgg": {"features": "given.h5"}}})

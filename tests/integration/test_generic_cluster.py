@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from project import Project, copied
+from project import Project, copy_of_project
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
@@ -28,57 +28,57 @@ DEMO = {
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def queue_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the queue was asked for, a line a job."""
     return tmp_path_factory.mktemp("queue") / "asked"
 
 
 @pytest.fixture
-def project(made: Project, asked: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(shared_project: Project, queue_log: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A project beside a queue."""
     monkeypatch.setenv("PATH", str(Path(__file__).parents[1] / "queue"), prepend=os.pathsep)
-    monkeypatch.setenv("QUEUE_ASKED", str(asked))
+    monkeypatch.setenv("QUEUE_ASKED", str(queue_log))
     monkeypatch.setenv("EXIT_STATUS_WAIT", "1")
-    asked.write_text("")
-    return made
+    queue_log.write_text("")
+    return shared_project
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    return copied(tmp_path_factory.mktemp("generic"))
+def shared_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return copy_of_project(tmp_path_factory.mktemp("generic"))
 
 
-def test_a_table_is_made_by_submitted_jobs(project: Project, asked: Path) -> None:
+def test_a_table_is_made_by_submitted_jobs(project: Project, queue_log: Path) -> None:
     project.configure(**DEMO)
     done = project.snakemake(*HERE, "results/small.csv")
     assert done.returncode == 0, done.stdout
     table = pd.read_csv(project.folder / "results" / "small.csv")
     assert table.filter(like="multi30k").notna().all(axis=None)
-    jobs = asked.read_text().splitlines()
+    jobs = queue_log.read_text().splitlines()
     assert done.stdout.count("with external jobid") == len(jobs) > 10
     (training,) = [job for job in jobs if "-N train " in job]
     assert "-l select=1:ncpus=1:mem=8000mb:ngpus=0 -l walltime=43200 " in training
 
 
 def test_a_killed_training_is_submitted_again_with_more_memory_and_goes_on(
-    project: Project, asked: Path
+    project: Project, queue_log: Path
 ) -> None:
     project.configure(**DEMO, experiments={"embn": {"settings": {"training": {"epochs": 300}}}})
     checkpoint = project.folder / "work/demo/checkpoints/multi30k-embn-en-0.pt"
-    with project.started(*HERE, "work/demo/multi30k/experiments/embn-en/seed0/model.pt") as running:
+    with project.run_beside(*HERE, "work/demo/multi30k/experiments/embn-en/seed0/model.pt") as running:
         os.killpg(_job(running, checkpoint, "train"), signal.SIGKILL)
         said = running.communicate(timeout=600)[0]
     assert running.returncode == 0, said
     log = (project.folder / "work/logs/demo/multi30k/embn-en-0-train.log").read_text()
     assert "resuming after epoch" in log
-    trainings = [job for job in asked.read_text().splitlines() if "-N train " in job]
+    trainings = [job for job in queue_log.read_text().splitlines() if "-N train " in job]
     assert [re.findall(r"mem=(\d+)mb", job) for job in trainings] == [["8000"], ["16000"]]
 
 
 def test_jobs_are_cancelled_with_snakemake(project: Project) -> None:
     project.configure(**DEMO, experiments={"embn": {"settings": {"training": {"epochs": 100_000}}}})
     checkpoint = project.folder / "work/demo/checkpoints/multi30k-embn-de-0.pt"
-    with project.started(*HERE, "work/demo/multi30k/experiments/embn-de/seed0/model.pt") as running:
+    with project.run_beside(*HERE, "work/demo/multi30k/experiments/embn-de/seed0/model.pt") as running:
         group = _job(running, checkpoint, "train")
         running.send_signal(signal.SIGINT)
         running.communicate(timeout=120)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from project import Project, copied
+from project import Project, copy_of_project
 
 pytestmark = pytest.mark.integration
 
@@ -24,7 +24,7 @@ MSCOCO = ["en", "zh", "ja"]
 TRANSLATED = ["de", "fr", "cs", "ar", "af", "ko", "ru"]  # into which MSCOCO's English is
 
 
-def given(project: Project, *targets: str) -> dict[str, Options]:
+def options_of(project: Project, *targets: str) -> dict[str, Options]:
     """Values of the options of each job that a dry run announces, by the file that the job makes."""
     done = project.snakemake("-n", "-p", *targets)
     assert done.returncode == 0, done.stdout
@@ -75,9 +75,9 @@ LESSONS = [
 
 
 @pytest.fixture(scope="module")
-def answered(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def project_with_answers(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project of scale paper whose user has been given what must be asked for."""
-    project = copied(tmp_path_factory.mktemp("paper"))
+    project = copy_of_project(tmp_path_factory.mktemp("paper"))
     for name in ("flickr30k", "coco-cn"):
         (project.folder / "on-request" / name).mkdir(parents=True)
     (project.folder / "on-request/coco-cn/imageid.human-written-caption.txt").touch()
@@ -85,11 +85,11 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture(scope="module")
-def paper(answered: Project) -> dict[str, Options]:
-    answered.configure(**PAPER)
+def paper(project_with_answers: Project) -> dict[str, Options]:
+    project_with_answers.configure(**PAPER)
     lessons = [f"work/paper/multi30k/experiments/{name}/seed4/test-original.json" for name in LESSONS]
-    return given(
-        answered,
+    return options_of(
+        project_with_answers,
         f"{TEN}/test-original.json",
         f"{MUSE}/test-original.json",
         *lessons,
@@ -107,8 +107,10 @@ def test_a_split_is_drawn_as_configured(paper: dict[str, Options]) -> None:
     assert settings(paper["work/paper/multi30k/split.csv"]) == {"source": "multi30k", "split": "multi30k"}
 
 
-def test_named_images_take_the_place_of_a_draw_and_own_captions_have_a_seed(answered: Project) -> None:
-    mine = answered.folder / "mine"
+def test_named_images_take_the_place_of_a_draw_and_own_captions_have_a_seed(
+    project_with_answers: Project,
+) -> None:
+    mine = project_with_answers.folder / "mine"
     mine.mkdir()
     captions = "".join(f"{number}.png,{code},a dog\n" for number in range(30) for code in ("en", "sw"))
     (mine / "captions.csv").write_text("image,language,caption\n" + captions)
@@ -116,8 +118,10 @@ def test_named_images_take_the_place_of_a_draw_and_own_captions_have_a_seed(answ
         (mine / f"{name}.csv").write_text("image\n1.png\n")
     own = {"source": "custom", "captions": "mine/captions.csv", "images": "mine", "languages": ["en", "sw"]}
     lists = {"test_images": "mine/test.csv", "val_images": "mine/val.csv", "sample_size": 12, "split_seed": 7}
-    answered.configure(scale="paper", datasets={"mscoco": lists, "mine": {**own, "split_seed": 9}})
-    jobs = given(answered, "work/paper/mscoco/split.csv", "work/paper/mine/split.csv")
+    project_with_answers.configure(
+        scale="paper", datasets={"mscoco": lists, "mine": {**own, "split_seed": 9}}
+    )
+    jobs = options_of(project_with_answers, "work/paper/mscoco/split.csv", "work/paper/mine/split.csv")
     named = {"test_images": "mine/test.csv", "val_images": "mine/val.csv"}
     assert settings(jobs["work/paper/mscoco/split.csv"]) == {"source": "mscoco", **named}
     of_table = {"source": "custom", "captions": "mine/captions.csv", "split_seed": 9}
@@ -295,14 +299,14 @@ PARTS = {  # an experiment of a user, trained as those of Lessons
 
 @pytest.fixture(scope="module")
 def flickr8k(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Options]:
-    project = copied(tmp_path_factory.mktemp("flickr8k"))
+    project = copy_of_project(tmp_path_factory.mktemp("flickr8k"))
     project.configure(
         scale="flickr8k",
         seeds=[3],
         translation={"pairs": {"de-en": {"provider": "google"}}},
         experiments={"parts": PARTS},
     )
-    return given(
+    return options_of(
         project,
         f"{SMALR}/test-learned.json",
         f"{CHINESE}/experiments/mule-full-human+mt/seed3/test-original.json",
@@ -472,15 +476,15 @@ MINE: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Options]:
-    project = copied(tmp_path_factory.mktemp("report"))
+def report_options(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Options]:
+    project = copy_of_project(tmp_path_factory.mktemp("report"))
     project.configure(**MINE)
-    return given(project, "results/report.html", "results/compare/multi30k/embn-vs-mule-full.csv")
+    return options_of(project, "results/report.html", "results/compare/multi30k/embn-vs-mule-full.csv")
 
 
-def test_a_table_has_the_evaluations_of_its_cells_with_all_seeds(reported: dict[str, Options]) -> None:
+def test_a_table_has_the_evaluations_of_its_cells_with_all_seeds(report_options: dict[str, Options]) -> None:
     """A model of English is asked in English by own captions, and by translations for another language."""
-    assert reported["work/results/demo/mine.csv"]["evaluations"] == [
+    assert report_options["work/results/demo/mine.csv"]["evaluations"] == [
         f"work/demo/{name}/seed{seed}/test-{queries}.json"
         for name, seed, queries in [
             *(("mscoco/experiments/embn-en", seed, "translated") for seed in (3, 4)),
@@ -492,8 +496,8 @@ def test_a_table_has_the_evaluations_of_its_cells_with_all_seeds(reported: dict[
     ]
 
 
-def test_an_experiment_of_one_model_a_language_is_compared_in_all(reported: dict[str, Options]) -> None:
-    compared = reported["work/results/demo/compare/multi30k/embn-vs-mule-full.csv"]
+def test_an_experiment_of_one_model_a_language_is_compared_in_all(report_options: dict[str, Options]) -> None:
+    compared = report_options["work/results/demo/compare/multi30k/embn-vs-mule-full.csv"]
     folder = f"{DEMO}/experiments"
     names = {"first": [f"embn-{code}" for code in MULTI30K], "second": ["mule-full"]}
     for side, experiments in names.items():
@@ -506,9 +510,9 @@ def test_an_experiment_of_one_model_a_language_is_compared_in_all(reported: dict
     ("number", "dataset", "languages"), [(3, "multi30k", MULTI30K), (4, "mscoco", MSCOCO)]
 )
 def test_a_figure_shows_the_first_seed_on_its_own_data_set(
-    reported: dict[str, Options], number: int, dataset: str, languages: list[str]
+    report_options: dict[str, Options], number: int, dataset: str, languages: list[str]
 ) -> None:
-    figure, folder = reported[f"work/results/demo/figure{number}.html"], f"work/demo/{dataset}"
+    figure, folder = report_options[f"work/results/demo/figure{number}.html"], f"work/demo/{dataset}"
     assert figure["model"] == [f"{folder}/experiments/mule-full/seed3/model.pt"]
     assert figure["features"] == [f"{folder}/features.h5"]
     assert figure["images"] == [f"{folder}/images.csv"]
@@ -516,8 +520,8 @@ def test_a_figure_shows_the_first_seed_on_its_own_data_set(
     assert figure["sentences"] == each(f"{folder}/tokens/*.csv", languages)
 
 
-def test_a_report_names_its_tables_and_captions_rightly(reported: dict[str, Options]) -> None:
-    report = reported["work/results/demo/report.html"]
+def test_a_report_names_its_tables_and_captions_rightly(report_options: dict[str, Options]) -> None:
+    report = report_options["work/results/demo/report.html"]
     assert report["comparisons"] == [
         f"{name}=work/results/demo/comparison/{name}.csv" for name in ("mine", "berts", "table1")
     ]
@@ -528,19 +532,23 @@ def test_a_report_names_its_tables_and_captions_rightly(reported: dict[str, Opti
     assert "claims" not in report  # no table is of a paper
 
 
-def test_all_that_a_report_shows_stands_beside_it_and_with_its_scale(reported: dict[str, Options]) -> None:
+def test_all_that_a_report_shows_stands_beside_it_and_with_its_scale(
+    report_options: dict[str, Options],
+) -> None:
     shown = ["mine.csv", "berts.csv", "comparison/table1.csv", "figure3.html", "figure4.html", "report.html"]
     shown += ["compare/multi30k/embn-vs-mule-full.csv"]  # which is asked for as well
-    copied = {made: options["files"][0] for made, options in reported.items() if made.startswith("results/")}
+    copied = {
+        made: options["files"][0] for made, options in report_options.items() if made.startswith("results/")
+    }
     assert copied == {
         **{f"results/{name}": f"results/demo/{name}" for name in shown},
         **{f"results/demo/{name}": f"work/results/demo/{name}" for name in shown},
     }
 
 
-def test_a_reports_times_are_of_all_jobs_behind_it(reported: dict[str, Options]) -> None:
+def test_a_reports_times_are_of_all_jobs_behind_it(report_options: dict[str, Options]) -> None:
     """Whichever ran: a model that is not pretrained has no such job, and no time."""
-    jobs = set(settings(reported["work/results/demo/report.html"])["jobs"])
+    jobs = set(settings(report_options["work/results/demo/report.html"])["jobs"])
     trained = [
         ("mule-full", ["original"]),
         ("embn-en", ["original", "translated"]),
@@ -581,11 +589,11 @@ def test_a_reports_times_are_of_all_jobs_behind_it(reported: dict[str, Options])
 
 
 def test_a_reports_times_include_queries_that_are_combined_with_their_translations(tmp_path: Path) -> None:
-    project = copied(tmp_path)
+    project = copy_of_project(tmp_path)
     row = {"row": 1, "method": "CLC", "experiment": "mule-full", "consistency": "average"}
     table = {"columns": {"multi30k": ["en", "de"]}, "rows": [row]}
     project.configure(**{**MINE, "seeds": [0], "tables": {"clc": table}, "report": ["clc"]})
-    jobs = set(settings(given(project, "results/report.html")["work/results/demo/report.html"])["jobs"])
+    jobs = set(settings(options_of(project, "results/report.html")["work/results/demo/report.html"])["jobs"])
     translated = {job.rpartition("translate-")[2] for job in jobs if "translate-" in job}
     from_others = {f"queries-{one}-{other}" for one, other in permutations(["de", "fr", "cs"], 2)}
     assert translated == from_others | {f"en-{code}" for code in ("de", "fr", "cs")} | {
@@ -599,7 +607,7 @@ def test_a_reports_times_include_queries_that_are_combined_with_their_translatio
 def test_vectors_are_trained_on_translations_only_where_there_are_no_own_captions_to_train_on(
     tmp_path: Path,
 ) -> None:
-    project = copied(tmp_path)
+    project = copy_of_project(tmp_path)
     own = {"source": "custom", "captions": "mine/captions.csv", "images": "mine", "languages": ["en", "de"]}
     (tmp_path / "mine").mkdir()
     lines = [f"{split}.png,{code},a dog,{split}" for split in ("val", "test") for code in ("en", "de")]
@@ -611,7 +619,7 @@ def test_vectors_are_trained_on_translations_only_where_there_are_no_own_caption
     project.configure(**mine)
     folder = "work/demo/mine"
     words = f"{folder}/words/mt/de.h5"
-    assert "vectors-file" not in given(project, words)[words]
+    assert "vectors-file" not in options_of(project, words)[words]
     (tmp_path / "mine/captions.csv").write_text(text.replace("a.png,en,", "a.png,de,"))  # who translates?
     assert "mine: en: no train image has a caption" in project.snakemake("-n", words).stdout
     (tmp_path / "mine/captions.csv").write_text(text)
@@ -619,22 +627,22 @@ def test_vectors_are_trained_on_translations_only_where_there_are_no_own_caption
     project.configure(**mine)
     assert "mine: de: no train image has a caption" in project.snakemake("-n", words).stdout
     (tmp_path / "mine/captions.csv").write_text(text + "\na.png,de,ein Hund,train")
-    assert given(project, words)[words]["vectors-file"] == [f"{folder}/text/de.bin"]
+    assert options_of(project, words)[words]["vectors-file"] == [f"{folder}/text/de.bin"]
     table["rows"] = [row]  # whichever tables there are
     project.configure(**mine)
-    assert given(project, words)[words]["vectors-file"] == [f"{folder}/text/de.bin"]
+    assert options_of(project, words)[words]["vectors-file"] == [f"{folder}/text/de.bin"]
 
 
 def test_own_data_are_not_translated_by_the_demos_dictionary(tmp_path: Path) -> None:
     """It has the demo's 298 words; MUSE's is the one that other scales take."""
-    project = copied(tmp_path)
+    project = copy_of_project(tmp_path)
     own = {"source": "custom", "captions": "mine/captions.csv", "images": "mine", "languages": ["en", "de"]}
     (tmp_path / "mine").mkdir()
     lines = [f"{image}.png,{code},a dog" for image in range(9) for code in ("en", "de")]
     (tmp_path / "mine/captions.csv").write_text("\n".join(["image,language,caption", *lines]))
     project.configure(scale="demo", datasets={"mine": own})
     tables = [f"work/demo/{dataset}/translations/en-de.csv" for dataset in ("mine", "multi30k")]
-    made = given(project, *tables)
+    made = options_of(project, *tables)
     assert [made[table]["dictionaries"] for table in tables] == [
         ["work/sources/dl.fbaipublicfiles.com/arrival/dictionaries/en-de.txt"],
         ["work/demo/dictionaries/en-de.txt"],
@@ -643,7 +651,7 @@ def test_own_data_are_not_translated_by_the_demos_dictionary(tmp_path: Path) -> 
 
 def test_a_users_bert_is_read_again_where_one_of_its_files_is_overwritten(tmp_path: Path) -> None:
     """The time of the folder, which stays as it was, would not tell."""
-    project = copied(tmp_path)
+    project = copy_of_project(tmp_path)
     project.configure(**{**MINE, "report": ["berts"], "bert": {"model": "./mine/bert"}})
     store, weights = f"{DEMO}/bert/de.h5", tmp_path / "mine/bert/model.safetensors"
     for file in (weights, tmp_path / DEMO / "tokens/de.csv", tmp_path / store):
@@ -652,12 +660,12 @@ def test_a_users_bert_is_read_again_where_one_of_its_files_is_overwritten(tmp_pa
     assert project.would_run(store) == {}
     weights.write_text("other weights")
     assert project.would_run(store) == {"embed_captions": 1}
-    assert given(project, store)[store]["model"] == ["./mine/bert"]
+    assert options_of(project, store)[store]["model"] == ["./mine/bert"]
 
 
 def test_captions_are_read_again_where_a_file_in_their_folder_is_overwritten(tmp_path: Path) -> None:
     """The time of the folder, which stays as it was, would not tell."""
-    project = copied(tmp_path)
+    project = copy_of_project(tmp_path)
     project.configure(**PAPER)
     split, captions = (
         "work/paper/mscoco/split.csv",
@@ -674,4 +682,4 @@ def test_captions_are_read_again_where_a_file_in_their_folder_is_overwritten(tmp
     assert project.would_run(split) == {}
     captions.write_text("other captions")
     assert project.would_run(split) == {"split": 1}
-    assert given(project, split)[split]["requested"] == ["on-request/coco-cn"]
+    assert options_of(project, split)[split]["requested"] == ["on-request/coco-cn"]

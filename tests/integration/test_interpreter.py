@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from project import copied
+from project import copy_of_project
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
@@ -15,7 +15,7 @@ MADE = "work/demo/multi30k/captions/de.csv"
 
 def test_snakemake_called_by_its_path_needs_no_active_environment(tmp_path: Path) -> None:
     """The first `python` in PATH is another one, which has no packages of ours."""
-    project = copied(tmp_path)
+    project = copy_of_project(tmp_path)
     project.configure(scale="demo", sources={"scenes": 20})
     other = tmp_path / "other"
     other.mkdir()

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from evaluations import Key, write_evaluations
-from project import Project, copied
+from project import Project, copy_of_project
 
 pytestmark = pytest.mark.integration
 
@@ -21,7 +21,7 @@ TABLE: dict[str, Any] = {"columns": {"multi30k": ["en", "de"]}, "rows": ROWS}
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """A project whose table is finished; its evaluation is written by hand."""
-    project = copied(tmp_path)
+    project = copy_of_project(tmp_path)
     project.configure(scale="demo", tables={"mine": TABLE})
     evaluate(project, {"en": 40.0, "de": 30.0})
     assert tabulate(project)[0] == 0
@@ -46,7 +46,7 @@ def tabulate(project: Project, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def published(project: Project) -> dict[str, bytes]:
+def published_files(project: Project) -> dict[str, bytes]:
     return {
         name: (project.folder / "results" / name).read_bytes() for name in ("mine.csv", "comparison/mine.csv")
     }
@@ -55,22 +55,22 @@ def published(project: Project) -> dict[str, bytes]:
 def test_a_table_outlasts_evaluations_that_fail_and_is_replaced_by_the_next_whole_one(
     project: Project,
 ) -> None:
-    before = published(project)
+    before = published_files(project)
     evaluate(project, {"en": 50.0})  # German is missing
     for _ in range(2):
         status, said = tabulate(project)
         assert status == 1
         assert "evaluations are missing" in said and "multi30k mule-full 0 original" in said
-        assert published(project) == before
+        assert published_files(project) == before
     evaluate(project, {"en": 50.0, "de": 35.0})
     assert tabulate(project)[0] == 0
-    after = published(project)
+    after = published_files(project)
     assert b"50.0" in after["mine.csv"] and b"50.0" not in before["mine.csv"]
     assert tabulate(project)[1].count("Nothing to be done") == 1
 
 
 def test_a_table_outlasts_a_definition_that_cannot_be_and_a_broken_stage(project: Project) -> None:
-    before = published(project)
+    before = published_files(project)
     project.configure(scale="demo", tables={"mine": {**TABLE, "rows": [*ROWS, *ROWS]}})
     status, said = tabulate(project)
     assert status == 1
@@ -78,11 +78,11 @@ def test_a_table_outlasts_a_definition_that_cannot_be_and_a_broken_stage(project
     project.configure(scale="demo", tables={"mine": TABLE})
     project.edit("pipeline/tables/tabulate.py", "numbers = _with_places(", "numbers = _with_places(1 / 0, ")
     assert tabulate(project)[0] == 1
-    assert published(project) == before
+    assert published_files(project) == before
 
 
 def test_another_scale_leaves_this_ones_table_alone(project: Project) -> None:
-    demo = published(project)
+    demo = published_files(project)
     for scale, recalls in (("paper", {"en": 60.0, "de": 55.0}), ("demo", None)):
         project.configure(scale=scale, tables={"mine": TABLE})
         if recalls:
@@ -93,7 +93,7 @@ def test_another_scale_leaves_this_ones_table_alone(project: Project) -> None:
         for name, content in demo.items():
             assert (project.folder / "results/demo" / name).read_bytes() == content
     assert "Tabulating" not in said  # the demo's table was there, and was shown again
-    assert published(project) == demo
+    assert published_files(project) == demo
     assert list(pd.read_csv(project.folder / "results/paper/mine.csv")["multi30k en"]) == [60.0]
     assert (project.folder / "results/paper/comparison/mine.csv").exists()
 

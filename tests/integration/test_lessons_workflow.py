@@ -32,7 +32,7 @@ FOLDER = "work/demo/multi30k"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def shared_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = ready(tmp_path_factory.mktemp("lessons"), tmp_path_factory)
     project.configure(**SETTINGS)
     project.make("results/few.csv")
@@ -48,8 +48,8 @@ def training(made: Project, experiment: str, language: str) -> pd.DataFrame:
     return selected[selected["split"] == "train"]
 
 
-def test_the_table_has_the_recalls_that_it_names(made: Project) -> None:
-    found = pd.read_csv(made.folder / "results/few.csv")
+def test_the_table_has_the_recalls_that_it_names(shared_project: Project) -> None:
+    found = pd.read_csv(shared_project.folder / "results/few.csv")
     assert [name for name in found if name.startswith("multi30k")] == [
         "multi30k en s2i_R@10",
         "multi30k fr s2i_R@10",
@@ -57,51 +57,56 @@ def test_the_table_has_the_recalls_that_it_names(made: Project) -> None:
     of_french = found["multi30k fr s2i_R@10"].notna().to_list()
     assert of_french == [name.startswith("multi") for name in ROWS]
     assert found["multi30k en s2i_R@10"].notna().all()
-    assert made.would_run("results/few.csv") == {}
+    assert shared_project.would_run("results/few.csv") == {}
 
 
-def test_halves_are_shared_in_the_text_and_of_each_language_in_the_code(made: Project) -> None:
+def test_halves_are_shared_in_the_text_and_of_each_language_in_the_code(shared_project: Project) -> None:
     """Of 40 training images."""
-    halves = table(made, "drawn/halves-seed0.csv").set_index("image")["half"]
+    halves = table(shared_project, "drawn/halves-seed0.csv").set_index("image")["half"]
     assert halves.value_counts().to_dict() == {"first": 20, "second": 20}
     first = set(halves.index[halves == "first"])
-    assert set(training(made, "bi-disjoint", "en")["image"]) == first
-    assert set(training(made, "bi-disjoint", "de")["image"]) == set(halves.index) - first
-    assert set(training(made, "monolingual-half-en", "en")["image"]) == first
-    own = table(made, "drawn/halves-seed0-de.csv").set_index("image")["half"]
-    assert set(training(made, "bi-overlap-c2c-as-code", "de")["image"]) == set(own.index[own == "first"])
-    paired = table(made, "selected/bi-overlap-c2c-as-code/pairs-de.csv")
+    assert set(training(shared_project, "bi-disjoint", "en")["image"]) == first
+    assert set(training(shared_project, "bi-disjoint", "de")["image"]) == set(halves.index) - first
+    assert set(training(shared_project, "monolingual-half-en", "en")["image"]) == first
+    own = table(shared_project, "drawn/halves-seed0-de.csv").set_index("image")["half"]
+    assert set(training(shared_project, "bi-overlap-c2c-as-code", "de")["image"]) == set(
+        own.index[own == "first"]
+    )
+    paired = table(shared_project, "selected/bi-overlap-c2c-as-code/pairs-de.csv")
     assert paired["image"].value_counts().to_dict() == dict.fromkeys(halves.index, 5)
 
 
-def test_captions_of_the_parts_are_selected(made: Project) -> None:
+def test_captions_of_the_parts_are_selected(shared_project: Project) -> None:
     """Five comparable captions, one of them drawn, or these five and the translation."""
     drawn, both = (
-        training(made, name, "en") for name in ("multi-comparable-c2c", "multilingual-comparable-en")
+        training(shared_project, name, "en")
+        for name in ("multi-comparable-c2c", "multilingual-comparable-en")
     )
     assert drawn["image"].value_counts().to_dict() == dict.fromkeys(drawn["image"], 1)
     assert both["image"].value_counts().to_dict() == dict.fromkeys(both["image"], 6)
-    assert len(training(made, "multilingual-comparable-fr", "fr")) == 40
-    asked = table(made, "selected/multi-comparable-c2c/en.csv")
+    assert len(training(shared_project, "multilingual-comparable-fr", "fr")) == 40
+    asked = table(shared_project, "selected/multi-comparable-c2c/en.csv")
     assert (asked["split"] == "test").sum() == 5 * 14
 
 
-def test_languages_of_an_experiment_have_the_same_words(made: Project) -> None:
+def test_languages_of_an_experiment_have_the_same_words(shared_project: Project) -> None:
     words = []
     for language in ("en", "de", "fr", "cs"):
-        with h5py.File(made.folder / FOLDER / f"selected/multi-comparable-c2c/{language}.h5") as file:
+        with h5py.File(
+            shared_project.folder / FOLDER / f"selected/multi-comparable-c2c/{language}.h5"
+        ) as file:
             words.append(list(file["words"].asstr()[:]))
     assert words[0][:4] == ["", "<unk>", "<start>", "<end>"]
     assert all(others == words[0] for others in words)
 
 
-def test_another_way_of_the_code_trains_what_uses_it_alone(made: Project) -> None:
+def test_another_way_of_the_code_trains_what_uses_it_alone(shared_project: Project) -> None:
     """`validated_by_fives` is asked for by the training; the halves, by the selection too."""
-    made.configure(**{**SETTINGS, "lessons": {**SETTINGS["lessons"], "halves": "per_language"}})
-    jobs = made.would_run("results/few.csv")
-    made.configure(**{**SETTINGS, "lessons": {**SETTINGS["lessons"], "validated_by_fives": ["en"]}})
-    validated = made.would_run("results/few.csv")
-    made.configure(**SETTINGS)
+    shared_project.configure(**{**SETTINGS, "lessons": {**SETTINGS["lessons"], "halves": "per_language"}})
+    jobs = shared_project.would_run("results/few.csv")
+    shared_project.configure(**{**SETTINGS, "lessons": {**SETTINGS["lessons"], "validated_by_fives": ["en"]}})
+    validated = shared_project.would_run("results/few.csv")
+    shared_project.configure(**SETTINGS)
     assert jobs["select_captions"] == 2  # bi-disjoint, monolingual-half-en; as code it was so before
     assert "select_captions" not in validated
     assert validated["train_lessons"] == len(ROWS) + 1  # a model for each column of multilingual-comparable
@@ -115,18 +120,18 @@ WRONG: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("said", WRONG)
-def test_captions_that_there_are_not_are_told_before_training(made: Project, said: str) -> None:
+def test_captions_that_there_are_not_are_told_before_training(shared_project: Project, said: str) -> None:
     language = next(iter(WRONG[said]))
     wrong = {"one_per_language": True, "branches": "shared", "captions": "human", "features": "resnet50"}
     wrong |= {"selection": WRONG[said]}
     wrong |= {"settings": {"model": {"encoder": "vse", "word_vectors": "scratch", "recurrent": "gru"}}}
     rows = [{"row": 1, "method": "Wrong", "experiment": "wrong"}]
     few = {"columns": {"multi30k": [language]}, "rows": rows}
-    made.configure(**{**SETTINGS, "experiments": {"wrong": wrong}, "tables": {"wrong": few}})
-    done = made.snakemake("--cores", "2", "results/wrong.csv")
-    made.configure(**SETTINGS)
+    shared_project.configure(**{**SETTINGS, "experiments": {"wrong": wrong}, "tables": {"wrong": few}})
+    done = shared_project.snakemake("--cores", "2", "results/wrong.csv")
+    shared_project.configure(**SETTINGS)
     assert done.returncode == 1
-    logs = (made.folder / "work/logs/demo/multi30k").glob("*.log")
+    logs = (shared_project.folder / "work/logs/demo/multi30k").glob("*.log")
     told = [log.read_text() for log in logs if said in log.read_text()]
     assert len(told) == 1 and told[0].count("error: ") == 1
-    assert not (made.folder / f"{FOLDER}/experiments/wrong-{language}").exists()
+    assert not (shared_project.folder / f"{FOLDER}/experiments/wrong-{language}").exists()

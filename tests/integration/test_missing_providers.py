@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from project import Project, copied
+from project import Project, copy_of_project
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
@@ -17,7 +17,7 @@ MSCOCO = [pair for code in ("zh", "ja") for pair in (f"en-{code}", f"{code}-en")
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project whose user has been given what must be asked for, and has said nothing of translations."""
-    project = copied(tmp_path_factory.mktemp("project"))
+    project = copy_of_project(tmp_path_factory.mktemp("project"))
     for name in ("flickr30k", "coco-cn"):
         (project.folder / "on-request" / name).mkdir(parents=True)
     return project
@@ -32,7 +32,7 @@ def nothing_given(project: Project) -> Iterator[None]:
     away.rename(given)
 
 
-def said(project: Project, *targets: str, **settings: Any) -> str:
+def message(project: Project, *targets: str, **settings: Any) -> str:
     """What a dry run says that stops."""
     project.configure(scale="paper", **settings)
     done = project.snakemake("-n", *targets)
@@ -76,7 +76,7 @@ EVERY = sorted(
     ],
 )
 def test_every_pair_is_named_once(project: Project, targets: list[str], expected: list[str]) -> None:
-    text = said(project, *targets)
+    text = message(project, *targets)
     assert pairs(text) == Counter(expected)
     for words in (
         "default: {provider: google}",
@@ -91,7 +91,7 @@ def test_every_pair_is_named_once(project: Project, targets: list[str], expected
 
 def test_pairs_that_have_a_provider_are_not_named(project: Project) -> None:
     named = {pair: {"provider": "google"} for pair in [*MULTI30K, "en-ja"]}
-    text = said(project, "results/table4.csv", translation={"pairs": named})
+    text = message(project, "results/table4.csv", translation={"pairs": named})
     assert pairs(text) == Counter(["zh-en", "ja-en", "en-zh"])
 
 
@@ -102,7 +102,7 @@ def test_what_must_be_asked_for_is_said_with_it(
 ) -> None:
     """Whichever table Snakemake looks at first: its targets are a set of texts."""
     monkeypatch.setenv("PYTHONHASHSEED", order)
-    text = said(project, "results/table2.csv", "results/table4.csv")
+    text = message(project, "results/table2.csv", "results/table4.csv")
     assert pairs(text.replace("coco-cn", "")) == Counter(MULTI30K + MSCOCO)
     assert text.count("is given on request") == 2
 
@@ -115,7 +115,7 @@ def test_nothing_is_said_of_translations_where_none_are_needed(project: Project)
 
 @pytest.mark.usefixtures("nothing_given")
 def test_nor_is_it_where_something_must_be_asked_for(project: Project) -> None:
-    text = said(project, "results/table2.csv")
+    text = message(project, "results/table2.csv")
     assert "is given on request" in text
     assert "ranslat" not in text
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 from PIL import Image
-from project import ROOT, Project, copied
+from project import ROOT, Project, copy_of_project
 
 pytestmark = pytest.mark.integration
 
@@ -37,7 +37,7 @@ def write_own_data(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    project = copied(tmp_path_factory.mktemp("own"))
+    project = copy_of_project(tmp_path_factory.mktemp("own"))
     write_own_data(project.folder / "mine")
     page = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```yaml\n(.*?)```", page, re.S)

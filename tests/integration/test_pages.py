@@ -22,7 +22,7 @@ needs_chromium = pytest.mark.skipif(not CHROMIUM, reason="no Chromium here: apt-
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def shared_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project whose report has been made of one small table of its own."""
     project = ready(tmp_path_factory.mktemp("pages"), tmp_path_factory)
     table = {"paper": "mule", "table": 4, "columns": COLUMNS, "rows": ROWS}
@@ -35,11 +35,11 @@ def page(project: Project, name: str) -> Path:
     return project.folder / "results" / f"{name}.html"
 
 
-def test_the_report_trains_only_what_its_tables_name(made: Project) -> None:
-    assert made.would_run("results/report.html") == {}
-    experiments = (made.folder / "work/demo/multi30k/experiments").iterdir()
+def test_the_report_trains_only_what_its_tables_name(shared_project: Project) -> None:
+    assert shared_project.would_run("results/report.html") == {}
+    experiments = (shared_project.folder / "work/demo/multi30k/experiments").iterdir()
     assert sorted(path.name for path in experiments) == ["mule-full", "parallel-embn"]
-    text = page(made, "report").read_text(encoding="utf-8")
+    text = page(shared_project, "report").read_text(encoding="utf-8")
     assert "snakemake results/table11.csv" in text
     for section in (
         "claims",
@@ -56,8 +56,8 @@ def test_the_report_trains_only_what_its_tables_name(made: Project) -> None:
         assert f'id="{section}"' in text
 
 
-def test_claims_are_judged_on_what_was_measured(made: Project) -> None:
-    claims = pd.read_csv(made.folder / "results/claims.csv", index_col="id")
+def test_claims_are_judged_on_what_was_measured(shared_project: Project) -> None:
+    claims = pd.read_csv(shared_project.folder / "results/claims.csv", index_col="id")
     assert claims.index.str[0].value_counts().to_dict() == {"M": 61}
     assert claims.loc["M28", "verdict"] in ("holds", "does not hold")  # mule-full against parallel-embn
     assert claims.loc[
@@ -68,37 +68,39 @@ def test_claims_are_judged_on_what_was_measured(made: Project) -> None:
             for code in ("de", "fr", "cs")
         )
     )
-    lines = pd.read_csv(made.folder / "results/comparison/claims.csv").query("id == 'M28'")
-    table = pd.read_csv(made.folder / "results/comparison/mine.csv").query("metric == 'mR' and row == 2")
+    lines = pd.read_csv(shared_project.folder / "results/comparison/claims.csv").query("id == 'M28'")
+    table = pd.read_csv(shared_project.folder / "results/comparison/mine.csv").query(
+        "metric == 'mR' and row == 2"
+    )
     means = table.set_index(["dataset", "language"])["measured"]
     for line in lines.to_dict("records"):
         assert line["measured_greater"] == pytest.approx(means["mscoco", line["language"]], abs=0.06)
 
 
-def test_pages_need_nothing_else(made: Project) -> None:
+def test_pages_need_nothing_else(shared_project: Project) -> None:
     for name in PAGES:
-        text = page(made, name).read_text(encoding="utf-8")
+        text = page(shared_project, name).read_text(encoding="utf-8")
         assert "<script" not in text
         own_page = re.escape("http://127.0.0.1:8000/")  # of `serve`; a link, which nothing is fetched from
         assert not re.findall(rf'(?:src|href)="(?!data:|#|{own_page}")[^"]*"', text)
         assert 'lang="en-GB"' in text
-    assert 'lang="zh-Hans"' in page(made, "figure4").read_text(encoding="utf-8")
-    assert 'lang="ja"' in page(made, "figure4").read_text(encoding="utf-8")
+    assert 'lang="zh-Hans"' in page(shared_project, "figure4").read_text(encoding="utf-8")
+    assert 'lang="ja"' in page(shared_project, "figure4").read_text(encoding="utf-8")
 
 
-def test_a_figure_is_drawn_again_the_same(made: Project) -> None:
-    before = page(made, "figure3").read_bytes()
-    made.make("results/figure3.html", "--forcerun", "draw_retrieved")
-    assert page(made, "figure3").read_bytes() == before
+def test_a_figure_is_drawn_again_the_same(shared_project: Project) -> None:
+    before = page(shared_project, "figure3").read_bytes()
+    shared_project.make("results/figure3.html", "--forcerun", "draw_retrieved")
+    assert page(shared_project, "figure3").read_bytes() == before
 
 
 @needs_chromium
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_fits_its_window_and_every_picture_is_seen(
-    made: Project, tmp_path: Path, name: str, width: int
+    shared_project: Project, tmp_path: Path, name: str, width: int
 ) -> None:
-    found = measured(page(made, name), width, tmp_path)
+    found = measured(page(shared_project, name), width, tmp_path)
     assert found["width"] == width
     assert found["page_width"] == width, found["outside"]
     assert found["outside"] == []
@@ -110,7 +112,7 @@ def test_a_page_fits_its_window_and_every_picture_is_seen(
     folder = Path(os.environ.get("MULTILINGUAL_SCREENSHOTS", tmp_path))
     folder.mkdir(parents=True, exist_ok=True)
     picture = photograph(
-        page(made, name), width, min(found["page_height"], 12000), folder / f"{name}-{width}.png"
+        page(shared_project, name), width, min(found["page_height"], 12000), folder / f"{name}-{width}.png"
     )
     assert picture.stat().st_size > 20_000
 
@@ -125,8 +127,10 @@ def test_a_page_that_is_too_wide_or_lacks_a_picture_is_noticed(tmp_path: Path) -
     assert found["outside"]
 
 
-def test_snakemakes_own_report_holds_tables_figures_and_claims(made: Project, tmp_path: Path) -> None:
-    done = made.snakemake("--report", str(tmp_path / "snakemake.html"), "results/report.html")
+def test_snakemakes_own_report_holds_tables_figures_and_claims(
+    shared_project: Project, tmp_path: Path
+) -> None:
+    done = shared_project.snakemake("--report", str(tmp_path / "snakemake.html"), "results/report.html")
     assert done.returncode == 0, done.stdout + done.stderr
     text = (tmp_path / "snakemake.html").read_text(encoding="utf-8")
     for said in ("a verdict on our numbers", "the nearest sentence in each language", "95% interval"):

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import timm
 import torch
-from project import Project, copied
+from project import Project, copy_of_project
 from published import write_everything
 from serving import serving
 
@@ -55,7 +55,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any
 
 @pytest.fixture(scope="module")
 def project(settings: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Project:
-    project = copied(tmp_path_factory.mktemp("paper"))
+    project = copy_of_project(tmp_path_factory.mktemp("paper"))
     _first_use(project.folder / "workflow" / "sources.csv")
     project.configure(**settings)
     return project

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from evaluations import Key, write_evaluations
-from project import Project, copied
+from project import Project, copy_of_project
 
 pytestmark = pytest.mark.integration
 
@@ -23,7 +23,7 @@ ROWS = [
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project with evaluations of two experiments; seed 1 finds five more images in a hundred."""
-    project = copied(tmp_path_factory.mktemp("recipes"))
+    project = copy_of_project(tmp_path_factory.mktemp("recipes"))
     for name, recalls in RECALLS.items():
         for seed in SEEDS:
             folder = project.folder / f"work/demo/multi30k/experiments/{name}/seed{seed}"
@@ -38,7 +38,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
-def made(project: Project, target: str, **settings: Any) -> str:
+def make_table(project: Project, target: str, **settings: Any) -> str:
     project.configure(**{"scale": "demo", "seeds": SEEDS, **settings})
     allowed = ["--allowed-rules", "tabulate", "publish", "publish_file", "compare"]
     done = project.snakemake("--cores", "1", target, *allowed)
@@ -47,7 +47,7 @@ def made(project: Project, target: str, **settings: Any) -> str:
 
 def test_two_experiments_are_compared_over_three_seeds(project: Project) -> None:
     target = "results/compare/multi30k/mule-full-vs-parallel-embn.csv"
-    assert made(project, target) == ""
+    assert make_table(project, target) == ""
     table = pd.read_csv(project.folder / target).set_index("language")
     assert list(table.index) == ["en", "de"]
     assert list(table["seeds"]) == ["0 1 2"] * 2
@@ -59,16 +59,16 @@ def test_two_experiments_are_compared_over_three_seeds(project: Project) -> None
 
 
 def test_an_experiment_that_is_mistyped_is_named(project: Project) -> None:
-    said = made(project, "results/compare/multi30k/mule-ful-vs-parallel-embn.csv")
+    said = make_table(project, "results/compare/multi30k/mule-ful-vs-parallel-embn.csv")
     assert "no experiment 'mule-ful', did you mean 'mule-full'" in said
 
 
 def test_some_rows_of_a_table_alone(project: Project) -> None:
     tables = {"mine": {"columns": COLUMNS, "rows": ROWS}}
-    assert made(project, "results/mine-row2.csv", tables=tables) == ""
+    assert make_table(project, "results/mine-row2.csv", tables=tables) == ""
     table = pd.read_csv(project.folder / "results/mine-row2.csv")
     assert list(table["method"]) == ["MULE full"]
     assert list(table["multi30k en"]) == [61.7]  # the mean of 60, 65 and 60
     assert not (project.folder / "results/mine.csv").exists()
-    said = made(project, "results/mine-row2+7.csv", tables=tables)
+    said = make_table(project, "results/mine-row2+7.csv", tables=tables)
     assert "mine has no row 7" in said and "its rows are 1, 2" in said

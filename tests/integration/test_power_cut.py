@@ -10,7 +10,7 @@ from pathlib import Path
 
 import h5py
 import pytest
-from project import Project, copied
+from project import Project, copy_of_project
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
@@ -81,11 +81,11 @@ class Workflow(Project):
 
     def wait_for_jobs(self, process: "subprocess.Popen[bytes]", count: int) -> None:
         """Wait until so many more jobs have finished, or the whole."""
-        wanted = self.finished() + count
-        while process.poll() is None and self.finished() < wanted:
+        wanted = self.jobs_finished() + count
+        while process.poll() is None and self.jobs_finished() < wanted:
             time.sleep(0.05)
 
-    def finished(self) -> int:
+    def jobs_finished(self) -> int:
         return (self.folder / "said.txt").read_text(errors="replace").count("Finished jobid")
 
     def processes(self) -> Iterator[int]:
@@ -99,7 +99,7 @@ class Workflow(Project):
             if inside and not dead:
                 yield int(entry.name)
 
-    def made(self) -> dict[str, bytes]:
+    def outputs(self) -> dict[str, bytes]:
         """What there is in the end, without the hidden files that a killed writer leaves."""
         paths = (path for pattern in COMPARED for path in self.folder.glob(pattern) if path.is_file())
         return {
@@ -108,7 +108,7 @@ class Workflow(Project):
             if not path.name.startswith(".")
         }
 
-    def said(self) -> str:
+    def log_tail(self) -> str:
         return (self.folder / "said.txt").read_text(errors="replace")[-4000:]
 
 
@@ -123,7 +123,7 @@ def content(path: Path) -> bytes:
 
 def workflow(folder: Path) -> Workflow:
     folder.mkdir()
-    copied(folder)
+    copy_of_project(folder)
     made = Workflow(folder.resolve())
     made.configure(**CUT)
     return made
@@ -133,9 +133,9 @@ def workflow(folder: Path) -> Workflow:
 def test_power_cuts_change_no_byte_of_the_tables(tmp_path: Path, kills: int) -> None:
     undisturbed = workflow(tmp_path / "undisturbed")
     begun = time.monotonic()
-    assert undisturbed.start().wait() == 0, undisturbed.said()
+    assert undisturbed.start().wait() == 0, undisturbed.log_tail()
     seconds = time.monotonic() - begun
-    whole = undisturbed.made()
+    whole = undisturbed.outputs()
     assert {TARGET, "results/comparison/small.csv"} <= whole.keys()
 
     moments = random.Random(kills)
@@ -151,11 +151,11 @@ def test_power_cuts_change_no_byte_of_the_tables(tmp_path: Path, kills: int) -> 
                 cut.wait_for_jobs(process, moments.randrange(2))
             try:
                 wait = moments.uniform(0, seconds / 10) if delivered < kills else None
-                assert process.wait(wait) == 0, cut.said()
+                assert process.wait(wait) == 0, cut.log_tail()
                 break
             except subprocess.TimeoutExpired:
                 cut.kill(process)
                 delivered += 1
-        made = cut.made()
+        made = cut.outputs()
         assert made.keys() == whole.keys()
         assert [name for name in whole if made[name] != whole[name]] == []

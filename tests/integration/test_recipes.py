@@ -31,7 +31,7 @@ TINY: dict[str, Any] = merge(SMALL, {"sources": DEMO["sources"], "experiments": 
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def finished_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project whose demo is small without a configuration file, and its first recipe's results."""
     project = ready(tmp_path_factory.mktemp("recipes"), tmp_path_factory)
     path = project.folder / "config" / "scales" / "demo.yaml"
@@ -72,7 +72,7 @@ def run(project: Project, command: list[str], given: str = "") -> str:
     return done.stdout
 
 
-def touched(project: Project, title: str) -> tuple[list[str], list[str]]:
+def touched_files(project: Project, title: str) -> tuple[list[str], list[str]]:
     """Follow a recipe; the files that it added to the project's code and tables, and those that it edited."""
     before = contents(project)
     follow(project, title)
@@ -116,25 +116,30 @@ def test_every_recipe_is_tried_here() -> None:
     assert linked == {re.sub(r"[^a-z -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-def test_one_row_is_trained_and_evaluated(finished: Project) -> None:
-    assert evaluation(finished, "parallel-embn").exists()
-    assert [path.name for path in evaluation(finished, "x").parents[1].parent.iterdir()] == ["parallel-embn"]
+def test_one_row_is_trained_and_evaluated(finished_project: Project) -> None:
+    assert evaluation(finished_project, "parallel-embn").exists()
+    assert [path.name for path in evaluation(finished_project, "x").parents[1].parent.iterdir()] == [
+        "parallel-embn"
+    ]
 
 
-def test_a_row_is_added_to_a_table(finished: Project) -> None:
-    assert jobs(follow(finished, "Add a table row"))["train"] == 2
+def test_a_row_is_added_to_a_table(finished_project: Project) -> None:
+    assert jobs(follow(finished_project, "Add a table row"))["train"] == 2
     whole = ["snakemake", "-n", "results/table2.csv"]
-    with_row, without = jobs(run(finished, [*whole, "--configfile", "row.yaml"])), jobs(run(finished, whole))
+    with_row, without = (
+        jobs(run(finished_project, [*whole, "--configfile", "row.yaml"])),
+        jobs(run(finished_project, whole)),
+    )
     assert with_row["train"] == without["train"] + 1
     assert with_row["evaluate"] == without["evaluate"] + 1
 
 
-def test_two_settings_are_compared_over_three_seeds(finished: Project) -> None:
-    said = follow(finished, "Compare two settings over three seeds")
-    curves = (finished.folder / "work/demo/multi30k/experiments/mule-embn").glob("seed*/curves.csv")
+def test_two_settings_are_compared_over_three_seeds(finished_project: Project) -> None:
+    said = follow(finished_project, "Compare two settings over three seeds")
+    curves = (finished_project.folder / "work/demo/multi30k/experiments/mule-embn").glob("seed*/curves.csv")
     best = [pd.read_csv(path)["val_mR"].max() for path in curves]
     assert f"mule-embn: {sum(best) / 3:.1f} ± {pd.Series(best).std():.1f}, 3 seeds" in said
-    results = finished.folder / "results"
+    results = finished_project.folder / "results"
     means = pd.read_csv(results / "margins.csv").set_index("method")
     paired = pd.read_csv(results / "compare" / "multi30k" / "wide-margin-vs-mule-embn.csv")
     assert list(paired["language"]) == ["en", "de", "fr", "cs"]
@@ -145,25 +150,25 @@ def test_two_settings_are_compared_over_three_seeds(finished: Project) -> None:
         assert row.second == pytest.approx(means.loc["margin 0.05", f"multi30k {row.language}"], abs=0.051)
 
 
-def test_a_trained_model_retrieves_images(finished: Project) -> None:
-    said = follow(finished, "Use a trained model")
+def test_a_trained_model_retrieves_images(finished_project: Project) -> None:
+    said = follow(finished_project, "Use a trained model")
     found = re.findall(r"^(-?[01][.]\d{3}) (\S+)$", said, re.M)
     assert len(found) == 5
     assert [score for score, _ in found] == sorted((score for score, _ in found), key=float, reverse=True)
-    split = pd.read_csv(finished.folder / "work/demo/multi30k/split.csv").set_index("image")["split"]
+    split = pd.read_csv(finished_project.folder / "work/demo/multi30k/split.csv").set_index("image")["split"]
     assert set(split[[image for _, image in found]]) == {"test"}
 
 
-def test_a_loss_is_added_and_computes_what_it_says(finished: Project) -> None:
+def test_a_loss_is_added_and_computes_what_it_says(finished_project: Project) -> None:
     """Two captions of the first of two images; logits 2 and 0: -log(e^2 / (e^2 + 1))."""
-    before = jobs(run(finished, ["snakemake", "-n", "results/table2.csv"]))
-    added, edited = touched(finished, "Add a loss")
+    before = jobs(run(finished_project, ["snakemake", "-n", "results/table2.csv"]))
+    added, edited = touched_files(finished_project, "Add a loss")
     assert (added, edited) == (["pipeline/models/losses/contrastive.py"], ["pipeline/models/settings.py"])
-    assert {"matching", "contrastive"} <= terms(finished, "mule-contrastive")
+    assert {"matching", "contrastive"} <= terms(finished_project, "mule-contrastive")
     assert (
-        jobs(run(finished, ["snakemake", "-n", "results/table2.csv"])) == before
+        jobs(run(finished_project, ["snakemake", "-n", "results/table2.csv"])) == before
     )  # nothing is trained again
-    code = (finished.folder / "pipeline/models/losses/contrastive.py").read_text(encoding="utf-8")
+    code = (finished_project.folder / "pipeline/models/losses/contrastive.py").read_text(encoding="utf-8")
     made: dict[str, Any] = {"Contrastive": Block}
     exec(code.replace("from pipeline.models.settings import Contrastive\n", ""), made)
     similarity = torch.tensor([[2.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
@@ -177,11 +182,11 @@ def test_a_loss_is_added_and_computes_what_it_says(finished: Project) -> None:
     assert float(made["contrastive_loss"](similarity, own)) == pytest.approx(expected)
 
 
-def test_a_branch_is_added_and_takes_the_maximum(finished: Project) -> None:
-    follow(finished, "Add a sentence branch")
-    assert {"matching", "neighborhood", "classifier"} <= terms(finished, "mule-max")
+def test_a_branch_is_added_and_takes_the_maximum(finished_project: Project) -> None:
+    follow(finished_project, "Add a sentence branch")
+    assert {"matching", "neighborhood", "classifier"} <= terms(finished_project, "mule-max")
     made: dict[str, Any] = {}
-    exec((finished.folder / "pipeline/models/max_branch.py").read_text(encoding="utf-8"), made)
+    exec((finished_project.folder / "pipeline/models/max_branch.py").read_text(encoding="utf-8"), made)
     branch = made["MaxBranch"](2, 2)
     with torch.no_grad():
         branch.projection.weight.copy_(torch.eye(2))
@@ -191,8 +196,8 @@ def test_a_branch_is_added_and_takes_the_maximum(finished: Project) -> None:
     assert torch.allclose(branch(words, torch.tensor([2, 1])), expected)
 
 
-def test_a_language_is_added(finished: Project) -> None:
-    said = follow(finished, "Add a language")
+def test_a_language_is_added(finished_project: Project) -> None:
+    said = follow(finished_project, "Add a language")
     assert "captions of multi30k in ja" in said
     assert "extract_features" not in jobs(said)
     assert jobs(said)["write_demo_captions"] == 1
@@ -223,83 +228,83 @@ def trained_row(project: Project, table: str, dataset: str, language: str) -> No
     assert {"matching", "val_mR_en", f"val_mR_{language}"} <= set(pd.read_csv(trained / "curves.csv").columns)
 
 
-def test_a_language_without_a_tokeniser_is_a_row(finished: Project) -> None:
+def test_a_language_without_a_tokeniser_is_a_row(finished_project: Project) -> None:
     """To a trained row; its captions, written without spaces, are split into words."""
-    mine = finished.folder / "mine"
+    mine = finished_project.folder / "mine"
     rows = market(mine / "images", "th", ["สุนัข", "แดง", "วิ่ง", "หญ้า", "เรือ"])
     lines = ["image,split,language,caption", *(",".join([f"{name}.jpg", *rest]) for name, *rest in rows)]
     (mine / "captions.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    added, edited = touched(finished, "Add a language without a tokeniser")
+    added, edited = touched_files(finished_project, "Add a language without a tokeniser")
     assert (added, edited) == ([], ["pipeline/datasets/languages.py"])
-    trained_row(finished, "thai", "bazaar", "th")
-    tokens = pd.read_csv(finished.folder / "work/demo/bazaar/tokens/th.csv")["tokens"]
+    trained_row(finished_project, "thai", "bazaar", "th")
+    tokens = pd.read_csv(finished_project.folder / "work/demo/bazaar/tokens/th.csv")["tokens"]
     assert set(tokens.str.split().str.len()) == {3}
 
 
-def test_a_data_set_is_a_module_and_rows_of_the_table_of_sources(finished: Project) -> None:
+def test_a_data_set_is_a_module_and_rows_of_the_table_of_sources(finished_project: Project) -> None:
     """To a trained row, with the file copied from a mirror; a malformed line is named."""
-    rows = market(finished.folder / "photographs", "da", ["rød", "fisk", "mand", "båd", "brød"])
-    published = finished.folder / "mirror/example.org/market/captions.tsv"
+    rows = market(finished_project.folder / "photographs", "da", ["rød", "fisk", "mand", "båd", "brød"])
+    published = finished_project.folder / "mirror/example.org/market/captions.tsv"
     published.parent.mkdir(parents=True)
     published.write_text("\n".join("\t".join(row) for row in rows) + "\n", encoding="utf-8")
-    added, edited = touched(finished, "Add a data set")
+    added, edited = touched_files(finished_project, "Add a data set")
     assert (added, edited) == (["pipeline/datasets/sources/market.py"], ["workflow/sources.csv"])
-    trained_row(finished, "market", "market", "da")
-    assert "example.org/market" in (finished.folder / "workflow/sources.lock").read_text()
-    damaged = finished.folder / "damaged/example.org/market/captions.tsv"
+    trained_row(finished_project, "market", "market", "da")
+    assert "example.org/market" in (finished_project.folder / "workflow/sources.lock").read_text()
+    damaged = finished_project.folder / "damaged/example.org/market/captions.tsv"
     damaged.parent.mkdir(parents=True)
     damaged.write_text("a\ttrain\ten\n")
     settings = shlex.quote('{"source": "market"}')
     split = f"python -m pipeline split --settings {settings} --sources damaged --output split.csv"
     assert "market/captions.tsv: line 1: cannot be read" in run(
-        finished, ["bash", "-euc", f"{split} || true"]
+        finished_project, ["bash", "-euc", f"{split} || true"]
     )
 
 
-def test_a_stage_is_a_function_a_line_and_a_rule(finished: Project) -> None:
-    added, edited = touched(finished, "Add a stage")
+def test_a_stage_is_a_function_a_line_and_a_rule(finished_project: Project) -> None:
+    added, edited = touched_files(finished_project, "Add a stage")
     assert added == ["pipeline/datasets/frequent_words.py"]
     assert edited == ["pipeline/stages.py", "workflow/rules/captions.smk"]
-    words = (finished.folder / "work/demo/multi30k/frequent-words/de.txt").read_text(encoding="utf-8")
+    words = (finished_project.folder / "work/demo/multi30k/frequent-words/de.txt").read_text(encoding="utf-8")
     counts = [int(line.split()[1]) for line in words.splitlines()]
     assert len(counts) == 20 and counts == sorted(counts, reverse=True)
 
 
-def test_another_scale_leaves_this_one_alone(finished: Project) -> None:
-    said = follow(finished, "Another scale beside this one")
+def test_another_scale_leaves_this_one_alone(finished_project: Project) -> None:
+    said = follow(finished_project, "Another scale beside this one")
     assert "work/flickr8k/multi30k" in said
     assert "work/demo/multi30k" not in said
 
 
-def test_two_seeds_ask_for_two_gpus(finished: Project) -> None:
-    said = follow(finished, "Two seeds on two GPUs")
+def test_two_seeds_ask_for_two_gpus(finished_project: Project) -> None:
+    said = follow(finished_project, "Two seeds on two GPUs")
     assert {"seed 0", "seed 1"} <= set(re.findall(r"seed \d", said))
-    one = jobs(run(finished, ["snakemake", "-n", "results/table2.csv"]))
+    one = jobs(run(finished_project, ["snakemake", "-n", "results/table2.csv"]))
     assert jobs(said)["train"] == one["train"] + 14  # of the second seed nothing is there
 
 
-def test_several_trainings_share_one_gpu(finished: Project) -> None:
-    assert jobs(follow(finished, "Several trainings on one GPU"))["train"] > 1
+def test_several_trainings_share_one_gpu(finished_project: Project) -> None:
+    assert jobs(follow(finished_project, "Several trainings on one GPU"))["train"] > 1
     ((_, command),) = SECTIONS["Several trainings on one GPU"]
     # That a device named alone is shared, tests/unit/test_gpus.py shows.
     assert {"CUDA_VISIBLE_DEVICES=0", "gpu=6"} <= set(command.split())
 
 
-def test_the_controller_runs_as_a_job(finished: Project) -> None:
-    said = follow(finished, "The controller in sbatch or tmux")
+def test_the_controller_runs_as_a_job(finished_project: Project) -> None:
+    said = follow(finished_project, "The controller in sbatch or tmux")
     assert jobs(said)["publish"] == 2
     (script,) = [text for kind, text in SECTIONS["The controller in sbatch or tmux"] if kind == "sbatch"]
-    run(finished, ["bash", "-n"], script)
+    run(finished_project, ["bash", "-n"], script)
     unset = [line for line in script.split("\n") if line.startswith("unset")]
-    left = run(finished, ["bash", "-euc", f"export SLURM_JOB_ID=1; {unset[0]}; env"])
+    left = run(finished_project, ["bash", "-euc", f"export SLURM_JOB_ID=1; {unset[0]}; env"])
     assert "SLURM_JOB_ID" not in left
 
 
-def test_each_rule_that_may_ask_for_a_gpu_has_the_gpu_partition(finished: Project) -> None:
-    said = follow(finished, "CPU and GPU partitions")
+def test_each_rule_that_may_ask_for_a_gpu_has_the_gpu_partition(finished_project: Project) -> None:
+    said = follow(finished_project, "CPU and GPU partitions")
     assert "profiles/mine" in said
     assert jobs(said)["train"] > 1
-    profile = yaml.safe_load((finished.folder / "profiles/mine/profile.yaml").read_text())
+    profile = yaml.safe_load((finished_project.folder / "profiles/mine/profile.yaml").read_text())
     rules = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
     asking = {
         text.split(":")[0]

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
 
 
-def trained(inputs: Inputs, settings: dict[str, Any], folder: Path) -> dict[str, torch.Tensor]:
+def train_weights(inputs: Inputs, settings: dict[str, Any], folder: Path) -> dict[str, torch.Tensor]:
     folder.mkdir(exist_ok=True)
     train(inputs, settings, "code", folder / "checkpoint.pt", folder / "curves.csv", folder / "model.pt")
     return load_model(folder / "model.pt")[0].state_dict()
@@ -35,7 +35,7 @@ def same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> boo
     return all(torch.equal(value, second[name]) for name, value in first.items())
 
 
-class Signalled:
+class WithSignal:
     """A function that sends this process a signal in the midst of its call number `at`."""
 
     def __init__(self, function: Any, at: int):
@@ -55,15 +55,15 @@ def test_training_saves_the_step_under_way_and_goes_on_from_it(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment["training"]["epochs"] = 3
-    whole = trained(inputs, experiment, tmp_path / "whole")
+    whole = train_weights(inputs, experiment, tmp_path / "whole")
     with monkeypatch.context() as patch:
-        patch.setattr(loop.Run, "_step", Signalled(loop.Run._step, at=6))
+        patch.setattr(loop.Run, "_step", WithSignal(loop.Run._step, at=6))
         with pytest.raises(Interrupted, match=r"checkpoint\.pt is of epoch 2, step 2\. Run") as end:
-            trained(inputs, experiment, tmp_path / "ended")
+            train_weights(inputs, experiment, tmp_path / "ended")
     assert end.value.number == signal.SIGTERM
     saved = torch.load(tmp_path / "ended" / "checkpoint.pt", weights_only=True)
     assert (saved["epoch"], saved["step"]) == (1, 2)  # steps of an epoch: 48 images by 12
-    assert same(whole, trained(inputs, experiment, tmp_path / "ended"))
+    assert same(whole, train_weights(inputs, experiment, tmp_path / "ended"))
     assert (tmp_path / "ended/curves.csv").read_bytes() == (tmp_path / "whole/curves.csv").read_bytes()
 
 
@@ -73,12 +73,12 @@ def test_a_validation_is_ended_at_once_and_done_again(
 ) -> None:
     experiment["training"]["epochs"] = 3
     experiment["word_regularizer"] = {"weight": 0.1, "regularize_toward": toward}
-    whole = trained(inputs, experiment, tmp_path / "whole")
+    whole = train_weights(inputs, experiment, tmp_path / "whole")
     with monkeypatch.context() as patch:
-        patch.setattr(best_epoch, "mean_recalls", Signalled(mean_recalls, at=2))
+        patch.setattr(best_epoch, "mean_recalls", WithSignal(mean_recalls, at=2))
         with pytest.raises(Interrupted, match="epoch 2, step 4"):
-            trained(inputs, experiment, tmp_path / "ended")
-    assert same(whole, trained(inputs, experiment, tmp_path / "ended"))
+            train_weights(inputs, experiment, tmp_path / "ended")
+    assert same(whole, train_weights(inputs, experiment, tmp_path / "ended"))
 
 
 def test_pretraining_saves_its_step_and_ends_in_the_same_bytes(
@@ -88,7 +88,7 @@ def test_pretraining_saves_its_step_and_ends_in_the_same_bytes(
     whole, ended = tmp_path / "whole.pt", tmp_path / "ended.pt"
     pretrain(inputs, settings, "code", tmp_path / "one.pt", whole)
     with monkeypatch.context() as patch:
-        patch.setattr(loop.Run, "_step", Signalled(loop.Run._step, at=3))
+        patch.setattr(loop.Run, "_step", WithSignal(loop.Run._step, at=3))
         with pytest.raises(Interrupted, match="epoch 1, step 3"):
             pretrain(inputs, settings, "code", tmp_path / "other.pt", ended)
     pretrain(inputs, settings, "code", tmp_path / "other.pt", ended)
@@ -100,7 +100,7 @@ def test_a_model_that_is_deleted_after_its_training_is_there_again_without_a_ste
 ) -> None:
     """Snakemake deletes it where it was killed itself before the end of a job that went on in a queue."""
     experiment["training"]["epochs"] = 1
-    whole = trained(inputs, experiment, tmp_path)
+    whole = train_weights(inputs, experiment, tmp_path)
     model, curves = (tmp_path / name for name in ("model.pt", "curves.csv"))
     before = model.read_bytes(), curves.read_bytes()
     assert model.stat().st_nlink == 2  # kept without a copy
@@ -108,11 +108,11 @@ def test_a_model_that_is_deleted_after_its_training_is_there_again_without_a_ste
     curves.unlink()
     with monkeypatch.context() as patch:
         patch.setattr(loop.Run, "_step", None)
-        assert same(whole, trained(inputs, experiment, tmp_path))
+        assert same(whole, train_weights(inputs, experiment, tmp_path))
     assert (model.read_bytes(), curves.read_bytes()) == before
     (tmp_path / "checkpoint-model.pt").unlink()
     model.unlink()
-    assert same(whole, trained(inputs, experiment, tmp_path))  # trained again, nothing being kept
+    assert same(whole, train_weights(inputs, experiment, tmp_path))  # trained again, nothing being kept
 
 
 def test_a_damaged_checkpoint_is_one_clear_message(
@@ -124,7 +124,7 @@ def test_a_damaged_checkpoint_is_one_clear_message(
         InputError,
         match=r"checkpoint\.pt: not a checkpoint of a training, or damaged: .* Delete it to start over",
     ):
-        trained(inputs, experiment, tmp_path)
+        train_weights(inputs, experiment, tmp_path)
 
 
 def test_a_job_ended_with_its_shell_by_a_queue_has_saved_when_it_is_gone(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pandas as pd
 import pytest
 import torch
-from project import Project, copied
+from project import Project, copy_of_project
 from slurm import missing, slurm
 
 pytestmark = [
@@ -36,7 +36,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     folder = tmp_path_factory.mktemp("cluster")
     with slurm(folder / "slurm"):
         (folder / "project").mkdir()
-        yield copied(folder / "project")
+        yield copy_of_project(folder / "project")
 
 
 def test_a_table_is_made_by_queued_jobs(project: Project) -> None:
@@ -56,7 +56,7 @@ def test_a_cancelled_training_goes_on_from_its_checkpoint(project: Project) -> N
     project.configure(**DEMO, experiments={"embn": {"settings": {"training": {"epochs": 300}}}})
     target = "work/demo/multi30k/experiments/embn-en/seed0/model.pt"
     checkpoint = project.folder / "work/demo/checkpoints/multi30k-embn-en-0.pt"
-    with project.started(*HERE, target) as running:
+    with project.run_beside(*HERE, target) as running:
         _wait(lambda: checkpoint.exists() or running.poll() is not None)
         assert running.poll() is None, "it ended before it could be cancelled"
         subprocess.run(["scancel", "--state=RUNNING", "--user=root"], check=True)
@@ -72,7 +72,7 @@ def test_a_cancelled_training_saves_its_step_before_slurm_kills_it(project: Proj
     target = "work/demo/multi30k/experiments/embn-fr/seed0/model.pt"
     log = project.folder / "work/logs/demo/multi30k/embn-fr-0-train.log"
     checkpoint = project.folder / "work/demo/checkpoints/multi30k-embn-fr-0.pt"
-    with project.started(*HERE, "--retries", "0", "--", target) as running:
+    with project.run_beside(*HERE, "--retries", "0", "--", target) as running:
         _wait(lambda: checkpoint.exists() or running.poll() is not None)
         assert running.poll() is None, "it ended before it could be cancelled"
         subprocess.run(["scancel", "--state=RUNNING", "--user=root"], check=True)

@@ -1,14 +1,14 @@
 """SMALR's targets as Snakemake plans them: which files of ten languages are made of what."""
 
 import pytest
-from project import Project, copied
+from project import Project, copy_of_project
 
 pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    made = copied(tmp_path_factory.mktemp("ten"))
+    made = copy_of_project(tmp_path_factory.mktemp("ten"))
     made.configure()
     return made
 

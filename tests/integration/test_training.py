@@ -49,12 +49,12 @@ def assert_found(result: dict[str, Any], expected: dict[str, float]) -> None:
     assert chance == pytest.approx(BY_CHANCE, abs=1e-3)
 
 
-def trained(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
+def train_model(inputs: Inputs, settings: dict[str, Any], folder: Path) -> Path:
     train(inputs, settings, "code", folder / "checkpoint.pt", folder / "curves.csv", folder / "model.pt")
     return folder / "model.pt"
 
 
-def evaluated(inputs: Inputs, model: Path, folder: Path, queries: Sequence[Path] = ()) -> dict[str, Any]:
+def evaluate_model(inputs: Inputs, model: Path, folder: Path, queries: Sequence[Path] = ()) -> dict[str, Any]:
     assert inputs.features
     output, ranks = folder / "test.json", folder / "test-ranks.csv.gz"
     evaluate(
@@ -64,7 +64,7 @@ def evaluated(inputs: Inputs, model: Path, folder: Path, queries: Sequence[Path]
     return result
 
 
-def translated(sentences: Path, target: str, origins: dict[str, str], folder: Path) -> Path:
+def translate_sentences(sentences: Path, target: str, origins: dict[str, str], folder: Path) -> Path:
     """A table that says the captions of a table are translations; only of images whose names begin so."""
     table = read_sentences(sentences)
     parts = [
@@ -84,7 +84,7 @@ def same_weights(first: Path, second: Path) -> bool:
 def test_a_model_learns_what_the_captions_say(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
-    result = evaluated(inputs, trained(inputs, experiment, tmp_path), tmp_path)
+    result = evaluate_model(inputs, train_model(inputs, experiment, tmp_path), tmp_path)
     assert_found(result, {"en": 74.3, "de": 75.0})
     assert [result["test"][language]["sentences_without_known_words"] for language in ("en", "de")] == [0, 0]
     curves = pd.read_csv(tmp_path / "curves.csv")
@@ -105,14 +105,14 @@ def test_deterministic_trainings_give_the_same_weights(
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
     try:
-        first, second = (trained(inputs, experiment, tmp_path / name) for name in ("first", "second"))
+        first, second = (train_model(inputs, experiment, tmp_path / name) for name in ("first", "second"))
     finally:
         torch.use_deterministic_algorithms(False)
     assert same_weights(first, second)
 
 
 @pytest.fixture
-def frozen(inputs: Inputs, things: dict[str, list[str]], tmp_path: Path) -> Inputs:
+def frozen_inputs(inputs: Inputs, things: dict[str, list[str]], tmp_path: Path) -> Inputs:
     """The same captions, each with a frozen vector that says which things it names."""
     files = []
     for path in inputs.sentences:
@@ -136,7 +136,7 @@ def frozen(inputs: Inputs, things: dict[str, list[str]], tmp_path: Path) -> Inpu
     ],
 )
 def test_a_model_learns_from_frozen_sentence_vectors(
-    frozen: Inputs,
+    frozen_inputs: Inputs,
     experiment: dict[str, Any],
     tmp_path: Path,
     branches: str,
@@ -145,8 +145,8 @@ def test_a_model_learns_from_frozen_sentence_vectors(
 ) -> None:
     experiment |= {"branches": branches, "neighborhood": None, "classifier": None}
     experiment["model"] |= {"recurrent": "mlp", "universal_layers": layers}
-    model = trained(frozen, experiment, tmp_path)
-    result = evaluated(frozen, model, tmp_path)
+    model = train_model(frozen_inputs, experiment, tmp_path)
+    result = evaluate_model(frozen_inputs, model, tmp_path)
     assert_found(result, expected)
     assert [result["test"][language]["sentences_without_known_words"] for language in ("en", "de")] == [0, 0]
     assert model.stat().st_size < 50_000  # the vectors are data, no part of the model
@@ -191,7 +191,7 @@ def test_earlier_systems_learn_what_the_captions_say(
         "encoder": "vse", "word_vectors": "scratch", "recurrent": "gru", "similarity": similarity,
     }  # fmt: skip
     experiment["training"] |= {"max_grad_norm": 2.0, "sentences_per_image": 1}
-    result = evaluated(inputs, trained(inputs, experiment, tmp_path), tmp_path)
+    result = evaluate_model(inputs, train_model(inputs, experiment, tmp_path), tmp_path)
     assert_found(result, expected)
     curves = pd.read_csv(tmp_path / "curves.csv")
     assert {"caption_image", "caption_caption"} < set(curves.columns)
@@ -202,7 +202,7 @@ def test_the_ranks_beside_an_evaluation_give_its_recalls_again(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
     experiment["training"]["epochs"] = 2
-    result = evaluated(inputs, trained(inputs, experiment, tmp_path), tmp_path)
+    result = evaluate_model(inputs, train_model(inputs, experiment, tmp_path), tmp_path)
     assert (
         b".part" not in (tmp_path / "test-ranks.csv.gz").read_bytes()[:64]
     )  # no name of a temporary file: equal ranks are equal bytes
@@ -240,7 +240,7 @@ def test_a_run_that_stops_in_an_epoch_goes_on_to_the_same_weights(
     experiment = merge(experiment, changes)
     (tmp_path / "whole").mkdir()
     (tmp_path / "stopped").mkdir()
-    whole = trained(inputs, experiment, tmp_path / "whole")
+    whole = train_model(inputs, experiment, tmp_path / "whole")
 
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     original = loop.Run._step
@@ -254,8 +254,8 @@ def test_a_run_that_stops_in_an_epoch_goes_on_to_the_same_weights(
 
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
             patch.setattr(loop.Run, "_step", step)
-            trained(inputs, experiment, tmp_path / "stopped")
-    stopped = trained(inputs, experiment, tmp_path / "stopped")
+            train_model(inputs, experiment, tmp_path / "stopped")
+    stopped = train_model(inputs, experiment, tmp_path / "stopped")
 
     assert same_weights(whole, stopped)
     curves = [(tmp_path / run / "curves.csv").read_bytes() for run in ("whole", "stopped")]
@@ -270,13 +270,15 @@ def test_a_model_says_by_whom_its_captions_were_made(
     experiment["training"]["epochs"] = 2
     english, german = inputs.sentences
     tables = [
-        translated(english, "de", {"train0": "google", "train1": "dictionary", "val": "google"}, tmp_path),
-        translated(german, "en", {"train4": "dictionary"}, tmp_path),
+        translate_sentences(
+            english, "de", {"train0": "google", "train1": "dictionary", "val": "google"}, tmp_path
+        ),
+        translate_sentences(german, "en", {"train4": "dictionary"}, tmp_path),
     ]
     with_tables = Inputs(inputs.sentences, tables, inputs.words, inputs.features)
     for name in ("whole", "stopped"):
         (tmp_path / name).mkdir()
-    whole = trained(with_tables, experiment, tmp_path / "whole")
+    whole = train_model(with_tables, experiment, tmp_path / "whole")
     saved = load_model(whole)[1]
     # Of 48 training images ten begin with train0, ten with train1, eight with train4.
     assert saved.training_captions == {
@@ -287,7 +289,7 @@ def test_a_model_says_by_whom_its_captions_were_made(
         "en-de": {"dictionary": 20, "google": 20},
         "de-en": {"dictionary": 8},
     }
-    result = evaluated(with_tables, whole, tmp_path)
+    result = evaluate_model(with_tables, whole, tmp_path)
     assert result["training_captions"] == saved.training_captions
     assert result["training_translations"] == saved.training_translations
     assert result["query_translations"] == {}
@@ -305,8 +307,8 @@ def test_a_model_says_by_whom_its_captions_were_made(
             return original(self, *arguments)
 
         patch.setattr(loop.Run, "_step", step)
-        trained(with_tables, experiment, tmp_path / "stopped")
-    stopped = trained(with_tables, experiment, tmp_path / "stopped")
+        train_model(with_tables, experiment, tmp_path / "stopped")
+    stopped = train_model(with_tables, experiment, tmp_path / "stopped")
     assert whole.read_bytes() == stopped.read_bytes()
 
 
@@ -314,9 +316,9 @@ def test_a_model_of_human_captions_has_no_translations(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
     experiment["training"]["epochs"] = 1
-    table = translated(inputs.sentences[0], "de", {"train": "google"}, tmp_path)
+    table = translate_sentences(inputs.sentences[0], "de", {"train": "google"}, tmp_path)
     given = Inputs(inputs.sentences, [table], inputs.words, inputs.features)
-    saved = load_model(trained(given, experiment, tmp_path))[1]
+    saved = load_model(train_model(given, experiment, tmp_path))[1]
     assert saved.training_captions == {"en": {"human": 96}, "de": {"human": 48}}
     assert saved.training_translations == {}
 
@@ -326,8 +328,10 @@ def test_an_evaluation_says_by_whom_its_queries_were_translated(
 ) -> None:
     experiment |= {"languages": ["en"], "neighborhood": None, "classifier": None}
     experiment["training"]["epochs"] = 1
-    table = translated(inputs.sentences[1], "en", {"test0": "google", "test1": "dictionary"}, tmp_path)
-    result = evaluated(inputs, trained(inputs, experiment, tmp_path), tmp_path, [table])
+    table = translate_sentences(
+        inputs.sentences[1], "en", {"test0": "google", "test1": "dictionary"}, tmp_path
+    )
+    result = evaluate_model(inputs, train_model(inputs, experiment, tmp_path), tmp_path, [table])
     assert result["queries"] == "translated"
     assert result["query_translations"] == {"de-en": {"dictionary": 2, "google": 10}}
     assert result["training_translations"] == {}
@@ -355,7 +359,7 @@ def test_saving_takes_a_small_share_of_a_run_of_short_epochs(
     monkeypatch.setattr(loop.Run, "_step", five_seconds)
     monkeypatch.setattr(loop, "save_checkpoint", two_seconds)
     experiment["training"]["epochs"] = 20
-    trained(inputs, experiment, tmp_path)
+    train_model(inputs, experiment, tmp_path)
     assert {step for _, step, _ in saved} == {0}  # at the ends of epochs alone
     (first, *_), *_ = saved
     assert (first, saved[-1][0]) == (1, 20)
@@ -371,7 +375,7 @@ def test_a_gpu_that_computes_otherwise_is_said(
     answers = iter([{"en": 50.0, "de": 50.0}, {"en": 49.5, "de": 40.0}])
     monkeypatch.setattr(best_epoch, "mean_recalls", lambda model, corpus: next(answers))
     with pytest.raises(InputError, match=r"disagree .*\n  - de: 50.00 while training, 40.00 on the CPU$"):
-        trained(inputs, experiment, tmp_path)
+        train_model(inputs, experiment, tmp_path)
     assert not (tmp_path / "model.pt").exists()
 
 
@@ -422,10 +426,10 @@ def test_a_checkpoint_of_other_settings_is_not_continued(
 ) -> None:
     experiment["training"]["epochs"] = 2
     (tmp_path / "clean").mkdir()
-    clean = trained(inputs, experiment, tmp_path / "clean")
+    clean = train_model(inputs, experiment, tmp_path / "clean")
     (tmp_path / "checkpoint.pt").write_bytes(b"")
     torch.save({"fingerprint": "another"}, tmp_path / "checkpoint.pt")
-    assert same_weights(clean, trained(inputs, experiment, tmp_path))
+    assert same_weights(clean, train_model(inputs, experiment, tmp_path))
 
 
 def test_pretraining_trains_the_linear_layers_alone(
@@ -440,10 +444,10 @@ def test_pretraining_trains_the_linear_layers_alone(
     ]  # fmt: skip
 
     experiment["training"]["epochs"] = 1
-    without = trained(inputs, experiment, tmp_path)
+    without = train_model(inputs, experiment, tmp_path)
     (tmp_path / "pretrained").mkdir()
     begun = Inputs(inputs.sentences, [], inputs.words, inputs.features, tmp_path / "pretrained.pt")
-    assert not same_weights(without, trained(begun, experiment, tmp_path / "pretrained"))
+    assert not same_weights(without, train_model(begun, experiment, tmp_path / "pretrained"))
 
 
 def test_pretrained_layers_of_other_languages_are_refused(
@@ -452,20 +456,20 @@ def test_pretrained_layers_of_other_languages_are_refused(
     torch.save({"fr.projection.bias": torch.zeros(12)}, tmp_path / "pretrained.pt")
     wrong = Inputs(inputs.sentences, [], inputs.words, inputs.features, tmp_path / "pretrained.pt")
     with pytest.raises(InputError, match="Pretrain with the same languages"):
-        trained(wrong, experiment, tmp_path)
+        train_model(wrong, experiment, tmp_path)
 
 
 def test_evaluation_refuses_an_epoch_chosen_by_other_recalls(
     inputs: Inputs, experiment: dict[str, Any], tmp_path: Path
 ) -> None:
     experiment["training"]["epochs"] = 1
-    model = trained(inputs, experiment, tmp_path)
+    model = train_model(inputs, experiment, tmp_path)
     content = torch.load(model, weights_only=True)
     content["validation"]["de"] += 1.0
     model.unlink()  # and its seal, which would notice first
     torch.save(content, model)
     with pytest.raises(InputError, match="chosen by another definition of recall"):
-        evaluated(inputs, model, tmp_path)
+        evaluate_model(inputs, model, tmp_path)
     assert not (tmp_path / "test.json").exists()
 
 
@@ -474,4 +478,4 @@ def test_features_of_another_backbone_are_refused(
 ) -> None:
     experiment["features"] = {"backbone": "nine things"}
     with pytest.raises(InputError, match="backbone: found 'eight things', expected 'nine things'"):
-        trained(inputs, experiment, tmp_path)
+        train_model(inputs, experiment, tmp_path)

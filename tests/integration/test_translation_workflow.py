@@ -22,7 +22,7 @@ def service() -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, service: Service) -> Project:
+def shared_project(tmp_path_factory: pytest.TempPathFactory, service: Service) -> Project:
     """A project whose English captions have been translated into German by the stand-in."""
     project = ready(tmp_path_factory.mktemp("project"), tmp_path_factory)
     project.configure(**DEMO, translation=_translation(service))
@@ -35,61 +35,67 @@ def _translation(service: Service, limits: dict[str, Any] | None = None, **chang
     return {"pairs": {"en-de": pair}, "limits": {"requests_per_second": 100, **(limits or {})}}
 
 
-def test_every_caption_is_translated_and_asked_for_once(made: Project, service: Service) -> None:
-    table = pd.read_csv(made.folder / TABLE)
-    english = pd.read_csv(made.folder / "work/demo/multi30k/captions/en.csv")
+def test_every_caption_is_translated_and_asked_for_once(shared_project: Project, service: Service) -> None:
+    table = pd.read_csv(shared_project.folder / TABLE)
+    english = pd.read_csv(shared_project.folder / "work/demo/multi30k/captions/en.csv")
     assert len(table) == len(english)
     assert sorted(service.lines) == sorted(english["caption"].unique())
     assert set(table["origin"]) == {"google"}
-    assert (made.folder / "work/translations.sqlite").exists()
+    assert (shared_project.folder / "work/translations.sqlite").exists()
 
 
-def test_limits_and_the_caches_place_rerun_nothing(made: Project, service: Service) -> None:
-    made.configure(**DEMO, translation=_translation(service, {"requests_per_day": 5, "max_wait": 1}))
-    assert made.would_run(TABLE) == {}
-    made.configure(**DEMO, translation={**_translation(service), "cache": "elsewhere.sqlite"})
-    assert made.would_run(TABLE) == {}
+def test_limits_and_the_caches_place_rerun_nothing(shared_project: Project, service: Service) -> None:
+    shared_project.configure(
+        **DEMO, translation=_translation(service, {"requests_per_day": 5, "max_wait": 1})
+    )
+    assert shared_project.would_run(TABLE) == {}
+    shared_project.configure(**DEMO, translation={**_translation(service), "cache": "elsewhere.sqlite"})
+    assert shared_project.would_run(TABLE) == {}
 
 
-def test_another_provider_or_version_reruns_the_translation(made: Project, service: Service) -> None:
-    made.configure(**DEMO, translation=_translation(service, version="2027"))
-    assert made.would_run(TABLE) == {"translate": 1}
-    made.configure(**DEMO)
-    assert made.would_run(TABLE)["translate"] == 1
+def test_another_provider_or_version_reruns_the_translation(
+    shared_project: Project, service: Service
+) -> None:
+    shared_project.configure(**DEMO, translation=_translation(service, version="2027"))
+    assert shared_project.would_run(TABLE) == {"translate": 1}
+    shared_project.configure(**DEMO)
+    assert shared_project.would_run(TABLE)["translate"] == 1
 
 
-def test_a_lost_table_is_made_again_without_the_service(made: Project, service: Service) -> None:
-    asked, before = len(service.requests), (made.folder / TABLE).read_bytes()
-    (made.folder / TABLE).unlink()
-    made.configure(**DEMO, translation=_translation(service))
-    made.make(TABLE)
-    assert (made.folder / TABLE).read_bytes() == before
+def test_a_lost_table_is_made_again_without_the_service(shared_project: Project, service: Service) -> None:
+    asked, before = len(service.requests), (shared_project.folder / TABLE).read_bytes()
+    (shared_project.folder / TABLE).unlink()
+    shared_project.configure(**DEMO, translation=_translation(service))
+    shared_project.make(TABLE)
+    assert (shared_project.folder / TABLE).read_bytes() == before
     assert len(service.requests) == asked
 
 
-def test_the_days_requests_stop_the_run_with_their_message(made: Project, service: Service) -> None:
-    made.configure(**DEMO, translation=_translation(service, {"requests_per_day": 1}, version="2028"))
-    done = made.snakemake("--cores", "2", TABLE)
+def test_the_days_requests_stop_the_run_with_their_message(shared_project: Project, service: Service) -> None:
+    shared_project.configure(
+        **DEMO, translation=_translation(service, {"requests_per_day": 1}, version="2028")
+    )
+    done = shared_project.snakemake("--cores", "2", TABLE)
     assert done.returncode == 1
     assert "Run the same command again to resume" in (done.stdout + done.stderr)
 
 
-def test_a_pair_without_english_has_no_dictionary(made: Project) -> None:
-    made.configure(**DEMO)
-    done = made.snakemake("-n", "work/demo/multi30k/translations/fr-de.csv")
+def test_a_pair_without_english_has_no_dictionary(shared_project: Project) -> None:
+    shared_project.configure(**DEMO)
+    done = shared_project.snakemake("-n", "work/demo/multi30k/translations/fr-de.csv")
     said = " ".join((done.stdout + done.stderr).split())
     assert done.returncode == 1
     assert "fr-de: the bilingual dictionaries have English on one side" in said
     assert "ValueError" not in said
 
 
-def test_a_providers_mistakes_are_said_together(made: Project, tmp_path: Path) -> None:
-    made.configure(**DEMO, translation={"pairs": {
+def test_a_providers_mistakes_are_said_together(shared_project: Project, tmp_path: Path) -> None:
+    shared_project.configure(**DEMO, translation={"pairs": {
         "en-de": {"provider": "google", "model": "x"},
         "en-fr": {"provider": "marian"},
         "en-cs": {"provider": "gogle"},
     }})  # fmt: skip
-    done = made.snakemake("-n", TABLE)
+    done = shared_project.snakemake("-n", TABLE)
     said = " ".join((done.stdout + done.stderr).split())
     assert "translation.pairs.en-de: unknown key 'model'" in said
     assert "translation.pairs.en-cs.provider: found 'gogle', expected dictionary, files, marian" in said

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def shared_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project with some rows of Table 2."""
     project = ready(tmp_path_factory.mktemp("project"), tmp_path_factory)
     project.configure(**WITH_FEW)
@@ -32,16 +32,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture
-def project(made: Project) -> Iterator[Project]:
+def project(shared_project: Project) -> Iterator[Project]:
     """The made project; edits of code and configuration are taken back."""
-    kept = made.folder / ".kept"
+    kept = shared_project.folder / ".kept"
     kept.mkdir()
-    shutil.copytree(made.folder / "pipeline", kept / "pipeline")
-    yield made
-    shutil.rmtree(made.folder / "pipeline")
-    shutil.move(kept / "pipeline", made.folder / "pipeline")
+    shutil.copytree(shared_project.folder / "pipeline", kept / "pipeline")
+    yield shared_project
+    shutil.rmtree(shared_project.folder / "pipeline")
+    shutil.move(kept / "pipeline", shared_project.folder / "pipeline")
     kept.rmdir()
-    made.configure(**WITH_FEW)
+    shared_project.configure(**WITH_FEW)
 
 
 def mean_recall(folder: Path, language: str) -> float:
@@ -51,15 +51,15 @@ def mean_recall(folder: Path, language: str) -> float:
     return float(100 * sum((rank <= k).mean() for rank in of_way for k in (1, 5, 10)) / 6)
 
 
-def test_table_2_has_the_recalls_of_its_rows_experiments(made: Project) -> None:
-    table = pd.read_csv(made.folder / MADE)
+def test_table_2_has_the_recalls_of_its_rows_experiments(shared_project: Project) -> None:
+    table = pd.read_csv(shared_project.folder / MADE)
     assert set(table["scale"]) == {"demo"}
-    rows = yaml.safe_load((made.folder / "config" / "tables" / "table2.yaml").read_text())["rows"]
+    rows = yaml.safe_load((shared_project.folder / "config" / "tables" / "table2.yaml").read_text())["rows"]
     assert len(rows) == 11
     rows = [row for row in rows if row["row"] in ROWS]
     assert len(table) == len(rows) == 5
-    experiments = made.folder / "work" / "demo" / "multi30k" / "experiments"
-    comparison = pd.read_csv(made.folder / MADE.replace("results", "results/comparison")).query(
+    experiments = shared_project.folder / "work" / "demo" / "multi30k" / "experiments"
+    comparison = pd.read_csv(shared_project.folder / MADE.replace("results", "results/comparison")).query(
         "metric == 'mR'"
     )
     for row, printed in zip(rows, table.to_dict("records"), strict=True):
@@ -75,8 +75,8 @@ def test_table_2_has_the_recalls_of_its_rows_experiments(made: Project) -> None:
             assert printed[f"multi30k {language}"] == pytest.approx(expected, abs=0.0501), (row, language)
 
 
-def test_nothing_reruns_without_a_change(made: Project) -> None:
-    assert made.would_run(MADE) == {}
+def test_nothing_reruns_without_a_change(shared_project: Project) -> None:
+    assert shared_project.would_run(MADE) == {}
 
 
 def test_an_edit_of_the_loss_reruns_training_and_what_follows(project: Project) -> None:
@@ -132,28 +132,28 @@ def test_another_seed_of_bert_reruns_its_rows_alone(project: Project) -> None:
     }
 
 
-def test_table_11_trains_only_what_table_2_has_not(made: Project) -> None:
-    two = made.would_run("results/table2.csv", "--forceall")["train"]
-    eleven = made.would_run("results/table11.csv", "--forceall")["train"]
-    assert made.would_run("results/table11.csv")["train"] < eleven
+def test_table_11_trains_only_what_table_2_has_not(shared_project: Project) -> None:
+    two = shared_project.would_run("results/table2.csv", "--forceall")["train"]
+    eleven = shared_project.would_run("results/table11.csv", "--forceall")["train"]
+    assert shared_project.would_run("results/table11.csv")["train"] < eleven
     assert two == 12
 
 
-def test_another_scale_touches_nothing_of_this_one(made: Project) -> None:
+def test_another_scale_touches_nothing_of_this_one(shared_project: Project) -> None:
     mirror = ["--config", "scale=flickr8k", "--", "work/flickr8k/multi30k/tokens/de.csv"]
-    assert set(made.would_run(*mirror)) == {"download", "split", "read_captions", "tokenize"}
-    assert made.would_run(MADE) == {}
+    assert set(shared_project.would_run(*mirror)) == {"download", "split", "read_captions", "tokenize"}
+    assert shared_project.would_run(MADE) == {}
 
 
-def test_a_mistyped_key_is_one_clear_message(made: Project) -> None:
-    done = made.snakemake("-n", "results/table2.csv", "--config", "trainig=1")
+def test_a_mistyped_key_is_one_clear_message(shared_project: Project) -> None:
+    done = shared_project.snakemake("-n", "results/table2.csv", "--config", "trainig=1")
     assert done.returncode == 1
     assert "unknown key 'trainig', did you mean 'training'?" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_the_paper_scale_says_what_is_missing(made: Project) -> None:
-    done = made.snakemake("-n", "results/table2.csv", "--config", "scale=paper")
+def test_the_paper_scale_says_what_is_missing(shared_project: Project) -> None:
+    done = shared_project.snakemake("-n", "results/table2.csv", "--config", "scale=paper")
     assert done.returncode == 1
     assert "flickr30k-photographs is given on request" in done.stdout + done.stderr
 

@@ -13,7 +13,7 @@ Sentences = Mapping[str, list[list[int]]]  # word ids by language
 WordVectors = Callable[[Weights, Settings, str, list[list[int]]], tuple[Tensor, Tensor, Tensor]]
 
 
-def padded(sentences: list[list[int]]) -> tuple[Tensor, Tensor]:
+def pad(sentences: list[list[int]]) -> tuple[Tensor, Tensor]:
     """Word ids (B, W), and word counts (B,)."""
     lengths = torch.tensor([len(ids) for ids in sentences])
     longest = int(lengths.max())
@@ -29,7 +29,7 @@ def universal_words(
     padding learns. VSE has no universal embedding: its words are read as they are.
     """
     name, embn = f"universal.{language}", model["encoder"] == "embn"
-    ids, lengths = padded(sentences)
+    ids, lengths = pad(sentences)
     vectors = weights[f"{name}.table.weight"][ids]
     words = linear(weights, f"{name}.projection", vectors) if embn else vectors
     real = (torch.arange(ids.shape[1]) < lengths[:, None])[:, :, None]

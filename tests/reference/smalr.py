@@ -16,7 +16,7 @@ from reference.batches import Batch
 from reference.captions import Row, Split, word_ids
 from reference.layers import Weights, linear, unit
 from reference.losses import alignment_loss, neighborhood_loss, reconstruction_loss, score_matching_loss
-from reference.model import Sentences, Settings, WordVectors, embed_images, embed_sentences, padded
+from reference.model import Sentences, Settings, WordVectors, embed_images, embed_sentences, pad
 from reference.training import (
     Adam,
     Embedded,
@@ -195,7 +195,7 @@ def hybrid_words(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """As `model.universal_words`: a word is its own vector by its language's layer, or its entry."""
     name = f"universal.{language}"
-    ids, lengths = padded(sentences)
+    ids, lengths = pad(sentences)
     own, entry = (weights[f"{name}.{kind}"][ids][:, :, None] for kind in ("own", "entry"))
     words = weights["universal.entries.weight"][entry[:, :, 0]] * (entry > 0)  # (B, W, d)
     table = weights[f"{name}.table.weight"]

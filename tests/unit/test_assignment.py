@@ -40,7 +40,7 @@ def exploration(probability: float, top_m: int, gradient: str) -> Exploration:
     )
 
 
-def scored() -> Assignment:
+def assignment_with_scores() -> Assignment:
     """Three entries, whose scores are x, y + 0.25 and -x."""
     made = Assignment(2, 3, 2).double()
     with torch.no_grad():
@@ -51,8 +51,8 @@ def scored() -> Assignment:
 
 
 def test_a_word_takes_the_entry_with_the_largest_score() -> None:
-    assert scored().best_entry(WORDS).tolist() == [0, 1, 2]
-    assert scored().best_entries(WORDS, 2).tolist() == [[0, 1], [1, 0], [2, 1]]
+    assert assignment_with_scores().best_entry(WORDS).tolist() == [0, 1, 2]
+    assert assignment_with_scores().best_entries(WORDS, 2).tolist() == [[0, 1], [1, 0], [2, 1]]
 
 
 def test_entries_begin_with_numbers_between_minus_and_plus_a_tenth() -> None:
@@ -63,7 +63,7 @@ def test_entries_begin_with_numbers_between_minus_and_plus_a_tenth() -> None:
 
 
 def test_of_equal_scores_the_first_entry_is_taken() -> None:
-    made = scored()
+    made = assignment_with_scores()
     torch.nn.init.zeros_(made.scores.weight)
     torch.nn.init.zeros_(made.scores.bias)
     assert made.best_entry(WORDS).tolist() == [0, 0, 0]
@@ -71,19 +71,19 @@ def test_of_equal_scores_the_first_entry_is_taken() -> None:
 
 @pytest.mark.parametrize("gradient", ["straight_through", "gated", "none"])
 def test_without_exploration_a_word_is_its_best_entry(gradient: str) -> None:
-    found = scored().vectors(WORDS, exploration(0.0, 2, gradient))
+    found = assignment_with_scores().vectors(WORDS, exploration(0.0, 2, gradient))
     assert torch.allclose(found, torch.tensor([[1.0, 0.0], [0.0, 1.0], [5.0, 5.0]]).double())
 
 
 def test_softmax_mixes_the_best_entries() -> None:
-    found = scored().vectors(WORDS[:1], exploration(0.0, 2, "softmax"))
+    found = assignment_with_scores().vectors(WORDS[:1], exploration(0.0, 2, "softmax"))
     share = math.exp(1) / (math.exp(1) + math.exp(0.25))
     assert found.tolist()[0] == pytest.approx([share, 1 - share])
 
 
 def test_the_sharper_the_softmax_the_more_a_word_is_its_best_entry() -> None:
     """Scores 1 and 0.25: sharpened fourfold, they differ by 3."""
-    found = scored().vectors(WORDS[:1], exploration(0.0, 2, "softmax"), sharpness=4.0)
+    found = assignment_with_scores().vectors(WORDS[:1], exploration(0.0, 2, "softmax"), sharpness=4.0)
     share = 1 / (1 + math.exp(-3))
     assert found.tolist()[0] == pytest.approx([share, 1 - share])
 
@@ -157,7 +157,7 @@ def test_what_a_score_learns_by_each_gradient() -> None:
 
 @pytest.mark.parametrize("gradient", ["softmax", "straight_through", "gated", "none"])
 def test_gradients_of_entries_are_those_of_finite_differences(gradient: str) -> None:
-    made = scored()
+    made = assignment_with_scores()
 
     def vectors(entries: torch.Tensor) -> torch.Tensor:
         how = exploration(0.0, 2, gradient)
@@ -170,7 +170,7 @@ def test_gradients_of_entries_are_those_of_finite_differences(gradient: str) -> 
 
 
 def test_gradients_of_the_scores_are_those_of_finite_differences() -> None:
-    made = scored()
+    made = assignment_with_scores()
 
     def vectors(weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
         weights = {"of.scores.weight": weight, "of.scores.bias": bias}
@@ -216,7 +216,7 @@ def test_a_sentence_is_the_mean_of_its_words_entries() -> None:
         "en": Sentences(torch.tensor([[1, 3], [2, 0]]), torch.tensor([2, 1])),
         "de": Sentences(torch.tensor([[1, 1]]), torch.tensor([2])),
     }
-    found = sentence_means(scored(), features, sentences, exploration(0.0, 2, "none"))
+    found = sentence_means(assignment_with_scores(), features, sentences, exploration(0.0, 2, "none"))
     assert found.tolist() == [[3.0, 2.5], [0.0, 1.0], [5.0, 5.0]]
 
 

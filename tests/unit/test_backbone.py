@@ -45,7 +45,7 @@ def network(name: str) -> Any:
     return model.eval()
 
 
-def saved(model: torch.nn.Module, path: Path) -> Path:
+def save(model: torch.nn.Module, path: Path) -> Path:
     torch.save(model.state_dict(), path)
     return path
 
@@ -89,7 +89,7 @@ def relative_error(found: np.ndarray, wanted: np.ndarray) -> float:
 @pytest.mark.parametrize("name", ["tf_efficientnet_lite0", "resnet18.tv_in1k"])
 def test_batched_features_equal_plain_torchvision_and_timm(name: str, tmp_path: Path) -> None:
     model = network(name)
-    backbone = load_backbone(settings(saved(model, tmp_path / "w.pth"), backbone=name), CPU, batch=3)
+    backbone = load_backbone(settings(save(model, tmp_path / "w.pth"), backbone=name), CPU, batch=3)
     wanted = np.stack([plain(model, image, 72, 64) for image in images()])
     for chosen in (slice(0, 3), slice(0, 1), slice(1, 3)):  # the last batch of a run is smaller
         found = features(backbone, images()[chosen])
@@ -100,7 +100,7 @@ def test_batched_features_equal_plain_torchvision_and_timm(name: str, tmp_path: 
 def test_one_centre_crop_is_torchvisions(tmp_path: Path) -> None:
     """The features of Lessons learned: a ResNet-50's, one crop an image."""
     model = network("resnet50.tv_in1k")
-    chosen = settings(saved(model, tmp_path / "w.pth"), backbone="resnet50.tv_in1k", crops=1, dimension=2048)
+    chosen = settings(save(model, tmp_path / "w.pth"), backbone="resnet50.tv_in1k", crops=1, dimension=2048)
     found = features(load_backbone(chosen, CPU), images()[:1])
     chain = transforms.Compose(
         [
@@ -142,7 +142,7 @@ def test_bfloat16_points_where_float32_points(device: str, crop_evaluation: str,
         pytest.skip("no GPU here")
     if precision_on(torch.device(device), "auto") != "bfloat16":
         pytest.skip(f"this {device} has no bfloat16 instructions")
-    path = saved(network("resnet18"), tmp_path / "w.pth")
+    path = save(network("resnet18"), tmp_path / "w.pth")
     for compiled in {False, device == "cuda"}:
         rounded, exact = (
             load_backbone(
@@ -185,7 +185,7 @@ def test_weights_that_a_layer_works_out_anew_are_not_rounded() -> None:
 def test_a_gpu_gives_the_features_of_a_cpu(tmp_path: Path) -> None:
     if not torch.cuda.is_available():
         pytest.skip("no GPU here")
-    chosen = settings(saved(network("resnet18"), tmp_path / "w.pth"), backbone="resnet18")
+    chosen = settings(save(network("resnet18"), tmp_path / "w.pth"), backbone="resnet18")
     wanted = features(load_backbone(chosen, CPU, 3), images())
     for compiled in (False, True):
         found = features(load_backbone(chosen, torch.device("cuda"), 3, compiled), images())
@@ -201,7 +201,7 @@ def test_bfloat16_without_hardware_for_it_is_refused(monkeypatch: pytest.MonkeyP
 
 def test_dense_evaluation_equals_the_exact_one_where_nothing_lies_outside(tmp_path: Path) -> None:
     """Of an image that is its own only window, both ways are the same arithmetic."""
-    path = saved(network("resnet18"), tmp_path / "w.pth")
+    path = save(network("resnet18"), tmp_path / "w.pth")
     square = images()[2].crop((0, 0, 64, 64)).resize((72, 72))
     small = settings(path, backbone="resnet18", resize=64, crop=64)
     exact, approximate = (
@@ -215,7 +215,7 @@ def test_dense_evaluation_equals_the_exact_one_where_nothing_lies_outside(tmp_pa
 def test_dense_evaluation_takes_images_of_any_size(tmp_path: Path) -> None:
     """Of the demo's network, whose padding depends on the size of its input."""
     demo = "tf_efficientnet_lite0"
-    path = saved(network(demo), tmp_path / "w.pth")
+    path = save(network(demo), tmp_path / "w.pth")
     chosen = settings(path, backbone=demo, resize=182, crop=160)
     exact, approximate = (
         load_backbone(chosen.model_copy(update={"crop_evaluation": way}), CPU, 3)
@@ -267,14 +267,14 @@ def test_the_mean_over_crops_is_of_more_digits_than_bfloat16_has() -> None:
 
 @pytest.mark.parametrize("name, size", [("vit_tiny_patch16_224", 224), ("mobilenetv3_small_050", 64)])
 def test_dense_evaluation_needs_a_network_that_pools_last(name: str, size: int, tmp_path: Path) -> None:
-    path = saved(timm.create_model(name), tmp_path / "w.pth")
+    path = save(timm.create_model(name), tmp_path / "w.pth")
     chosen = settings(path, backbone=name, resize=size, crop=size, crop_evaluation="dense")
     with pytest.raises(InputError, match="Set crop_evaluation to exact"):
         load_backbone(chosen, CPU)
 
 
 def test_configured_mean_and_std_replace_timms(tmp_path: Path) -> None:
-    path = saved(network("resnet18"), tmp_path / "w.pth")
+    path = save(network("resnet18"), tmp_path / "w.pth")
     own = load_backbone(settings(path, backbone="resnet18", mean=[0, 0, 0], std=[2, 2, 2], crops=1), CPU)
     timms = load_backbone(settings(path, backbone="resnet18", crops=1), CPU)
     assert (own.mean, own.std) == ([0, 0, 0], [2, 2, 2])
@@ -288,7 +288,7 @@ def test_configured_mean_and_std_replace_timms(tmp_path: Path) -> None:
 
 
 def test_a_configured_interpolation_replaces_timms(tmp_path: Path) -> None:
-    path = saved(network("resnet18"), tmp_path / "w.pth")
+    path = save(network("resnet18"), tmp_path / "w.pth")
     chosen = settings(path, backbone="resnet18", crops=1)
     for given, used in ((None, "bicubic"), ("bilinear", "bilinear")):
         made = load_backbone(chosen.model_copy(update={"interpolation": given}), CPU)
@@ -310,7 +310,7 @@ def test_file_kinds_and_foreign_names_give_the_same_weights(tmp_path: Path) -> N
 
 
 def test_weights_of_another_network_are_refused(tmp_path: Path) -> None:
-    path = saved(network("resnet18"), tmp_path / "w.pth")
+    path = save(network("resnet18"), tmp_path / "w.pth")
     with pytest.raises(InputError, match=r"w\.pth: weights do not fit 'resnet34'.*\n.*missing layer1\.2"):
         load_backbone(settings(path, backbone="resnet34"), CPU)
     with pytest.raises(InputError, match="do not fit 'test_efficientnet'"):
@@ -394,7 +394,7 @@ def test_an_unknown_backbone_gets_close_names(backbone: str, message: str) -> No
 
 
 def test_a_wrong_dimension_is_refused_before_any_image(tmp_path: Path) -> None:
-    path = saved(network("resnet18"), tmp_path / "w.pth")
+    path = save(network("resnet18"), tmp_path / "w.pth")
     with pytest.raises(InputError, match="dimension is 2048, but backbone 'resnet18' gives 512"):
         load_backbone(settings(path, backbone="resnet18", dimension=2048), CPU)
 

@@ -99,12 +99,12 @@ def test_masks_and_warm_up_are_those_of_bert(
         asked.update(given)
         return DataCollatorForLanguageModeling(tokenizer, **given)
 
-    def scheduled(optimizer: Any, *steps: int) -> Any:
+    def schedule(optimizer: Any, *steps: int) -> Any:
         asked["steps"] = steps
         return get_linear_schedule_with_warmup(optimizer, *steps)
 
     monkeypatch.setattr(bert, "DataCollatorForLanguageModeling", masking)
-    monkeypatch.setattr(bert, "get_linear_schedule_with_warmup", scheduled)
+    monkeypatch.setattr(bert, "get_linear_schedule_with_warmup", schedule)
     pretrain_bert([folder / "en.csv"], SMALL.model_copy(update={"steps": 10}), tmp_path / "model")
     assert asked == {"mlm_probability": 0.15, "steps": (1, 10)}
 
@@ -144,7 +144,7 @@ def test_padding_changes_no_vector_and_long_captions_are_cut(folder: Path) -> No
     np.testing.assert_allclose(cut[0], cut[1], atol=1e-5)
 
 
-def made(folder: Path, output: Path) -> Vocabulary:
+def make_vocabulary(folder: Path, output: Path) -> Vocabulary:
     model, partial = str(folder / "model"), output.parent / "partial"
     embed_captions(folder / "en.csv", "en", model, READ, partial, output)
     assert not partial.exists()
@@ -152,7 +152,7 @@ def made(folder: Path, output: Path) -> Vocabulary:
 
 
 def test_every_caption_of_every_split_finds_its_vector(folder: Path, tmp_path: Path) -> None:
-    vocabulary = made(folder, tmp_path / "en.h5")
+    vocabulary = make_vocabulary(folder, tmp_path / "en.h5")
     assert (vocabulary.unit, set(vocabulary.words[1:])) == ("caption", set(ENGLISH))
     table = pd.read_csv(folder / "en.csv")
     rows = table.assign(image=table["image"].astype(str))
@@ -166,7 +166,7 @@ def test_every_caption_of_every_split_finds_its_vector(folder: Path, tmp_path: P
 
 
 def test_a_caption_without_a_vector_is_an_error(folder: Path, tmp_path: Path) -> None:
-    vocabulary = made(folder, tmp_path / "en.h5")
+    vocabulary = make_vocabulary(folder, tmp_path / "en.h5")
     rows = pd.DataFrame({"image": ["0"], "caption": ["Never said."], "tokens": ["never said"]})
     with pytest.raises(InputError, match="en: 1 of 1 captions have no sentence vector"):
         encode(rows, vocabulary, ["0"], 40)
@@ -175,7 +175,7 @@ def test_a_caption_without_a_vector_is_an_error(folder: Path, tmp_path: Path) ->
 def test_a_run_that_stops_goes_on_to_the_same_vectors(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = made(folder, tmp_path / "whole.h5")
+    whole = make_vocabulary(folder, tmp_path / "whole.h5")
     monkeypatch.setattr(module, "SHARD", 1)
     computed: list[str] = []
 
@@ -187,7 +187,7 @@ def test_a_run_that_stops_goes_on_to_the_same_vectors(
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(module, "mean_pooled", stopping)
-        made(folder, tmp_path / "stopped.h5")
+        make_vocabulary(folder, tmp_path / "stopped.h5")
     assert len(list((tmp_path / "partial").rglob("*.npz"))) == 2
     assert not (tmp_path / "stopped.h5").exists()
 
@@ -196,7 +196,7 @@ def test_a_run_that_stops_goes_on_to_the_same_vectors(
         return mean_pooled(captions, *arguments)
 
     monkeypatch.setattr(module, "mean_pooled", counting)
-    stopped = made(folder, tmp_path / "stopped.h5")
+    stopped = make_vocabulary(folder, tmp_path / "stopped.h5")
     assert sorted(computed) == sorted(ENGLISH)  # each once
     assert stopped.words == whole.words
     np.testing.assert_allclose(stopped.vectors, whole.vectors, atol=1e-5)

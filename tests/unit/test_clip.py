@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 import transformers
-from frozen import KINDS, SAID, written
+from frozen import KINDS, SAID, write_model
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
@@ -29,7 +29,7 @@ CPU = torch.device("cpu")
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an AltCLIP, which reads several languages by an XLM-R."""
-    return written("AltCLIP", tmp_path_factory.mktemp("altclip"))
+    return write_model("AltCLIP", tmp_path_factory.mktemp("altclip"))
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def measured(clip: Path, data: Path, **changed: Any) -> pd.DataFrame:
+def measure(clip: Path, data: Path, **changed: Any) -> pd.DataFrame:
     """The context of the data, by language."""
     sentences = [data / "en.csv", data / "de.csv"]
     settings = ContextSettings(**(SETTINGS | changed))
@@ -79,7 +79,7 @@ def test_similarities_are_those_of_the_models_own_forward_pass(
     kind: str, data: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Its logits, without scale and bias: projected vectors of unit length, not the towers' own outputs."""
-    folder = written(kind, tmp_path_factory.mktemp(kind))
+    folder = write_model(kind, tmp_path_factory.mktemp(kind))
     model = FrozenClip(str(folder), CPU)
     images = pictures(data, ["image01", "image04", "image09"])
     texts = ["a dog in the snow", "vögel", "ein auto"]
@@ -107,7 +107,7 @@ def test_similarities_are_those_of_the_models_own_forward_pass(
 
 
 def test_recalls_are_those_of_the_whole_matrix(clip: Path, data: Path) -> None:
-    found = measured(clip, data)
+    found = measure(clip, data)
     model = FrozenClip(str(clip), CPU)
     for language, count in (("en", IMAGES - 1), ("de", IMAGES // 2 - 1)):
         table = pd.read_csv(data / f"{language}.csv").query("split == 'test'")
@@ -141,29 +141,29 @@ def test_a_killed_run_resumes_with_the_vectors_it_had(
     monkeypatch.setattr(module, "SHARD", 4)
     monkeypatch.setattr(module, "BATCH", 3)
     speeds = ["images_per_second", "sentences_per_second"]
-    whole = measured(clip, data).drop(columns=speeds)
+    whole = measure(clip, data).drop(columns=speeds)
     assert not (data / "partial").exists()
     embed, calls = FrozenClip.embed_sentences, []
 
-    def killed(self: FrozenClip, sentences: list[str]) -> torch.Tensor:
+    def die(self: FrozenClip, sentences: list[str]) -> torch.Tensor:
         calls.append(sentences)
         if len(calls) == 4:
             raise KeyboardInterrupt
         return embed(self, sentences)
 
-    monkeypatch.setattr(FrozenClip, "embed_sentences", killed)
+    monkeypatch.setattr(FrozenClip, "embed_sentences", die)
     with pytest.raises(KeyboardInterrupt):
-        measured(clip, data)
+        measure(clip, data)
     kept = sorted((data / "partial").glob("*.npz"))
     assert len(kept) == 4  # 11 images, and 4 of the English sentences
     kept[0].write_bytes(kept[0].read_bytes()[:100])  # damaged: computed anew
     monkeypatch.setattr(FrozenClip, "embed_images", lambda self, images: pytest.fail("embedded again"))
     with pytest.raises(pytest.fail.Exception):
-        measured(clip, data)
+        measure(clip, data)
     monkeypatch.undo()
     monkeypatch.setattr(module, "SHARD", 4)
     monkeypatch.setattr(module, "BATCH", 3)
-    pd.testing.assert_frame_equal(measured(clip, data).drop(columns=speeds), whole)
+    pd.testing.assert_frame_equal(measure(clip, data).drop(columns=speeds), whole)
 
 
 def test_vectors_of_another_photograph_or_model_are_not_taken(
@@ -237,18 +237,18 @@ def test_a_missing_photograph_is_named(clip: Path, data: Path) -> None:
     (data / "images.csv").unlink()  # and its digest
     (data / "images.csv").write_text("\n".join(line for line in lines if "image05" not in line) + "\n")
     with pytest.raises(InputError, match="1 test images are not in it, the first:\n  - image05"):
-        measured(clip, data)
+        measure(clip, data)
 
 
 def test_photographs_that_do_not_decode_are_named(clip: Path, data: Path) -> None:
     for name in ("image05.png", "image08.png"):
         (data / name).write_bytes(b"no picture")
     with pytest.raises(InputError, match=r"image05\.png: not an image of a supported kind.*\n.*image08\.png"):
-        measured(clip, data)
+        measure(clip, data)
 
 
 def test_the_table_has_the_rows_of_all_parts_as_they_were_written(clip: Path, data: Path) -> None:
-    measured(clip, data)
+    measure(clip, data)
     first = (data / "c.csv").read_text()
     second = first.replace("noise", "other")
     (data / "d.csv").write_text(second)

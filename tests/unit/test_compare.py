@@ -22,7 +22,7 @@ RECALLS: dict[Key, dict[str, float]] = {
 }
 
 
-def compared(folder: Path, first: list[Path], second: list[Path], metric: str = "s2i_R@5") -> pd.DataFrame:
+def comparison(folder: Path, first: list[Path], second: list[Path], metric: str = "s2i_R@5") -> pd.DataFrame:
     compare(first, second, folder / "difference.csv", metric)
     return pd.read_csv(folder / "difference.csv").set_index("language")
 
@@ -30,7 +30,7 @@ def compared(folder: Path, first: list[Path], second: list[Path], metric: str = 
 def test_the_languages_that_both_have_and_the_means_over_seeds(tmp_path: Path) -> None:
     """French: (60 + 70) / 2 - (20 + 40) / 2 = 35."""
     paths = write_evaluations(tmp_path, RECALLS)
-    found = compared(tmp_path, paths[:2], paths[2:])
+    found = comparison(tmp_path, paths[:2], paths[2:])
     assert found.index.tolist() == ["fr"]
     french = found.loc["fr"]
     assert (french["first"], french["second"], french["difference"]) == (65.0, 30.0, 35.0)
@@ -56,7 +56,8 @@ def test_all_numbers_are_of_the_metric_that_is_asked_for(tmp_path: Path) -> None
     paths = write_evaluations(tmp_path, RECALLS)
     without_finds_of_images(paths)
     sentences, images, mean = (
-        compared(tmp_path, paths[:2], paths[2:4], metric).loc["fr"] for metric in ("s2i_R@5", "i2s_R@5", "mR")
+        comparison(tmp_path, paths[:2], paths[2:4], metric).loc["fr"]
+        for metric in ("s2i_R@5", "i2s_R@5", "mR")
     )
     numbers = ["first", "second", "difference"]
     assert sentences[numbers].tolist() == [65, 30, 35]
@@ -72,7 +73,7 @@ def test_p_is_corrected_for_the_number_of_languages(tmp_path: Path) -> None:
         ("pictures", "second", "original", 0): {"en": 50, "fr": 40},
     }
     paths = write_evaluations(tmp_path, recalls)
-    found = compared(tmp_path, paths[:1], paths[1:])
+    found = comparison(tmp_path, paths[:1], paths[1:])
     assert found["p"]["en"] == found["p_holm"]["en"] == 1
     assert found["p"]["fr"] < 0.1
     assert found["p_holm"]["fr"] == pytest.approx(2 * found["p"]["fr"], abs=2e-6)
@@ -84,7 +85,7 @@ def test_the_seeds_of_two_systems_are_paired(tmp_path: Path) -> None:
     Images add 2.3, so that there are 1.5 degrees of freedom and not 1.
     """
     paths = write_evaluations(tmp_path, RECALLS, images=400)
-    french = compared(tmp_path, paths[:2], paths[2:4]).loc["fr"]
+    french = comparison(tmp_path, paths[:2], paths[2:4]).loc["fr"]
     assert (french["low"] + french["high"]) / 2 == pytest.approx(35)
     assert 4.3 * 5.5 < (french["high"] - french["low"]) / 2 < 12.7 * 5.5
 
@@ -93,19 +94,19 @@ def test_unequal_trainings_are_named(tmp_path: Path) -> None:
     """Seed 1 of the shared model ended early: of 8 and 5 steps in three groups, against 9 in one."""
     sampling = [(8, 3), (5, 3), (9, 1), (9, 1), (9, 1), (9, 1)]
     paths = write_evaluations(tmp_path, RECALLS, sampled=dict(zip(RECALLS, sampling, strict=True)))
-    french = compared(tmp_path, paths[:2], paths[2:4]).loc["fr"]
+    french = comparison(tmp_path, paths[:2], paths[2:4]).loc["fr"]
     assert (french["unequal_steps"], french["unequal_groups"]) == ("5 to 8 against 9", "3 against 1")
 
 
 def test_the_order_turns_the_sign(tmp_path: Path) -> None:
     paths = write_evaluations(tmp_path, RECALLS)
-    assert compared(tmp_path, paths[2:4], paths[:2]).loc["fr", "difference"] == -35.0
+    assert comparison(tmp_path, paths[2:4], paths[:2]).loc["fr", "difference"] == -35.0
 
 
 def test_what_cannot_be_compared_is_refused_and_nothing_written(tmp_path: Path) -> None:
     paths = write_evaluations(tmp_path, RECALLS)
     with pytest.raises(InputError) as caught:
-        compared(tmp_path, paths[:1], paths[4:], "mr")
+        comparison(tmp_path, paths[:1], paths[4:], "mr")
     for part in (
         "no language in common",
         r"seeds [0] and [0, 1]",
@@ -114,7 +115,7 @@ def test_what_cannot_be_compared_is_refused_and_nothing_written(tmp_path: Path) 
         assert part in str(caught.value)
     both = "'fr': shared and alone-fr of pictures are both given for one system"
     with pytest.raises(InputError, match=both):
-        compared(tmp_path, paths[:4], paths[2:4])
+        comparison(tmp_path, paths[:4], paths[2:4])
     assert not (tmp_path / "difference.csv").exists()
 
 
@@ -130,7 +131,7 @@ def test_seeds_trained_with_other_settings_are_refused_with_what_differs(tmp_pat
     }
     paths = write_evaluations(tmp_path, RECALLS, trained_with=trained_with)
     with pytest.raises(InputError) as caught:
-        compared(tmp_path, paths[:2], paths[2:4])
+        comparison(tmp_path, paths[:2], paths[2:4])
     assert str(caught.value).splitlines()[1:] == [
         f"  - settings.ranking.margin is None in {paths[0]} and 0.1 in {paths[1]}; "
         f"settings.training.epochs is 3 in {paths[0]} and 5 in {paths[1]}"
@@ -148,8 +149,8 @@ def test_evaluations_of_one_seed_in_two_folders_are_refused_and_one_given_twice_
     with pytest.raises(
         InputError, match=f"{paths[0]} and {others[0]}: both are pictures shared original seed 0"
     ):
-        compared(tmp_path, [*paths[:2], *others[:2]], [*paths[2:4], *others[2:4]])
-    once, twice = (compared(tmp_path, paths[:2] * n, paths[2:4] * n) for n in (1, 2))
+        comparison(tmp_path, [*paths[:2], *others[:2]], [*paths[2:4], *others[2:4]])
+    once, twice = (comparison(tmp_path, paths[:2] * n, paths[2:4] * n) for n in (1, 2))
     pd.testing.assert_frame_equal(once, twice)
 
 
@@ -161,7 +162,7 @@ def test_queries_with_and_without_translations_are_of_the_same_seeds(tmp_path: P
         for seed in (0, 1)
     }
     paths = write_evaluations(tmp_path, recalls)
-    english = compared(tmp_path, paths[:2], paths[2:]).loc["en"]
+    english = comparison(tmp_path, paths[:2], paths[2:]).loc["en"]
     assert english[["difference", "low", "high", "p"]].tolist() == [0, 0, 0, 1]
     assert english[["first_name", "second_name"]].tolist() == ["shared original", "shared average"]
 
@@ -175,7 +176,7 @@ def test_a_model_that_stops_on_a_language_is_compared_in_it_alone(tmp_path: Path
     }
     stopping = {key: {"stop_on": [key[1][-2:]]} for key in recalls}
     paths = write_evaluations(tmp_path, recalls, trained_with=stopping)
-    assert compared(tmp_path, paths[:2], paths[2:])["difference"].to_dict() == {"en": 10.0, "fr": 40.0}
+    assert comparison(tmp_path, paths[:2], paths[2:])["difference"].to_dict() == {"en": 10.0, "fr": 40.0}
 
 
 def test_ranks_of_another_evaluation_are_refused(tmp_path: Path) -> None:
@@ -183,7 +184,7 @@ def test_ranks_of_another_evaluation_are_refused(tmp_path: Path) -> None:
     paths = write_evaluations(tmp_path, RECALLS)
     (tmp_path / "0-ranks.csv.gz").write_bytes((tmp_path / "1-ranks.csv.gz").read_bytes())
     with pytest.raises(InputError, match=r"0-ranks[.]csv[.]gz: not the ranks of the evaluation beside it"):
-        compared(tmp_path, paths[:2], paths[2:4])
+        comparison(tmp_path, paths[:2], paths[2:4])
 
 
 def test_two_evaluations_that_name_one_file_of_ranks_are_refused(tmp_path: Path) -> None:
@@ -191,7 +192,7 @@ def test_two_evaluations_that_name_one_file_of_ranks_are_refused(tmp_path: Path)
     other = {**json.loads(paths[1].read_text()), "ranks": "0-ranks.csv.gz"}
     paths[1].write_text(json.dumps(other))
     with pytest.raises(InputError, match=r"0-ranks[.]csv[.]gz: not the ranks of the evaluation beside it"):
-        compared(tmp_path, paths[:2], paths[2:4])
+        comparison(tmp_path, paths[:2], paths[2:4])
 
 
 def test_other_data_and_scales_are_not_the_same_test_images(tmp_path: Path) -> None:
@@ -205,7 +206,7 @@ def test_other_data_and_scales_are_not_the_same_test_images(tmp_path: Path) -> N
     }
     paths = write_evaluations(tmp_path, of, trained_with=scales)
     with pytest.raises(InputError) as refused:
-        compared(tmp_path, paths[:1], paths[1:])
+        comparison(tmp_path, paths[:1], paths[1:])
     assert "found data sets others and pictures" in str(refused.value)
     assert "found scales demo and flickr8k" in str(refused.value)
     assert not (tmp_path / "difference.csv").exists()

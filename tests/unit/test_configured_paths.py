@@ -63,7 +63,7 @@ def check(scale: str = "paper", **user: Any) -> None:
     configuration.check_paths(settings, configuration.usual_sources(settings.scale, CONFIG))
 
 
-def told(scale: str = "paper", **user: Any) -> list[str]:
+def messages(scale: str = "paper", **user: Any) -> list[str]:
     """The lines about single paths."""
     with pytest.raises(InputError) as caught:
         check(scale, **user)
@@ -84,7 +84,7 @@ def put_everything(folder: Path) -> None:
 
 def test_every_missing_path_is_named_with_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.common.errors.MAX_LINES", 20)
-    lines = told(**EVERYWHERE)
+    lines = messages(**EVERYWHERE)
     assert sorted(line.partition(": not there, expected a f")[0] for line in lines) == sorted(KEYS)
 
 
@@ -98,13 +98,13 @@ def test_each_of_them_alone_is_missed(tmp_path: Path, line: str) -> None:
     put_everything(tmp_path)
     path = tmp_path / line.partition(": ")[2]
     path.rename(path.with_name("gone"))
-    assert [said.partition(": not there")[0] for said in told(**EVERYWHERE)] == [line]
+    assert [said.partition(": not there")[0] for said in messages(**EVERYWHERE)] == [line]
 
 
 def test_a_mistyped_name_is_told_the_one_that_it_resembles(tmp_path: Path) -> None:
     (tmp_path / "captions.csv").touch()
     mine = {"source": "custom", "captions": "capt1ons.csv", "images": ".", "languages": ["en"]}
-    assert told(datasets={"mine": mine}) == [
+    assert messages(datasets={"mine": mine}) == [
         "datasets.mine.captions: capt1ons.csv: not there, expected a file; did you mean captions.csv?"
     ]
 
@@ -112,7 +112,7 @@ def test_a_mistyped_name_is_told_the_one_that_it_resembles(tmp_path: Path) -> No
 def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path: Path) -> None:
     (tmp_path / "list").mkdir()
     (tmp_path / "bert").touch()
-    assert told(images={"list": "list"}, bert={"model": "./bert"}) == [
+    assert messages(images={"list": "list"}, bert={"model": "./bert"}) == [
         "images.list: list: a folder, expected a file",
         "bert.model: ./bert: a file, expected a folder",
     ]
@@ -146,7 +146,7 @@ def test_names_are_not_paths(named: dict[str, Any]) -> None:
 
 def test_what_rules_make_may_come_later() -> None:
     check(bert={"model": "work/paper/multi30k/bert/model"}, images={"list": "work/sources/host/list.txt"})
-    (line,) = told(bert={"model": "work/flickr8k/multi30k/bert/model"})
+    (line,) = messages(bert={"model": "work/flickr8k/multi30k/bert/model"})
     assert line.startswith("bert.model: work/flickr8k/multi30k/bert/model: not there, expected a folder")
 
 

@@ -125,7 +125,7 @@ def test_sides_may_be_exchanged_and_p_agrees_with_the_interval(seed: int, images
     assert (found.p < 0.05) == (found.low > 0 or found.high < 0)
 
 
-def simulated(images: int, seeds: int, deviation: float, generator: np.random.Generator) -> list[Term]:
+def simulate(images: int, seeds: int, deviation: float, generator: np.random.Generator) -> list[Term]:
     """Two rows without a true difference: images differ, images differ by row and by seed, and seeds differ.
 
     deviation: of the mR over seeds, in points.
@@ -144,7 +144,7 @@ def simulated(images: int, seeds: int, deviation: float, generator: np.random.Ge
 def test_the_interval_covers_the_truth_as_often_as_it_says(seeds: int, deviation: float) -> None:
     """0.95 as asked: a little too wide is allowed, too narrow is not. A bootstrap over seeds covers 0.8."""
     generator = np.random.default_rng(seeds)
-    found = [contrast(simulated(300, seeds, deviation, generator), "mR") for _ in range(400)]
+    found = [contrast(simulate(300, seeds, deviation, generator), "mR") for _ in range(400)]
     covered = np.mean([each.low <= 0 <= each.high for each in found])
     assert 0.92 < covered < 0.99
     assert np.mean([each.p < 0.05 for each in found]) == pytest.approx(1 - covered)

@@ -34,7 +34,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-def seen(folder: Path) -> dict[str, object]:
+def content_of(folder: Path) -> dict[str, object]:
     """Everything about a folder that a later test could notice."""
     found: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
@@ -57,10 +57,10 @@ def test_it_is_restored(tmp_path: Path, change: str) -> None:
     os.setxattr(original / "work/model.pt", "user.sha256", b"digest")
     copy = Copy(original, tmp_path / "copy", ["workflow"])
     assert (copy.folder / "workflow").is_symlink()
-    before, first = seen(copy.folder), seen(original)
+    before, first = content_of(copy.folder), content_of(original)
     for _ in range(2):
         CHANGES[change](copy.folder)
-        assert seen(copy.folder) != before
+        assert content_of(copy.folder) != before
         copy.restore()
-        assert seen(copy.folder) == before
-    assert seen(original) == first
+        assert content_of(copy.folder) == before
+    assert content_of(original) == first

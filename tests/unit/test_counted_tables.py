@@ -46,7 +46,7 @@ def settings(**caption_origins: str) -> CountSettings:
 Tables = tuple[pd.DataFrame, pd.DataFrame]
 
 
-def counted(folder: Path, asked: CountSettings, captions: dict[str, list[Path]]) -> Tables:
+def count_tables(folder: Path, asked: CountSettings, captions: dict[str, list[Path]]) -> Tables:
     outputs = (folder / name for name in ("table1.csv", "comparison.csv", "counts.csv"))
     count_captions(asked, captions, PAPERS, *outputs)
     read = [pd.read_csv(folder / name, keep_default_na=False) for name in ("table1.csv", "comparison.csv")]
@@ -57,7 +57,7 @@ def test_own_captions_to_train_on_are_counted(tmp_path: Path) -> None:
     for language, rows in caption_table(ROWS).groupby("language"):
         write_captions(rows, tmp_path / f"{language}.csv")
     paths = [tmp_path / f"{language}.csv" for language in ("en", "zh", "ja", "sw")]
-    table, comparison = counted(tmp_path, settings(ja="google"), {"mscoco": paths})
+    table, comparison = count_tables(tmp_path, settings(ja="google"), {"mscoco": paths})
     assert table.to_numpy().tolist() == [
         ["small", "en", 2, 3, "demo"],
         ["small", "ja", 2, 2, "demo"],
@@ -83,7 +83,7 @@ def test_images_are_counted_by_the_languages_that_caption_them(tmp_path: Path) -
     for language, rows in caption_table(ROWS).groupby("language"):
         write_captions(rows, tmp_path / f"{language}.csv")
     paths = [tmp_path / f"{language}.csv" for language in ("zh", "sw", "en", "ja")]
-    counted(tmp_path, settings(ja="google"), {"mscoco": paths})
+    count_tables(tmp_path, settings(ja="google"), {"mscoco": paths})
     crossed = pd.read_csv(tmp_path / "counts.csv")
     assert list(crossed.columns) == [
         "dataset", "split", "captioned_in", "language", "images", "descriptions",
@@ -104,11 +104,13 @@ def test_mistakes_of_all_data_sets_are_told(tmp_path: Path) -> None:
     more = CountedDataset(dataset="multi30k", caption_origins={})
     asked = settings().model_copy(update={"datasets": {**settings().datasets, "multi30k": more}})
     with pytest.raises(InputError) as caught:
-        counted(tmp_path, asked, {"mscoco": [tmp_path / "captions.csv"], "multi30k": [tmp_path / "none.csv"]})
+        count_tables(
+            tmp_path, asked, {"mscoco": [tmp_path / "captions.csv"], "multi30k": [tmp_path / "none.csv"]}
+        )
     assert "captions.csv: ja: No captions with origin 'human'" in str(caught.value)
     assert "none.csv: the caption table is not there" in str(caught.value)
     with pytest.raises(InputError, match=r"(?s)mscoco: has no caption table.*flickr: is not in the settings"):
-        counted(tmp_path, settings(), {"flickr": [tmp_path / "captions.csv"]})
+        count_tables(tmp_path, settings(), {"flickr": [tmp_path / "captions.csv"]})
 
 
 @pytest.mark.skipif(MIRROR is None, reason="MULTILINGUAL_MIRROR is not set")
@@ -121,13 +123,13 @@ def test_multi30k_has_the_papers_counts(tmp_path: Path) -> None:
         write_captions(caption_table(multi30k_captions(Path(MIRROR), path.stem, split)), path)
     counted_as = CountedDataset(dataset="multi30k", caption_origins={})
     asked = CountSettings(scale="paper", datasets={"multi30k": counted_as})
-    _, comparison = counted(tmp_path, asked, {"multi30k": paths})
+    _, comparison = count_tables(tmp_path, asked, {"multi30k": paths})
     assert len(comparison) == 8
     for row in comparison.to_dict("records"):
         assert f"{row['measured'] // 1000}K" == row["paper"] and row["measured"] % 1000 == 0
 
 
-def overlapped(folder: Path, portions: dict[str, Any], minimum: int = 4) -> Tables:
+def write_overlap(folder: Path, portions: dict[str, Any], minimum: int = 4) -> Tables:
     tables = folder / "table1.csv", folder / "comparison.csv"
     measure_vocabulary_overlap(
         portions["translation"], portions.get("comparable", {}), PAPERS, *tables, minimum, "demo"
@@ -149,7 +151,7 @@ def test_words_seen_often_enough_are_counted(tmp_path: Path) -> None:
     for name, content in files.items():
         (tmp_path / name).write_text(content)
     portion = {"en": [tmp_path / "en.1", tmp_path / "en.2"], "de": [tmp_path / "de"]}
-    table, comparison = overlapped(tmp_path, {"translation": portion, "comparable": portion}, 2)
+    table, comparison = write_overlap(tmp_path, {"translation": portion, "comparable": portion}, 2)
     assert table[table["portion"] == "translation"].to_numpy().tolist() == [
         ["translation", "en", "1.00", "0.40", "3", "7", "5", "2", "demo"],
         ["translation", "de", "", "1.00", "4", "7", "5", "2", "demo"],
@@ -175,7 +177,7 @@ def test_a_sentence_table_counts_its_training_tokens(tmp_path: Path) -> None:
     table = caption_table([(str(number), split, "en", "A dog.", "human", "") for number, split in splits])
     write_sentences(table.assign(tokens=["a dog", "a cat", "cat cat", "dog dog"]), tmp_path / "en.csv")
     portion = {"en": [tmp_path / "en.csv"]}
-    made, _ = overlapped(tmp_path, {"translation": portion, "comparable": portion}, 2)
+    made, _ = write_overlap(tmp_path, {"translation": portion, "comparable": portion}, 2)
     assert made["words"].tolist() == ["1", "1"]
 
 
@@ -185,7 +187,7 @@ def test_files_that_cannot_be_counted_are_told_together(tmp_path: Path) -> None:
     (tmp_path / "rare").write_text("one two three\n")
     portion = {name: [tmp_path / name] for name in ("latin", "empty", "rare", "none", "no.csv")}
     with pytest.raises(InputError) as caught:
-        overlapped(tmp_path, {"translation": portion})
+        write_overlap(tmp_path, {"translation": portion})
     for part in (
         "latin: cannot be read",
         "empty: has no tokens in empty",
@@ -216,7 +218,7 @@ def test_the_papers_numbers_on_the_published_text(tmp_path: Path) -> None:
     translation = {x: [data / f"task1/tok/train.lc.norm.tok.{x}"] for x in ("en", "de", "fr", "cs")}
     tokens = "task2/tok/train.lc.norm.tok"
     comparable = {x: [data / f"{tokens}.{number}.{x}" for number in range(1, 6)] for x in ("en", "de")}
-    table, comparison = overlapped(tmp_path, {"translation": translation, "comparable": comparable})
+    table, comparison = write_overlap(tmp_path, {"translation": translation, "comparable": comparable})
     sizes = comparison[comparison["metric"] == "words"]
     assert sizes["measured"].tolist() == ["17565", "16562", "18328", "17664"]
     assert sizes["paper"].tolist() == ["17,571", "16,553", "18,337", "17,667"]

@@ -86,21 +86,21 @@ READING = {"build-index", "draw-retrieved", "write-bundle"}
 ALL_EVALUATED = {*(f"evaluate {name}" for name in TRAINED), "evaluate-consistency"}
 
 
-def changed(before: dict[str, str]) -> set[str]:
+def changed_stages(before: dict[str, str]) -> set[str]:
     return {stage for stage, value in digests().items() if value != before[stage]}
 
 
 def test_the_loss_concerns_training_and_nothing_before(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/losses/triplets.py", ".relu().sum(1)", ".relu().square().sum(1)")
-    assert changed(before) == {"pretrain", "assign", *ALL_TRAINED, *COUNTING}
+    assert changed_stages(before) == {"pretrain", "assign", *ALL_TRAINED, *COUNTING}
 
 
 def test_the_recall_code_concerns_evaluation_and_search(edit: Edit) -> None:
     before = digests()
     edit("pipeline/evaluation/ranks.py", "similarity > right", "similarity >= right")
     edit("pipeline/evaluation/recall.py", "ranks <= k", "ranks < k")
-    assert changed(before) == {*ALL_EVALUATED, "write-bundle", "evaluate-clip"}
+    assert changed_stages(before) == {*ALL_EVALUATED, "write-bundle", "evaluate-clip"}
 
 
 def test_the_gallery_concerns_evaluation_figures_and_search_and_no_training(edit: Edit) -> None:
@@ -110,57 +110,57 @@ def test_the_gallery_concerns_evaluation_figures_and_search_and_no_training(edit
         "return Gallery(rows, image_of)",
         "return Gallery(rows[::1], image_of)",
     )
-    assert changed(before) == {*ALL_EVALUATED, "draw-retrieved", "write-bundle", "evaluate-clip"}
+    assert changed_stages(before) == {*ALL_EVALUATED, "draw-retrieved", "write-bundle", "evaluate-clip"}
 
 
 def test_the_model_concerns_training_evaluation_figures_and_search(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/branches.py", "nn.ReLU()", "nn.GELU()")
-    assert changed(before) == {"pretrain", *ALL_TRAINED, *ALL_EVALUATED, *COUNTING, *READING}
+    assert changed_stages(before) == {"pretrain", *ALL_TRAINED, *ALL_EVALUATED, *COUNTING, *READING}
 
 
 def test_the_ranking_loss_concerns_those_who_use_it(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/losses/ranking.py", ".relu()", ".relu().square()")
-    assert changed(before) == {"train vse", "train liwe", "train-lessons", *COUNTING}  # as LIWE does
+    assert changed_stages(before) == {"train vse", "train liwe", "train-lessons", *COUNTING}  # as LIWE does
 
 
 def test_liwe_concerns_itself_alone(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/liwe.py", "self.backwards(last)) / 2", "self.backwards(last))")
     edit("pipeline/models/losses/liwe.py", "share = 1 - base**step", "share = base**step")
-    assert changed(before) == {"train liwe", "evaluate liwe", *COUNTING, *READING}
+    assert changed_stages(before) == {"train liwe", "evaluate liwe", *COUNTING, *READING}
 
 
 def test_words_read_as_english_concern_those_who_have_them(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/dictionary_embedding.py", "of >= own", "of > own")
-    assert changed(before) == {"train dictionary", "evaluate dictionary", *COUNTING, *READING}
+    assert changed_stages(before) == {"train dictionary", "evaluate dictionary", *COUNTING, *READING}
 
 
 def test_the_hybrid_embedding_concerns_models_that_have_it(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/hybrid.py", "clamp(min=0)", 'mode="mean"')
     found = {"train hem", "train smalr", "evaluate hem", "evaluate smalr"}
-    assert changed(before) == {*found, "assign", *COUNTING, *READING}
+    assert changed_stages(before) == {*found, "assign", *COUNTING, *READING}
 
 
 def test_masking_concerns_smalr_alone(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/losses/masking.py", "min=1e-6", "min=1e-5")
-    assert changed(before) == {"train smalr", *COUNTING}
+    assert changed_stages(before) == {"train smalr", *COUNTING}
 
 
 def test_how_words_are_assigned_concerns_no_training_itself(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/assignment.py", ".argmax(1)", ".argmin(1)")
-    assert changed(before) == {"assign"}
+    assert changed_stages(before) == {"assign"}
 
 
 def test_the_network_of_consistency_concerns_its_evaluation_alone(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/consistency.py", "nn.ReLU()", "nn.Tanh()")
-    assert changed(before) == {"evaluate-consistency", *COUNTING}
+    assert changed_stages(before) == {"evaluate-consistency", *COUNTING}
 
 
 def test_one_part_more_concerns_nobody(edit: Edit) -> None:
@@ -170,7 +170,7 @@ def test_one_part_more_concerns_nobody(edit: Edit) -> None:
         "EMBEDDINGS = {",
         'EMBEDDINGS = {"other": "pipeline.models.losses.triplets:Triplets",',
     )
-    assert changed(before) == set()
+    assert changed_stages(before) == set()
 
 
 def test_comments_docstrings_and_layout_concern_nothing(edit: Edit) -> None:
@@ -182,7 +182,7 @@ def test_comments_docstrings_and_layout_concern_nothing(edit: Edit) -> None:
     )
     edit("pipeline/models/losses/triplets.py", "\nclass Comparison", "\n\n\n# A comment.\nclass Comparison")
     edit("pipeline/evaluation/recall.py", '"""Recall at K', '"""The recall at K')
-    assert changed(before) == set()
+    assert changed_stages(before) == set()
 
 
 def test_the_wording_of_errors_and_log_lines_concerns_nothing(edit: Edit) -> None:
@@ -192,19 +192,19 @@ def test_the_wording_of_errors_and_log_lines_concerns_nothing(edit: Edit) -> Non
     edit(
         "pipeline/models/hybrid.py", "The hybrid embedding needs its assignment;", "It needs its assignment;"
     )
-    assert changed(before) == set()
+    assert changed_stages(before) == set()
 
 
 def test_what_makes_an_error_concerns_its_stages(edit: Edit) -> None:
     before = digests()
     edit("pipeline/training/batches.py", "if self.batch < 2:", "if self.batch < 3:")
-    assert changed(before) == {"count-steps", "pretrain", "assign", *ALL_TRAINED}
+    assert changed_stages(before) == {"count-steps", "pretrain", "assign", *ALL_TRAINED}
 
 
 def test_a_text_that_decides_something_is_no_wording(edit: Edit) -> None:
     before = digests()
     edit("pipeline/models/branches.py", 'if model.recurrent == "mean":', 'if model.recurrent == "mlp":')
-    assert changed(before) >= {*ALL_TRAINED, *ALL_EVALUATED}
+    assert changed_stages(before) >= {*ALL_TRAINED, *ALL_EVALUATED}
 
 
 def test_every_stage_begins_from_a_module_that_is_there() -> None:
@@ -220,15 +220,15 @@ def test_layers_of_losses_concern_the_count_of_parameters() -> None:
 
 
 def test_an_edit_of_a_languages_row_concerns_what_reads_that_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    def tokenized() -> dict[str, str]:
+    def tokenizer_digests() -> dict[str, str]:
         forget()
         languages.language.cache_clear()
         return {each: code.digest("tokenize", (language_row(each),)) for each in ("de", "sw", "th")}
 
-    before, every = tokenized(), digests()
+    before, every = tokenizer_digests(), digests()
     monkeypatch.setitem(languages.LANGUAGES, "sw", languages.Language("sw", "Swahili"))
-    after = tokenized()
+    after = tokenizer_digests()
     assert {each for each in before if before[each] != after[each]} == {"sw"}
-    assert changed(every) == {"write-report", "draw-retrieved"}  # pages name all languages
+    assert changed_stages(every) == {"write-report", "draw-retrieved"}  # pages name all languages
     monkeypatch.undo()
-    assert tokenized() == before
+    assert tokenizer_digests() == before

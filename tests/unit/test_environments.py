@@ -8,20 +8,22 @@ import yaml
 ROOT = Path(__file__).parents[2]
 
 
-def locked() -> dict[str, str]:
+def locked_versions() -> dict[str, str]:
     """Version of each package on the oldest supported Python."""
     lines = (ROOT / "requirements.lock").read_text().splitlines()
     found = [re.match(r"([\w.-]+)==([^ ;]+)", line) for line in lines if "python_full_version >=" not in line]
     return {match[1]: match[2] for match in found if match}
 
 
-def wanted(file: str) -> set[str]:
+def wanted_packages(file: str) -> set[str]:
     lines = (ROOT / file).read_text().splitlines()
     return {match[0] for line in lines if (match := re.match(r"[A-Za-z][\w.-]*", line))}
 
 
 def test_everything_that_is_asked_for_is_locked() -> None:
-    assert wanted("requirements.in") | wanted("requirements-dev.in") <= set(locked())
+    assert wanted_packages("requirements.in") | wanted_packages("requirements-dev.in") <= set(
+        locked_versions()
+    )
 
 
 def test_conda_environments_are_in_step_with_the_lock() -> None:
@@ -30,8 +32,8 @@ def test_conda_environments_are_in_step_with_the_lock() -> None:
             part["pip"] for part in yaml.safe_load(path.read_text())["dependencies"] if isinstance(part, dict)
         ]
         pins = dict(pin.split("==") for pin in pip)
-        assert pins == {name: locked()[name] for name in pins}, path
-        assert set(pins) == wanted("requirements.in") - {"snakemake"}, path
+        assert pins == {name: locked_versions()[name] for name in pins}, path
+        assert set(pins) == wanted_packages("requirements.in") - {"snakemake"}, path
 
 
 def test_no_package_host_is_named() -> None:

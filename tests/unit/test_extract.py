@@ -60,7 +60,7 @@ class Extraction:
         extract(self.paths(images), backbone, self.settings, self.partial, output, failed, **more)
         return output
 
-    def counted(self, seen: list[int], batch: int = 2) -> Backbone:
+    def count_images(self, seen: list[int], batch: int = 2) -> Backbone:
         """A backbone that notes the number of images of every pass of its network."""
         backbone = self.load(batch)
 
@@ -247,7 +247,7 @@ def test_only_what_a_finished_store_lacks_is_extracted(extraction: Extraction, t
         shutil.copyfile(paths[f"photo{number % 7}"], paths[f"more{number}"])
     keep = tmp_path / "partial" / "keep.h5"
     seen: list[int] = []
-    backbone = extraction.counted(seen, batch=1)
+    backbone = extraction.count_images(seen, batch=1)
 
     def passes(images: list[str], name: str, code: str = "a") -> int:
         seen.clear()
@@ -279,7 +279,7 @@ def test_what_lacks_here_and_there_fills_batches_of_its_own(extraction: Extracti
     seen: list[int] = []
     backbone = extraction.load(batch=3)
     some = extraction.run("some.h5", ["photo1", "photo3", "photo4", "photo6"], backbone=backbone)
-    whole = extraction.run("every.h5", backbone=extraction.counted(seen, batch=3), earlier=some)
+    whole = extraction.run("every.h5", backbone=extraction.count_images(seen, batch=3), earlier=some)
     assert len(seen) == 1  # photo0, photo2 and photo5, of three batches of the list
     fresh = extraction.run("fresh.h5", backbone=backbone)
     assert_close(read_features(whole, IMAGES, {}), read_features(fresh, IMAGES, {}))

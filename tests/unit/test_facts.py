@@ -92,7 +92,9 @@ def paper() -> Configuration:
     return configuration.load({"scale": "paper"}, CONFIG)
 
 
-def chosen(paper: Configuration, name: str, dataset: str = "multi30k") -> TrainSettings | LessonsSettings:
+def settings_of(
+    paper: Configuration, name: str, dataset: str = "multi30k"
+) -> TrainSettings | LessonsSettings:
     """Settings of an experiment; of one that has a model a language, the English one."""
     return configuration.experiment_settings(paper, dataset, f"{name}-en" if name in MONOLINGUAL else name, 0)
 
@@ -110,7 +112,7 @@ def test_there_are_no_other_experiments(paper: Configuration) -> None:
 
 @pytest.mark.parametrize("name", PARTS)
 def test_an_experiment_has_the_parts_that_its_name_says(paper: Configuration, name: str) -> None:
-    found = chosen(paper, name)
+    found = settings_of(paper, name)
     assert {part for part in (NC, LC) if getattr(found, part)} == PARTS[name] - {LP}
     assert bool(paper.experiments[name].pretraining) == (LP in PARTS[name])
     assert found.branches == ("separate" if name in SEPARATE else "shared")
@@ -143,7 +145,7 @@ def test_an_experiment_has_the_languages_that_the_table_says(paper: Configuratio
 @pytest.mark.parametrize("name", RANKING)
 def test_earlier_systems_are_as_published(paper: Configuration, name: str) -> None:
     """Lessons, Section 3: GRU of 1,024 units, words of 300 from scratch, learning rate 2e-4."""
-    found = chosen(paper, name)
+    found = settings_of(paper, name)
     margin, hinge, between = RANKING[name]
     assert found.ranking.as_values() == {"margin": margin, "hinge": hinge, "caption_caption": between}
     model, training = found.model, found.training
@@ -161,7 +163,7 @@ def test_earlier_systems_are_as_published(paper: Configuration, name: str) -> No
 
 def test_no_other_experiment_is_of_the_earlier_systems(paper: Configuration) -> None:
     for name in set(PARTS) - set(RANKING):
-        found = chosen(paper, name)
+        found = settings_of(paper, name)
         assert found.ranking is None
         assert (found.model.encoder, found.model.similarity) == ("embn", "cosine")
         backbone = "vgg19.tv_in1k" if name == "embn-vgg" else "resnet152.tv_in1k"
@@ -170,9 +172,9 @@ def test_no_other_experiment_is_of_the_earlier_systems(paper: Configuration) -> 
 
 def test_aligned_vectors_need_no_layer_of_their_own_for_each_language(paper: Configuration) -> None:
     """MULE, "Multi30K Discussion": one EmbN for MUSE, "already aligned"; PARALLEL and full are decided."""
-    shared = {name for name in PARTS if chosen(paper, name).model.universal_layers == "shared"}
+    shared = {name for name in PARTS if settings_of(paper, name).model.universal_layers == "shared"}
     assert shared == {"muse-embn", "bert-embn"}
-    layers = {name for name in PARTS if chosen(paper, name).model.recurrent == "mlp"}
+    layers = {name for name in PARTS if settings_of(paper, name).model.recurrent == "mlp"}
     assert layers == {"bert-embn", "bert-parallel-embn"}
 
 
@@ -182,7 +184,7 @@ def test_aligned_vectors_need_no_layer_of_their_own_for_each_language(paper: Con
 @pytest.mark.parametrize("name", sorted(set(PARTS) - set(RANKING)))
 def test_the_papers_sizes_and_rates(paper: Configuration, name: str) -> None:
     """MULE, Supp., "Implementation Details", unless another place is named."""
-    found = chosen(paper, name)
+    found = settings_of(paper, name)
     bert = name.startswith("bert")
     assert found.model.as_values() == {
         "encoder": "embn",
@@ -263,7 +265,7 @@ def test_data_sets_of_the_papers(paper: Configuration) -> None:
 @pytest.mark.parametrize("name", sorted(set(PARTS) - MONOLINGUAL))
 def test_groups_are_of_the_setting_with_human_captions(paper: Configuration, name: str) -> None:
     groups = [["en"], ["en", "ja"], ["en", "zh"]] if CAPTIONS.get(name, "human") == "human" else []
-    assert chosen(paper, name, "mscoco").groups == groups
+    assert settings_of(paper, name, "mscoco").groups == groups
 
 
 # --- Tables

@@ -121,11 +121,11 @@ def test_a_file_that_is_linked_again_leaves_no_temporary_one(tmp_path: Path) -> 
 def without_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk without extended attributes."""
 
-    def refused(*_: object) -> None:
+    def refuse(*_: object) -> None:
         raise OSError(errno.ENOTSUP, "Operation not supported")
 
-    monkeypatch.setattr(os, "setxattr", refused)
-    monkeypatch.setattr(os, "getxattr", refused)
+    monkeypatch.setattr(os, "setxattr", refuse)
+    monkeypatch.setattr(os, "getxattr", refuse)
 
 
 @pytest.mark.usefixtures("without_attributes")

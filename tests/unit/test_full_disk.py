@@ -37,7 +37,7 @@ LIBRARY = next(line.split()[-1] for line in MAPS if "/libhdf5-" in line)
 HDF5 = ctypes.CDLL(LIBRARY)
 
 
-def ended(work: Callable[[], None], limit: int | None) -> int:
+def exit_code(work: Callable[[], None], limit: int | None) -> int:
     """Exit status of a fork that may write files of so many bytes; negative for a signal."""
     if not (child := os.fork()):
         status = PASSED_BY
@@ -55,7 +55,7 @@ def ended(work: Callable[[], None], limit: int | None) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def unreserved(path: Path) -> None:
+def do_not_reserve(path: Path) -> None:
     with create_hdf5(path) as file:
         for number in range(40):
             file.create_dataset(f"d{number}", data=DRAWN[:10], chunks=(1, 16), fletcher32=True)
@@ -64,7 +64,7 @@ def unreserved(path: Path) -> None:
         assert file["d3"][3, 4] == DRAWN[3, 4]
 
 
-def found(path: Path) -> None:
+def write_and_read(path: Path) -> None:
     write_results(path, [{"query": f"a {image}", "rank": 1, "similarity": 0.5} for image in IMAGES])
 
 
@@ -87,20 +87,20 @@ WRITERS: dict[str, Write] = {
     ),
     "s.h5": lambda path: write_words("en", IMAGES, 16, path),
     "e.h5": lambda path: write_embeddings(path, {"sentence": IMAGES}, DRAWN),
-    "found.h5": found,
+    "found.h5": write_and_read,
     "partial.h5": partial,
-    "u.h5": unreserved,
+    "u.h5": do_not_reserve,
 }
 
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_hdf5_on_a_disk_that_fills_up_anywhere(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
-    assert ended(lambda: WRITERS[name](path), None) == WRITTEN
+    assert exit_code(lambda: WRITERS[name](path), None) == WRITTEN
     size = path.stat().st_size
     path.write_bytes(b"earlier")
     limits = np.linspace(LEAST, size - 1, SIZES).astype(int).tolist()
-    statuses = {limit: ended(lambda: WRITERS[name](path), limit) for limit in limits}
+    statuses = {limit: exit_code(lambda: WRITERS[name](path), limit) for limit in limits}
     assert {limit: status for limit, status in statuses.items() if status != REFUSED} == {}
     assert path.read_bytes() == b"earlier"
     assert [file.name for file in tmp_path.iterdir() if file.name.endswith(".part")] == []
@@ -113,7 +113,7 @@ def test_without_the_file_object_hdf5_does_crash(tmp_path: Path) -> None:
         with h5py.File(tmp_path / "f.h5", "w") as file:
             file.create_dataset("features", data=DRAWN, chunks=(1, 16), fletcher32=True)
 
-    assert min(ended(write, limit) for limit in (5000, 9000, 12000)) < 0
+    assert min(exit_code(write, limit) for limit in (5000, 9000, 12000)) < 0
 
 
 def test_a_file_that_is_changed_keeps_what_was_handed_over(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_file_that_is_changed_keeps_what_was_handed_over(tmp_path: Path) -> No
             file.create_dataset("more", data=DRAWN)
             file.flush()
 
-    assert ended(grow, before) in (REFUSED, PASSED_BY)
+    assert exit_code(grow, before) in (REFUSED, PASSED_BY)
     with h5py.File(path) as file:
         assert (file["features"][0] == 7.0).all() and (file["features"][1:] == DRAWN[1:]).all()
 
@@ -143,7 +143,7 @@ def test_hdf5_reads_back_what_the_disk_did_not_take(tmp_path: Path) -> None:
                 file.flush()
             assert (file["a"][...] == DRAWN).all()
 
-    assert ended(write, 6000) == REFUSED
+    assert exit_code(write, 6000) == REFUSED
 
 
 def test_fasttext_and_faiss_on_a_full_disk(tmp_path: Path) -> None:
@@ -158,5 +158,5 @@ def test_fasttext_and_faiss_on_a_full_disk(tmp_path: Path) -> None:
         write(path)
         size = path.stat().st_size
         for limit in np.linspace(0, size - 1, 12).astype(int).tolist():
-            status = ended(lambda write=write, path=path: write(path), limit)  # type: ignore[misc]
+            status = exit_code(lambda write=write, path=path: write(path), limit)  # type: ignore[misc]
             assert status == REFUSED, (name, limit)

@@ -190,12 +190,12 @@ STEPS = ["set", "flip", "cut", "put", "end"]
 _WHOLE: dict[str, bytes] = {}
 
 
-def changed(whole: bytes) -> st.SearchStrategy[bytes]:
+def changed_bytes(whole: bytes) -> st.SearchStrategy[bytes]:
     """A whole file with up to four bytes changed, some cut out or put in; or any bytes."""
     place = st.integers(0, max(0, len(whole) - 1))
     step = st.tuples(st.sampled_from(STEPS), place, st.binary(min_size=1, max_size=4))
 
-    def applied(steps: list[tuple[str, int, bytes]]) -> bytes:
+    def apply(steps: list[tuple[str, int, bytes]]) -> bytes:
         content = bytearray(whole)
         for kind, at, piece in steps:
             if kind == "set":
@@ -210,7 +210,7 @@ def changed(whole: bytes) -> st.SearchStrategy[bytes]:
                 del content[at:]
         return bytes(content)
 
-    return st.lists(step, min_size=1, max_size=4).map(applied) | st.binary(max_size=300)
+    return st.lists(step, min_size=1, max_size=4).map(apply) | st.binary(max_size=300)
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -219,8 +219,8 @@ def test_a_reader_reads_or_refuses(name: str) -> None:
     whole = _WHOLE.setdefault(name, make())
 
     @settings(max_examples=INPUTS, suppress_health_check=list(HealthCheck), database=None)
-    @given(content=changed(whole))
-    def tried(content: bytes) -> None:
+    @given(content=changed_bytes(whole))
+    def try_reading(content: bytes) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, file)
             path.write_bytes(content)
@@ -230,7 +230,7 @@ def test_a_reader_reads_or_refuses(name: str) -> None:
                 assert str(error).strip()
                 assert "Traceback" not in str(error) and "weights_only" not in str(error)
 
-    tried()
+    try_reading()
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -278,7 +278,7 @@ def test_any_answer_of_a_service_is_a_translation_or_refused(service: str) -> No
         status=st.sampled_from([200, 200, 200, 204, 302, 400, 403, 429, 500, 503]),
         retry=st.text(max_size=12) | st.integers().map(str),
     )
-    def tried(body: bytes, status: int, retry: str) -> None:
+    def try_reading(body: bytes, status: int, retry: str) -> None:
         with answering(body, status, retry):
             try:
                 said = ServiceClient(service, "en", "de")("A dog.")
@@ -287,7 +287,7 @@ def test_any_answer_of_a_service_is_a_translation_or_refused(service: str) -> No
             else:
                 assert isinstance(said, str)
 
-    tried()
+    try_reading()
 
 
 def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

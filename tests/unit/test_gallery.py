@@ -100,7 +100,7 @@ def sentences(rows: Sequence[tuple[str, str, str, str]]) -> pd.DataFrame:
     return table.assign(tokens=table["caption"])
 
 
-def trained(languages: list[str]) -> Saved:
+def saved_model(languages: list[str]) -> Saved:
     """What a model of some languages was saved with."""
     settings = {
         "scale": "demo", "dataset": "d", "experiment": "e", "seed": 0, "languages": languages,
@@ -138,7 +138,7 @@ class Project:
         self, languages: list[str], translated: Sequence[Path] = (), asked: Sequence[str] = ()
     ) -> tuple[dict[str, Any], pd.DataFrame, Lookup]:
         """The evaluation of a model of some languages, its ranks, and the model."""
-        model, saved = Lookup(), trained(languages)
+        model, saved = Lookup(), saved_model(languages)
         self.monkeypatch.setattr(evaluation, "load_model", lambda path: (model, saved))
         output, ranks = self.folder / "test.json", self.folder / "ranks.csv.gz"
         read = [self.folder / f"{language}.csv" for language in asked or languages]
@@ -225,7 +225,7 @@ def test_a_figure_shows_the_nearest_of_the_languages_own_candidates(project: Pro
         "e1": "bac", "e2": "acb", "e3": "bac", "e4": "acb",
         "g1": "bd", "g2": "db", "g3": "bd",
     }  # fmt: skip
-    project.monkeypatch.setattr(figures, "load_model", lambda path: (Lookup(), trained(["en", "de"])))
+    project.monkeypatch.setattr(figures, "load_model", lambda path: (Lookup(), saved_model(["en", "de"])))
     shown_sentences, shown_queries = set(), {}
     for seed in range(8):
         output = project.folder / "figure.html"

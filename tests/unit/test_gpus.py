@@ -53,7 +53,7 @@ def start(jobs: ExitStack, visible: list[str], *arguments: str) -> "subprocess.P
     return job
 
 
-def taken(job: "subprocess.Popen[str]") -> str:
+def gpu_of(job: "subprocess.Popen[str]") -> str:
     """The device a job has taken; waits until it has one."""
     assert job.stdout is not None
     return job.stdout.readline().split()[0]
@@ -73,7 +73,7 @@ def test_of_eight_jobs_on_three_gpus_no_two_have_the_same_at_a_time(
 
 def test_a_killed_job_frees_its_gpu_for_one_that_waits(jobs: ExitStack, names: list[str]) -> None:
     first, second = start(jobs, names[:2]), start(jobs, names[:2])
-    held = {taken(first): first, taken(second): second}
+    held = {gpu_of(first): first, gpu_of(second): second}
     assert set(held) == set(names[:2])
     third = start(jobs, names[:2])
     assert third.stderr is not None
@@ -81,12 +81,12 @@ def test_a_killed_job_frees_its_gpu_for_one_that_waits(jobs: ExitStack, names: l
     time.sleep(0.2)
     assert third.poll() is None
     held[names[1]].kill()
-    assert taken(third) == names[1]
+    assert gpu_of(third) == names[1]
 
 
 def test_the_one_device_that_a_queue_names_is_not_waited_for(jobs: ExitStack, names: list[str]) -> None:
     both = [start(jobs, names[:1]) for _ in range(2)]
-    assert [taken(job) for job in both] == names[:1] * 2
+    assert [gpu_of(job) for job in both] == names[:1] * 2
 
 
 def test_a_job_without_a_gpu_sees_none(

@@ -41,13 +41,13 @@ def settings(masks: bool = False, vector: int = 1) -> EmbeddingSettings:
     )
 
 
-def begun(masks: bool = False) -> HybridEmbedding:
+def new_embedding(masks: bool = False) -> HybridEmbedding:
     """The embedding before anything is copied into it; German's word has a row that no word reads."""
     return HybridEmbedding(settings(masks), Sizes({"en": 5, "de": 2}, 300, shared=3))
 
 
 def hybrid(masks: bool = False) -> HybridEmbedding:
-    made = begun(masks).double()
+    made = new_embedding(masks).double()
     made.copy_values(hybrid_values(OWN, PLACES, ENTRIES, masks))
     layer = made["en"].projection
     assert isinstance(layer, nn.Linear)
@@ -79,7 +79,7 @@ def test_mask_is_one_vector_for_all_languages() -> None:
 
 def test_mask_begins_with_numbers_between_minus_and_plus_a_tenth() -> None:
     torch.manual_seed(3)
-    made = begun(masks=True)
+    made = new_embedding(masks=True)
     made.copy_values(hybrid_values(OWN, PLACES, ENTRIES.float(), masks=True))
     torch.manual_seed(3)
     assert torch.equal(made.entries.weight[-1], torch.empty(2).uniform_(-0.1, 0.1))
@@ -169,7 +169,7 @@ def vocabularies(**sizes: int) -> dict[str, Vocabulary]:
     }
 
 
-def written(folder: Path) -> Path:
+def write_entries(folder: Path) -> Path:
     """An assignment; in German, of a single word, that word has the vector of its own."""
     german = WordRows(torch.tensor([0, 1]), torch.tensor([0, 0]))
     write_assignment(ENTRIES.float(), {**PLACES, "de": german}, folder / "entries.pt")
@@ -180,7 +180,7 @@ def written(folder: Path) -> Path:
 def test_it_begins_with_what_was_assigned_and_is_read_back(tmp_path: Path, masking: bool) -> None:
     torch.manual_seed(0)
     words, chosen = vocabularies(en=5, de=2), settings(masking, vector=2)
-    values = HybridEmbedding.values(chosen, words, written(tmp_path))
+    values = HybridEmbedding.values(chosen, words, write_entries(tmp_path))
     sizes = HybridEmbedding.sizes(chosen, values)
     made = HybridEmbedding(chosen, sizes)
     made.copy_values(values)
@@ -199,7 +199,7 @@ def test_it_begins_with_what_was_assigned_and_is_read_back(tmp_path: Path, maski
 def test_other_vocabularies_and_damaged_files_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="run `assign`"):
         HybridEmbedding.values(settings(), vocabularies(en=5), None)
-    path = written(tmp_path)
+    path = write_entries(tmp_path)
     with pytest.raises(InputError, match=r"'en': assigned \(5, 2\), .* have \(9, 2\)") as told:
         HybridEmbedding.values(settings(), vocabularies(en=9, fr=3), path)
     assert "'fr': assigned (0, 0)" in str(told.value)

@@ -185,7 +185,7 @@ def test_a_word_counts_where_one_language_has_it_often_enough() -> None:
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Path:
+def write_captions(tmp_path: Path) -> Path:
     """Sentence tables of two languages in two parts, and halves, in a folder."""
     english = [("1", "train", "a dog"), ("1", "train", "a cat"), ("2", "train", "a dog runs")]
     german = [("1", "train", "ein hund"), ("2", "train", "ein hund"), ("3", "val", "hund a")]
@@ -199,7 +199,7 @@ def written(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def chosen(folder: Path, halved: bool = False) -> dict[str, SelectedCaptions]:
+def selected_captions(folder: Path, halved: bool = False) -> dict[str, SelectedCaptions]:
     """English comparable captions, and German ones of both parts."""
     half = folder / "halves.csv" if halved else None
     english = folder / "comparable-en.csv"
@@ -210,14 +210,14 @@ def chosen(folder: Path, halved: bool = False) -> dict[str, SelectedCaptions]:
     }
 
 
-def test_words_that_are_rare_in_every_language_are_unknown(written: Path) -> None:
+def test_words_that_are_rare_in_every_language_are_unknown(write_captions: Path) -> None:
     """`a` is seen three times in English; `hund` four times in German, `ein` twice; `dog` twice."""
-    write_selection(chosen(written), 2, 6, written)
-    vocabularies = read_vocabularies([written / "en.h5", written / "de.h5"], ["en", "de"])
+    write_selection(selected_captions(write_captions), 2, 6, write_captions)
+    vocabularies = read_vocabularies([write_captions / "en.h5", write_captions / "de.h5"], ["en", "de"])
     words = ["", "<unk>", "<start>", "<end>", "a", "dog", "ein", "hund"]
     assert vocabularies["en"].words == vocabularies["de"].words == words
     assert vocabularies["en"].vectors.shape == (8, 6)
-    english, german = (read_sentences(written / f"{language}.csv") for language in ("en", "de"))
+    english, german = (read_sentences(write_captions / f"{language}.csv") for language in ("en", "de"))
     assert list(english["tokens"]) == [
         "<start> a dog <end>",
         "<start> a <unk> <end>",
@@ -236,10 +236,10 @@ def test_words_that_are_rare_in_every_language_are_unknown(written: Path) -> Non
     ]
 
 
-def test_captions_that_people_translated_stand_beside_those_written_anew(written: Path) -> None:
+def test_captions_that_people_translated_stand_beside_those_written_anew(write_captions: Path) -> None:
     """Where a language has both, MULE leaves the translations out; a selection names what it reads."""
-    write_selection(chosen(written), 2, 6, written)
-    own = own_sentences([written / "de.csv"], ["de"], {})["de"]
+    write_selection(selected_captions(write_captions), 2, 6, write_captions)
+    own = own_sentences([write_captions / "de.csv"], ["de"], {})["de"]
     assert own["split"].value_counts().to_dict() == {"train": 4, "val": 2, "test": 1}
 
 
@@ -281,15 +281,17 @@ def test_pairs_of_captions_that_are_sampled_again(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_half_with_captions_of_one_image_is_refused_in_every_language(written: Path) -> None:
-    table = read_sentences(written / "comparable-en.csv")
-    write_sentences(table[table["image"] != "1"], written / "comparable-en.csv")
+def test_a_half_with_captions_of_one_image_is_refused_in_every_language(write_captions: Path) -> None:
+    table = read_sentences(write_captions / "comparable-en.csv")
+    write_sentences(table[table["image"] != "1"], write_captions / "comparable-en.csv")
     with pytest.raises(InputError, match=r"en: training captions of 1(.|\n)*de: training captions of 1"):
-        write_selection(chosen(written, halved=True), 1, 6, written)
+        write_selection(selected_captions(write_captions, halved=True), 1, 6, write_captions)
 
 
-def test_captions_of_another_language_are_refused(written: Path) -> None:
-    wrong = {"fr": SelectedCaptions([written / "comparable-en.csv"], written / "comparable-en.csv")}
+def test_captions_of_another_language_are_refused(write_captions: Path) -> None:
+    wrong = {
+        "fr": SelectedCaptions([write_captions / "comparable-en.csv"], write_captions / "comparable-en.csv")
+    }
     with pytest.raises(InputError, match="found captions in en; expected fr"):
-        write_selection(wrong, 1, 6, written)
-    assert not (written / "fr.csv").exists()
+        write_selection(wrong, 1, 6, write_captions)
+    assert not (write_captions / "fr.csv").exists()

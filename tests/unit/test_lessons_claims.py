@@ -28,7 +28,7 @@ def test_a_claim_as_code_compares_the_same_rows_as_code() -> None:
     alike |= {"vse", "pivot-sym", "parallel-sym", "order", "pivot-asym", "parallel-asym"}
     claims = {claim["id"]: claim for claim in read_claims(CLAIMS)}
 
-    def compared(name: str) -> list[tuple[Any, ...]]:
+    def comparisons_of(name: str) -> list[tuple[Any, ...]]:
         return [
             (one.greater, *one.than, one.language, one.metric, one.within, one.not_below)
             for one in comparisons(claims[name])
@@ -40,9 +40,9 @@ def test_a_claim_as_code_compares_the_same_rows_as_code() -> None:
 
     for name in claims:
         if name.endswith("-as-code"):
-            text = compared(name.removesuffix("-as-code"))
+            text = comparisons_of(name.removesuffix("-as-code"))
             expected = [(*map(as_code, one[:-4]), *one[-4:]) for one in text]
-            assert compared(name) == expected, name
+            assert comparisons_of(name) == expected, name
 
 
 def of_text() -> dict[str, dict[str, Any]]:
@@ -110,7 +110,7 @@ def test_the_gains_that_are_shown_are_those_of_the_text() -> None:
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     """Claims of Tables 2 to 5, and of 6 and 7, whose Monolingual models have other recalls than Table 4's."""
     loaded = configuration.load({"scale": "paper"}, ROOT / "config")
     of = configuration.claim_settings(loaded)
@@ -126,9 +126,9 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
 
 
 @pytest.mark.extended
-def test_the_papers_own_numbers_contradict_the_claims_that_they_are_known_to(judged: pd.DataFrame) -> None:
+def test_the_papers_own_numbers_contradict_the_claims_that_they_are_known_to(verdicts: pd.DataFrame) -> None:
     """Read by hand against the printed tables; every other claim about its recalls holds."""
-    text = judged[~judged.index.str.endswith("-as-code")]
+    text = verdicts[~verdicts.index.str.endswith("-as-code")]
     tested = text[text["verdict"].isin(["holds", "does not hold"])]
     assert set(tested.index[tested["verdict"] == "does not hold"]) == {
         "L02", "L03",  # text to image: En R@10 67.9 < 68.4; De R@5 49.5 < 50.5, R@10 60.5 < 62.3
@@ -141,7 +141,7 @@ def test_the_papers_own_numbers_contradict_the_claims_that_they_are_known_to(jud
 
 
 @pytest.mark.extended
-def test_the_paper_prints_nothing_of_its_codes_rows(judged: pd.DataFrame) -> None:
-    of_code = judged[judged.index.str.endswith("-as-code")]
+def test_the_paper_prints_nothing_of_its_codes_rows(verdicts: pd.DataFrame) -> None:
+    of_code = verdicts[verdicts.index.str.endswith("-as-code")]
     assert set(of_code["verdict"]) == {"not testable"}
     assert of_code["reason"].str.contains("-as-code.* is in none of the tables").all()

@@ -69,7 +69,7 @@ def with_tasks(**keys: Any) -> dict[str, Any]:
     return {**SETTINGS, "lessons": {**SETTINGS["lessons"], **keys}}
 
 
-def typed(settings: dict[str, Any]) -> LessonsSettings:
+def lessons_settings(settings: dict[str, Any]) -> LessonsSettings:
     return block_of(LessonsSettings, settings)
 
 
@@ -81,7 +81,7 @@ def vocabularies(size: int = 9) -> dict[str, Vocabulary]:
 @pytest.fixture
 def model() -> WordModel:
     torch.manual_seed(0)
-    return union_model(vocabularies(), 7, typed(SETTINGS)).double()
+    return union_model(vocabularies(), 7, lessons_settings(SETTINGS)).double()
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_captions_against_images(
     rows = np.array([1, 5, 0, 3])
     sentences = [read(model, captions.ids[row, : captions.lengths[row]].tolist()) for row in rows]
     images = [model.embed_images(features[captions.image[row]][None])[0] for row in rows]
-    found = step_loss(model, captions, features, rows, typed(with_tasks(hinge=hinge)))
+    found = step_loss(model, captions, features, rows, lessons_settings(with_tasks(hinge=hinge)))
     assert found.item() == pytest.approx(loss_by_reading(sentences, images, hinge))
 
 
@@ -132,7 +132,9 @@ def test_captions_against_captions(
         [read(model, captions.ids[row, :length].tolist()) for row, length in zip(rows, of, strict=True)]
         for rows, of in zip(pairs.T, read_as, strict=True)
     ]
-    found = step_loss(model, captions, features, pairs, typed(with_tasks(lengths_in_pairs=lengths)))
+    found = step_loss(
+        model, captions, features, pairs, lessons_settings(with_tasks(lengths_in_pairs=lengths))
+    )
     assert found.item() == pytest.approx(loss_by_reading(sides[0], sides[1], "max"))
 
 
@@ -148,7 +150,7 @@ def test_all_languages_have_one_word_table(
     assert model.universal["en"].table is model.universal["de"].table
     before = read(model, [4, 2]).detach().clone()
     optimizer = torch.optim.Adam(model.parameters(), 0.01)
-    step_loss(model, captions, features, np.arange(6), typed(SETTINGS)).backward()
+    step_loss(model, captions, features, np.arange(6), lessons_settings(SETTINGS)).backward()
     optimizer.step()
     assert not torch.allclose(read(model, [4, 2]), before)
     assert not model.universal["en"].table.weight[0].any()
@@ -165,7 +167,7 @@ def test_captions_of_all_languages_stand_one_after_another_with_their_pairs() ->
         )
 
     corpus = Corpus(["a", "b"], torch.zeros(2, 7), {"en": part([0, 0, 1], 1), "de": part([0, 1], 2)})
-    captions, sampler = captions_and_sampler(corpus, None, typed(SETTINGS))
+    captions, sampler = captions_and_sampler(corpus, None, lessons_settings(SETTINGS))
     assert captions.lengths.tolist() == [1, 1, 1, 2, 2]
     assert captions.image.tolist() == [0, 0, 1, 0, 1]
     assert captions.ids.tolist() == [[1, 0], [1, 0], [1, 0], [2, 2], [2, 2]]
@@ -173,7 +175,7 @@ def test_captions_of_all_languages_stand_one_after_another_with_their_pairs() ->
     assert sampler.steps == 10
     # As published code: pairs of other captions, which no step shows with images.
     paired = Corpus(["b", "c"], torch.zeros(2, 0), {"en": part([0, 1], 3), "de": part([0, 1], 4)})
-    captions, sampler = captions_and_sampler(corpus, paired, typed(SETTINGS))
+    captions, sampler = captions_and_sampler(corpus, paired, lessons_settings(SETTINGS))
     assert captions.lengths.tolist() == [1, 1, 1, 2, 2, 3, 3, 4, 4]
     assert [dataset.tolist() for dataset in sampler.datasets] == [[0, 1, 2], [3, 4], [[5, 7], [6, 8]]]
 
@@ -183,7 +185,7 @@ def test_a_model_of_one_language_is_validated_after_each_pass() -> None:
         torch.ones(20, 1, dtype=torch.long), torch.ones(20, dtype=torch.long), np.arange(20)
     )
     corpus = Corpus([str(image) for image in range(20)], torch.zeros(20, 7), {"en": part})
-    _, sampler = captions_and_sampler(corpus, None, typed({**SETTINGS, "c2c": False}))
+    _, sampler = captions_and_sampler(corpus, None, lessons_settings({**SETTINGS, "c2c": False}))
     assert sampler.steps == 3
 
 
@@ -235,7 +237,7 @@ THINGS = {
 
 
 @pytest.fixture(scope="module")
-def selected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def selection_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Images of three of eight things, three English captions of each and one or two German ones."""
     folder = tmp_path_factory.mktemp("selected")
     rng = np.random.default_rng(0)
@@ -267,7 +269,7 @@ def inputs(selected: Path, languages: Sequence[str] = ("en", "de")) -> Inputs:
     return Inputs(sentences, [], [path.with_suffix(".h5") for path in sentences], selected / "features.h5")
 
 
-def trained(selected: Path, folder: Path, settings: dict[str, Any], pairs: bool = False) -> Path:
+def train_selection(selected: Path, folder: Path, settings: dict[str, Any], pairs: bool = False) -> Path:
     folder.mkdir(exist_ok=True)
     paired = [selected / "pairs-en.csv", selected / "pairs-de.csv"] if pairs else []
     train_lessons(
@@ -282,8 +284,8 @@ def trained(selected: Path, folder: Path, settings: dict[str, Any], pairs: bool 
     return folder / "model.pt"
 
 
-def test_a_training_learns_stops_and_is_evaluated(selected: Path, tmp_path: Path) -> None:
-    path = trained(selected, tmp_path, with_tasks(hinge="sum", max_steps=2000))
+def test_a_training_learns_stops_and_is_evaluated(selection_folder: Path, tmp_path: Path) -> None:
+    path = train_selection(selection_folder, tmp_path, with_tasks(hinge="sum", max_steps=2000))
     curves = pd.read_csv(tmp_path / "curves.csv")
     best = curves["val_sum"].idxmax()
     assert len(curves) < 200  # it ended by patience
@@ -299,9 +301,9 @@ def test_a_training_learns_stops_and_is_evaluated(selected: Path, tmp_path: Path
     assert torch.equal(model.universal["en"].table.weight, model.universal["de"].table.weight)
     evaluate(
         path,
-        selected / "features.h5",
-        inputs(selected).words,
-        inputs(selected).sentences,
+        selection_folder / "features.h5",
+        inputs(selection_folder).words,
+        inputs(selection_folder).sentences,
         EvaluateSettings(),
         tmp_path / "test.json",
         tmp_path / "ranks.csv.gz",
@@ -312,28 +314,34 @@ def test_a_training_learns_stops_and_is_evaluated(selected: Path, tmp_path: Path
     assert (found["en"]["sentences"], found["de"]["sentences"]) == (36, 18)
 
 
-def test_no_more_steps_are_made_than_the_most(selected: Path, tmp_path: Path) -> None:
+def test_no_more_steps_are_made_than_the_most(selection_folder: Path, tmp_path: Path) -> None:
     """Validated after ten steps: after twenty of at most 29, and never again."""
-    trained(selected, tmp_path, with_tasks(max_steps=29, patience=9))
+    train_selection(selection_folder, tmp_path, with_tasks(max_steps=29, patience=9))
     assert len(pd.read_csv(tmp_path / "curves.csv")) == 2
 
 
-def test_it_stops_on_the_language_of_its_column(selected: Path, tmp_path: Path) -> None:
-    trained(selected, tmp_path, {**with_tasks(hinge="sum"), "stop_on": ["de"]})
+def test_it_stops_on_the_language_of_its_column(selection_folder: Path, tmp_path: Path) -> None:
+    train_selection(selection_folder, tmp_path, {**with_tasks(hinge="sum"), "stop_on": ["de"]})
     curves = pd.read_csv(tmp_path / "curves.csv")
     assert curves["val_sum"].tolist() == pytest.approx((6 * curves["val_mR_de"]).tolist())
     assert load_model(tmp_path / "model.pt")[1].epoch == curves["val_mR_de"].idxmax() + 1
 
 
-def test_each_way_of_the_published_code_is_another_training(selected: Path, tmp_path: Path) -> None:
+def test_each_way_of_the_published_code_is_another_training(selection_folder: Path, tmp_path: Path) -> None:
     short = {"max_steps": 30, "hinge": "sum"}
-    plain = pd.read_csv(trained(selected, tmp_path / "plain", with_tasks(**short)).with_name("curves.csv"))
+    plain = pd.read_csv(
+        train_selection(selection_folder, tmp_path / "plain", with_tasks(**short)).with_name("curves.csv")
+    )
     lengths = with_tasks(**short, lengths_in_pairs="reversed")
-    reversed_ = pd.read_csv(trained(selected, tmp_path / "lengths", lengths).with_name("curves.csv"))
+    reversed_ = pd.read_csv(
+        train_selection(selection_folder, tmp_path / "lengths", lengths).with_name("curves.csv")
+    )
     assert not np.allclose(plain["ranking"], reversed_["ranking"])
     by_fives = {}
     for named in (["de"], ["de", "en"]):
-        path = trained(selected, tmp_path / "-".join(named), with_tasks(**short, validated_by_fives=named))
+        path = train_selection(
+            selection_folder, tmp_path / "-".join(named), with_tasks(**short, validated_by_fives=named)
+        )
         by_fives[len(named)] = pd.read_csv(path.with_name("curves.csv"))
         assert (
             by_fives[len(named)]["ranking"].tolist() == plain["ranking"].tolist()
@@ -342,121 +350,129 @@ def test_each_way_of_the_published_code_is_another_training(selected: Path, tmp_
     assert len({tuple(curves["val_sum"]) for curves in (plain, *by_fives.values())}) == 3
     # Pairs of all images: here the same captions, in rows of their own.
     paired = pd.read_csv(
-        trained(selected, tmp_path / "pairs", with_tasks(**short), pairs=True).with_name("curves.csv")
+        train_selection(selection_folder, tmp_path / "pairs", with_tasks(**short), pairs=True).with_name(
+            "curves.csv"
+        )
     )
     assert np.allclose(paired["ranking"], plain["ranking"])
 
 
-def test_a_training_on_other_pairs_is_another_training(selected: Path, tmp_path: Path) -> None:
+def test_a_training_on_other_pairs_is_another_training(selection_folder: Path, tmp_path: Path) -> None:
     """Half of the pairs' captions are gone, and all else is as before."""
-    shutil.copytree(selected, tmp_path / "other")
+    shutil.copytree(selection_folder, tmp_path / "other")
     settings = with_tasks(max_steps=10)
-    before = trained(tmp_path / "other", tmp_path / "run", settings, pairs=True).read_bytes()
+    before = train_selection(tmp_path / "other", tmp_path / "run", settings, pairs=True).read_bytes()
     path = tmp_path / "other/pairs-en.csv"
     table = read_sentences(path)
     path.unlink()
     write_sentences(table.iloc[::2], path)
-    assert trained(tmp_path / "other", tmp_path / "run", settings, pairs=True).read_bytes() != before
+    assert train_selection(tmp_path / "other", tmp_path / "run", settings, pairs=True).read_bytes() != before
 
 
 def test_the_learning_rate_of_one_language_is_divided_after_so_many_passes(
-    selected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    selection_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """120 English captions are 15 batches of 8: of five passes, two have 0.02, two 0.002 and one 0.0002."""
     rates: list[float] = []
     step = loop.Run._step
 
-    def recorded(self: loop.Run[Any], *arguments: Any) -> dict[str, torch.Tensor]:
+    def record(self: loop.Run[Any], *arguments: Any) -> dict[str, torch.Tensor]:
         found = step(self, *arguments)
         rates.append(self.optimizer.param_groups[0]["lr"])
         return found
 
-    monkeypatch.setattr(loop.Run, "_step", recorded)
+    monkeypatch.setattr(loop.Run, "_step", record)
     settings = with_tasks(max_steps=75, patience=9, divide_learning_rate_every=2)
-    trained(selected, tmp_path, settings | {"languages": ["en"], "stop_on": ["en"], "c2c": False})
+    train_selection(
+        selection_folder, tmp_path, settings | {"languages": ["en"], "stop_on": ["en"], "c2c": False}
+    )
     assert rates == pytest.approx([0.02] * 30 + [0.002] * 30 + [0.0002] * 15)
     assert "never divided" not in caplog.text
     later = with_tasks(max_steps=75, patience=9, divide_learning_rate_every=5)
-    trained(selected, tmp_path / "later", later | {"languages": ["en"], "stop_on": ["en"], "c2c": False})
+    train_selection(
+        selection_folder, tmp_path / "later", later | {"languages": ["en"], "stop_on": ["en"], "c2c": False}
+    )
     assert "ended after 5 passes: the learning rate was never divided" in caplog.text
 
 
-class Killed(Exception):
+class Death(Exception):
     """Stands for a signal that nobody can note."""
 
 
 @pytest.mark.parametrize("steps", [1, 17, 30])
 @pytest.mark.parametrize("languages", [["en"], ["en", "de"]])
 def test_a_killed_training_ends_bit_for_bit_alike(
-    selected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, languages: list[str], steps: int
+    selection_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, languages: list[str], steps: int
 ) -> None:
     settings = with_tasks(max_steps=50, divide_learning_rate_every=1 if len(languages) == 1 else None)
     settings |= {"languages": languages, "stop_on": languages, "c2c": len(languages) > 1}
-    whole = trained(selected, tmp_path / "whole", settings)
+    whole = train_selection(selection_folder, tmp_path / "whole", settings)
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     drawn = TaskSampler.epoch
     left = steps
 
-    def killed(self: TaskSampler, epoch: int, first_step: int = 0) -> Iterator[Any]:
+    def die(self: TaskSampler, epoch: int, first_step: int = 0) -> Iterator[Any]:
         nonlocal left
         for batch in drawn(self, epoch, first_step):
             if not left:
-                raise Killed
+                raise Death
             left -= 1
             yield batch
 
     with monkeypatch.context() as patched:
-        patched.setattr(TaskSampler, "epoch", killed)
-        with pytest.raises(Killed):
-            trained(selected, tmp_path / "killed", settings)
-    again = trained(selected, tmp_path / "killed", settings)
+        patched.setattr(TaskSampler, "epoch", die)
+        with pytest.raises(Death):
+            train_selection(selection_folder, tmp_path / "killed", settings)
+    again = train_selection(selection_folder, tmp_path / "killed", settings)
     assert sha256(again) == sha256(whole)
     assert (tmp_path / "killed/curves.csv").read_bytes() == (tmp_path / "whole/curves.csv").read_bytes()
 
 
 def test_a_validation_that_a_signal_ends_divides_the_learning_rate_once(
-    selected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    selection_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = {"languages": ["en"], "stop_on": ["en"], "c2c": False}
     settings = with_tasks(max_steps=50, divide_learning_rate_every=1) | alone
-    whole = trained(selected, tmp_path / "whole", settings)
+    whole = train_selection(selection_folder, tmp_path / "whole", settings)
 
-    def ended(*_: Any) -> None:
+    def end(*_: Any) -> None:
         raise Interrupted(signal.SIGTERM, "")
 
     with monkeypatch.context() as patched:
-        patched.setattr(lessons, "_validate", ended)
+        patched.setattr(lessons, "_validate", end)
         with pytest.raises(Interrupted, match="epoch 1, step 15"):
-            trained(selected, tmp_path / "ended", settings)
-    assert sha256(trained(selected, tmp_path / "ended", settings)) == sha256(whole)
+            train_selection(selection_folder, tmp_path / "ended", settings)
+    assert sha256(train_selection(selection_folder, tmp_path / "ended", settings)) == sha256(whole)
 
 
-def test_a_rate_that_is_divided_after_passes_needs_one_language(selected: Path, tmp_path: Path) -> None:
+def test_a_rate_that_is_divided_after_passes_needs_one_language(
+    selection_folder: Path, tmp_path: Path
+) -> None:
     with pytest.raises(InputError, match="found 2 with en, de; set it to null"):
-        trained(selected, tmp_path, with_tasks(divide_learning_rate_every=2))
+        train_selection(selection_folder, tmp_path, with_tasks(divide_learning_rate_every=2))
 
 
 def test_a_training_that_had_stopped_does_not_go_on(
-    selected: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    selection_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed after its last checkpoint, before its model was written."""
     settings = with_tasks(hinge="sum", max_steps=2000)
-    whole = trained(selected, tmp_path / "whole", settings)
+    whole = train_selection(selection_folder, tmp_path / "whole", settings)
 
-    def killed(*_: Any) -> None:
-        raise Killed
+    def die(*_: Any) -> None:
+        raise Death
 
     with monkeypatch.context() as patched:
-        patched.setattr(best_epoch, "save_model", killed)
-        with pytest.raises(Killed):
-            trained(selected, tmp_path / "killed", settings)
-    again = trained(selected, tmp_path / "killed", settings)
+        patched.setattr(best_epoch, "save_model", die)
+        with pytest.raises(Death):
+            train_selection(selection_folder, tmp_path / "killed", settings)
+    again = train_selection(selection_folder, tmp_path / "killed", settings)
     assert sha256(again) == sha256(whole)
 
 
-def test_another_word_table_is_refused(selected: Path, tmp_path: Path) -> None:
-    shutil.copytree(selected, tmp_path / "other")
+def test_another_word_table_is_refused(selection_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(selection_folder, tmp_path / "other")
     english = tmp_path / "other/part-en.csv"
     write_selection({"en": SelectedCaptions([english], english)}, 1, 6, tmp_path / "other")
     with pytest.raises(InputError, match="de: has other words than en"):
-        trained(tmp_path / "other", tmp_path / "run", SETTINGS)
+        train_selection(tmp_path / "other", tmp_path / "run", SETTINGS)

@@ -54,7 +54,7 @@ def settings(languages: Iterable[str] = WORDS) -> ModelSettings:
     return ModelSettings(languages=list(languages), model=Model(encoder="liwe", hidden_size=6), liwe=LIWE)
 
 
-def begun(words: dict[str, list[str]] = WORDS) -> LiweModel:
+def new_model(words: dict[str, list[str]] = WORDS) -> LiweModel:
     """A model of images of seven numbers before its first step."""
     made = start_model(settings(words), vocabularies(words), None, 7)
     assert isinstance(made, LiweModel)
@@ -63,7 +63,7 @@ def begun(words: dict[str, list[str]] = WORDS) -> LiweModel:
 
 def model() -> LiweModel:
     torch.manual_seed(0)
-    return begun().double()
+    return new_model().double()
 
 
 def sentences(rows: list[list[int]]) -> Sentences:
@@ -94,7 +94,7 @@ def test_a_word_is_the_vectors_of_its_characters_side_by_side_through_the_layers
 def test_languages_share_the_characters_that_they_have_in_common() -> None:
     words = model().spelled.eval()
     english, _ = words({"en": sentences([[1]])})
-    shared = begun({"en": ["", "a"], "ru": ["", "a"]}).spelled
+    shared = new_model({"en": ["", "a"], "ru": ["", "a"]}).spelled
     assert words.alphabet.tolist() == [0, *map(ord, "abcад")]
     assert torch.equal(shared.get_buffer("spelling_en"), shared.get_buffer("spelling_ru"))
     assert english.shape == (1, 4)
@@ -123,7 +123,7 @@ def test_a_sentence_is_the_mean_of_both_states_at_its_last_word() -> None:
 def test_weights_begin_as_pytorch_begins_them() -> None:
     """Seven characters, words of four; the layers of words, both GRUs, the image's layer."""
     torch.manual_seed(0)
-    made = begun()
+    made = new_model()
     torch.manual_seed(0)
     letters, first, second = nn.Embedding(6, 3, padding_idx=0), nn.Linear(12, 5), nn.Linear(5, 4)
     rest: list[nn.Module] = [nn.GRU(4, 6), nn.GRUCell(4, 6), nn.Linear(7, 6)]

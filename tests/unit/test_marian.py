@@ -105,12 +105,12 @@ def test_the_prefix_stands_before_every_caption(model: Path, tmp_path: Path) -> 
         engine = marian.engine
         tokenizer = engine._tokenizer
 
-        def recorded(lines: list[str], tokenizer: Any = tokenizer, **options: Any) -> Any:
+        def record(lines: list[str], tokenizer: Any = tokenizer, **options: Any) -> Any:
             asked.extend(lines)
             return tokenizer(lines, **options)
 
-        engine._tokenizer = recorded
-        recorded.batch_decode = tokenizer.batch_decode  # type: ignore[attr-defined]
+        engine._tokenizer = record
+        record.batch_decode = tokenizer.batch_decode  # type: ignore[attr-defined]
         marian.translate(["a\ncat", "two dogs"])
     assert sorted(asked) == [">>deu<< a cat", ">>deu<< two dogs", "a cat", "two dogs"]
 

@@ -156,11 +156,11 @@ def test_mask_is_the_word_after_the_last_of_each_language(
         rows = german.get_buffer(name)
         german.register_buffer(name, torch.cat([rows[:-1], torch.tensor([place]), rows[-1:]]))
 
-    def noted(sentences: Sentences, mask: int, share: float) -> Sentences:
+    def note(sentences: Sentences, mask: int, share: float) -> Sentences:
         asked.append(mask)
         return masked_sentences(sentences, mask, share)
 
-    monkeypatch.setattr(of_masking, "masked_sentences", noted)
+    monkeypatch.setattr(of_masking, "masked_sentences", note)
     drawn = batch_of(masking)
     terms_of(made, corpus(), drawn, masking)
     assert dict(zip(drawn.rows, asked, strict=True)) == {"en": WORDS + 1, "de": WORDS + 2, "fr": WORDS + 1}

@@ -41,13 +41,13 @@ def records(content: bytes) -> Iterator[Any]:
         content = content[16 + length :]
 
 
-def trained(inputs: Inputs, settings: dict[str, Any], folder: Path, events: Path | None) -> None:
+def train_with_events(inputs: Inputs, settings: dict[str, Any], folder: Path, events: Path | None) -> None:
     folder.mkdir(exist_ok=True)
     outputs = folder / "checkpoint.pt", folder / "curves.csv", folder / "model.pt"
     train(inputs, settings, "code", *outputs, events)
 
 
-def stopped(inputs: Inputs, settings: dict[str, Any], folder: Path, steps: int, events: Path) -> None:
+def train_and_stop(inputs: Inputs, settings: dict[str, Any], folder: Path, steps: int, events: Path) -> None:
     """Train for some steps, then stop as a kill would."""
     left = iter(range(steps))
     original = loop.Run._step
@@ -60,7 +60,7 @@ def stopped(inputs: Inputs, settings: dict[str, Any], folder: Path, steps: int, 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(loop.Run, "_step", step)
         patch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-        trained(inputs, settings, folder, events)
+        train_with_events(inputs, settings, folder, events)
 
 
 def test_watching_changes_no_byte_and_survives_a_stop(
@@ -69,13 +69,13 @@ def test_watching_changes_no_byte_and_survives_a_stop(
     monkeypatch.setattr(monitor, "STEPS_BETWEEN_EVENTS", 1)
     experiment["training"] |= {"epochs": 3, "learning_rate_decay": 0.5}
     unseen, seen, events = tmp_path / "unseen", tmp_path / "seen", tmp_path / "events"
-    trained(inputs, experiment, unseen, None)
-    stopped(inputs, experiment, seen, 6, events)  # 48 images in batches of 12: in the second epoch
+    train_with_events(inputs, experiment, unseen, None)
+    train_and_stop(inputs, experiment, seen, 6, events)  # 48 images in batches of 12: in the second epoch
     curves = pd.read_csv(unseen / "curves.csv")
     so_far = pd.read_csv(partial_curves(seen / "curves.csv"))
     pd.testing.assert_frame_equal(so_far, curves[:1])
     assert not (seen / "curves.csv").exists()
-    trained(inputs, experiment, seen, events)
+    train_with_events(inputs, experiment, seen, events)
     for name in ("curves.csv", "model.pt"):
         assert (unseen / name).read_bytes() == (seen / name).read_bytes()
     assert not partial_curves(seen / "curves.csv").exists()

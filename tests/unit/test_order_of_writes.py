@@ -34,7 +34,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     """Every call of fsync and replace, in order; a replace by the name that it gives."""
     found: list[Call] = []
 
-    def recorded(name: str, path_of: Callable[..., str]) -> None:
+    def record(name: str, path_of: Callable[..., str]) -> None:
         real = getattr(os, name)
 
         def call(*arguments: Any) -> None:
@@ -44,8 +44,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
 
         monkeypatch.setattr(os, name, call)
 
-    recorded("fsync", lambda file: os.readlink(f"/proc/self/fd/{file}"))
-    recorded("replace", lambda old, new: str(new))
+    record("fsync", lambda file: os.readlink(f"/proc/self/fd/{file}"))
+    record("replace", lambda old, new: str(new))
     return found
 
 
@@ -64,11 +64,11 @@ def test_its_digest_is_there_before_its_name(
     noted: list[int] = []
     real = files.write_digest
 
-    def recorded(path: Path, named: Path) -> None:
+    def record(path: Path, named: Path) -> None:
         noted.append(len(calls))
         real(path, named)
 
-    monkeypatch.setattr(files, "write_digest", recorded)
+    monkeypatch.setattr(files, "write_digest", record)
     with atomic_write(tmp_path / "a.csv") as temporary:
         temporary.write_text("a whole file")
     assert noted == [1]  # after fsync, before replace

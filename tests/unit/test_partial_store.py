@@ -30,17 +30,17 @@ def rows(numbers: list[int], version: int = 0) -> np.ndarray:
     return np.array([np.arange(DIMENSION) + 1000 * n + version for n in numbers], np.float32)
 
 
-def opened(path: Path, attributes: dict[str, Any] = ATTRIBUTES, images: list[str] = IMAGES) -> Any:
+def open_store(path: Path, attributes: dict[str, Any] = ATTRIBUTES, images: list[str] = IMAGES) -> Any:
     return open_partial(path, images, FILES[: len(images)], attributes, DIMENSION)
 
 
 def test_writing_changes_only_numbers_never_what_says_where_they_are(tmp_path: Path) -> None:
     """Byte by byte: outside the rows' chunks and the mask the file stays as it was created."""
     path = tmp_path / "partial.h5"
-    with opened(path):
+    with open_store(path):
         pass
     before = np.frombuffer(path.read_bytes(), np.uint8)
-    with opened(path) as store:
+    with open_store(path) as store:
         store.write([3, 4, 39], rows([3, 4, 39]))
         store.write([3, 0], rows([3, 0], 7))
     after = np.frombuffer(path.read_bytes(), np.uint8)
@@ -90,7 +90,7 @@ def test_sigkill_at_any_moment_leaves_a_readable_store(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
         told = [tuple(map(int, line.split())) for line in process.stdout if line.endswith("\n")]
         assert process.wait() == -signal.SIGKILL
-        with opened(path) as store:
+        with open_store(path) as store:
             found = {
                 int(row): feature
                 for numbers, block in store.blocks()
@@ -130,17 +130,17 @@ ROOT = Path(__file__).parents[2]
 
 def test_a_damaged_row_is_pending_again_and_can_be_written(tmp_path: Path) -> None:
     path = tmp_path / "partial.h5"
-    with opened(path) as store:
+    with open_store(path) as store:
         store.write(list(range(8)), rows(list(range(8))))
     with h5py.File(path) as file:
         place = file["features"].id.get_chunk_info(5).byte_offset
     with open(path, "r+b") as raw:
         raw.seek(place + 9)
         raw.write(b"\xff")
-    with opened(path) as store:
+    with open_store(path) as store:
         assert list(np.flatnonzero(store.done == DONE)) == [0, 1, 2, 3, 4, 6, 7]
         store.write([5], rows([5]))
-    with opened(path) as store:
+    with open_store(path) as store:
         assert list(np.flatnonzero(store.done == DONE)) == list(range(8))
         (found,) = [features for _, features in store.blocks()]
         assert np.array_equal(found, rows(list(range(8))))
@@ -152,14 +152,14 @@ def test_rows_beside_a_damaged_one_keep_their_features_in_every_block(
     """A checksum does not hold in the second of two blocks of four rows."""
     monkeypatch.setattr(partial, "BLOCK", 4)
     path = tmp_path / "partial.h5"
-    with opened(path) as store:
+    with open_store(path) as store:
         store.write(list(range(8)), rows(list(range(8))))
     with h5py.File(path) as file:
         place = file["features"].id.get_chunk_info(6).byte_offset
     with open(path, "r+b") as raw:
         raw.seek(place + 9)
         raw.write(b"\xff")
-    with opened(path) as store:
+    with open_store(path) as store:
         found = [(numbers.tolist(), features) for numbers, features in store.blocks()]
     assert [numbers for numbers, _ in found] == [[0, 1, 2, 3], [4, 5, 7]]
     for numbers, features in found:
@@ -168,17 +168,17 @@ def test_rows_beside_a_damaged_one_keep_their_features_in_every_block(
 
 def test_a_row_marked_done_that_never_reached_the_disk_is_pending(tmp_path: Path) -> None:
     """As after a power cut, which can keep the mask and lose the row."""
-    with opened(tmp_path / "p.h5") as store:
+    with open_store(tmp_path / "p.h5") as store:
         store.mark([2], DONE)
-    with opened(tmp_path / "p.h5") as store:
+    with open_store(tmp_path / "p.h5") as store:
         assert (store.done == PENDING).all()
 
 
 def test_a_store_made_otherwise_starts_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "p.h5"
-    with opened(path) as store:
+    with open_store(path) as store:
         store.write([1], rows([1]))
-    with opened(path, {**ATTRIBUTES, "crops": 5}) as store:
+    with open_store(path, {**ATTRIBUTES, "crops": 5}) as store:
         assert (store.done == PENDING).all()
     assert "it was made differently: crops: 10, now 5" in caplog.text
 
@@ -186,7 +186,7 @@ def test_a_store_made_otherwise_starts_anew(tmp_path: Path, caplog: pytest.LogCa
 def test_a_file_that_is_no_store_is_replaced(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for content in (b"", b"text", b"\x89HDF\r\n\x1a\n"):
         (tmp_path / "p.h5").write_bytes(content)
-        with opened(tmp_path / "p.h5") as store:
+        with open_store(tmp_path / "p.h5") as store:
             assert len(store.done) == 40
     assert caplog.text.count("it is not a feature store") == 3
 
@@ -196,7 +196,7 @@ def test_images_that_are_kept_stay_done_in_another_list(
 ) -> None:
     caplog.set_level(logging.INFO)
     path = tmp_path / "p.h5"
-    with opened(path) as store:
+    with open_store(path) as store:
         store.write([1, 2, 3], rows([1, 2, 3]))
     with open_partial(path, ["photo3", "new", "photo1"], FILES[[3, 8, 1]], ATTRIBUTES, DIMENSION) as store:
         assert list(store.done) == [DONE, PENDING, DONE]
@@ -215,7 +215,7 @@ def test_two_extractions_do_not_share_a_store(tmp_path: Path) -> None:
         cwd=ROOT,
     ) as process:
         assert process.stdout and process.stdout.readline() == "begun\n"
-        with pytest.raises(InputError, match="another process is writing it"), opened(tmp_path / "p.h5"):
+        with pytest.raises(InputError, match="another process is writing it"), open_store(tmp_path / "p.h5"):
             pass
         process.kill()
 
@@ -231,7 +231,7 @@ def test_memory_holds_a_block_not_the_store(tmp_path: Path) -> None:
 
 def test_a_store_does_not_depend_on_when_it_was_written(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        with opened(tmp_path / name) as store:
+        with open_store(tmp_path / name) as store:
             assert isinstance(store, PartialStore)
             store.write([1], rows([1]))
         os.utime(tmp_path / name, (1, 1))

@@ -50,11 +50,11 @@ def test_marian_models_of_each_pair_once() -> None:
 
 
 def test_all_that_cannot_be_fetched_is_said_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(name: str, *_: Any) -> None:
+    def refuse(name: str, *_: Any) -> None:
         raise InputError(f"{name}: no network")
 
-    monkeypatch.setattr("pipeline.images.backbone.hub_model", refused)
-    monkeypatch.setattr("pipeline.translation.marian.model_folder", refused)
+    monkeypatch.setattr("pipeline.images.backbone.hub_model", refuse)
+    monkeypatch.setattr("pipeline.translation.marian.model_folder", refuse)
     context = str(tmp_path / "four")
     wanted = HubModels(backbones=["one", "two"], marian=[MarianModel(name="three")], context=[context])
     with pytest.raises(InputError) as caught:

@@ -12,20 +12,20 @@ KUBERNETES = find_spec("snakemake_executor_plugin_kubernetes") is not None
 
 
 @pytest.fixture(scope="module")
-def known() -> set[str]:
+def known_keys() -> set[str]:
     """Options of Snakemake and of the executors that are installed."""
     return {option.removeprefix("--") for option in get_argument_parser()._option_string_actions}
 
 
 @pytest.mark.parametrize("name", ["default", "slurm", "generic", "kubernetes"])
-def test_every_key_of_a_profile_is_an_option_of_snakemake(name: str, known: set[str]) -> None:
+def test_every_key_of_a_profile_is_an_option_of_snakemake(name: str, known_keys: set[str]) -> None:
     keys = set(yaml.safe_load((PROFILES / name / "profile.yaml").read_text()))
     assert {"rerun-incomplete", "show-failed-logs", "retries", "resources"} <= keys
     assert "max-checksum-file-size" in keys  # docs/architecture.md: what is newer but the same reruns nothing
     if not KUBERNETES:
         keys = {key for key in keys if not key.startswith("kubernetes-")}
     keys -= {"__use_yte__", "__definitions__"}  # Python that is run as the profile is read
-    assert keys <= known
+    assert keys <= known_keys
 
 
 def test_only_one_machine_limits_its_gpus() -> None:

@@ -37,12 +37,12 @@ def test_weights_of_the_hub_are_fetched_by_commit_and_compared(
 ) -> None:
     asked: list[Any] = []
 
-    def fetched(name: str, file: str, revision: str) -> str:
+    def fetch(name: str, file: str, revision: str) -> str:
         asked.append((name, file, revision))
         (tmp_path / file).write_bytes(b"weights")
         return str(tmp_path / file)
 
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", fetched)
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", fetch)
     with pytest.raises(InputError, match=r"model\.safetensors: not the published weights of timm/resnet50"):
         pinned.check_hub_weights(NAME)
     monkeypatch.setitem(pinned.WEIGHTS, NAME, ("model.safetensors", hashlib.sha256(b"weights").hexdigest()))
@@ -58,15 +58,15 @@ def test_bert_and_timm_are_asked_for_that_commit(monkeypatch: pytest.MonkeyPatch
 
     asked: list[Any] = []
 
-    def refused(*names: Any, **given: Any) -> None:
+    def refuse(*names: Any, **given: Any) -> None:
         asked.append(given)
         raise OSError("no network")
 
-    monkeypatch.setattr("transformers.AutoTokenizer.from_pretrained", refused)
+    monkeypatch.setattr("transformers.AutoTokenizer.from_pretrained", refuse)
     with pytest.raises(InputError, match="no network"):
         sentence_vectors.load_bert("google-bert/bert-base-multilingual-cased", -2)
     assert asked.pop() == {"revision": "3f076fdb1ab68d5b2880cb87a0886f315b8146f8"}
-    monkeypatch.setattr("timm.create_model", refused)
+    monkeypatch.setattr("timm.create_model", refuse)
     monkeypatch.setattr(backbone, "check_hub_weights", lambda name: None)
     with pytest.raises(InputError, match="timm could not fetch its weights: no network"):
         backbone.hub_model("resnet50.tv_in1k")

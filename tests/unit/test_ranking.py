@@ -122,12 +122,12 @@ def test_the_order_of_images_and_captions_changes_nothing(
     images, languages, chosen = batch
     generator = torch.Generator().manual_seed(seed)
 
-    def shuffled(part: Slotted) -> Slotted:
+    def shuffle(part: Slotted) -> Slotted:
         rows = torch.randperm(len(part.slots), generator=generator)
         return Slotted(part.vectors[rows], part.slots[rows])
 
     before = ranking_terms(images, languages, *chosen)
-    after = ranking_terms(shuffled(images), [shuffled(part) for part in languages], *chosen)
+    after = ranking_terms(shuffle(images), [shuffle(part) for part in languages], *chosen)
     for name, value in before.items():
         torch.testing.assert_close(after[name], value)
 
@@ -176,14 +176,16 @@ def test_captions_of_one_language_or_without_a_weight_have_no_term_between_them(
 def test_gradients_equal_finite_differences(kind: str, hinge: Hinge) -> None:
     generator = torch.Generator().manual_seed(5)
 
-    def made(vectors: Tensor, slots: Tensor) -> Slotted:
+    def make_anchored(vectors: Tensor, slots: Tensor) -> Slotted:
         unit = F.normalize(vectors, dim=-1)
         return Slotted(unit.abs() if kind == "order" else unit, slots)
 
     def loss(images: Tensor, first: Tensor, second: Tensor) -> Tensor:
         slots = torch.arange(4)
-        languages = [made(first, slots.repeat_interleave(2)), made(second, slots[1:])]
-        terms = ranking_terms(made(images, slots), languages, *ranking(hinge, kind, 0.3, between=0.5))
+        languages = [make_anchored(first, slots.repeat_interleave(2)), make_anchored(second, slots[1:])]
+        terms = ranking_terms(
+            make_anchored(images, slots), languages, *ranking(hinge, kind, 0.3, between=0.5)
+        )
         return torch.stack(list(terms.values())).sum()
 
     inputs = [

@@ -95,13 +95,13 @@ def test_ranks_are_those_of_the_tiles_laid_together() -> None:
     images, sentences, image_of = embeddings(600, 3001)
     places = torch.linspace(0, 0.3, ranks.SENTENCES)[:, None] * torch.linspace(0, 1, ranks.IMAGES)
 
-    def uneven(some: Tensor, others: Tensor) -> Tensor:
+    def uneven_scores(some: Tensor, others: Tensor) -> Tensor:
         return dot_products(some, others) + places
 
     height, width = -(-3001 // ranks.SENTENCES), -(-600 // ranks.IMAGES)
     matrix = whole_matrix(images, sentences) + places.repeat(height, width)[:3001, :600].numpy()
     expected = sorted_ranks(matrix, image_of)
-    assert as_lists(both_ranks(images, sentences, image_of, uneven)) == expected
+    assert as_lists(both_ranks(images, sentences, image_of, uneven_scores)) == expected
 
 
 def test_another_similarity_gives_another_order() -> None:
@@ -120,11 +120,11 @@ def test_every_tile_is_computed_once_and_those_with_right_answers_twice() -> Non
     image_of = torch.arange(1000).repeat_interleave(5)
     shapes = []
 
-    def noted(some: Tensor, others: Tensor) -> Tensor:
+    def note(some: Tensor, others: Tensor) -> Tensor:
         shapes.append((len(some), len(others)))
         return dot_products(some, others)
 
-    both_ranks(images, sentences, image_of, noted)
+    both_ranks(images, sentences, image_of, note)
     # 5 by 4 tiles; 1,024 sentences are those of 205 images, which lie in one tile or two: 4 + 4 - 1 in all,
     # and 1 more for the 5th row of tiles, which ends in the last column
     assert len(shapes) == 5 * 4 + 8

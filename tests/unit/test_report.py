@@ -406,7 +406,7 @@ def test_a_curve_begins_at_the_first_validation_and_ends_at_the_last() -> None:
     assert last == (charts.WIDTH - 6, charts.TOP)
 
 
-def said() -> dict[str, TestSentences]:
+def sentences_of_languages() -> dict[str, TestSentences]:
     """Three images; English finds the first two, French the first alone. Similarities (images, sentences)."""
     english = np.array([[0.9, 0.1, 0.2], [0.1, 0.8, 0.3], [0.5, 0.6, 0.4]], dtype=np.float32)
     french = np.array([[0.9, 0.1, 0.2], [0.7, 0.2, 0.1], [0.0, 0.9, 0.3]], dtype=np.float32)
@@ -418,7 +418,7 @@ def said() -> dict[str, TestSentences]:
 
 
 def test_images_are_right_where_the_nearest_sentence_is_their_own() -> None:
-    found = _images(said(), ["a", "b", "c"], np.random.default_rng(0))
+    found = _images(sentences_of_languages(), ["a", "b", "c"], np.random.default_rng(0))
     texts = {
         one["image"]: [(sentence["text"], sentence["right"]) for sentence in one["sentences"]]
         for one in found
@@ -433,7 +433,7 @@ def test_images_are_right_where_the_nearest_sentence_is_their_own() -> None:
 
 def test_a_sentence_has_its_nearest_images_and_its_own_marked() -> None:
     generator = np.random.default_rng(0)
-    wrong = _query(said()["fr"], "fr", ["a", "b", "c"], 0, generator)
+    wrong = _query(sentences_of_languages()["fr"], "fr", ["a", "b", "c"], 0, generator)
     assert wrong and wrong["text"] == "deux"
     nearest = [(near["image"], near["right"]) for near in wrong["nearest"]]
     assert nearest == [
@@ -448,7 +448,7 @@ def test_a_sentence_has_its_nearest_images_and_its_own_marked() -> None:
 
 def test_an_image_without_a_caption_in_a_language_is_no_candidate_there() -> None:
     """French captions the second and third image alone; to both of its sentences the first is nearest."""
-    english = said()["en"]
+    english = sentences_of_languages()["en"]
     similarity = np.array([[0.9, 0.9], [0.1, 0.2], [0.4, 0.3]], dtype=np.float32)
     french = TestSentences(similarity, np.array([1, 2]), ["deux", "trois"])
     wrong = _query(french, "fr", ["a", "b", "c"], 0, np.random.default_rng(0))

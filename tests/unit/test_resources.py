@@ -26,7 +26,7 @@ def functions() -> dict[str, Any]:
     return found
 
 
-def queued() -> dict[str, str]:
+def queue_of_rules() -> dict[str, str]:
     """Rules whose jobs are submitted: they run something, and not where Snakemake was started."""
     return {
         name: text for name, text in rules().items() if "    shell:" in text and "localrule: True" not in text
@@ -34,12 +34,12 @@ def queued() -> dict[str, str]:
 
 
 def test_the_rules_are_found() -> None:
-    assert {"train", "extract_features", "unpack", "build_vocabulary"} <= set(queued())
-    assert {"tabulate", "publish"} <= set(rules()) - set(queued())
+    assert {"train", "extract_features", "unpack", "build_vocabulary"} <= set(queue_of_rules())
+    assert {"tabulate", "publish"} <= set(rules()) - set(queue_of_rules())
 
 
 def test_every_submitted_job_declares_memory_time_disk_and_gpu() -> None:
-    assert not [name for name, text in queued().items() if "        **needs(" not in text]
+    assert not [name for name, text in queue_of_rules().items() if "        **needs(" not in text]
     assert set(functions()["needs"](mem_mb=1000, runtime=10)) == STANDARD
 
 
@@ -49,7 +49,7 @@ def test_a_job_that_may_run_out_of_memory_gets_more_when_tried_again() -> None:
 
 
 def test_a_job_with_a_gpu_is_told_so() -> None:
-    asking = {name: text for name, text in queued().items() if re.search(r"\bgpu=", text)}
+    asking = {name: text for name, text in queue_of_rules().items() if re.search(r"\bgpu=", text)}
     assert "train" in asking
     assert all("--gpus {resources.gpu}" in text for text in asking.values())
     assert not any("--gpus" in text for name, text in rules().items() if name not in asking)

@@ -36,7 +36,9 @@ BRANCH = 3 * (5 * 3 + 3 * 3 + 2 * 3) + 3 * 4 + 4
 IMAGES = (7 * 6 + 6) + 2 * 6 + (6 * 4 + 4)
 
 
-def saved(folder: Path, name: str, languages: list[str], classifier: bool = False, words: int = 10) -> Path:
+def save_small_model(
+    folder: Path, name: str, languages: list[str], classifier: bool = False, words: int = 10
+) -> Path:
     """A trained model and its evaluation: in each language half of four images are found first.
 
     Those of LIWE and with masking are told by their names.
@@ -97,10 +99,10 @@ def settings(*points: Point, across: Any = "parameters", area: Any = "") -> Scal
     return ScalingSettings(scale="demo", seeds=[0], figure="3", across=across, area=area, points=list(points))
 
 
-def made(
+def make_table(
     folder: Path, chosen: ScalingSettings, names: dict[str, list[str]], classifier: bool = False
 ) -> pd.DataFrame:
-    folders = [saved(folder, name, languages, classifier) for name, languages in names.items()]
+    folders = [save_small_model(folder, name, languages, classifier) for name, languages in names.items()]
     evaluations, models = ([one / file for one in folders] for file in ("test-original.json", "model.pt"))
     measure_scaling(chosen, evaluations, models, folder / "points.csv")
     return pd.read_csv(folder / "points.csv", keep_default_na=False)
@@ -108,7 +110,7 @@ def made(
 
 def test_parameters_are_those_of_the_trained_models(tmp_path: Path) -> None:
     chosen = settings(point("MULE", ["embn-en", "embn-de"], 1), point("MULE", ["mule"], 2))
-    found = made(tmp_path, chosen, {"embn-en": ["en"], "embn-de": ["de"], "mule": ["en", "de"]})
+    found = make_table(tmp_path, chosen, {"embn-en": ["en"], "embn-de": ["de"], "mule": ["en", "de"]})
     assert list(found["parameters"]) == [
         TABLE + UNIVERSAL + BRANCH + IMAGES, 2 * (TABLE + UNIVERSAL) + BRANCH + IMAGES,
     ]  # fmt: skip
@@ -132,7 +134,7 @@ def test_a_point_of_several_models_is_the_mean_of_them_and_of_their_seeds(tmp_pa
     for folder in folders:
         folder.mkdir()
     models = [
-        saved(folder, f"embn-{code}", [code], words=count) / "model.pt"
+        save_small_model(folder, f"embn-{code}", [code], words=count) / "model.pt"
         for code, words in (("en", (5, 15)), ("de", (25, 35)))
         for folder, count in zip(folders, words, strict=True)
     ]
@@ -149,20 +151,22 @@ def test_a_point_of_several_models_is_the_mean_of_them_and_of_their_seeds(tmp_pa
 
 
 def test_a_classifier_counts_where_a_loss_trained_it(tmp_path: Path) -> None:
-    found = made(tmp_path, settings(point("MULE", ["mule"], 2)), {"mule": ["en", "de"]}, classifier=True)
+    found = make_table(
+        tmp_path, settings(point("MULE", ["mule"], 2)), {"mule": ["en", "de"]}, classifier=True
+    )
     assert found["parameters"][0] == 2 * (TABLE + UNIVERSAL) + BRANCH + IMAGES + (5 * 2 + 2)
 
 
 def test_weights_of_a_loss_count_and_are_not_needed_at_test_time(tmp_path: Path) -> None:
     """Masking has a layer for universal embeddings of 5 numbers in two languages, and one for those of 4."""
-    found = made(tmp_path, settings(point("SMALR", ["masked"], 2)), {"masked": ["en", "de"]})
+    found = make_table(tmp_path, settings(point("SMALR", ["masked"], 2)), {"masked": ["en", "de"]})
     masking = (10 * 10 + 10) + (8 * 8 + 8)
     assert found["parameters"][0] == 2 * (TABLE + UNIVERSAL) + BRANCH + IMAGES + masking
     assert found["parameters_at_test"][0] == BRANCH + IMAGES
 
 
 def test_a_model_that_reads_characters_needs_all_of_itself_at_test_time(tmp_path: Path) -> None:
-    found = made(tmp_path, settings(point("S-LIWE", ["liwe"], 2)), {"liwe": ["en", "de"]})
+    found = make_table(tmp_path, settings(point("S-LIWE", ["liwe"], 2)), {"liwe": ["en", "de"]})
     words = (
         2 * 2 + (4 * 5 + 5 + 5) + 2 * 5
     )  # two characters besides padding; a layer with its lengths; batch norm
@@ -173,11 +177,11 @@ def test_a_model_that_reads_characters_needs_all_of_itself_at_test_time(tmp_path
 def test_what_is_missing_is_told_together(tmp_path: Path) -> None:
     chosen = settings(point("MULE", ["mule"], 2), point("PCA", ["pca"], 2))
     with pytest.raises(InputError) as error:
-        made(tmp_path, chosen, {"other": ["en", "de"]})
+        make_table(tmp_path, chosen, {"other": ["en", "de"]})
     assert "multi30k mule 0 original" in str(error.value) and "multi30k pca: no model" in str(error.value)
 
 
-def drawn(
+def draw_figure(
     folder: Path, rows: list[dict[str, Any]], across: str = "parameters", area: str = ""
 ) -> ElementTree.Element:
     whole = {
@@ -205,7 +209,7 @@ def test_a_point_stands_at_its_parameters_and_recall(tmp_path: Path) -> None:
         {"series": "A", "parameters": 5_000_000, "mR": 45.0, "label": "5<"},
         {"series": "B", "parameters": 20_000_000},
     ]
-    first, second = circles(drawn(tmp_path, rows))
+    first, second = circles(draw_figure(tmp_path, rows))
     start = (4 * float(first.get("cx", 0)) - float(second.get("cx", 0))) / 3
     assert start == pytest.approx(44, abs=0.2)
     assert float(first.get("cy", 0)) > float(second.get("cy", 0))  # lower recall, lower on the page
@@ -218,7 +222,7 @@ def test_a_points_area_is_its_parameters_in_millions_to_the_power_of_one_and_a_h
         {"series": "A", "parameters": 100_000_000},
     ]
     small, large = (
-        float(one.get("r", 0)) for one in circles(drawn(tmp_path, rows, "languages", "parameters"))
+        float(one.get("r", 0)) for one in circles(draw_figure(tmp_path, rows, "languages", "parameters"))
     )
     assert math.pi * small**2 == pytest.approx(8, abs=0.1)
     assert math.pi * large**2 == pytest.approx(1000, rel=0.01)
@@ -231,7 +235,7 @@ def test_a_panel_a_data_set_and_a_key_a_series(tmp_path: Path) -> None:
         for data in ("mscoco", "multi30k")
         for name in "AB"
     ]
-    svg = drawn(tmp_path, rows)
+    svg = draw_figure(tmp_path, rows)
     assert len(circles(svg)) == 4
     assert svg.get("viewBox", "").split()[2] == str(2 * 380)
     texts = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]

@@ -75,14 +75,14 @@ def translate(provider: str, url: str, folder: Path) -> list[str]:
     return translator.translate(["A dog."])
 
 
-def kept(folder: Path) -> list[tuple[str, ...]]:
+def stored_rows(folder: Path) -> list[tuple[str, ...]]:
     return list(Cache(folder / "c.sqlite").rows())
 
 
 def test_a_null_is_no_translation(service: Answering, tmp_path: Path) -> None:
     service.body = {"translatedText": None}
     assert translate("libre", service.url, tmp_path) == [""]
-    assert kept(tmp_path) == []
+    assert stored_rows(tmp_path) == []
 
 
 @pytest.mark.parametrize("status", [200, 403, "403"])
@@ -92,21 +92,21 @@ def test_a_notice_of_quota_stops_the_job_and_is_not_kept(
     service.body = {"responseData": {"translatedText": NOTICE}, "responseStatus": status, "matches": []}
     with pytest.raises(InputError, match=r"notice instead of a translation|answered 200|quota"):
         translate("mymemory", service.url, tmp_path)
-    assert kept(tmp_path) == []
+    assert stored_rows(tmp_path) == []
 
 
 def test_an_answer_longer_than_any_translation_stops_the_job(service: Answering, tmp_path: Path) -> None:
     service.body = {"translatedText": "a" * (1 << 20)}
     with pytest.raises(InputError, match="more than 1,048,576 bytes: check its address"):
         translate("libre", service.url, tmp_path)
-    assert kept(tmp_path) == []
+    assert stored_rows(tmp_path) == []
 
 
 def test_a_status_inside_an_answer_counts(service: Answering, tmp_path: Path) -> None:
     service.body = {"responseData": {"translatedText": "wait"}, "responseStatus": 429, "matches": []}
     with pytest.raises(InputError, match="status 429"):
         translate("mymemory", service.url, tmp_path)
-    assert kept(tmp_path) == []
+    assert stored_rows(tmp_path) == []
 
 
 def test_a_key_is_not_sent_to_another_host(service: Answering, tmp_path: Path) -> None:

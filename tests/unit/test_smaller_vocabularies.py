@@ -28,13 +28,13 @@ SETTINGS = ModelSettings(languages=["en", "fr"], model=MODEL, reduction="diction
 PLAIN = ModelSettings(languages=["en", "fr"], model=MODEL)
 
 
-def made(language: str, words: list[str], size: int = 3) -> Vocabulary:
+def make_vocabulary(language: str, words: list[str], size: int = 3) -> Vocabulary:
     generator = np.random.default_rng(len(words))
     return vocabulary(language, words, {word: generator.normal(size=size) for word in words})
 
 
-FRENCH = made("fr", ["chien", "impériale", "rare", "rouge"])
-ENGLISH = made("en", ["bus", "dog", "red"])
+FRENCH = make_vocabulary("fr", ["chien", "impériale", "rare", "rouge"])
+ENGLISH = make_vocabulary("en", ["bus", "dog", "red"])
 COUNT = Counter({"chien": 9, "rouge": 5, "impériale": 4, "rare": 1})
 
 
@@ -73,7 +73,7 @@ def test_the_largest_number_of_a_direction_is_positive(
 
 
 def test_distances_are_kept_where_all_directions_are() -> None:
-    whole = made("fr", list("abcdefgh"), size=4)
+    whole = make_vocabulary("fr", list("abcdefgh"), size=4)
     found = with_smaller_vectors(whole, 4)
     for one in range(1, 9):
         apart = np.linalg.norm(whole.vectors[1:] - whole.vectors[one], axis=1)
@@ -84,7 +84,7 @@ def test_distances_are_kept_where_all_directions_are() -> None:
 
 def test_a_vocabulary_of_few_words_keeps_all_its_directions() -> None:
     """Three words lie in a plane: two numbers say all of them, and the third is 0."""
-    whole = made("fr", list("abc"), size=5)
+    whole = make_vocabulary("fr", list("abc"), size=5)
     found = with_smaller_vectors(whole, 3).vectors
     assert not found[:, 2].any()
     apart = np.linalg.norm(whole.vectors[1] - whole.vectors[2:], axis=1)
@@ -96,14 +96,14 @@ def test_vectors_are_not_made_longer() -> None:
         with_smaller_vectors(FRENCH, 4)
 
 
-def mapped() -> Vocabulary:
+def mapped_vocabulary() -> Vocabulary:
     candidates = {"impériale": ["double-decker", "bus", "red"], "chien": ["dog"], "rouge": ["red"]}
     return mapped_to_english(FRENCH, COUNT, 5, ENGLISH, candidates)
 
 
 def test_rare_words_become_the_first_english_word_that_there_is() -> None:
     """impériale (4 times) is bus, not red; rare has no translation and keeps its vector; chien (9) stays."""
-    found = mapped()
+    found = mapped_vocabulary()
     assert found.words == ["", "chien", "rare", "rouge", "impériale"]
     assert found.english is not None and found.english.tolist() == [ENGLISH.index["bus"]]
     assert np.array_equal(found.vectors[:4], FRENCH.vectors[[0, 1, 3, 4]]) and not found.vectors[4].any()
@@ -139,7 +139,7 @@ def test_a_mapping_outlasts_its_file(tmp_path: Path) -> None:
 
 def universal() -> DictionaryEmbedding:
     torch.manual_seed(0)
-    values = DictionaryEmbedding.values(SETTINGS, {"en": ENGLISH, "fr": mapped()}, None)
+    values = DictionaryEmbedding.values(SETTINGS, {"en": ENGLISH, "fr": mapped_vocabulary()}, None)
     embedding = DictionaryEmbedding(SETTINGS, DictionaryEmbedding.sizes(SETTINGS, values))
     embedding.copy_values(values)
     return embedding
@@ -178,7 +178,7 @@ def test_gradients_of_a_mapped_word_reach_english() -> None:
 
 def test_a_saved_model_reads_mapped_words_as_before(tmp_path: Path) -> None:
     torch.manual_seed(0)
-    model = start_model(SETTINGS, {"en": ENGLISH, "fr": mapped()}, None, 7).eval()
+    model = start_model(SETTINGS, {"en": ENGLISH, "fr": mapped_vocabulary()}, None, 7).eval()
     save_model(tmp_path / "m.pt", model, Saved(saved_settings(SETTINGS), {}, 1, {}, {}, {}, 1, [1]))
     again = load_model(tmp_path / "m.pt")[0].eval()
     asked = {"fr": Sentences(torch.tensor([[4, 3]]), torch.tensor([2]))}
@@ -189,7 +189,7 @@ def test_a_saved_model_reads_mapped_words_as_before(tmp_path: Path) -> None:
 
 def test_words_read_as_english_need_settings_that_know_of_them() -> None:
     with pytest.raises(InputError, match="settings no `reduction`:\n  - fr: 1 words"):
-        start_model(PLAIN, {"en": ENGLISH, "fr": mapped()}, None, 7)
+        start_model(PLAIN, {"en": ENGLISH, "fr": mapped_vocabulary()}, None, 7)
 
 
 def test_a_sentence_of_mapped_words_alone_has_no_gradient_on_french() -> None:

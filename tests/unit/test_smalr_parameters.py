@@ -28,10 +28,10 @@ def papers_settings() -> SmalrParameterSettings:
 @pytest.fixture
 def table(papers_settings: SmalrParameterSettings, tmp_path: Path) -> pd.DataFrame:
     """Ten vocabularies of 10, 20, ..., 100 words."""
-    return compared(papers_settings, TEN, tmp_path)
+    return comparison(papers_settings, TEN, tmp_path)
 
 
-def compared(settings: SmalrParameterSettings, languages: list[str], tmp_path: Path) -> pd.DataFrame:
+def comparison(settings: SmalrParameterSettings, languages: list[str], tmp_path: Path) -> pd.DataFrame:
     words, spelled = [], []
     for number, code in enumerate(languages, 1):
         names = [f"{code}{n:03d}" for n in range(10 * number)]
@@ -128,7 +128,7 @@ def test_no_more_entries_are_counted_than_the_settings_allow(papers_settings: Sm
 
 
 def test_six_languages_are_not_called_ten(papers_settings: SmalrParameterSettings, tmp_path: Path) -> None:
-    found = compared(papers_settings, TEN[:6], tmp_path)
+    found = comparison(papers_settings, TEN[:6], tmp_path)
     assert not found.index.str.contains(r"\bten\b").any()
     assert found.loc["MULE, 6 languages", "counted"].startswith("6 tables and linear layers")
     assert found.loc["MULE, 6 languages to one", "paper"] != found.loc["MULE, 6 languages to one", "paper"]

@@ -22,7 +22,7 @@ CAPTIONS = "image,language,caption\n" + "".join(
 )
 
 
-def loaded(source: str, *arguments: str, folder: Path | None = None) -> str:
+def loaded_modules(source: str, *arguments: str, folder: Path | None = None) -> str:
     """What a Python of its own prints."""
     command = [sys.executable, "-c", source, *arguments]
     environment = {"PYTHONPATH": str(code.ROOT), "PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"}
@@ -44,7 +44,7 @@ stages = [line.split()[0] for line in helped().splitlines() if re.match("  [a-z]
 assert all(f"pipeline {stage}" in helped(stage) for stage in stages)
 print(len(stages), *{"torch", "pandas", "numpy", "h5py", "timm", "transformers"} & set(sys.modules))
 """
-    count, *heavy = loaded(source).split()
+    count, *heavy = loaded_modules(source).split()
     assert int(count) > 10
     assert heavy == []
 
@@ -58,7 +58,7 @@ for stage, modules in json.loads(sys.argv[1]).items():
     for name in {"torch", "torchvision", "timm", "transformers"} & set(sys.modules):
         sys.exit(f"{stage} imports {name}")
 """
-    loaded(source, json.dumps(WITHOUT_TORCH))
+    loaded_modules(source, json.dumps(WITHOUT_TORCH))
 
 
 @pytest.mark.parametrize("stage", sorted(WITHOUT_TORCH))
@@ -127,4 +127,4 @@ status = main()
 print(*[name for name in sys.modules if name in ("torch", "torchvision", "timm", "transformers")])
 sys.exit(status)
 """
-    return set(loaded(source, *arguments, folder=folder).split())
+    return set(loaded_modules(source, *arguments, folder=folder).split())

@@ -35,14 +35,14 @@ def evaluations(folder: Path, of: TableSettings, shift: float = 0.0) -> list[Pat
     return write_evaluations(folder, content)
 
 
-def made(folder: Path, of: TableSettings, paths: list[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def make_table(folder: Path, of: TableSettings, paths: list[Path]) -> tuple[pd.DataFrame, pd.DataFrame]:
     tabulate(of, paths, PAPERS, folder / "table.csv", folder / "comparison.csv")
     return pd.read_csv(folder / "table.csv"), pd.read_csv(folder / "comparison.csv")
 
 
 def test_table_2_has_the_papers_rows(tmp_path: Path) -> None:
     of = settings("table2")
-    table, comparison = made(tmp_path, of, evaluations(tmp_path, of))
+    table, comparison = make_table(tmp_path, of, evaluations(tmp_path, of))
     assert table["method"].tolist() == [
         "EmbN", "PARALLEL-EmbN", "EmbN", "PARALLEL-EmbN", "EmbN", "PARALLEL-EmbN", "EmbN+NC+LC+LP",
         "EmbN", "EmbN+NC", "EmbN+NC+LC", "EmbN+NC+LC+LP (Full)",
@@ -72,7 +72,7 @@ def test_table_4_asks_translated_queries_of_the_english_model(tmp_path: Path) ->
     }
     assert asked["multi30k", "en"] == ("embn-en", "original")
     assert asked["multi30k", "cs"] == asked["mscoco", "zh"] == ("embn-en", "translated")
-    table, _ = made(tmp_path, of, evaluations(tmp_path, of))
+    table, _ = make_table(tmp_path, of, evaluations(tmp_path, of))
     assert len(table) == 7
     assert [name for name in table if "mscoco" in name or "multi30k" in name] == [
         "multi30k en", "multi30k de", "multi30k fr", "multi30k cs", "mscoco en", "mscoco zh", "mscoco ja",
@@ -81,7 +81,7 @@ def test_table_4_asks_translated_queries_of_the_english_model(tmp_path: Path) ->
 
 def test_flickr8ks_second_data_set_fills_mscocos_columns(tmp_path: Path) -> None:
     of = settings("table4", scale="flickr8k")
-    table, comparison = made(tmp_path, of, evaluations(tmp_path, of))
+    table, comparison = make_table(tmp_path, of, evaluations(tmp_path, of))
     assert "flickr8kcn zh" in table
     assert "flickr8kcn ja (google)" in table  # its captions are by a machine, and the table says so
     chinese = comparison[(comparison["dataset"] == "flickr8kcn") & (comparison["language"] == "zh")]
@@ -90,7 +90,7 @@ def test_flickr8ks_second_data_set_fills_mscocos_columns(tmp_path: Path) -> None
 
 def test_seeds_give_mean_and_sample_standard_deviation(tmp_path: Path) -> None:
     of = settings("table2", seeds=[0, 1, 2])
-    table, comparison = made(tmp_path, of, evaluations(tmp_path, of))
+    table, comparison = make_table(tmp_path, of, evaluations(tmp_path, of))
     evaluated = [json.loads(path.read_text()) for path in tmp_path.glob("*.json")]
     values = [one["test"]["cs"]["mR"] for one in evaluated if one["experiment"] == "mule-full"]
     row = comparison[
@@ -114,7 +114,7 @@ def test_averages_are_means_over_languages_and_seeds(tmp_path: Path) -> None:
         ("multi30k", "smalr", "original", seed): {code: value + 10 * seed for code, value in first.items()}
         for seed in (0, 1)
     }
-    table, comparison = made(tmp_path, of, write_evaluations(tmp_path, test))
+    table, comparison = make_table(tmp_path, of, write_evaluations(tmp_path, test))
     assert (table["multi30k HA"].item(), table["multi30k A"].item()) == (55.0, 31.0)
     means = comparison[comparison["metric"] == "mR"].set_index("language")
     assert means.loc[["HA", "A"], "measured"].tolist() == [55, 31]
@@ -140,14 +140,14 @@ def test_an_interval_covers_its_number_and_order_is_given_beside_the_papers(tmp_
         ("multi30k", "parallel-embn", "original", 0): {"de": 50.0},
         ("multi30k", "mule-full", "original", 0): {"de": 60.0},
     }
-    _, comparison = made(tmp_path, of, write_evaluations(tmp_path, test))
+    _, comparison = make_table(tmp_path, of, write_evaluations(tmp_path, test))
     means = comparison[comparison["metric"] == "mR"]
     assert ((means["low"] < means["measured"]) & (means["measured"] < means["high"])).all()
     assert means["place"].tolist() == [3, 2, 1]
     assert means["paper"].tolist() == [57.9, 61.6, 61.4]
     assert means["paper_place"].tolist() == [3, 1, 2]
     assert means["difference"].isna().all()
-    _, comparison = made(
+    _, comparison = make_table(
         tmp_path,
         of.model_copy(update={"scale": "paper", "papers_data": ["multi30k"]}),
         write_evaluations(tmp_path, test),
@@ -170,7 +170,7 @@ def test_places_are_among_the_rows_for_which_the_paper_has_a_number(tmp_path: Pa
     places = {}
     for paper in ({"paper": "mule", "table": 2}, {}):
         of = settings("mine", tables={"mine": {**paper, "columns": {"multi30k": ["de"]}, "rows": rows}})
-        _, comparison = made(tmp_path, of, write_evaluations(tmp_path, test))
+        _, comparison = make_table(tmp_path, of, write_evaluations(tmp_path, test))
         of_mean = comparison[comparison["metric"] == "mR"].astype(object)
         places[len(paper)] = of_mean[["place", "paper_place"]].fillna("-").to_numpy().tolist()
     assert places == {2: [[2, 2], [1, 1], ["-", "-"]], 0: [[3, "-"], [2, "-"], [1, "-"]]}
@@ -191,10 +191,10 @@ def test_a_mean_over_other_languages_stands_beside_no_number_of_the_paper(tmp_pa
     }
     of = settings("smalr/table1-row12")
     every = write_evaluations(tmp_path, test)
-    _, whole = made(tmp_path, of, every)
+    _, whole = make_table(tmp_path, of, every)
     table = of.table.model_copy(update={"columns": {"mscoco": ALL_OF_PAPER[:-1]}})
     fewer = of.model_copy(update={"human": {**(of.human or {}), "mscoco": ["en", "zh"]}, "table": table})
-    _, other = made(tmp_path, fewer, every)
+    _, other = make_table(tmp_path, fewer, every)
     means = [found[found["metric"] == "mR"].set_index("language") for found in (whole, other)]
     assert means[0].loc["HA", "averaged"] == "en zh ja"
     assert means[1].loc[["HA", "A"], "averaged"].tolist() == ["en zh", " ".join(ALL_OF_PAPER[:-1])]
@@ -215,17 +215,19 @@ QUERIES = ("multi30k", "embn-en", "translated", 0)
 AUGMENTED = ("multi30k", "mule-full-human+mt", "original", 0)
 
 
-def translated(folder: Path, seeds: list[int], **counted: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
+def table_with_translations(
+    folder: Path, seeds: list[int], **counted: Any
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """That table from evaluations whose translations were made by those `counted`."""
     of = settings("mine", tables={"mine": TRANSLATED}, seeds=seeds)
     every = {language: 50.0 for language in ("en", "de", "fr", "cs")}
     keys = {(cell.dataset, cell.experiment, cell.queries) for cell in cells(of)}
     test = {(*key, seed): every for key in sorted(keys) for seed in seeds}
-    return made(folder, of, write_evaluations(folder, test, **counted))
+    return make_table(folder, of, write_evaluations(folder, test, **counted))
 
 
 def test_a_table_says_by_whom_its_translations_were_made(tmp_path: Path) -> None:
-    table, comparison = translated(
+    table, comparison = table_with_translations(
         tmp_path,
         [0],
         trained_on={
@@ -252,13 +254,13 @@ def test_seeds_with_other_translations_are_all_told(tmp_path: Path) -> None:
         AUGMENTED: {"en-de": {"google": 6}, "en-fr": {"google": 6}, "fr-en": {}},  # of no training image
         (*AUGMENTED[:3], 1): {"en-de": {"google": 6}, "en-fr": {"baidu": 1}},
     }
-    table, comparison = translated(tmp_path, [0, 1], trained_on=trained_on)
+    table, comparison = table_with_translations(tmp_path, [0, 1], trained_on=trained_on)
     assert table["translations"].fillna("").tolist() == ["", "", "en-de: google; en-fr: baidu and google"]
     assert comparison["word_by_word"].isna().all()
 
 
 def test_a_table_without_translations_has_no_column_of_them(tmp_path: Path) -> None:
-    for written in translated(tmp_path, [0]):
+    for written in table_with_translations(tmp_path, [0]):
         assert not {"translations", "word_by_word"} & set(written.columns)
 
 
@@ -288,7 +290,7 @@ def of_two(folder: Path, images: int = 20, sentences: int = 2) -> list[Path]:
 
 
 def test_the_candidates_and_their_chance_stand_beside_each_number(tmp_path: Path) -> None:
-    _, comparison = made(tmp_path, settings("mine", tables={"mine": ONE}), of_two(tmp_path))
+    _, comparison = make_table(tmp_path, settings("mine", tables={"mine": ONE}), of_two(tmp_path))
     assert set(comparison["images"]) == {20}
     assert set(comparison["sentences"]) == {40}
     assert comparison["chance"].tolist() == [1, 2, 3, 4, 5, 6, 7] * 2
@@ -301,7 +303,7 @@ def test_a_table_never_mixes_numbers_among_different_candidates(
 ) -> None:
     of, paths = settings("mine", tables={"mine": ONE}), of_two(tmp_path, images, sentences)
     with pytest.raises(InputError) as error:
-        made(tmp_path, of, paths)
+        make_table(tmp_path, of, paths)
     assert "multi30k de: 20 images and 40 sentences in " in str(error.value)
     assert f"; {images} images and {images * sentences} sentences in {paths[1]}" in str(error.value)
     assert "snakemake --forcerun evaluate" in str(error.value)
@@ -315,13 +317,13 @@ def test_as_many_candidates_that_are_others_are_refused_too(tmp_path: Path) -> N
     table.replace({"image": {"image00019": "image00020"}}).to_csv(ranks, index=False)
     paths[1].write_text(json.dumps({**json.loads(paths[1].read_text()), "ranks_sha256": sha256(ranks)}))
     with pytest.raises(InputError, match="have other images in 'de'"):
-        made(tmp_path, of, paths)
+        make_table(tmp_path, of, paths)
     assert not list(tmp_path.glob("*.csv"))
 
 
 def test_table_11_has_every_recall_of_both_data_sets_beside_the_papers(tmp_path: Path) -> None:
     of = settings("table11")
-    table, comparison = made(tmp_path, of, evaluations(tmp_path, of))
+    table, comparison = make_table(tmp_path, of, evaluations(tmp_path, of))
     recalls = [name for name in table if name.startswith(("multi30k", "mscoco"))]
     assert recalls == [f"{dataset} en {metric}" for dataset in ("multi30k", "mscoco") for metric in METRICS]
     muse = table["group"] == "MUSE"  # which the paper has for Multi30K alone
@@ -349,7 +351,7 @@ def test_a_row_may_have_fewer_columns(tmp_path: Path) -> None:
         {"row": 2, "method": "n", "experiment": "mule-full", "columns": {"multi30k": ["de"]}},
     ]
     of = settings("mine", tables={"mine": {"columns": {"multi30k": ["en", "de"]}, "rows": rows}})
-    table, comparison = made(tmp_path, of, evaluations(tmp_path, of))
+    table, comparison = make_table(tmp_path, of, evaluations(tmp_path, of))
     assert table["multi30k en"].isna().tolist() == [False, True]
     assert table["multi30k de"].notna().all()
     assert comparison["paper"].isna().all()
@@ -357,7 +359,7 @@ def test_a_row_may_have_fewer_columns(tmp_path: Path) -> None:
 
 def test_a_data_set_with_fewer_languages_has_fewer_columns(tmp_path: Path) -> None:
     of = settings("table2", datasets={"multi30k": {"languages": ["en", "de"]}})
-    table, _ = made(tmp_path, of, evaluations(tmp_path, of))
+    table, _ = make_table(tmp_path, of, evaluations(tmp_path, of))
     assert [name for name in table if name.startswith("multi30k")] == ["multi30k en", "multi30k de"]
     assert table["multi30k de"].notna().all()
 
@@ -370,7 +372,7 @@ def test_tables_of_earlier_systems_stand_beside_the_papers_numbers(
     tmp_path: Path, name: str, rows: int, numbers: list[float]
 ) -> None:
     of = settings(name)
-    table, comparison = made(tmp_path, of, evaluations(tmp_path, of))
+    table, comparison = make_table(tmp_path, of, evaluations(tmp_path, of))
     assert len(table) == rows
     english = comparison[(comparison["language"] == "en") & (comparison["metric"] == "mR")]
     assert english["paper"].dropna().tolist() == numbers  # Lessons prints no mR
@@ -411,7 +413,7 @@ def test_other_data_at_scale_paper_have_no_difference_to_the_papers_numbers(
     tmp_path: Path, what: str
 ) -> None:
     of = settings("table2", scale="paper", **OWN_DATA[what])
-    _, comparison = made(tmp_path, of, evaluations(tmp_path, of))
+    _, comparison = make_table(tmp_path, of, evaluations(tmp_path, of))
     assert comparison["difference"].isna().all()
     assert comparison.loc[comparison["metric"] == "mR", "paper"].notna().all()
 
@@ -425,7 +427,7 @@ def test_the_papers_numbers_stand_beside_its_rows_alone(
         {"row": 2, "method": "MULE full", "experiment": "mule-full"},
     ]
     of = settings("table2", tables={"table2": {"rows": rows}})
-    _, comparison = made(tmp_path, of, evaluations(tmp_path, of))
+    _, comparison = make_table(tmp_path, of, evaluations(tmp_path, of))
     english = comparison[(comparison["metric"] == "mR") & (comparison["language"] == "en")]
     assert english["paper"].tolist()[0] == 71.1
     assert english["paper"].isna().tolist() == [False, True]

@@ -28,13 +28,13 @@ OWN = {"smalr/table1": "mscoco", "smalr/table2": "multi30k"}
 Settings = Any
 
 
-def loaded(scale: str = "demo", **user: object) -> Configuration:
+def load(scale: str = "demo", **user: object) -> Configuration:
     return configuration.load({"scale": scale, **user}, CONFIG)
 
 
 @pytest.mark.parametrize("scale", ["demo", "paper"])
 def test_every_data_set_has_the_ten_languages(scale: str) -> None:
-    settings = loaded(scale)
+    settings = load(scale)
     for dataset in ("multi30k", "mscoco"):
         assert sorted(settings.datasets[dataset].every_language) == sorted(TEN)
         assert settings.datasets[dataset].languages == HUMAN[dataset]
@@ -44,7 +44,7 @@ def test_every_data_set_has_the_ten_languages(scale: str) -> None:
 
 
 def test_flickr8ks_data_sets_have_the_ten_languages() -> None:
-    settings = loaded("flickr8k")
+    settings = load("flickr8k")
     for dataset in ("multi30k", "flickr8kcn"):
         assert sorted(settings.datasets[dataset].every_language) == sorted(TEN)
     origins = configuration.translated_origins(settings, "multi30k")
@@ -58,7 +58,7 @@ def test_flickr8ks_data_sets_have_the_ten_languages() -> None:
 def test_translated_languages_change_nothing_that_has_none() -> None:
     """MULE's training is settings, files and code: a translated language more is in none of its settings."""
     less: Settings = {name: {"translated_languages": []} for name in ("multi30k", "mscoco")}
-    with_ten, without = loaded(), loaded(datasets=less)
+    with_ten, without = load(), load(datasets=less)
     for dataset in ("multi30k", "mscoco"):
         for name, experiment in with_ten.experiments_on(dataset).items():
             if not set(experiment.languages) <= set(HUMAN[dataset]):
@@ -72,7 +72,7 @@ def test_translated_languages_change_nothing_that_has_none() -> None:
 
 
 def test_what_an_experiment_of_ten_languages_is_made_of() -> None:
-    settings = loaded()
+    settings = load()
     made = configuration.experiment_settings(settings, "mscoco", "mule-ten", 0)
     assert made.languages == ["en", "zh", "ja", "de", "fr", "cs", "ar", "af", "ko", "ru"]
     assert made.captions == "augmented"
@@ -96,7 +96,7 @@ def test_every_mistake_about_translated_languages_is_told_together() -> None:
         "mscoco": {"languages": ["zh", "ja"], "groups": []},
     }  # fmt: skip
     with pytest.raises(InputError) as error:
-        loaded(datasets=wrong)
+        load(datasets=wrong)
     said = str(error.value)
     assert "datasets.multi30k.translated_languages: 'de' is among its languages too" in said
     assert "datasets.multi30k.borrowed_translations: 'ar' is not among its translated_languages" in said
@@ -108,7 +108,7 @@ def test_every_mistake_about_translated_languages_is_told_together() -> None:
     )
     wrong["multi30k"]["translated_languages"] = ["xx"]
     with pytest.raises(InputError, match=r"translated_languages\.0: 'xx' is no language of ISO 639-1"):
-        loaded(datasets=wrong)
+        load(datasets=wrong)
 
 
 @pytest.mark.parametrize("table", OWN)
@@ -117,7 +117,7 @@ def test_a_row_has_the_papers_place_and_no_number_that_the_paper_lacks(table: st
     printed = pd.read_csv(PAPERS, dtype=str, keep_default_na=False)
     printed = printed[(printed["paper"] == "smalr") & (printed["table"] == table[-1])]
     known = {(r.row, r.method, r.group, r.section, r.language) for r in printed.itertuples(index=False)}
-    settings = configuration.table_settings(loaded("paper"), table)
+    settings = configuration.table_settings(load("paper"), table)
     places = [
         (str(c[0].row.row), c[0].row.method, c[0].row.group, c[0].row.section, name)
         for name, c in columns_of_rows(settings)
@@ -128,7 +128,7 @@ def test_a_row_has_the_papers_place_and_no_number_that_the_paper_lacks(table: st
 
 
 def test_averages_are_of_the_languages_that_the_paper_names() -> None:
-    settings = configuration.table_settings(loaded("paper"), "smalr/table1")
+    settings = configuration.table_settings(load("paper"), "smalr/table1")
     found = {
         (group[0].row.row, name): [cell.language for cell in group]
         for name, group in columns_of_rows(settings)
@@ -151,7 +151,7 @@ def test_the_papers_averages_are_the_means_that_it_says() -> None:
 
 
 def test_tables_of_mule_have_no_averages() -> None:
-    settings = configuration.table_settings(loaded(), "table4")
+    settings = configuration.table_settings(load(), "table4")
     assert [name for name, _ in columns_of_rows(settings)] == [cell.language for cell in cells(settings)]
 
 

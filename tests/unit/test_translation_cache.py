@@ -267,7 +267,7 @@ def test_jobs_that_begin_together_share_a_new_cache(tmp_path: Path) -> None:
     for number in range(60):
         together = threading.Barrier(3)
 
-        def opened(_: int, number: int = number, together: threading.Barrier = together) -> int:
+        def open_cache(_: int, number: int = number, together: threading.Barrier = together) -> int:
             together.wait()
             cache = Cache(tmp_path / f"{number}.sqlite")
             found = cache.count()
@@ -275,4 +275,4 @@ def test_jobs_that_begin_together_share_a_new_cache(tmp_path: Path) -> None:
             return found
 
         with ThreadPoolExecutor(3) as pool:
-            assert list(pool.map(opened, range(3))) == [0, 0, 0]
+            assert list(pool.map(open_cache, range(3))) == [0, 0, 0]

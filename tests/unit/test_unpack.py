@@ -51,7 +51,7 @@ def _photographs(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def _refused(archive: Path, message: str) -> None:
+def _check_refusal(archive: Path, message: str) -> None:
     """The archive is refused, and nothing but an earlier folder is there."""
     output = archive.parent / "photographs"
     output.mkdir(exist_ok=True)
@@ -161,7 +161,7 @@ def test_photographs_of_one_name_are_listed(tmp_path: Path, kind: str) -> None:
     archive = _archive(
         tmp_path / f"a.{kind}", {"x/1.jpg": b"1", "y/1.jpg": b"2", "x/2.jpg": b"1", "z/2.jpg": b""}
     )
-    _refused(archive, r"(?s)y/1.jpg: the same name as x/1.jpg.*z/2.jpg: the same name as x/2.jpg")
+    _check_refusal(archive, r"(?s)y/1.jpg: the same name as x/1.jpg.*z/2.jpg: the same name as x/2.jpg")
 
 
 def test_photographs_of_one_name_in_two_archives_are_listed(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_photographs_of_one_name_in_two_archives_are_listed(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_archive_without_photographs_is_refused(tmp_path: Path, kind: str) -> None:
-    _refused(_archive(tmp_path / f"a.{kind}", {"notes.txt": b""}), r"no .avif, .bmp, .*file")
+    _check_refusal(_archive(tmp_path / f"a.{kind}", {"notes.txt": b""}), r"no .avif, .bmp, .*file")
 
 
 def test_an_archive_may_have_every_kind_of_photograph_that_is_found(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_missing_archive_is_told(tmp_path: Path) -> None:
 )
 def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.zip").write_bytes(content)
-    _refused(tmp_path / "a.zip", r"a.zip")
+    _check_refusal(tmp_path / "a.zip", r"a.zip")
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_links_and_devices_are_refused(tmp_path: Path, type: bytes) -> None:
         member = tarfile.TarInfo("1.jpg")
         member.type, member.linkname = type, "/etc/passwd"
         tar.addfile(member)
-    _refused(tmp_path / "a.tar", "1.jpg: a link or a device; expected a file")
+    _check_refusal(tmp_path / "a.tar", "1.jpg: a link or a device; expected a file")
 
 
 def test_links_in_zip_archives_are_refused(tmp_path: Path) -> None:
@@ -224,11 +224,11 @@ def test_links_in_zip_archives_are_refused(tmp_path: Path) -> None:
         link = zipfile.ZipInfo("1.jpg")
         link.create_system, link.external_attr = 3, 0o120777 << 16
         file.writestr(link, "/etc/passwd")
-    _refused(tmp_path / "a.zip", "1.jpg: a link or a device; expected a file")
+    _check_refusal(tmp_path / "a.zip", "1.jpg: a link or a device; expected a file")
 
 
 def test_names_too_long_for_a_file_are_listed(tmp_path: Path) -> None:
-    _refused(_archive(tmp_path / "a.tar", {f"{'x' * 300}.jpg": b""}), "longer than 255 bytes")
+    _check_refusal(_archive(tmp_path / "a.tar", {f"{'x' * 300}.jpg": b""}), "longer than 255 bytes")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -236,7 +236,9 @@ def test_names_too_long_for_a_file_are_listed(tmp_path: Path) -> None:
 def test_a_bomb_is_refused(tmp_path: Path, kind: str, name: str) -> None:
     if kind == "tar":
         pytest.skip("plain tar does not compress")
-    _refused(_archive(tmp_path / f"a.{kind}", {"0.jpg": b"", name: bytes(64 << 20)}), "photographs never do")
+    _check_refusal(
+        _archive(tmp_path / f"a.{kind}", {"0.jpg": b"", name: bytes(64 << 20)}), "photographs never do"
+    )
 
 
 def test_a_small_picture_of_one_colour_is_no_bomb(tmp_path: Path) -> None:
@@ -249,7 +251,7 @@ def test_more_than_declared_is_never_written(tmp_path: Path) -> None:
     at = content.index(b"PK\x01\x02") + 24  # the declared size, in the directory
     content[at : at + 4] = struct.pack("<I", 1000)
     archive.write_bytes(content)
-    _refused(archive, "not a sound archive")
+    _check_refusal(archive, "not a sound archive")
 
 
 def test_a_zip_that_the_disk_cannot_hold_is_refused_before_anything_is_written(tmp_path: Path) -> None:
@@ -262,7 +264,7 @@ def test_a_zip_that_the_disk_cannot_hold_is_refused_before_anything_is_written(t
         file.write(b"PK")
         file.seek(1 << 40)
         file.write(content)
-    _refused(large, r"need 2,147,483,640,000 more bytes, [\d,]+ are free")
+    _check_refusal(large, r"need 2,147,483,640,000 more bytes, [\d,]+ are free")
 
 
 def test_a_tar_that_the_disk_cannot_hold_is_refused(tmp_path: Path) -> None:
@@ -271,7 +273,7 @@ def test_a_tar_that_the_disk_cannot_hold_is_refused(tmp_path: Path) -> None:
     with open(tmp_path / "a.tar", "wb") as file:
         file.write(member.tobuf(tarfile.GNU_FORMAT))
         file.truncate(1 << 42)
-    _refused(tmp_path / "a.tar", r"need 4,398,046,511,104 more bytes, [\d,]+ are free")
+    _check_refusal(tmp_path / "a.tar", r"need 4,398,046,511,104 more bytes, [\d,]+ are free")
 
 
 # Damaged
@@ -321,7 +323,7 @@ def test_a_flipped_photograph_in_a_zip_is_refused(tmp_path: Path) -> None:
     content = bytearray(archive.read_bytes())
     content[20_000] ^= 1
     archive.write_bytes(content)
-    _refused(archive, "not a sound archive")
+    _check_refusal(archive, "not a sound archive")
 
 
 def test_a_spoilt_header_in_a_tar_is_not_its_end(tmp_path: Path) -> None:
@@ -329,7 +331,7 @@ def test_a_spoilt_header_in_a_tar_is_not_its_end(tmp_path: Path) -> None:
     content = bytearray(archive.read_bytes())
     content[1024] ^= 1  # in the second header
     archive.write_bytes(content)
-    _refused(archive, "breaks off")
+    _check_refusal(archive, "breaks off")
 
 
 # Killed, and large

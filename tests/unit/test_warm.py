@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import warm
-from project import DEMO, Project, copied
+from project import DEMO, Project, copy_of_project
 
 PIPELINE = """
 import os, sys, time
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def begun(python: str, folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+def start(python: str, folder: Path, *arguments: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [python, *arguments],
         cwd=folder,
@@ -51,7 +51,7 @@ def begun(python: str, folder: Path, *arguments: str) -> "subprocess.Popen[str]"
 def test_what_is_said_and_how_it_ends_are_the_same(folder: Path, argument: str) -> None:
     found = []
     for python in (sys.executable, warm.python()):
-        job = begun(python, folder, "-m", "pipeline", argument)
+        job = start(python, folder, "-m", "pipeline", argument)
         said, errors = job.communicate("asked")
         found.append((job.returncode, said, errors.splitlines()[-1:]))
     assert found[0] == found[1]
@@ -60,7 +60,7 @@ def test_what_is_said_and_how_it_ends_are_the_same(folder: Path, argument: str) 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_reaches_the_job(folder: Path, number: int) -> None:
-    job = begun(warm.python(), folder, "-m", "pipeline", "wait")
+    job = start(warm.python(), folder, "-m", "pipeline", "wait")
     assert job.stdin
     job.stdin.close()
     while not (folder / "begun").exists() or not (pid := (folder / "begun").read_text()):
@@ -74,7 +74,7 @@ def test_a_signal_reaches_the_job(folder: Path, number: int) -> None:
 
 
 def test_any_other_command_is_the_real_pythons(folder: Path) -> None:
-    job = begun(warm.python(), folder, "-c", "import sys; print(sys.executable, sys.prefix)")
+    job = start(warm.python(), folder, "-c", "import sys; print(sys.executable, sys.prefix)")
     assert job.communicate()[0].split() == [sys.executable, sys.prefix]
     assert not os.path.samefile(warm.python(), sys.executable)
 
@@ -82,7 +82,7 @@ def test_any_other_command_is_the_real_pythons(folder: Path) -> None:
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """A copy in which one rule's command was edited."""
-    project = copied(tmp_path)
+    project = copy_of_project(tmp_path)
     project.configure(**DEMO)
     project.edit("workflow/rules/tables.smk", "pipeline tabulate", "pipeline tabulate --edited")
     return project

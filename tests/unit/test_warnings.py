@@ -14,24 +14,24 @@ ROWS = [
 ]
 
 
-def told(**user: Any) -> list[str]:
+def warnings_of(**user: Any) -> list[str]:
     user = {"scale": "demo", "tables": {"mine": {"columns": COLUMNS, "rows": ROWS}}, **user}
     return configuration.doubts(configuration.load(user, CONFIG), user, "mine")
 
 
 def test_a_key_that_some_rows_do_not_take_is_told_with_their_value() -> None:
     """SMALR's experiments have a margin of their own, MULE's and LIWE's none in `triplets`."""
-    assert told(triplets={"margin": 0.2}) == [
+    assert warnings_of(triplets={"margin": 0.2}) == [
         "mine: triplets.margin is 0.2 in some rows, and 0.05 in those of smalr "
         "(experiments.*.settings.triplets.margin)"
     ]
 
 
 def test_nothing_is_told_of_what_is_the_same_or_meant() -> None:
-    assert told() == []
-    assert told(triplets={"margin": "0.05"}) == []  # as --config gives it
+    assert warnings_of() == []
+    assert warnings_of(triplets={"margin": "0.05"}) == []  # as --config gives it
     own = {"smalr": {"settings": {"triplets": {"margin": 0.3}}}}
-    assert told(triplets={"margin": 0.2}, experiments=own) == []
+    assert warnings_of(triplets={"margin": 0.2}, experiments=own) == []
 
 
 def test_a_language_that_a_model_goes_without_is_told() -> None:
@@ -39,13 +39,15 @@ def test_a_language_that_a_model_goes_without_is_told() -> None:
     three = {"three": {"branches": "shared", "captions": "human", "languages": ["en", "de", "zh"]}}
     rows = [{"row": 1, "method": "three", "experiment": "three"}]
     table = {"mine": {"columns": {"multi30k": ["en", "zh"], "mscoco": ["en", "zh"]}, "rows": rows}}
-    assert told(experiments=three, tables=table) == [
+    assert warnings_of(experiments=three, tables=table) == [
         "mine: three is without zh on multi30k, which has no captions of its own in it; "
         "`languages: all` takes translated ones"
     ]
-    assert told(experiments=three, tables={"mine": {"columns": {"multi30k": ["en"]}, "rows": rows}}) == []
+    assert (
+        warnings_of(experiments=three, tables={"mine": {"columns": {"multi30k": ["en"]}, "rows": rows}}) == []
+    )
 
 
 def test_nothing_is_told_of_a_table_whose_rows_are_alike() -> None:
     alike = {"mine": {"columns": COLUMNS, "rows": [ROWS[1]]}}
-    assert told(triplets={"margin": 0.2}, tables=alike) == []
+    assert warnings_of(triplets={"margin": 0.2}, tables=alike) == []

@@ -52,7 +52,7 @@ def translate(url: str, folder: Path, *captions: str, provider: str = "libre", *
     return made.translate(captions or ("A dog runs.",))
 
 
-def stored(folder: Path) -> list[str]:
+def stored_answers(folder: Path) -> list[str]:
     return [row[6] for row in Cache(folder / "c.sqlite").rows()]
 
 
@@ -73,7 +73,7 @@ ESCAPED = {
 def test_references_of_a_service_that_escapes_are_undone_once(answer: str, tmp_path: Path) -> None:
     with answering(libre(lambda text: answer)) as url:
         assert translate(url, tmp_path) == [ESCAPED[answer]]
-    assert stored(tmp_path) == [ESCAPED[answer]]
+    assert stored_answers(tmp_path) == [ESCAPED[answer]]
 
 
 def test_googles_page_that_escapes_twice_is_read(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_an_answer_that_is_no_translation_is_refused_with_its_caption(
         assert translate(url, tmp_path) == [""]
     assert REFUSED[answer] in caplog.text
     assert "en-de: left without a translation" in caplog.text and "'A dog runs.'" in caplog.text
-    assert stored(tmp_path) == []
+    assert stored_answers(tmp_path) == []
 
 
 STOPPING = [
@@ -162,7 +162,7 @@ def test_a_notice_stops_the_job_with_the_pair_and_the_line(answer: str, tmp_path
         ),
     ):
         translate(url, tmp_path, "A dog runs.", "A cat sits.")
-    assert stored(tmp_path) == []
+    assert stored_answers(tmp_path) == []
 
 
 def test_a_caption_that_says_so_itself_is_translated(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_one_answer_for_all_captions_is_stored_for_none(tmp_path: Path) -> None:
             pytest.raises(InputError, match=r"5 captions \('A dog runs after ball 0\.', .*one answer"),
         ):
             translate(url, tmp_path, *captions)
-        assert stored(tmp_path) == []
+        assert stored_answers(tmp_path) == []
 
 
 def test_one_answer_for_three_captions_that_are_all_there_are(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_one_answer_for_three_captions_that_are_all_there_are(tmp_path: Path) ->
         pytest.raises(InputError, match=r"3 captions .*one answer, 'Ein Hund'"),
     ):
         translate(url, tmp_path, "A dog.", "A cat.", "A bird.")
-    assert stored(tmp_path) == []
+    assert stored_answers(tmp_path) == []
 
 
 def test_captions_that_mean_the_same_may_have_one_answer(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_an_answer_that_is_not_utf8_and_names_nothing_else_stops(kind: str, tmp_
         pytest.raises(InputError, match=r"another character set than UTF-8, and its header (says|names)"),
     ):
         translate(url, tmp_path)
-    assert stored(tmp_path) == []
+    assert stored_answers(tmp_path) == []
 
 
 NO_JSON = {
@@ -273,7 +273,7 @@ def test_what_is_no_json_says_where_it_came_from(body: str, tmp_path: Path) -> N
         pytest.raises(InputError, match=rf"{url}translate answered .*{NO_JSON[body]}"),
     ):
         translate(url, tmp_path)
-    assert stored(tmp_path) == []
+    assert stored_answers(tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_an_empty_answer_is_refused(body: str, tmp_path: Path, caplog: pytest.Lo
     with answering(lambda path: iter([whole(body)])) as url, caplog.at_level(logging.WARNING, "pipeline"):
         assert translate(url, tmp_path) == [""]
     assert "answered nothing" in caplog.text or "an answer without a translation" in caplog.text
-    assert stored(tmp_path) == []
+    assert stored_answers(tmp_path) == []
 
 
 def test_the_reason_of_a_refusal_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -338,7 +338,7 @@ def test_no_message_repeats_a_key(key: str, tmp_path: Path, caplog: pytest.LogCa
                 translate(url, tmp_path / str(number), max_wait=0.1)
             except InputError as error:
                 said.append(str(error))
-        assert stored(tmp_path / str(number)) == []
+        assert stored_answers(tmp_path / str(number)) == []
     told = "\n".join([*said, caplog.text])
     assert len(said) == 7 and "$LIBRE_API_KEY" in told
     for form in REPEATED:
@@ -354,7 +354,7 @@ def test_a_server_that_drips_is_given_up(name: str, tmp_path: Path) -> None:
     ):
         translate(url, tmp_path, max_wait=1.0)
     assert time.monotonic() - begin < 4
-    assert stored(tmp_path) == []
+    assert stored_answers(tmp_path) == []
 
 
 def test_a_redirect_loop_is_three_requests(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ BOMB = "\n".join(
 )
 
 
-def written(folder: Path, content: str | bytes) -> Path:
+def write_yaml(folder: Path, content: str | bytes) -> Path:
     path = folder / "c.yaml"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
@@ -56,7 +56,7 @@ def written(folder: Path, content: str | bytes) -> Path:
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file_is_a_line(tmp_path: Path, content: str | bytes, mistake: str) -> None:
-    path = written(tmp_path, content)
+    path = write_yaml(tmp_path, content)
     assert yaml_mistakes(path)[0].startswith(f"{path}: {mistake}")
     assert "\n" not in yaml_mistakes(path)[0]
     with pytest.raises(InputError, match="cannot be used:"):
@@ -73,16 +73,19 @@ def test_what_is_no_file_of_text_is_told_without_reading_it(tmp_path: Path) -> N
 
 
 def test_sound_files_are_read(tmp_path: Path) -> None:
-    assert read_yaml(written(tmp_path, "\ufeffa: &a [1, no]\nb: *a\n")) == {"a": [1, False], "b": [1, False]}
-    assert read_yaml(written(tmp_path, '{"a": {"b": [1.5]}}')) == {"a": {"b": [1.5]}}
-    assert read_yaml(written(tmp_path, "[" * 99 + "]" * 99), list) != []
-    assert len(read_yaml(written(tmp_path, f"a: [{'1, ' * (MAX_VALUES - 9)}]"))["a"]) == MAX_VALUES - 9
+    assert read_yaml(write_yaml(tmp_path, "\ufeffa: &a [1, no]\nb: *a\n")) == {
+        "a": [1, False],
+        "b": [1, False],
+    }
+    assert read_yaml(write_yaml(tmp_path, '{"a": {"b": [1.5]}}')) == {"a": {"b": [1.5]}}
+    assert read_yaml(write_yaml(tmp_path, "[" * 99 + "]" * 99), list) != []
+    assert len(read_yaml(write_yaml(tmp_path, f"a: [{'1, ' * (MAX_VALUES - 9)}]"))["a"]) == MAX_VALUES - 9
 
 
 def test_mistakes_of_several_files_are_told_together(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text("- a\n")
     with pytest.raises(InputError) as told:
-        read_yaml_files([written(tmp_path, "a: 1\na: 2\na: 3\n"), tmp_path / "b.yaml"], "Wrong:")
+        read_yaml_files([write_yaml(tmp_path, "a: 1\na: 2\na: 3\n"), tmp_path / "b.yaml"], "Wrong:")
     heading, *lines = str(told.value).split("\n  - ")
     assert heading == "Wrong:"
     assert [line.partition(": ")[0] for line in lines] == [
