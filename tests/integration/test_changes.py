@@ -139,15 +139,13 @@ CONFIGURATION = [
 MODULES = [
     Edit(
         "`models/losses/triplets.py`: a comment",
-        replace("pipeline/models/losses/triplets.py", "zeros count.", "they count."),
+        replace("pipeline/models/losses/triplets.py", "Zeros count.", "They count."),
         set(),
         often=True,
     ),
     Edit(
         "`models/losses/triplets.py`: code",
-        replace(
-            "pipeline/models/losses/triplets.py", ".clamp(min=0).mean()", ".clamp(min=0).square().mean()"
-        ),
+        replace("pipeline/models/losses/triplets.py", ".relu().sum(1)", ".relu().square().sum(1)"),
         PRETRAINED,
         often=True,
     ),

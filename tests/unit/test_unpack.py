@@ -207,7 +207,7 @@ def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
 )
 def test_another_kind_of_file_is_told_with_what_to_do(tmp_path: Path, content: bytes, kind: str) -> None:
     (tmp_path / "a.zip").write_bytes(content)
-    _refused(tmp_path / "a.zip", f"found {kind}, expected .zip, .tar, .* Unpack it and give the folder")
+    _check_refusal(tmp_path / "a.zip", f"found {kind}, expected .zip, .tar, .* Unpack it and give the folder")
 
 
 @pytest.mark.parametrize("type", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
