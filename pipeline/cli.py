@@ -34,7 +34,7 @@ _OPTIONS_USED = " given"  # attribute of parsed arguments: the options that were
 
 
 class Parameter(NamedTuple):
-    """A parameter of a stage's function; positional ones stand before the `/` of its signature."""
+    """A parameter of a stage's function; positional parameters come before the `/` of its signature."""
 
     name: str
     kind: Any
@@ -147,7 +147,7 @@ def parser_of(stage: Stage, program: str, options: Sequence[Parameter]) -> argpa
             name = each.name if each.positional else f"--{each.name.replace('_', '-')}"
             parser.add_argument(name, **_options(each))
     if stage.gpu:
-        text = "1: one GPU, for this job alone; 0 (default): the CPU"
+        text = "1: one GPU, reserved for this job; 0 (default): the CPU"
         parser.add_argument("--gpus", type=int, choices=(0, 1), default=0, help=text)
     text = "digest of the code that the job was planned with, which rules pass; the job refuses other code"
     parser.add_argument("--code", metavar="DIGEST", help=text)
@@ -279,7 +279,7 @@ def _with_defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr
 
 
 def explanations(docstring: str) -> dict[str, str]:
-    """What a docstring says of each parameter under `Args:`."""
+    """The description of each parameter under `Args:` of a docstring."""
     _, _, section = docstring.partition("\nArgs:\n")
     section = re.split(r"\n(?=\S)", section)[0]
     items = re.findall(r"^    (\w[\w, ]*): (.*(?:\n(?:     .*)?)*)", section, re.M)

@@ -71,7 +71,7 @@ class Code(NamedTuple):
     imports: tuple[str, ...]
 
 
-# The code that a run began with, for jobs of a queue, each of which reads the workflow again.
+# The code that a run began with. Each job of a queue reads the workflow again and needs it.
 _plan_codes: dict[str, Code] = {}
 
 
@@ -125,7 +125,7 @@ class _Reader:
         self.imports: list[str] = []
 
     def read(self, value: object, message: bool = False) -> None:
-        """Append a node, a list of nodes or what a node says of itself; as part of a message or not."""
+        """Append a node, a list of nodes or the fields of a node, as part of a message or not."""
         if isinstance(value, list):
             self.words.append("[")
             for item in value[_is_docstring(value) :]:

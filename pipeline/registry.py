@@ -1,6 +1,6 @@
 """Parts that only some experiments use, imported by name (docs/add-a-method.md).
 
-This file is in no digest of code: adding a part leaves every finished model alone that does not use it.
+This file is in no digest of code: adding a part does not retrain any model that does not use it.
 """
 
 from importlib import import_module

@@ -407,7 +407,7 @@ _TABLE = (
     Stage(
         "show-table",
         "pipeline.tables.show:show_table",
-        "print a table's mean recalls beside the paper's",
+        "print a table's mean recalls next to the paper's",
         _TABLES,
     ),
     Stage(
@@ -455,7 +455,7 @@ _TABLE = (
     Stage(
         "publish",
         "pipeline.tables.publish:publish",
-        "replace earlier tables by newly made ones",
+        "replace earlier tables by new tables",
         _TABLES,
     ),
     Stage(

@@ -34,7 +34,7 @@ from pipeline.common.json_text import json_value
 
 MAX_LISTED = 30  # known names that a message lists
 
-# How values are shown in messages: long ones in part.
+# Shortens long values in messages.
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxdict, _SHORT.maxstring, _SHORT.maxother = 2, 8, 8, 100, 100
 
@@ -54,7 +54,7 @@ LATER = object()  # context of a validation that leaves contradictions to be fou
 
 @dataclass(frozen=True)
 class Expected:
-    """What a message expects of a value, beside its type in an `Annotated`."""
+    """The expected value in messages, given next to its type in an `Annotated`."""
 
     text: str
 
@@ -165,7 +165,7 @@ def text_check(problem: Callable[[str], str]) -> AfterValidator:
 
 
 Unique = AfterValidator(_unique)
-LARGEST = 2**31 - 1  # whole number: libraries in C take no larger ones
+LARGEST = 2**31 - 1  # largest whole number that libraries in C accept
 Count = Annotated[int, Field(ge=1, le=LARGEST), Expected("a whole number, 1 or more")]
 Number = Annotated[int, Field(ge=0, le=LARGEST), Expected("a whole number, 0 or more")]
 Seed = Annotated[int, Field(ge=0, le=LARGEST), Expected(f"a whole number from 0 to {LARGEST}")]
@@ -204,7 +204,7 @@ def mistakes(kind: type[Block], values: object, error: ValidationError) -> list[
 
 
 def did_you_mean(key: str, names: Sequence[str]) -> str:
-    """End of a message about an unknown name: a similar known one, or the known ones, at most `LISTED`."""
+    """End of a message about an unknown name: a similar known name, or at most `MAX_LISTED` known names."""
     from difflib import get_close_matches
 
     close = get_close_matches(str(key), names, 1)
@@ -216,7 +216,7 @@ def did_you_mean(key: str, names: Sequence[str]) -> str:
 class _Place:
     """A place in a block: its path, its type, and what is expected of its value.
 
-    undecided: whether it may be of several types, of which a value fits none.
+    undecided: whether several types are allowed and the value fits none of them.
     """
 
     path: tuple[str | int, ...]
@@ -269,7 +269,7 @@ def _is_plain(value: object) -> bool:
 
 
 def _what_is_expected(place: _Place, error: ErrorDetails | None = None) -> str:
-    """What a message about a value at a place says of what belongs there."""
+    """The expected value at a place, in words."""
     kind = place.type
     if place.expected or kind is bool:
         of_type, bound = place.expected or _BY_TYPE[bool], error and error.get("ctx", {}).get("le")

@@ -5,7 +5,7 @@ import re
 
 # With a semicolon only: `R&D` and `fish &chips` are text.
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
-# What translators and copies make of references, of which no reader can tell what they were.
+# Damaged references, left by translators and copies: the original character is lost.
 _BROKEN_CHARACTER = re.compile(
     r"&\s*#\s*[xX]?\s*[0-9a-fA-F]{1,7}\b"
     r"|&\s*(?:amp|quot|apos|lt|gt|nbsp)\b"

@@ -60,7 +60,7 @@ def name_in_errors(path: Path, temporary: Path | None = None) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError) as error:
-        # torch.save says of a full disk only that a position is unexpected; the reason is its context.
+        # On a full disk, torch.save only reports an unexpected position; the reason is its context.
         cause = error if isinstance(error, OSError) else error.__context__
         if not isinstance(cause, OSError) or (cause is not error and not disk_message(cause)):
             raise
@@ -191,6 +191,6 @@ def require_file(path: Path, what: str, hint: str, constant: bool = True) -> Pat
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     if not regular_file(path).is_file():
         return path
-    if constant and not _stored_digest(path)[0]:  # a file of this project tells of changes by its digest
+    if constant and not _stored_digest(path)[0]:  # a file of this project has a digest, which changes with it
         note_input(path)
     return verify_digest(path)

@@ -43,7 +43,7 @@ class _Disk:
             raise self.failure
 
     def close(self) -> None:
-        """Close the file, of which no more is kept than HDF5 uses; raise the failure, if there was one."""
+        """Close the file, cut to the size that HDF5 uses, and raise the failure if there was one."""
         with self._file:
             self.check()
             os.ftruncate(self._descriptor, self._size)

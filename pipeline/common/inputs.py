@@ -1,4 +1,4 @@
-"""A user's files that a stage reads: regular files, and the same ones until the stage has ended.
+"""A user's files that a stage reads: regular files that do not change until the stage has ended.
 
 Snakemake takes an output that is newer than its input for up to date. A file that is edited while a stage
 reads it would leave old data in the output, and nothing would make it again.

@@ -1,4 +1,4 @@
-"""JSON that people write: the same key twice is an error, of which JSON itself would keep the last value."""
+"""JSON that people write: a repeated key is an error, where JSON itself would keep the last value."""
 
 import json
 from typing import Any

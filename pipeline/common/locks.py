@@ -32,7 +32,7 @@ def open_locked(path: Path, wait: bool = False) -> Iterator[BinaryIO]:
                 raise InputError(
                     f"{path}: another process is writing it. Wait for it or end it, then run this again."
                 ) from None
-            # The one before may have moved the file away or replaced it: a lock on that one keeps nobody out.
+            # The holder before may have moved or replaced the file: a lock on the old file keeps nobody out.
             if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 yield file
                 return

@@ -1,4 +1,4 @@
-"""Published weights of which a commit or a digest is known, so that no others pass for them (SECURITY.md)."""
+"""Published weights with a known commit or digest, so that no others are accepted (SECURITY.md)."""
 
 import re
 from pathlib import Path
@@ -20,7 +20,7 @@ WEIGHTS = {
     ),
 }
 
-# As torchvision and timm name their files: `resnet152-394f9c45.pth`. Digits alone may be a date.
+# As torchvision and timm name their files: `resnet152-394f9c45.pth`. Digits without letters may be a date.
 _DIGEST_IN_NAME = re.compile(r"-(?=\d*[a-f])([0-9a-f]{8,64})\.[a-z]+$")
 
 

@@ -1,4 +1,4 @@
-"""Rounding of percentages, the same for tables, claims and pages, so that they never differ by a tenth."""
+"""One rounding of percentages for tables, claims and pages, so that they never differ by a tenth."""
 
 from decimal import ROUND_HALF_UP, Decimal
 

@@ -1,4 +1,4 @@
-"""Files of torch.save, written completely or not at all, damaged ones refused; digests of weights."""
+"""Files of torch.save, written completely or not at all. Damaged files are refused. Digests of weights."""
 
 import hashlib
 import pickle

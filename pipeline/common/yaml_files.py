@@ -38,8 +38,8 @@ def read_yaml_files(paths: Iterable[Path], heading: str, kind: type = dict) -> d
 def yaml_mistakes(path: Path, kind: type = dict) -> list[str]:
     """What is wrong with a YAML file, one line each, which begins with its path.
 
-    It is not there, or no regular file; not UTF-8 or not YAML; empty, or of another kind; of too many values
-    or too deep; or it has the same key twice in a block, of which YAML would silently keep the last.
+    The file is missing, not regular, not UTF-8, not YAML, empty, of another kind, or too large or deep. Or a
+    key is repeated in a block, where YAML would silently keep the last value.
     """
     return _content_and_mistakes(path, kind)[1]
 
@@ -122,7 +122,7 @@ def _mistakes_of(node: yaml.Node | None, where: str = "") -> Iterator[str]:
 
 
 def _yaml_mistake(error: Exception, text: str) -> str:
-    """What YAML says of a text, with the place."""
+    """YAML's description of a mistake, with its place."""
     problem = getattr(error, "problem", None) or str(error).partition("\n")[0] or type(error).__name__
     mark = getattr(error, "problem_mark", None)
     if not mark:

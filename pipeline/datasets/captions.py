@@ -7,7 +7,7 @@
 | language        | ISO 639-1 code                                                                 |
 | caption         | the sentence as published                                                      |
 | origin          | who wrote it: human, google, baidu, dictionary, ...                            |
-| source_language | language it was translated from, by a person or a machine; empty: written anew |
+| source_language | language it was translated from, by a human or a machine; empty: written independently |
 
 A *sentence table* is a caption table with one more column, `tokens`: the lower-cased tokens of the
 caption, joined by single spaces.

@@ -68,7 +68,7 @@ def coverage(data: Dataset, image_list: Path | None) -> Coverage:
 
 
 def doubts(dataset: str, counts: Coverage) -> Iterator[str]:
-    """A warning for each language of which captions are left out or repeated."""
+    """A warning for each language with captions that are left out or repeated."""
     for language, (count, of) in counts.left_out.items():
         yield (
             f"datasets.{dataset}: {language}: {count} of {of} captions do not count as the data set's own: "

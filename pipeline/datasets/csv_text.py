@@ -19,7 +19,7 @@ def csv_text(path: Path, what: str, mend: str, with_nul: bool = False) -> str:
     """The text of a CSV file in UTF-8, with or without a byte order mark.
 
     Args:
-        with_nul: NUL bytes are let through, for a reader that tells of them beside other mistakes.
+        with_nul: NUL bytes are let through, for a reader that reports them with other mistakes.
 
     Raises:
         InputError: it is not there, is another kind of file, not UTF-8, or holds NUL bytes.

@@ -55,10 +55,10 @@ def download_file(
 ) -> None:
     """Download one file from the first URL that provides it, or from a mirror.
 
-    What has come of it stays in `.NAME.part` beside `output`; the next call goes on from there.
+    An incomplete download stays in `.NAME.part` next to `output`; the next call resumes it.
 
     Args:
-        urls: http, https or file URLs, tried in this order; that of which a part is there comes first.
+        urls: http, https or file URLs, tried in this order, after the URL of an incomplete earlier download.
         file: HOST/PATH, its place in a mirror and its name in `lock`.
         digest: expected SHA-256, hexadecimal; or "first use": what came first is expected from then on.
         size: expected size in bytes; None: what the server says.

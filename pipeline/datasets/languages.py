@@ -148,7 +148,7 @@ ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
 """
 CODES = frozenset(_ISO639.split())
 
-# Codes of countries, and withdrawn ones of languages, that are taken for codes of languages.
+# Codes of countries, and withdrawn codes of languages, that are mistaken for language codes.
 _WRONG_CODES = {
     "at": "de", "cn": "zh", "cz": "cs", "dk": "da", "eg": "ar", "gb": "en", "gr": "el", "il": "he",
     "in": "id", "ir": "fa", "iw": "he", "ji": "yi", "jp": "ja", "ke": "sw", "kp": "ko", "md": "ro",

@@ -38,8 +38,8 @@ def read_caption_part(
         origin: with `sentences`: origin of the language's own captions.
 
     Raises:
-        InputError: both or neither of `settings` and `sentences`; the part has no captions in the language; a
-            file is missing or wrong.
+        InputError: not exactly one of `settings` and `sentences` is given, the part has no captions in the
+            language, or a file is missing or wrong.
     """
     if (settings is None) == (sentences is None):
         raise InputError("read-caption-part: give --settings or --sentences; one of them.")

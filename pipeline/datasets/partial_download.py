@@ -39,7 +39,7 @@ class PartialDownload:
         return os.fstat(self.file.fileno()).st_size
 
     def begin(self, origin: Origin) -> None:
-        """Start anew. Emptied first: bytes of one origin never stand under the note of another."""
+        """Start over. Emptied first: bytes of one origin never stand under the note of another."""
         self.clear()
         with atomic_write(self.note) as temporary:
             temporary.write_text(json.dumps(origin._asdict()), encoding="utf-8")
@@ -89,4 +89,4 @@ def _read_origin(path: Path) -> Origin:
     try:
         return Origin(**json.loads(regular_file(path).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
-        return Origin()  # killed before it was written: start anew
+        return Origin()  # killed before it was written: start over

@@ -74,7 +74,7 @@ def caption_sample(part: pd.DataFrame, each: int, seed: int) -> pd.DataFrame:
 
 
 def _generator(seed: int, *names: str) -> np.random.Generator:
-    """A source of chance of its own for each purpose, so that one's draws never shift another's."""
+    """An independent random generator per purpose, so that sampling in one place never changes another."""
     return np.random.default_rng([seed, *"/".join(names).encode()])
 
 

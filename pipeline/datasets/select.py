@@ -14,14 +14,14 @@ def select(
 ) -> pd.DataFrame:
     """Rows of a caption or sentence table that have one of the origins and source languages.
 
-    `origins=["human"]` means the data set's own captions. Where people both wrote captions anew in a
-    language and translated some into it, the translations are left out: Flickr8K-CN's five Chinese
+    `origins=["human"]` means the data set's own captions. If a language has both independent and translated
+    human captions, the translations are left out: Flickr8K-CN's five Chinese
     captions of each image (zhc) are never mixed with the translations of its test set (zhm). French
     and Czech in Multi30K exist only as translations, and stay.
 
     Args:
         origins: values of `origin` (human, google, dictionary, ...); None: all rows.
-        source_languages: values of `source_language`, "" for captions written anew; None: the rule above.
+        source_languages: values of `source_language`, "" for independent captions; None: the rule above.
 
     Raises:
         InputError: a column's value that was asked for is in no row.
@@ -31,9 +31,9 @@ def select(
         return _rows(of_origins, "source_language", source_languages)
     if origins is None:
         return of_origins
-    anew = of_origins["source_language"] == ""
-    has_own = anew.groupby([of_origins["language"], of_origins["origin"]]).transform("any")
-    return of_origins[anew | ~has_own]
+    is_independent = of_origins["source_language"] == ""
+    has_own = is_independent.groupby([of_origins["language"], of_origins["origin"]]).transform("any")
+    return of_origins[is_independent | ~has_own]
 
 
 def own_captions(sentences: pd.DataFrame, origin: str) -> pd.DataFrame:
@@ -46,9 +46,9 @@ def training_captions(own: pd.DataFrame, translations: Sequence[pd.DataFrame], c
 
     Args:
         own: the language's own captions. translations: tables of translations into it.
-        captions: `human`, own ones alone; `human+mt`, both; `augmented`, both, the translations being those
-            that were chosen (augment.py); `mt`, translations alone, and own ones where nothing is translated
-            into the language (English).
+        captions: `human`, only own captions. `human+mt`, both. `augmented`, both, with the translations that
+            augment.py chose. `mt`, only translations, or own captions if nothing is translated into the
+            language (English).
     """
     if captions == "human" or not translations:
         return own

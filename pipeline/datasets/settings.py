@@ -118,7 +118,7 @@ class Dataset(Sparse):
     caption_origins: Origins = Field(
         default={},
         description=(
-            "for a language whose captions were not written by people, their origin, such as {ja: google}"
+            "for a language without human captions, the origin of its captions, such as {ja: google}"
         ),
     )
     groups: list[list[LanguageCode]] = Field(

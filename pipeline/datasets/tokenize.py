@@ -4,7 +4,7 @@ The MULE paper names no tokeniser and says nothing of punctuation. Ours:
 
 - European and other spaced languages: Moses, as in Multi30K's published `lc.norm.tok` files (lower-cased,
   punctuation normalised, tokenised), without its HTML escapes.
-  Languages that Moses has no rules for get its general ones, and a warning.
+  Languages without rules in Moses get its general rules, and a warning.
 - Chinese: jieba, with its hidden Markov model for words that its dictionary lacks.
 - Arabic, Korean, and languages of scripts other than Latin, Cyrillic, Greek and Hebrew, such as Persian and
   Hindi: ICU's word boundaries, by which the text of FastText's published vectors was split (Grave et al.
@@ -145,7 +145,7 @@ def _jieba(language: str) -> Tokenizer:
     jieba.setLogLevel(logging.WARNING)
     words = jieba.Tokenizer()
     # It keeps its prefix dictionary in the temporary folder, under a name that anyone on the machine may have
-    # put a file to, and executes what it reads there (marshal): a folder of this process alone instead.
+    # put a file to, and executes what it reads there (marshal): a folder that only this process uses instead.
     with tempfile.TemporaryDirectory() as folder:
         words.tmp_dir = folder
         words.initialize()

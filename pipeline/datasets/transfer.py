@@ -104,7 +104,7 @@ def fetch(url: str, part: PartialDownload, name: str, size: int | None, patience
             _attempt(url, part, name, size, patience)
             return
         except (TemporaryError, TooSlow) as trouble:
-            # A server that begins anew each time brings nothing new until it comes further than before. One
+            # A server that starts over each time brings nothing new until it comes further than before. One
             # that sends a few bytes would never end.
             failures = 1 if part.size > best_size and isinstance(trouble, TemporaryError) else failures + 1
             best_size = max(best_size, part.size)
@@ -127,7 +127,7 @@ def _attempt(url: str, part: PartialDownload, name: str, size: int | None, patie
         total = size if answer.total is None else answer.total
         if size not in (None, total):
             if answer.start:
-                part.clear()  # it is of this version
+                part.clear()  # the part belongs to this version
             raise PermanentError(f"size: found {total} bytes; expected {size}")
         head = next(answer.pieces, b"")
         if not answer.start:
@@ -202,7 +202,7 @@ def _http(url: str, offset: int, part: PartialDownload, patience: Patience) -> I
 
 
 def _extending(limit: TimeLimit, pieces: Iterator[bytes], slowest: float) -> Iterator[bytes]:
-    """The pieces, each of which allows the transfer more time."""
+    """The pieces; each allows the transfer more time."""
     for piece in pieces:
         limit.extend(len(piece) / slowest)
         yield piece
@@ -227,7 +227,7 @@ def _follow_redirects(
 
 
 def _in_a_line(error: object) -> str:
-    """What a library says of a connection, without control characters and a proxy's password, cut short."""
+    """A library's description of a connection error, cut short, without control characters or passwords."""
     text = re.sub(r"//[^/@\s]*@", "//***@", " ".join(str(error).split()))
     return "".join(filter(str.isprintable, text))[:_LONGEST]
 
@@ -254,7 +254,7 @@ def _whole(response: requests.Response) -> Answer:
 
 
 def _rest(response: requests.Response, offset: int, part: PartialDownload) -> Answer:
-    """The answer to a request for what is missing, if it is of the version of which the part is."""
+    """The answer to a request for the missing rest, if the server still has the version of the part."""
     match = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
     start, total = (match[1], match[2]) if match else (None, "*")
     first_total = part.origin.total

@@ -114,7 +114,7 @@ def _check_replaceable(output: Path) -> None:
 
 @contextmanager
 def _partial_folder(archives: Sequence[Path], output: Path) -> Iterator[Path]:
-    """Folder beside `output` with what an earlier call unpacked of the same archives."""
+    """Folder next to `output` with what an earlier call unpacked from the same archives."""
     folder = output.with_name(f".{output.name}.part")
     note = output.with_name(f".{output.name}.part.json")
     with open_locked(note) as file:
@@ -142,7 +142,7 @@ def _partial_folder(archives: Sequence[Path], output: Path) -> Iterator[Path]:
 
 
 def _check_room(archives: Sequence[Path], folder: Path) -> None:
-    """Refuse, before anything is written, what is known not to fit; tar archives tell it only on the way."""
+    """Refuse, before anything is written, what is known not to fit. A tar archive tells its size late."""
     total = 0
     for archive in archives:
         if _is_zip(archive):
@@ -204,8 +204,8 @@ def _write_photograph(member: Member, path: Path) -> None:
         size = target.tell()
     if size != member.size:
         raise EOFError(f"{member.path} has {size} bytes, not {member.size}")
-    # Extraction knows a file by its size and time. Unpacked once more it is the same photograph, and another
-    # one of the same size and time in the archive is not: the nanoseconds are of its content.
+    # Extraction knows a file by its size and time. Unpacked again it is the same photograph, and another
+    # one of the same size and time in the archive is not: the nanoseconds are derived from its content.
     time = member.time * 10**9 + digest % 10**9
     os.utime(temporary, ns=(time, time))
     os.replace(temporary, path)

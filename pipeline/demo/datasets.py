@@ -48,7 +48,7 @@ def scenes_of(dataset: str, seed: int, count: int) -> dict[str, Scene]:
 
 
 def stream(dataset: str, seed: int, *path: object) -> Random:
-    """A source of chance of its own for each purpose, so that one's draws never shift another's."""
+    """An independent random generator per purpose, so that sampling in one place never changes another."""
     return Random("/".join(map(str, (data_sets()[dataset]["stream"], seed, *path))))
 
 

@@ -41,7 +41,7 @@ class Word:
     fields: dict[str, str]
 
     def say(self, features: Features, field: str = "") -> str:
-        """The most specific form whose features are all among those asked for; KeyError if there is none."""
+        """The most specific form whose features are all requested; KeyError if there is none."""
         if field:
             return self.fields[field]
         fitting = [key for key in self.forms if key <= features | self.features]
@@ -291,7 +291,7 @@ def _named_words(kind: str, entries: dict[str, list[Word]]) -> list[tuple[str, W
 
 
 def _distinct_words(words: Sequence[tuple[str, Sayable]]) -> list[tuple[str, Sayable]]:
-    """One word of each set of features: the others would ask the same of their neighbours."""
+    """One word of each set of features: the other words would ask their neighbours for the same forms."""
     return list({word.features: (name, word) for name, word in words}.values())
 
 

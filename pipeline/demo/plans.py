@@ -1,4 +1,4 @@
-"""What a caption says of a scene, before any language: people mention some of it, each his own."""
+"""Language-neutral content plans: each caption mentions a random part of its scene."""
 
 from dataclasses import dataclass, field
 from itertools import product
@@ -47,7 +47,7 @@ SHORT = 0.25  # captions as people type queries: one thing, perhaps its colour a
 
 
 def draw_plan(scene: Scene, random: Random) -> Plan:
-    """Draw what one person would say of a scene: a part of it, correct in all it says."""
+    """Sample the content of one caption: a part of the scene, correct in everything it mentions."""
     if random.random() < SHORT:
         return Plan("single", _mentions([random.choice(scene.groups)], random))
     count = random.choices([1, 2, 3], [0.1, 0.5, 0.4])[0]

@@ -29,7 +29,7 @@ def write_demo_captions(
 ) -> None:
     """Write the caption table of one language; the same arguments give the same bytes.
 
-    A language of which `datasets.yaml` says nothing has a caption of every image.
+    A language that is not in `datasets.yaml` has a caption of every image.
 
     Args:
         dataset: the demo data set, multi30k or mscoco.
@@ -73,7 +73,7 @@ def _captioned_images(dataset: str, language: str, splits: list[str], seed: int)
 def _scene_captions(
     dataset: str, rule: dict[str, Any], scene: Scene, language: str, seed: int, index: int
 ) -> Iterator[str]:
-    """Captions of a scene; a translation says one caption's plan anew."""
+    """Captions of a scene; a translation says the plan of one caption in other words."""
     random = stream(dataset, seed, index, language)
     planned_in = rule.get("translated_from", language)
     least, most = rule["captions"] if isinstance(rule["captions"], list) else [rule["captions"]] * 2

@@ -208,7 +208,7 @@ def _combining(combiner: Combiner, shape: torch.Size) -> Similarity:
 
 
 def fill_missing(embedded: Tensor, there: Tensor) -> Tensor:
-    """Embeddings (B, L, e), where missing ones, (B, L), are replaced by the mean of the others.
+    """Embeddings (B, L, e), where missing embeddings (B, L) are replaced by the mean of the others.
 
     The score of a mean is the mean of the scores.
     """
@@ -217,7 +217,7 @@ def fill_missing(embedded: Tensor, there: Tensor) -> Tensor:
     return torch.where(there[:, :, None], embedded, mean)
 
 
-# --- Which translation is of which caption
+# --- Match translations with captions
 
 
 def of_split(table: pd.DataFrame, split: str) -> pd.DataFrame:

@@ -60,7 +60,7 @@ def evaluate(
         settings: JSON: `threads`, and the settings of what came before the training. All else is in the model
             file.
         output: JSON to write, with scale, dataset, experiment, seed, epoch, validation, and test by language;
-            its `ranks` names the file of ranks, which lies beside it and has the digest `ranks_sha256`. A
+            its `ranks` names the file of ranks in the same folder, whose digest is `ranks_sha256`. A
             language's test has its recalls, the same by `chance`, and how many `images` and `sentences` they
             are among. `settings` (with those of what came before), `vocabularies` and all that begins with
             `training_` are the model file's; `query_translations`, the translated queries of each pair of

@@ -1,4 +1,4 @@
-"""The candidates of a language: the same for every model, whichever other languages it reads."""
+"""The candidates of a language: every model has the same, whichever other languages it reads."""
 
 from dataclasses import dataclass
 
@@ -21,8 +21,8 @@ class Gallery:
 def gallery_of(image: NDArray[np.int64]) -> Gallery:
     """The images with at least one caption in a language.
 
-    The corpus of a multilingual model also has images that are captioned in its other languages alone. The
-    corpus of a monolingual one has not, so they are candidates for neither.
+    The corpus of a multilingual model also has images that are captioned only in its other languages. The
+    corpus of a monolingual model does not, so they are candidates for neither.
 
     Args:
         image: (B,) row of each of the language's sentences' image among the corpus' images.

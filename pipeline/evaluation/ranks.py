@@ -1,7 +1,7 @@
 """Ranks of the correct answers, in both directions, from tiles of the similarity matrix.
 
 Nearer means a larger similarity. Ties must not flatter: rank = 1 + number of strictly nearer candidates +
-number of equally near ones that stand earlier.
+number of equally near candidates with smaller indices.
 
 A tile serves both directions: its rows are queries among images, its columns queries among sentences. What
 a query's right answer reaches must be known before anything is counted, so tiles that hold right answers are
@@ -39,7 +39,7 @@ def both_ranks(
 ) -> dict[str, Tensor]:
     """Ranks of the correct answers: `i2s` for each image with sentences, `s2i` for each sentence.
 
-    Memory beside the embeddings: a few tiles, and some numbers a query.
+    Memory besides the embeddings: a few tiles, and some numbers per query.
 
     Args:
         images: (n, e). sentences: (B, e).
@@ -68,7 +68,7 @@ def both_ranks(
 
 
 class _Tiles:
-    """The similarity matrix (B, n), computed a tile at a time; the last ones are padded to the same shape."""
+    """The similarity matrix (B, n), computed one tile at a time; the last are padded to the same shape."""
 
     def __init__(self, images: Tensor, sentences: Tensor, similarity: Similarity):
         self.shape = len(sentences), len(images)
@@ -88,8 +88,10 @@ class _Tiles:
 class _Queries:
     """Queries of one direction.
 
-    right: (Q,) similarity to the right answer. answers: (Q,) its place among the candidates;
-    on_host: the same, so that no tile waits for a device. ranks: (Q,) as far as they are counted.
+    right: (Q,) similarity to the right answer.
+    answers: (Q,) its place among the candidates.
+    on_host: `answers` in main memory, so that no tile waits for a device.
+    ranks: (Q,) as far as they are counted.
     """
 
     right: Tensor
@@ -133,7 +135,7 @@ def _right_similarities(tiles: _Tiles, image_of: Tensor) -> Tensor:
 
 
 def _best_sentences(sentences: _Queries, images: int) -> _Queries:
-    """Each image as a query: its nearest own sentence, the first of equally near ones.
+    """Each image as a query: its nearest own sentence, the first of equally near sentences.
 
     An image without sentences has an answer that nothing is nearer than.
     """

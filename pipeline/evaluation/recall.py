@@ -48,7 +48,7 @@ def _with_mean(recalls: dict[str, float]) -> dict[str, float]:
 
 
 def _none_drawn(total: int, right: int, k: int) -> float:
-    """Probability that k draws without replacement out of `total` miss all `right` ones."""
+    """Probability that k draws without replacement out of `total` items miss all `right` items."""
     if total - right < k:
         return 0.0
     return float(np.exp(_log_choose(total - right, k) - _log_choose(total, k)))

@@ -11,7 +11,7 @@ from pipeline.training.settings import AssignSettings, PretrainSettings, Selecti
 
 
 class Preparation(Block):
-    """What came before the training of a model, which an evaluation records beside its settings."""
+    """What came before the training of a model, which an evaluation records besides its settings."""
 
     selection: SelectionRecord | None = None
     pretraining: PretrainSettings | None = None
@@ -19,7 +19,7 @@ class Preparation(Block):
 
 
 class ModelKind(Block):
-    """The key of `model` that says which class a model is of."""
+    """The key of `model` that determines the class of a model."""
 
     encoder: Encoder = "embn"
 

@@ -149,7 +149,7 @@ def _rgb(image: Image.Image) -> Image.Image:
 
 
 def _on_white(image: Image.Image) -> Image.Image:
-    """An RGBA image on white: what a transparent pixel hides is of the program that wrote it."""
+    """An RGBA image on white: the colour of a transparent pixel depends on the program that wrote it."""
     transparent = np.asarray(image.getchannel("A")).min() < 255
     composite = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
     composite.info = {ON_WHITE: True} if transparent else {}
@@ -158,7 +158,7 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 def resize_image(image: Image.Image, resize: int, interpolation: str) -> Tensor:
     """Resize the shorter side of an RGB image to `resize` pixels, antialiased: (3, height, width) uint8."""
-    # Seconds of processor time, which reading an image alone does not need.
+    # Seconds of processor time, which merely reading an image does not need.
     from torchvision.transforms import InterpolationMode
     from torchvision.transforms import functional as transforms
 

@@ -154,7 +154,7 @@ def extract(
         code: digest of the code of this stage.
 
     Raises:
-        InputError: more images failed than allowed. The others stay in `partial`, the list stands beside it.
+        InputError: more images failed than allowed. The others stay in `partial`, next to the list.
     """
     attributes = {**attributes_of(backbone, settings), "code": code}
     names = list(paths)
@@ -280,7 +280,7 @@ class _Extraction:
             return rows, features()
 
     def _load_batches(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, ImageFutures]]:
-        """Yield each batch with its images, while the next ones are being decoded."""
+        """Yield each batch with its images, while the next batches are being decoded."""
         most = 1 + max(1, 2 * self.workers // self.backbone.batch)
         ahead: deque[tuple[Batch, ImageFutures]] = deque()
         with ThreadPoolExecutor(self.workers) as pool:
@@ -318,7 +318,7 @@ class _Extraction:
 
 
 def _on_its_way(features: Tensor) -> Callable[[], np.ndarray]:
-    """Begin to copy features into main memory; what it gives waits for them alone.
+    """Begin to copy features into main memory; the returned function waits only for them.
 
     A plain copy would stand in a GPU's queue behind the next batch, and leave the GPU idle when it returns.
     """

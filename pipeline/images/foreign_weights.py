@@ -1,4 +1,4 @@
-"""Weights of another library than timm: under its names, in its shapes, beside what else a training saved."""
+"""Weights of another library than timm: with its names and shapes, among whatever else a training saved."""
 
 import difflib
 import logging
@@ -23,7 +23,7 @@ _CLOSE = 1e-3  # of the largest output, beyond rounding
 
 
 def weights_in(content: Any) -> Weights:
-    """The weights of a file: tensors by name, which a training may have put beside other things.
+    """The weights of a file: tensors by name, which a training may have saved among other things.
 
     Raises:
         ValueError: there are none, or several sets of them.

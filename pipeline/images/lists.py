@@ -54,7 +54,7 @@ def identity(path: Path) -> tuple[int, int]:
 def photographs_digest(image_list: Path) -> str:
     """Digest of the files of a list and their identities as they are now; empty while there is no list.
 
-    It changes when a photograph is overwritten in place, of which the time of its folder does not tell.
+    It changes when a photograph is overwritten, which does not change its folder's modification time.
     """
     if not image_list.exists():
         return ""

@@ -63,7 +63,7 @@ def merge(
     """Write the features of `images` from the stores of all shards to the store `output`.
 
     Args:
-        failed: lists of failed images (CSV), one a shard. failed_output: all of them.
+        failed: lists of failed images (CSV), one per shard. failed_output: all of them.
         keep: another name for the same file, which stays when `output` is deleted (`extract`, `earlier`).
 
     Raises:

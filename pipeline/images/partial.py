@@ -30,7 +30,7 @@ BESIDE = 64  # bytes a row takes at the least besides its features: id, file, ma
 
 
 class PartialStore:
-    """A feature store of which some rows are still to come.
+    """A feature store with rows that are still to come.
 
     Attributes:
         done: (N,) a copy of the mask: PENDING, DONE or FAILED.
@@ -89,7 +89,7 @@ def open_partial(
     dimension: int,
     earlier: Path | None = None,
 ) -> Iterator[PartialStore]:
-    """Open the store of an unfinished extraction: go on where its attributes are these, else start anew.
+    """Open the store of an unfinished extraction: go on if it has these attributes, or else start over.
 
     A store of other attributes is moved aside, and gone on from when the settings are set back.
 
@@ -101,7 +101,7 @@ def open_partial(
     Raises:
         InputError: another process is writing it, or its disk has too little room.
     """
-    # A lock of the file alone would come too late for two that both find none.
+    # A lock on the file itself would come too late for two processes that both find no file.
     with open_locked(path.with_name(f".{path.name}.lock")):
         file = _fitting(path, attributes)
         if not file or image_ids(file) != list(images):
@@ -154,7 +154,7 @@ def create(
     check_disk_space(path, size)
     properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     properties.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
-    # The earliest format: later ones mark a file as open for writing, which a kill would leave so.
+    # The earliest format: later formats mark a file as open for writing, and a kill would leave the mark.
     with create_hdf5(path, size, libver="earliest") as file:
         file.create_dataset("image", data=images, dtype=h5py.string_dtype("utf-8"))
         file.create_dataset("file", data=files, dtype="<i8")

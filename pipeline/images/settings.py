@@ -1,4 +1,4 @@
-"""Settings of image features: how they are extracted, and what imported ones must be."""
+"""Settings of image features: how they are extracted, and what imported features must be."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -59,7 +59,7 @@ class FeatureSet(Sparse):
 
 
 class Images(Block):
-    """Image features: precomputed or extracted, by which network, of which crops."""
+    """Image features: precomputed, or extracted by a network from crops."""
 
     features: PathText | None = Field(default=None, description=_FEATURES)
     backbone: Text = Field(default="resnet152.tv_in1k", description=_BACKBONE)
@@ -120,7 +120,7 @@ class Images(Block):
                 )
 
     def feature_settings(self, name: str | None = None) -> "FeatureSettings":
-        """What the features of a feature set depend on; of precomputed ones little is known."""
+        """What the features of a feature set depend on; little is known of precomputed features."""
         images = self.feature_sets()[name]
         keys = ("backbone", "dimension") if images.features else tuple(FeatureSettings.model_fields)
         return FeatureSettings(**{key: getattr(images, key) for key in keys})
@@ -137,7 +137,7 @@ class Images(Block):
 
 
 class FeatureSettings(Block):
-    """What features depend on; of imported ones only backbone and dimension are known."""
+    """What features depend on; of imported features only backbone and dimension are known."""
 
     backbone: Text | None = Field(default=None, description=_BACKBONE)
     weights: Text | None = Field(default=None, description=_WEIGHTS)
@@ -150,7 +150,7 @@ class FeatureSettings(Block):
 
 
 class ExtractionSettings(Block):
-    """How features are made; None for interpolation, mean and std means what timm says of the backbone."""
+    """How features are made; None for interpolation, mean and std means timm's values for the backbone."""
 
     backbone: Text = Field(description=_BACKBONE)
     weights: Text = Field(description=_WEIGHTS)
@@ -185,7 +185,7 @@ class ImportSettings(Block):
 
 
 def expected_attributes(settings: FeatureSettings | Mapping[str, object]) -> dict[str, object]:
-    """What a store of such features must say of itself, for `store.read_features`.
+    """The attributes that a store of such features must have, for `store.read_features`.
 
     What the settings leave open cannot be expected.
     """

@@ -134,7 +134,7 @@ def _check(path: Path, file: h5py.File) -> None:
 
 
 def rows_of(path: Path, ids: list[str], features: np.ndarray, images: list[str]) -> np.ndarray:
-    """Rows of `images` as (len(images), D) float32; raises `InputError` for missing or non-finite ones."""
+    """Rows of `images` as (len(images), D) float32; raises `InputError` if any are missing or not finite."""
     row = {image: index for index, image in enumerate(ids)}
     missing = [image for image in dict.fromkeys(images) if image not in row]
     if missing:

@@ -17,7 +17,7 @@ def tables(plan: Plan) -> list[str]:
 
 
 def tables_with_comparison(plan: Plan) -> list[str]:
-    """Tables of the report, those of counts too, each of which has a comparison."""
+    """Tables of the report, including tables of counts. Each has a comparison."""
     return [name for name in plan.settings.report if name not in configuration.POINTS]
 
 

@@ -1,4 +1,4 @@
-"""Outputs of jobs that run again, kept until the new ones are complete.
+"""Outputs of jobs that run again, kept until the new outputs are complete.
 
 Snakemake 9 deletes the outputs of a job before it starts and when it fails, and records the new inputs and
 settings of a failed job as if it had finished. A missing file from which later results were made, or one

@@ -66,7 +66,7 @@ def shards(plan: Plan, dataset: str, suffix: str) -> list[str]:
 
 
 def failed_of_shards(plan: Plan, dataset: str, suffix: str) -> list[str]:
-    """The tables of images that could not be read, beside the shards."""
+    """The tables of images that could not be read, one next to each shard."""
     return [path.removesuffix(".h5") + ".csv" for path in shards(plan, dataset, suffix)]
 
 

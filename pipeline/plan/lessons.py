@@ -118,7 +118,7 @@ def selected_words(plan: Plan, dataset: str, experiment: str) -> list[str]:
 
 
 def selected_pairs(plan: Plan, dataset: str, experiment: str) -> list[str]:
-    """Captions that are paired with those of another language, if they are not the selected ones."""
+    """Captions that are paired with those of another language, if they differ from the selected captions."""
     languages = selection(plan, dataset, experiment).languages.values()
     paired = any(texts.pair_texts is not None for texts in languages)
     return _selected_files(plan, dataset, experiment, "pairs-{}.csv") if paired else []

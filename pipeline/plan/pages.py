@@ -194,12 +194,12 @@ def report_settings(plan: Plan) -> str:
 
 
 def file_to_publish(plan: Plan, place: str, file: str) -> str:
-    """The file that one below results/ is a copy of; `place` is `{scale}/`, or empty."""
+    """The original of a file below results/; `place` is `{scale}/`, or empty."""
     return plan.results.in_work(file) if place else plan.results.of_scale(file)
 
 
 def table_to_publish(plan: Plan, place: str, table: str) -> str:
-    """The table that one below results/ is a copy of."""
+    """The original of a table below results/."""
     return file_to_publish(plan, place, f"{table}.csv")
 
 

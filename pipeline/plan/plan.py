@@ -134,7 +134,7 @@ def _as_list(paths: str | Sequence[str]) -> Sequence[str]:
 
 
 def files_in(folder: str, pattern: str = "*") -> list[str]:
-    """Files in a folder, whose own time does not tell that one was overwritten; empty if it is no folder."""
+    """Files in a folder, whose own time stays when a file is overwritten; empty if it is no folder."""
     return sorted(str(path) for path in Path(folder).glob(pattern) if path.is_file())
 
 

@@ -143,7 +143,7 @@ def evaluation_code(plan: Plan, stage: str, dataset: str, experiment: str) -> st
 
 
 def _any_seed(plan: Plan, dataset: str, experiment: str) -> TrainSettings | LessonsSettings:
-    """An experiment's settings; which modules it uses is the same for every seed."""
+    """An experiment's settings; it uses the same modules with every seed."""
     return configuration.experiment_settings(plan.settings, dataset, experiment, 0)
 
 

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pipeline import digest as code
@@ -66,7 +67,8 @@ class Translation:
         default = self.plan.settings.translation.default
         if default is None or default.provider == "files":
             raise InputError(
-                f"translation.default: queries from {self.pair} are translated anew; name a provider"
+                f"translation.default: queries from {self.pair} need translations of their own; "
+                "name a provider"
             )
         return default
 
@@ -196,10 +198,8 @@ def added_tables(plan: Plan, dataset: str, pairs: Iterable[str], captions: str) 
 def query_tables(plan: Plan, dataset: str, pairs: Iterable[str]) -> list[str]:
     """Translated queries of a data set for some pairs, each with the caption that it translates."""
     files = plan.data(dataset)
-    return [
-        files.queries(pair) if configuration.anew(plan.settings, dataset, pair) else files.translations(pair)
-        for pair in pairs
-    ]
+    needs_own = partial(configuration.needs_query_translation, plan.settings, dataset)
+    return [files.queries(pair) if needs_own(pair) else files.translations(pair) for pair in pairs]
 
 
 def dictionary(plan: Plan, dataset: str, source: str, target: str) -> str:
@@ -251,7 +251,7 @@ def _demo_dictionary(other: str) -> str:
 
 @dataclass(frozen=True)
 class Measurement:
-    """The quality of a pair's translations, measured against human ones; nothing if a data set has none."""
+    """The quality of a pair's translations against human translations; nothing if a data set has none."""
 
     translation: Translation
 

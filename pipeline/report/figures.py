@@ -91,7 +91,7 @@ def draw_retrieved(
 class TestSentences:
     """One language's test sentences: similarities (images, sentences), rows of their images, texts.
 
-    The images may be captioned in other languages alone; sentences find those of their own (`gallery_of`).
+    The images may be captioned only in other languages; sentences find those of their own (`gallery_of`).
     """
 
     def __init__(self, similarity: NDArray[np.float32], image_of: Numbers, texts: list[str]):
@@ -148,7 +148,7 @@ def _images(
 def _query(
     sentences: TestSentences, language: str, images: list[str], right: int, generator: np.random.Generator
 ) -> dict[str, Any] | None:
-    """A sentence whose nearest image is its own, or is not; None where there is none such."""
+    """A sentence whose nearest image is (or is not) its own; None if there is none."""
     rows = _sample(
         np.flatnonzero((sentences.nearest_image == sentences.image_of) == bool(right)), 1, generator
     )

@@ -1,4 +1,4 @@
-"""results/report.html: everything that was measured on one page, beside what the paper prints."""
+"""results/report.html: everything that was measured on one page, next to the papers' numbers."""
 
 import csv
 import os
@@ -37,7 +37,7 @@ PAPERS = {
 SHORT = {"mule": "MULE", "smalr": "SMALR", "lessons": "Lessons"}
 CLAIMS_OF = {"M": "mule", "S": "smalr", "L": "lessons"}  # by the first letter of a claim's id
 
-# What is shown of the points of a figure, beside its drawing.
+# Columns of the table of points that accompanies a figure.
 POINT_HEADS = {
     "dataset": "Data set",
     "series": "Model",
@@ -139,7 +139,7 @@ def write_report(
 def _figure(path: Path, settings: ReportSettings) -> dict[str, object]:
     """A figure as a section of the page: MULE's examples are pages of their own, the others are drawings.
 
-    SMALR's have their points in a table beside the drawing, which lie in a CSV file beside it.
+    SMALR's figures have a table of their points, read from the CSV file next to the drawing.
     """
     if path.suffix == ".svg":
         paper = path.parent.name
@@ -186,7 +186,7 @@ def versions() -> dict[str, str]:
 
 
 def _title(names: Iterable[str], settings: ReportSettings) -> str:
-    """What the report is of: the papers whose tables it has, or the data sets of a user's own."""
+    """The subject of the report: the papers whose tables it has, or the user's own data sets."""
     papers = _papers(names, settings)
     if papers:
         titles = {paper: title for paper, title in PAPERS.items() if paper in papers}
@@ -198,7 +198,7 @@ def _title(names: Iterable[str], settings: ReportSettings) -> str:
 
 
 def _papers(names: Iterable[str], settings: ReportSettings) -> set[str]:
-    """The papers that some tables are of."""
+    """The papers that some tables belong to."""
     papers = {settings.tables[name].paper for name in names if name in settings.tables}
     return {paper for paper in papers if paper}
 
@@ -297,7 +297,7 @@ def _highest(panels: Mapping[str, Mapping[str, Sequence[pd.Series]]]) -> float:
 
 
 def _context(path: Path | None, settings: ReportSettings) -> list[list[str]]:
-    """Rows of the frozen models, each of a data set and language; none where no model is named."""
+    """Rows of the frozen models, one per data set and language; empty if no model is configured."""
     if path is None:
         return []
     rows = _read(path).to_dict("records")

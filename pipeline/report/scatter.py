@@ -1,4 +1,4 @@
-"""Points of recall against size as one SVG file, a panel a data set (SMALR, Figures 1b and 3)."""
+"""Points of recall against size as one SVG file, one panel per data set (SMALR, Figures 1b and 3)."""
 
 import math
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""A paper's table as a reader knows it, with the paper's number beside each of ours."""
+"""A paper's table as a reader knows it, with the paper's number next to each of ours."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -153,7 +153,7 @@ def _column_label(
 
 
 def _chance(numbers: pd.DataFrame, column: tuple[str, str, str]) -> float:
-    """What a random order gives in a column; the same for all of its rows."""
+    """The recall of a random order in a column, which all rows share."""
     by_column = numbers.groupby(["dataset", "language", "metric"])["chance"].first()
     return float(by_column[column])
 

@@ -33,10 +33,10 @@ from pipeline.settings.stages import (
     word_settings,
 )
 from pipeline.settings.translations import (
-    anew,
     consistency_pairs,
     evaluation_pairs,
     missing_providers,
+    needs_query_translation,
     own_pairs,
     provider_of,
     query_pairs,
@@ -55,7 +55,6 @@ __all__ = [
     "Configuration",
     "DatasetExperiment",
     "Experiment",
-    "anew",
     "assignment_settings",
     "bert_settings",
     "check_files",
@@ -82,6 +81,7 @@ __all__ = [
     "makeable_tables",
     "merge",
     "missing_providers",
+    "needs_query_translation",
     "own_pairs",
     "parameter_settings",
     "pretraining_settings",

@@ -52,7 +52,7 @@ def _given_twice(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _keys_twice(values: Sequence[str]) -> Iterator[str]:
-    """Keys of which Snakemake would take the last value without a word."""
+    """Keys that are given twice, where Snakemake would silently take the last value."""
     keys = [value.partition("=")[0] for value in values]
     for key in dict.fromkeys(key for key in keys if keys.count(key) > 1):
         yield f"--config: {key} is given {keys.count(key)} times; give it once"
@@ -67,7 +67,7 @@ def _no_cores(values: Sequence[str]) -> Iterator[str]:
 def _no_cache() -> Iterator[str]:
     """Snakemake makes a folder for what it downloads, whether or not it downloads anything."""
     home = os.environ.get("XDG_CACHE_HOME", "")
-    folder = Path(home if os.path.isabs(home) else "~/.cache", "snakemake")  # relative ones are ignored
+    folder = Path(home if os.path.isabs(home) else "~/.cache", "snakemake")  # relative paths are ignored
     try:
         folder.expanduser().mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder.expanduser()):

@@ -115,9 +115,9 @@ class Configuration(LearningBlocks):
     def experiments_on(self, dataset: str) -> dict[str, DatasetExperiment]:
         """Every experiment of a data set by name; one with a model per language has an entry per language.
 
-        Such an entry has that language alone (one_per_language), or all and stops on it
+        Such an entry has only that language (one_per_language), or all and stops on it
         (stop_on_each_language). An experiment has the data set's own languages, or those of them that it
-        names; with `languages: all` the translated ones too.
+        names; with `languages: all` the translated languages too.
         """
         if dataset not in self._experiments:
             entries = [self._entries(dataset, name) for name in self.experiments]
@@ -125,7 +125,7 @@ class Configuration(LearningBlocks):
         return self._experiments[dataset]
 
     def _entries(self, dataset: str, name: str) -> dict[str, DatasetExperiment]:
-        """The entries of `expanded` that one experiment has."""
+        """The entries of one experiment."""
         experiment, data = self.experiments[name], self.datasets[dataset]
         if experiment.languages == "all":
             languages = data.every_language

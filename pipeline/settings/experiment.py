@@ -74,7 +74,7 @@ class Overrides(LossOverrides):
         return [*blocks, *(f"training.{key}" for key in Training.model_fields if key in training - _OF_TASKS)]
 
 
-# Keys of `training` that an experiment with `steps_of` takes from the other one.
+# Keys of `training` that an experiment with `steps_of` takes from the other experiment.
 SCHEDULE = ("epochs", "learning_rate", "learning_rate_decay")
 
 _OF_TASKS = set(TaskResources.model_fields)

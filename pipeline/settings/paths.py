@@ -138,7 +138,7 @@ def check_paths(settings: Configuration, usual: Sources) -> None:
 
 
 def _other_than(kind: str, path: str) -> str:
-    """What a path is that is not of its kind, and what was expected; empty where it is of its kind."""
+    """What a path of the wrong type is, and what was expected; empty if its type is right."""
     if not os.path.exists(path):
         if os.path.islink(path):
             return f"a link that leads nowhere, to {os.readlink(path)}; expected {kind}"
@@ -186,7 +186,7 @@ def _configured_paths(settings: Configuration, usual: Sources) -> Iterator[tuple
 
 
 def _marian_models(translation: Translation) -> Iterator[tuple[str, str]]:
-    """Key and value of each provider's model; of `default` only one that is the same for all pairs."""
+    """Key and value of each provider's model; of `default` only a model that serves all pairs."""
     for pair, provider in translation.pairs.items():
         source, target = pair.split("-")
         if isinstance(provider, MarianProvider):
@@ -224,7 +224,7 @@ def _inside(path: str, folder: str) -> bool:
 
 
 def _resembling(path: str) -> str:
-    """The name beside a path that it resembles, as a question; empty where there is none."""
+    """A similar name in the same folder, as a question; empty if there is none."""
     folder, name = os.path.split(path)
     try:
         close = difflib.get_close_matches(name, os.listdir(folder or "."), 1)

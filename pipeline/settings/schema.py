@@ -1,4 +1,4 @@
-"""config/schema.json, for editors: `python -m pipeline.settings.schema` writes it anew from the classes.
+"""config/schema.json, for editors: `python -m pipeline.settings.schema` generates it from the classes.
 
 A user's file has some keys of a data set, an experiment or a table, and the other files have the rest: what a
 class requires is required of the merged configuration, not of each file.

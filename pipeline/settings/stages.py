@@ -98,7 +98,7 @@ def train_settings(settings: Configuration, dataset: str, name: str, seed: int) 
 
 
 def counted_settings(settings: Configuration, dataset: str, name: str) -> CountedSettings:
-    """What the steps of an epoch of an experiment depend on; they are the same with every seed."""
+    """What the number of steps of an experiment's epoch depends on; the seed does not change it."""
     of_training = train_settings(settings, dataset, name, 0)
     values = {key: getattr(of_training, key) for key in CountedSettings.model_fields}
     return CountedSettings(**{**values, "training": _part(Batches, of_training.training)})
@@ -241,7 +241,7 @@ def sentence_vector_settings(settings: Configuration) -> SentenceVectorSettings:
 
 
 def feature_settings(settings: Configuration, name: str | None = None) -> FeatureSettings:
-    """What the features of a feature set depend on; of precomputed ones little is known."""
+    """What the features of a feature set depend on; little is known of precomputed features."""
     return settings.images.feature_settings(name)
 
 

@@ -59,7 +59,7 @@ def training_pairs(settings: Configuration, dataset: str, name: str) -> list[str
 
 
 def without_translations(settings: Configuration, dataset: str, name: str) -> list[str]:
-    """Languages in which an experiment is to train on translations, of which its data set can have none.
+    """Languages in which an experiment trains on translations that its data set cannot have.
 
     Translations are from English, or into English from the data set's other languages.
     """
@@ -123,7 +123,7 @@ def consistency_pairs(settings: Configuration, dataset: str, name: str) -> list[
 def via_english(settings: Configuration, dataset: str, pair: str) -> bool:
     """Whether queries are translated into English first: no provider of the pair itself can be asked.
 
-    Dictionaries have English on one side, and published translations are of one pair.
+    Dictionaries have English on one side, and published translations exist for one pair.
     """
     if "en" in pair.split("-") or "en" not in settings.datasets[dataset].languages:
         return False
@@ -132,10 +132,10 @@ def via_english(settings: Configuration, dataset: str, pair: str) -> bool:
     return not has_provider and default is not None and default.provider in ("dictionary", "files")
 
 
-def anew(settings: Configuration, dataset: str, pair: str) -> bool:
-    """Whether queries need translations of their own: nothing is trained on this pair, or what is published.
+def needs_query_translation(settings: Configuration, dataset: str, pair: str) -> bool:
+    """Whether test queries need translations of their own: no model trains on the pair, or it is published.
 
-    Published translations do not say which caption each is of.
+    Published translations do not say which caption they translate.
     """
     provider = provider_of(settings, pair)
     published = provider is not None and provider.provider == "files"

@@ -16,8 +16,8 @@ MAX_SHOWN = 6  # experiments named in a warning
 def doubts(settings: Configuration, user: Mapping[str, Any], table: str) -> list[str]:
     """Warnings: keys that have another value in some rows, and languages that an experiment goes without.
 
-    A value that the user gave an experiment is meant so. A list of languages is of those that a data set has
-    captions of its own in; others that it names are left out of the model, and of its row.
+    A value that the user gave an experiment is meant so. A list of languages counts only where a data set has
+    captions of its own; other languages are left out of the model, and of its row.
 
     Args:
         settings: the whole configuration. user: what the user gave. table: its name, as

@@ -1,1 +1,1 @@
-"""The papers' tables, with each number beside the paper's."""
+"""The papers' tables, with each number next to the paper's."""

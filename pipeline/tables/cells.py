@@ -11,9 +11,9 @@ class Cell:
     """One cell of a table.
 
     row: the row's entry in config/tables. paper_dataset: the data set of its column in the paper.
-    dataset: the one of this scale that stands for it. queries: `original` test captions, or ones `translated`
-    into the language of the experiment's model; of a row with `consistency`, its value: own ones together
-    with their translations.
+    dataset: the one of this scale that stands for it. queries: `original` test captions, or captions
+    `translated` into the language of the experiment's model; of a row with `consistency`, its value: own
+    captions together with their translations.
     """
 
     row: Row
@@ -39,7 +39,7 @@ def cells(settings: TableSettings) -> Iterator[Cell]:
                 dataset = settings.datasets[column]
                 own = settings.trained[dataset].get(experiment, [])
                 if row.consistency:
-                    # Only what people wrote is a query; its translations are asked beside it.
+                    # Only human captions are queries; their translations are queried together with them.
                     origin = settings.caption_origins[dataset].get(language, "human")
                     if language in own and origin == "human":
                         yield Cell(row, column, dataset, language, experiment, row.consistency)

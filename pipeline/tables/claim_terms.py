@@ -84,7 +84,7 @@ class Comparison:
 
     @property
     def of_no_difference(self) -> bool:
-        """Whether the claim is of no difference, or of none in one direction: a p says nothing of it."""
+        """Whether the claim is that there is no difference, or none in one direction: p does not test it."""
         return self.within is not None or self.not_below is not None
 
     def as_claimed(self, difference: float) -> bool:

@@ -38,7 +38,7 @@ def _in_all(counts: pd.DataFrame, language: str) -> float:
 
 
 def _share_alone(counts: pd.DataFrame, language: str) -> float:
-    """Images that are captioned in one language alone, in percent of all images."""
+    """Images that are captioned in only one language, in percent of all images."""
     return 100 * _images(counts[counts["captioned_in"] == language]) / _images(counts)
 
 
@@ -64,8 +64,8 @@ def judge_count(statement: Mapping[str, Any], counts: pd.DataFrame) -> Row:
     """One statement about a count as a line of the comparisons: our count, the claimed one, and the verdict.
 
     Args:
-        stated: `count`, one of `QUANTITIES`; `in`, the paper's data set; `split` and `language`, all where
-            left out; `about` with `within`, `above` or `below`, what is claimed.
+        stated: `count`, one of `QUANTITIES`; `in`, the paper's data set; `split` and `language`, by default
+            all; `about` with `within`, `above` or `below`, what is claimed.
         counts: of this data set.
     """
     language, split = statement.get("language", ""), statement.get("split", "")

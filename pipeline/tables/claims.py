@@ -54,8 +54,8 @@ def judge_claims(
     """Write a verdict on each claim, and every comparison that it is made of.
 
     A comparison has who made the translations behind it, whether some are `word_by_word`, and `not_human`:
-    the languages whose captions are human ones in the paper and translations here. It also has the training
-    steps and the groups of images of both sides, where they differ. A verdict's reason tells of all of them.
+    the languages whose captions are human in the paper and translations here. It also has the training
+    steps and the groups of images of both sides, where they differ. A verdict's reason mentions all of them.
 
     Args:
         settings: JSON: `scale`; `papers_data`, the data sets that are the paper's own; `seeds`; `datasets`,
@@ -63,10 +63,10 @@ def judge_claims(
             `experiments`, all that the configuration has;
             `left_out`, why some are not trained, by name; `one_per_language`, those that are a model for each
             language; `human`, the languages of each data set with human captions.
-        claims: YAML of each paper's, as config/claims/mule.yaml says of itself.
+        claims: YAML of each paper's claims, in the format of config/claims/mule.yaml.
         output: CSV to write, one claim per line.
         comparison: CSV to write, one comparison per line.
-        evaluations: outputs of `evaluate`, with the ranks beside them. A claim that needs another is not
+        evaluations: outputs of `evaluate`, with the ranks next to them. A claim that needs another is not
             testable.
         counts: output of `count-captions`; without it, claims about the size of the data are not testable.
     """
@@ -89,7 +89,7 @@ class _Judge:
     """Judges claims on some evaluations and counts.
 
     Args:
-        settings: as `judge_claims` has them. counts: None where the data were not counted.
+        settings: as `judge_claims` has them. counts: None if the data were not counted.
     """
 
     def __init__(self, settings: ClaimSettings, evaluations: Evaluations, counts: pd.DataFrame | None):
@@ -119,7 +119,7 @@ class _Judge:
         return row | _verdict(claim, lines, [*elsewhere, *claim.get("left_out", [])], seeds), lines
 
     def _lines(self, claim: Row) -> tuple[list[Row], list[str], list[str]]:
-        """Comparisons that are made; why others say nothing at this scale; why others cannot be made."""
+        """The comparisons, the reasons why some say nothing at this scale, and why some cannot be made."""
         lines, elsewhere, never = [], [], []
         for comparison in [*comparisons(claim), *claim.get("counts", [])]:
             of_recalls = isinstance(comparison, Comparison)
@@ -134,7 +134,7 @@ class _Judge:
         return lines, elsewhere, never
 
     def _not_here(self, comparison: Comparison) -> str:
-        """Why a comparison says nothing at this scale; empty where it does."""
+        """Why a comparison says nothing at this scale; empty if it says something."""
         if comparison.dataset not in self.settings.datasets:
             return f"no data set of this configuration stands for {comparison.dataset}"
         dataset = self.settings.datasets[comparison.dataset]
@@ -157,7 +157,7 @@ class _Judge:
         return self.settings.datasets[dataset] in self.settings.papers_data
 
     def _not_human_here(self, comparison: Comparison, sides: Sequence[Sequence[Mapping[str, str]]]) -> str:
-        """Why a mean over human captions (HA), or a query by a person with its translations, is not here."""
+        """Why a mean over human captions (HA), or a human query with its translations, is not available."""
         dataset = self.settings.datasets[comparison.dataset]
         of_paper = set(HUMAN_OF_PAPER.get(comparison.dataset, []))
         languages_asked: set[str] = set()
@@ -173,7 +173,7 @@ class _Judge:
         return f"{dataset} has no human captions in {', '.join(lacking)}" if lacking else ""
 
     def _not_counted_here(self, statement: Mapping[str, Any]) -> str:
-        """Why a count says nothing at this scale; empty where it does."""
+        """Why a count says nothing at this scale; empty if it says something."""
         if statement["in"] not in self.settings.datasets:
             return f"no data set of this configuration stands for {statement['in']}"
         if not self._of_papers_data(statement["in"]):
@@ -181,7 +181,7 @@ class _Judge:
         return ""
 
     def _count_line(self, statement: Mapping[str, Any]) -> Row:
-        """A count of ours beside the claimed one."""
+        """Our count next to the claimed count."""
         if self.counts is None:
             raise Untestable("the data are counted where table1 is among the tables that `report` names")
         dataset = self.settings.datasets[statement["in"]]

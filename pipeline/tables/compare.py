@@ -34,21 +34,21 @@ def compare(first: Sequence[Path], second: Sequence[Path], output: Path, metric:
     """Write, for each language of both systems, the difference of a metric, its 95% interval and p.
 
     A system is one model, or a model for each language. Of a model that stops on one of its languages
-    (*Lessons*, Tables 6 and 7), that language alone counts.
+    (*Lessons*, Tables 6 and 7), only that language counts.
 
     Args:
         first: outputs of `evaluate` of one system, with every seed.
         second: outputs of `evaluate` of the other system, with every seed.
-        output: CSV to write, one language a line: `first_name` and `second_name` are the experiments with
+        output: CSV to write, one line per language: `first_name` and `second_name` are the experiments with
             their queries; `difference` is first less second, in percentage points; `p_holm` is p
             corrected for the number of languages; `unequal_steps` and `unequal_groups` are what else
             differs between the trainings of both.
         metric: mR, i2s_R@1, ..., s2i_R@10.
 
     Raises:
-        InputError: a system has two models of a language, or two evaluations of one seed; its seeds have
-            different settings; the systems differ in their seeds or have no language in common; the metric is
-            unknown; they are of several data sets or scales, or of other candidates in a language.
+        InputError: a system has two models of a language, two evaluations of a seed, or seeds with different
+            settings. The systems differ in their seeds, data set, scale or candidates, or have no language in
+            common. The metric is unknown.
     """
     systems = [_models(paths) for paths in (first, second)]
     seeds = {tuple(sorted(set(seeds))) for models in systems for seeds in models.values()}

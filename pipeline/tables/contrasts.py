@@ -55,7 +55,7 @@ def contrast(terms: Sequence[Term], metric: str, level: float = 0.95) -> Contras
     of_images = cells.mean(axis=1).var(ddof=1) / images
     of_seeds = sums.var(ddof=1) / seeds if seeds > 1 else 0.0
     error = np.sqrt(of_images + of_seeds)
-    if error < _ROUNDING:  # every image and every seed says the same
+    if error < _ROUNDING:  # no image and no seed differs
         return Contrast(value, value, value, float(abs(value) < _ROUNDING))
     freedom = error**4 / (of_images**2 / (images - 1) + of_seeds**2 / max(seeds - 1, 1))
     half = stdtrit(freedom, (1 + level) / 2) * error

@@ -1,4 +1,4 @@
-"""What the tables that count a data set's text share: lines beside the paper's numbers, and files."""
+"""What the tables that count a data set's text share: lines with the paper's numbers, and files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ def paper_rows(path: Path, paper: str, table: str) -> list[Row]:
 
 
 def write_tables(rows: pd.DataFrame, table: Path, lines: Sequence[Row], comparison: Path) -> None:
-    """Write a table as printed, and one number per line beside the paper's, in the columns of `tabulate`."""
+    """Write a table as printed, and its numbers next to the paper's, in the columns of `tabulate`."""
     with atomic_write(comparison) as temporary:
         pd.DataFrame(lines, columns=COMPARISON_COLUMNS).to_csv(temporary, index=False, lineterminator="\n")
     with atomic_write(table) as temporary:

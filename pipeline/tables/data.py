@@ -26,7 +26,7 @@ def count_captions(
     comparison: Path,
     counts: Path,
 ) -> None:
-    """Write Table 1, the same with one number per line beside the paper's, and counts by split and language.
+    """Write Table 1, its numbers next to the paper's (one per line), and counts by split and language.
 
     Counted are a data set's own captions (captions/select.py), no translations; in Table 1 those of the split
     train.

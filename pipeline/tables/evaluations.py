@@ -52,7 +52,7 @@ class Evaluations:
     """The evaluations of several experiments, each with all seeds.
 
     Args:
-        paths: JSON files; each names its file of ranks, which is beside it.
+        paths: JSON files; each names its file of ranks in the same folder.
         seeds: those over which a number is averaged.
 
     Raises:

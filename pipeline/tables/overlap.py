@@ -25,7 +25,7 @@ def measure_vocabulary_overlap(
     minimum_count: int = 4,
     scale: str = "",
 ) -> None:
-    """Write Table 1 with the vocabulary sizes of Section 4, and the same with one number per line.
+    """Write Table 1 with the vocabulary sizes of Section 4, and its numbers one per line.
 
     A word is a token between spaces, punctuation included, that occurs at least `minimum_count` times in a
     language's files. The table has a row a portion and language: the Jaccard coefficients |A and B| / |A or
@@ -34,8 +34,8 @@ def measure_vocabulary_overlap(
 
     Args:
         translation: the published tokens of each language's training text, of the translation portion; a
-            language may have several files. A file whose name ends with .csv is a sentence table instead, of
-            which the split train counts; its tokens have no punctuation, so that the numbers are not the
+            language may have several files. A file whose name ends with .csv is a sentence table, whose
+            training split counts; its tokens have no punctuation, so that the numbers are not the
             paper's even on the same text.
         comparable: the tokens of the comparable portion.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
@@ -126,7 +126,7 @@ def _printed_rows(portion: str, vocabularies: Vocabularies) -> Iterator[Row]:
 
 
 def _lines(portion: str, vocabularies: Vocabularies) -> Iterator[Row]:
-    """Jaccard coefficients (the paper prints those of the translations alone), total and union."""
+    """Jaccard coefficients (the paper prints only the translations'), total and union."""
     languages = list(vocabularies)
     for place, language in enumerate(languages):
         for other in languages[place:]:

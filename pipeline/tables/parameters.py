@@ -18,7 +18,7 @@ WORD_PIECES = 119_547  # of multilingual BERT
 
 
 def write_parameters(settings: ParameterSettings, papers: Path, table: Path, comparison: Path) -> None:
-    """Write the parameters of each model beside the paper's, and the same in the columns of a comparison.
+    """Write the parameters of each model next to the paper's, also in the columns of a comparison.
 
     Args:
         settings: JSON: `scale`, `model`.

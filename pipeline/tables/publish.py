@@ -1,4 +1,4 @@
-"""Replacing earlier tables by finished ones."""
+"""Replacing earlier tables by finished tables."""
 
 import shutil
 from collections.abc import Sequence

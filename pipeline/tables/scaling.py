@@ -30,12 +30,12 @@ def measure_scaling(
 
     Args:
         settings: JSON: figure, points, seeds, ...
-        evaluations: outputs of `evaluate`, with the ranks beside them.
+        evaluations: outputs of `evaluate`, with the ranks next to them.
         models: the trained models of all seeds.
-        output: CSV to write, one point per line. `parameters` are trainable ones, word tables included: the
-            mean over seeds, which may use different numbers of entries of a latent vocabulary, and where a
-            model is one of several of one language each, over these. `parameters_at_test`: those that remain
-            if the word vectors of the vocabulary are precomputed (SMALR, Section 5).
+        output: CSV to write, one point per line. `parameters`: trainable, with the word tables as a
+            mean over seeds, which may use different numbers of entries of a latent vocabulary. A point of
+            several models of one language each has their mean. `parameters_at_test`: those that remain if the
+            word vectors of the vocabulary are precomputed (SMALR, Section 5).
     """
     reader = Evaluations(evaluations, settings.seeds)
     sizes: dict[tuple[str, str], list[tuple[int, int]]] = {}

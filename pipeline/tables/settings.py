@@ -21,7 +21,7 @@ class Row(Sparse):
     row: Number = Field(description="its number, 0 or more")
     group: str | None = Field(default=None, description="heading above the row")
     method: str = Field(description="what the paper calls the method")
-    training_data: str | None = Field(default=None, description="what the paper says of the training data")
+    training_data: str | None = Field(default=None, description="the paper's name of the training data")
     single_model: Literal["Y", "N"] | None = Field(
         default=None, description="Y or N: whether one model has all languages"
     )
@@ -34,8 +34,8 @@ class Row(Sparse):
     consistency: Literal["average", "learned"] | None = Field(
         default=None,
         description=(
-            "average (the mean over a query and its translations, CLC-A) or learned (CLC-C); default: the "
-            "query alone"
+            "average (the mean over a query and its translations, CLC-A) or learned (CLC-C); default: "
+            "only the query"
         ),
     )
     columns: Columns | None = Field(
@@ -65,7 +65,7 @@ class Table(Sparse):
     metrics: Literal["mR", "all"] | Annotated[list[Recall], Field(min_length=1), Unique] | None = Field(
         default=None,
         description=(
-            "mR (mean recall alone; the default), all (the six recalls too), or a list of recalls, such as "
+            "mR (the mean recall; default), all (the six recalls too), or a list of recalls, such as "
             "[i2s_R@10]"
         ),
     )
@@ -141,7 +141,7 @@ class Point(Block):
     series: str
     label: str = ""
     languages: list[LanguageCode]
-    experiments: list[str] = Field(description="one, or one a language")
+    experiments: list[str] = Field(description="one, or one per language")
     trained: Count = Field(description="how many languages each of them is trained on")
 
 

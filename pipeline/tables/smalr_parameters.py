@@ -26,7 +26,7 @@ def count_smalr_parameters(
     table: Path,
     comparison: Path,
 ) -> None:
-    """Write the parameters of MULE, LIWE, LA, HEM and SMALR, and the same beside the paper's.
+    """Write the parameters of MULE, LIWE, LA, HEM and SMALR, also next to the paper's.
 
     Args:
         settings: JSON: `scale` and `dataset` of the vocabularies; of scale paper `model`, `liwe`,
@@ -42,7 +42,7 @@ def count_smalr_parameters(
     letters = int(np.count_nonzero(np.unique(codes)))
     paper = {row["method"]: row["value"] for row in paper_rows(papers, "smalr", "parameters")}
     rows = pd.DataFrame(comparison_lines(settings, sizes, letters))
-    if len(sizes) != 10:  # of which the paper has no numbers
+    if len(sizes) != 10:  # the paper has no numbers for it
         for column in ("model", "counted"):
             rows[column] = rows[column].str.replace(r"\bten\b", str(len(sizes)), regex=True)
     rows["paper"] = rows["model"].map(paper).fillna("")

@@ -1,7 +1,7 @@
 """Tables of the papers from the evaluations of experiments.
 
 A table's rows name experiments (config/tables/*.yaml). This module computes means over seeds and, from the
-ranks beside the evaluations, intervals.
+evaluations' ranks, intervals.
 """
 
 import logging
@@ -41,13 +41,13 @@ Place = tuple[EvaluationKey, str]  # an evaluation and a language of it
 def tabulate(
     settings: TableSettings, evaluations: Sequence[Path], papers: Path, table: Path, comparison: Path
 ) -> None:
-    """Write a table as the paper prints it, and the same with one number per line beside the paper's.
+    """Write a table as the paper prints it, and its numbers next to the paper's (one per line).
 
     For each number, the comparison has its 95% interval (`statistics.intervals`), the numbers of candidate
     images and sentences and the chance level, its place in its column from the highest, the paper's place
     among the same rows, and on the paper's own data the difference: on others, only the order can be
-    compared. In a column for which the paper has numbers, both places are among the rows for
-    which it has one; a mean over other languages than the paper's has none beside it (`averaged` names them).
+    compared. If the paper has numbers for a column, both places are among the rows with such a
+    number; a mean over other languages than the paper's has none next to it (`averaged` names them).
     Where a row uses translations, both name their provider (`translation_columns`).
 
     Args:
@@ -55,7 +55,7 @@ def tabulate(
             in config/tables; `datasets`, for each data set of the paper the one of this scale that stands for
             it; `left_out`, its rows that are not made, and why;
             `human`, the languages of each data set with human captions, where the table has `averages`.
-        evaluations: JSON files with the ranks beside them; every one that the table's rows need.
+        evaluations: JSON files that the table's rows need, all with the ranks next to them.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
         table: CSV to write, as the paper prints it.
         comparison: CSV to write, one number per line.
@@ -118,7 +118,7 @@ def _lines(settings: TableSettings, evaluations: Evaluations, paper: Mapping[Key
 
 
 def _mean(evaluations: Evaluations, keys: Sequence[Place], metric: str) -> pd.Series:
-    """A metric of each seed, in percent: the mean over some languages, or the one's own."""
+    """A metric of each seed, in percent: the mean over some languages, or the value of one."""
     return sum(evaluations.values(key, language, metric) for key, language in keys) / len(keys)
 
 
@@ -193,7 +193,7 @@ def printed_metrics(table: Table) -> list[str]:
 
 
 def _column(settings: TableSettings, dataset: str, language: str, metric: str, alone: bool) -> str:
-    """A column's name; captions that are not by people are marked with their origin."""
+    """A column's name; captions that are not human are marked with their origin."""
     origin = settings.caption_origins[dataset].get(language)
     return f"{dataset} {language}" + (f" ({origin})" if origin else "") + ("" if alone else f" {metric}")
 

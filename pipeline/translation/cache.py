@@ -1,7 +1,7 @@
 """All answers of translators, in one SQLite file shared by runs, scales and projects.
 
 Answers are appended as they arrive, one transaction per request: a kill loses at most the current request.
-Several jobs can use the file at once. The first answer to a caption stays; later ones are ignored.
+Several jobs can use the file at once. The first answer to a caption stays; later answers are ignored.
 """
 
 import hashlib

@@ -43,7 +43,7 @@ class DictionaryTranslator:
     The translation has spaces in every language, so that the tokeniser of the target keeps its words.
 
     Args:
-        dictionaries: files named `SOURCE-TARGET.txt` or `TARGET-SOURCE.txt`; earlier ones come first.
+        dictionaries: files named `SOURCE-TARGET.txt` or `TARGET-SOURCE.txt`; earlier files come first.
         target_words: counts of words in captions of the target language; empty: not known.
     """
 

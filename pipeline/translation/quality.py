@@ -47,7 +47,7 @@ def measure_translation_quality(
     Args:
         source: ISO 639-1 code.
         target: ISO 639-1 code.
-        provider: whose translations are measured beside the published ones; files: only the published ones.
+        provider: measured together with the published translations, or `files`, for only these.
         scale: value of the column `scale`.
         dataset: name of the data set in the table.
         output: CSV to write.
@@ -167,7 +167,7 @@ def write_quality(table: pd.DataFrame, output: Path) -> None:
 
 
 def pairs_between(parallel: pd.DataFrame, source: str, target: str) -> pd.DataFrame:
-    """Sentences of a language pair with their translations; human ones serve in both directions."""
+    """Sentences of a language pair with their translations; human translations serve in both directions."""
     forwards = parallel[(parallel["source"] == source) & (parallel["target"] == target)]
     if not forwards.empty:
         return forwards

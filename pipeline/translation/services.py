@@ -65,7 +65,7 @@ class ServiceClient:
     """Requests translations from one service; thread-safe.
 
     Args:
-        url: another address of the service, such as a server of one's own; empty: the service's.
+        url: another address of the service, such as your own server; empty: the service's.
         codes: the service's codes of languages, where they are others than those known.
 
     Raises:
@@ -163,7 +163,7 @@ class ServiceClient:
     def _translator(self) -> Any:
         """This thread's translator: deep-translator's keep the text of a request in themselves."""
         if not hasattr(self._threads, "translator"):
-            # Its own lists of languages are of 2023, so they are passed by.
+            # Its own lists of languages date from 2023, so they are not used.
             translator = self._class(source="auto", target="auto")
             translator._source, translator._target = self._codes
             if self.url:

@@ -175,7 +175,7 @@ def _message_in(body: Any, depth: int = 0) -> str:
 
 
 def _notice_in(body: Any) -> str:
-    """An error that comes with status 200 in place of a translation, or beside one."""
+    """An error that comes with status 200 instead of a translation, or with one."""
     if not isinstance(body, dict):
         return ""
     if body.get("quotaFinished") is True:

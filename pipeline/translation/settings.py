@@ -176,7 +176,7 @@ class Translation(Block):
             yield from (f".default{line}" for line in self.default.of_all_pairs())
 
     def provider_of(self, pair: str) -> Provider | None:
-        """The provider that translates a pair; None where nobody is named."""
+        """The provider that translates a pair; None if none is configured."""
         return self.pairs.get(pair, self.default)
 
 

@@ -156,7 +156,7 @@ class WebEngine:
 
 
 def request_batches(texts: Iterable[str], service: Service) -> Iterator[list[str]]:
-    """Texts grouped so that each group, joined by newlines, fits one request; longer texts go alone."""
+    """Groups of texts that, joined by newlines, fit one request; each longer text is a group of its own."""
     batch: list[str] = []
     characters = size = 0
     for text in texts:
@@ -211,7 +211,7 @@ class _Waiting:
         self._waiting: dict[str, str] = {}
 
     def store(self, answers: Mapping[str, str]) -> None:
-        """Store answers, or let them wait while all that came since the last other one are the same."""
+        """Store answers, or let them wait while all since the last different answer are equal."""
         with self._lock:
             if len({*self._waiting.values(), *answers.values()}) > 1:
                 self._pass_on()

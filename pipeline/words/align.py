@@ -30,7 +30,7 @@ def align_vectors(words: Path, english: Path, dictionaries: Sequence[Path], outp
         output: vocabulary to write (HDF5).
 
     Raises:
-        InputError: the dictionaries have no pair of which both words are in the vocabularies.
+        InputError: no pair of words in the dictionaries is in both vocabularies.
     """
     foreign, native = read_vocabulary(words), read_vocabulary(english)
     pairs = word_pairs(foreign, native, dictionaries)

@@ -1,7 +1,6 @@
 """A small multilingual BERT, pretrained on the captions, if no published one is downloaded.
 
-Masked words alone (Devlin et al. 2019, Section 3.1), without the prediction of the next sentence: captions
-stand alone.
+Only masked words are predicted (Devlin et al. 2019, Section 3.1), no next sentence: a caption has none.
 """
 
 import logging
@@ -42,7 +41,7 @@ WARM_UP = 0.1  # of all steps
 def pretrain_bert(sentences: Sequence[Path], settings: BertSettings, output: Path) -> None:
     """Pretrain a BERT and its tokeniser on the training captions of all languages; write them to a folder.
 
-    A run that is killed leaves nothing and begins anew: it takes a minute or a few.
+    A killed run leaves nothing and starts over: it takes a few minutes.
 
     Args:
         sentences: one sentence table per language.

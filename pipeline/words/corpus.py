@@ -20,7 +20,7 @@ class Sentences:
     """Sentences of one language.
 
     ids: (B, W) word ids, 0 is padding. lengths: (B,) word counts, at least 1. Both are always on the CPU.
-    vectors: (B, D) frozen sentence vectors, which are read in the words' place; None where words are.
+    vectors: (B, D) frozen sentence vectors, which are read instead of words; None if words are read.
     """
 
     ids: Tensor
@@ -97,7 +97,7 @@ def encode(
         longest: words after the first `longest` are dropped; None: none are.
 
     Raises:
-        InputError: the vocabulary is of whole captions, and some are not among them.
+        InputError: the vocabulary has whole captions as its words, and some captions are missing.
     """
     row = {image: number for number, image in enumerate(images)}
     texts = sentences["tokens" if vocabulary.unit == "word" else "caption"]

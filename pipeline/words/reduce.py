@@ -65,7 +65,7 @@ def write_reduced(
 
     Args:
         reduction: as above, such as frequency-5. words: the language's whole vocabulary.
-        sentences: tokens of the captions that are trained on. english, dictionaries: of dictionary-T alone.
+        sentences: tokens of the captions that are trained on. english, dictionaries: only for dictionary-T.
 
     Raises:
         InputError: nothing is left, or the vectors have fewer numbers than they are to be reduced to.
@@ -107,7 +107,7 @@ def with_smaller_vectors(whole: Vocabulary, size: int) -> Vocabulary:
     """The same words, their vectors projected on the first `size` principal components.
 
     The mean is taken off, as in any PCA; padding stays zeros. V words lie in V - 1 directions at most: a
-    small vocabulary has zeros in the others, which loses nothing, and is told in the log.
+    small vocabulary has zeros in the others, which loses nothing and is logged.
     """
     vectors = whole.vectors[1:].astype(np.float64)
     if size > vectors.shape[1]:
@@ -139,7 +139,7 @@ def mapped_to_english(
     english: Vocabulary,
     candidates: dict[str, list[str]],
 ) -> Vocabulary:
-    """The same words, rare ones mapped to English words: these come last and have no vectors of their own.
+    """The same words, rare words mapped to English: these come last and have no vectors of their own.
 
     A rare word becomes the first of its translations that the English vocabulary has; one without any keeps
     its own vector.

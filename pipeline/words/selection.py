@@ -31,8 +31,8 @@ UNKNOWN, START, END = "<unk>", "<start>", "<end>"
 class SelectedCaptions:
     """The captions of one language.
 
-    texts: sentence tables whose training and validation captions are taken, all together. tested_on: the one
-    whose test captions are asked for. halves: CSV of columns image, half; None: all training images.
+    texts: sentence tables whose training and validation captions are taken, all together. tested_on: the
+    table of the test captions. halves: CSV of columns image, half; None: all training images.
     half: the half whose training captions are taken. pair_texts: those whose training captions of all images
     form the pairs of captions; None: the selected captions do.
     """

@@ -28,9 +28,9 @@ class Vocabulary:
         language: ISO 639-1 code.
         words: V + 1 words; index 0 is padding, the empty string.
         vectors: (V + 1, dimension) float32; row 0 is zeros.
-        unit: what one of its words is, a `word` of the tokens or a whole `caption`.
+        unit: what an entry is, a `word` of the tokens or a whole `caption`.
         english: (M,) rows of English words that the last M words are read as, which have no vectors of their
-            own (`reduce.py`); None where every word has its own.
+            own (`reduce.py`); None if every word has a vector.
     """
 
     language: str

@@ -210,8 +210,8 @@ def test_without_a_machine_queries_get_there_by_english(paper: Configuration) ->
     asked = {"scale": "paper", "translation": {"default": {"provider": "google"}}}
     service = configuration.load(asked, CONFIG)
     assert not configuration.via_english(service, "multi30k", "de-fr")
-    assert configuration.anew(service, "multi30k", "de-fr")
-    assert not configuration.anew(service, "multi30k", "en-fr")
+    assert configuration.needs_query_translation(service, "multi30k", "de-fr")
+    assert not configuration.needs_query_translation(service, "multi30k", "en-fr")
 
 
 def test_other_experiments_know_nothing_of_smalr(paper: Configuration) -> None:

@@ -42,8 +42,8 @@ Row = dict[str, str]
 def read_own(path: Path) -> tuple[list[Caption], bool]:
     """Captions of a CSV file (UTF-8), and whether it has a split; if not, all rows are train.
 
-    Columns: `image`, an id or a file's name (photos/a.jpg is the image a); `language`, ISO 639-1; `caption`;
-    and if wanted `split` (train, val, test), `origin` (human where there is none) and `source_language`.
+    Columns: `image` (an id or a file's name: photos/a.jpg is the image a), `language` (ISO 639-1) and
+    `caption`. Optional are `split` (train, val, test), `origin` (default: human) and `source_language`.
     White space around and line breaks inside a field become single blanks, but not in the name of a file;
     captions over several lines are counted in a warning.
 
@@ -89,7 +89,7 @@ def own_predefined(path: Path, image_list: Path | None = None) -> Split:
     """The split of a user's file, whose images are named as in a table of captions: `a.jpg` is the image a.
 
     Raises:
-        InputError: as `read_split` and `limit_to_list`; two names are one image's; a split has no image.
+        InputError: as `read_split` and `limit_to_list`, if two names are of one image, or a split has none.
     """
     split_of_names = read_split(path)
     split = {image_name(image): name for image, name in split_of_names.items()}

@@ -46,8 +46,8 @@ _Captions = dict[str, dict[int, str]]  # image -> number -> caption
 def flickr8kcn_captions(folder: Path, language: str, split: Mapping[str, str]) -> list[Caption]:
     """Captions of Flickr8k in a language: En x5, Zh x5 of each origin, Ja x5.
 
-    En and Zh of origin human are independent; Zh of origins google and baidu and Ja of origin google
-    are machine translations of the English captions; the test set has human translations into Zh too.
+    En and Zh of origin human are independent. Zh of origins google and baidu and Ja of origin google are
+    machine translations of the English captions. The test set also has human translations into Zh.
 
     Args:
         folder: published files, laid out as HOST/PATH.

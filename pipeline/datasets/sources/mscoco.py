@@ -67,12 +67,12 @@ def read_images(folder: Path, coco_cn: Path) -> Images:
         english += _annotation_rows(files, name, content, image_of, whole=True)
     others = (list(_rows(files, coco_cn, language, image_of, whole=True)) for language in ("ja", "zh"))
     with_captions: set[str] = set()
-    anew = []
+    independent = []
     for rows in (english, *others):
         with_captions |= {image for image, _, _, caption in rows if caption}
-        anew.append({image for image, source, _, caption in rows if caption and not source})
+        independent.append({image for image, source, _, caption in rows if caption and not source})
     files.check()
-    return Images(sorted(with_captions), set.intersection(*anew))
+    return Images(sorted(with_captions), set.intersection(*independent))
 
 
 def mscoco_captions(
@@ -80,7 +80,7 @@ def mscoco_captions(
 ) -> list[Caption]:
     """Captions of MSCOCO 2014 in a language, in the order of images and of the captions' numbers.
 
-    All captions are of origin human; the Chinese translations of English ones have the source language en.
+    All captions have the origin human. Chinese translations of English captions have the source language en.
     A line break inside a caption becomes a blank; captions without text are left out and logged. COCO-CN's
     own lists of training, validation and test images are not used. The order in the files does not matter.
 
@@ -137,7 +137,7 @@ def _contents(files: PublishedFiles, language: str) -> Iterator[tuple[str, dict[
 
 
 def _json_content(files: PublishedFiles, name: str, content: bytes | None) -> dict[str, Any]:
-    """A JSON file in MSCOCO's format; empty where it is missing or wrong."""
+    """A JSON file in MSCOCO's format, or {} if it is missing or wrong."""
     if content is None:
         return {}
     try:

@@ -1,7 +1,7 @@
 """Multi30K (Elliott et al. 2016, 2017; Barrault et al. 2018).
 
 Five English and five German captions of each image were written independently (task 2); one French
-and one Czech sentence are translations from English by people (task 1). Lines of a text file are in
+and one Czech sentence are human translations from English (task 1). Lines of a text file are in
 the order of its list of images.
 """
 
@@ -79,7 +79,7 @@ def multi30k_part(folder: Path, part: str, language: str, split: Mapping[str, st
     """Captions of a part of *Lessons* in a language, tokenised as published.
 
     The translation part has one caption of each image in En, De, Fr and Cs, which translate one another
-    (task 1); the comparable part has five independent ones in En and De (task 2).
+    (task 1); the comparable part has five independent captions in En and De (task 2).
 
     Raises:
         InputError: the part has no captions in the language; otherwise as `multi30k_captions`.
