@@ -108,7 +108,7 @@ def terms(project: Project, experiment: str) -> set[str]:
 
 def test_every_recipe_is_tried_here() -> None:
     tried = set(
-        re.findall(r'(?:follow|touched)\(\w+, "([^"]+)"\)', Path(__file__).read_text(encoding="utf-8"))
+        re.findall(r'(?:follow|touched_files)\(\w+, "([^"]+)"\)', Path(__file__).read_text(encoding="utf-8"))
     )
     assert tried | {"Compute nodes without a network"} == set(SECTIONS)
     linked = set(re.findall(r"\]\(#([a-z-]+)\)", PAGE))

@@ -15,7 +15,8 @@ from torch.nn import functional as F
 
 from pipeline.evaluation import similarity as compared
 from pipeline.evaluation.ranks import both_ranks
-from pipeline.models.losses.ranking import Slotted, ranking_loss, ranking_terms
+from pipeline.models.losses.loss import Slotted
+from pipeline.models.losses.ranking import ranking_loss, ranking_terms
 from pipeline.models.settings import Hinge, Ranking
 from pipeline.models.similarity import similarities
 from pipeline.training.driver import adam

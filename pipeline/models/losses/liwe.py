@@ -10,8 +10,8 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from pipeline.models.losses.loss import Loss, Step, Terms
-from pipeline.models.losses.ranking import Slotted, ranking_loss, with_slots
+from pipeline.models.losses.loss import Loss, Slotted, Step, Terms
+from pipeline.models.losses.ranking import ranking_loss
 from pipeline.models.settings import Liwe
 
 
@@ -24,7 +24,7 @@ class LiweLoss(Loss[Liwe]):
 
     def terms(self, step: Step) -> Terms:
         liwe = self.block
-        images, languages = with_slots(step)
+        images, languages = step.images_and_captions()
 
         def mean(pairs: Iterable[tuple[Slotted, Slotted]], base: float) -> Tensor:
             losses = [

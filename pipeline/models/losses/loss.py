@@ -3,8 +3,9 @@
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
+import torch
 from torch import Tensor, nn
 
 from pipeline import registry
@@ -16,6 +17,13 @@ from pipeline.models.settings import ChosenLosses, ModelSettings
 from pipeline.words.corpus import Sentences
 
 Terms = dict[str, Tensor]
+
+
+class Slotted(NamedTuple):
+    """Embeddings (B, e), and the places (B,) of their images in the batch, on the CPU."""
+
+    vectors: Tensor
+    slots: Tensor
 
 
 @dataclass
@@ -37,6 +45,13 @@ class Step:
     embed: Callable[[Mapping[str, Sentences]], Embedded]
     number: int
     done: float
+
+    def images_and_captions(self) -> tuple[Slotted, list[Slotted]]:
+        """The batch's images, and each language's captions: what has the same slot belongs together."""
+        slots = [torch.from_numpy(part.slots) for part in self.parts]
+        captions = self.multimodal.split([len(places) for places in slots])
+        images = Slotted(self.images, torch.arange(len(self.images)))
+        return images, list(map(Slotted, captions, slots))
 
 
 BlockT = TypeVar("BlockT", bound=Block)

@@ -8,13 +8,12 @@ Sizes in comments: B captions, n images or captions of another language, e embed
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from pipeline.common.devices import to_device
-from pipeline.models.losses.loss import Loss, Step, Terms
+from pipeline.models.losses.loss import Loss, Slotted, Step, Terms
 from pipeline.models.settings import Ranking
 from pipeline.models.similarity import similarities
 
@@ -28,22 +27,7 @@ class RankingLoss(Loss[Ranking]):
 
     def terms(self, step: Step) -> Terms:
         """Captions against images in each language, and captions of each pair of languages."""
-        return ranking_terms(*with_slots(step), self.block, step.model.similarity)
-
-
-class Slotted(NamedTuple):
-    """Embeddings (B, e), and the places (B,) of their images in the batch, on the CPU."""
-
-    vectors: Tensor
-    slots: Tensor
-
-
-def with_slots(step: Step) -> tuple[Slotted, list[Slotted]]:
-    """A batch's images, and its captions by language."""
-    slots = [torch.from_numpy(part.slots) for part in step.parts]
-    captions = step.multimodal.split([len(of) for of in slots])
-    images = Slotted(step.images, torch.arange(len(step.images)))
-    return images, list(map(Slotted, captions, slots))
+        return ranking_terms(*step.images_and_captions(), self.block, step.model.similarity)
 
 
 def ranking_terms(images: Slotted, languages: Sequence[Slotted], ranking: Ranking, similarity: str) -> Terms:
