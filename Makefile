@@ -6,7 +6,7 @@ READY := .venv/.ready
 RUN := . .venv/bin/activate &&
 SEARCHED := work/demo/multi30k/experiments/mule-full/seed0
 
-.PHONY: demo search test test-all coverage check mutants lock clean help
+.PHONY: demo search test test-all coverage check mutants results-pages lock clean help
 
 help:
 	@echo "make demo   results/table4.csv on synthetic data: nine to twenty minutes on 2 cores after installation, 400 MB disk"
@@ -16,6 +16,7 @@ help:
 	@echo "make coverage  lines and branches that make test reaches"
 	@echo "make check  lint, format, types and imports"
 	@echo "make mutants  mutation testing of the code behind every number: many hours; make mutants ONLY='pipeline.models.losses*' for some"
+	@echo "make results-pages  fill the tables of pages from results/published"
 	@echo "make lock   resolve requirements*.in into requirements.lock"
 	@echo "make clean  delete .venv, work/ and what is under results/"
 
@@ -62,6 +63,9 @@ $(READY): requirements.lock
 	$(PYTHON) -m venv .venv
 	$(RUN) python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	touch $@
+
+results-pages: $(READY)
+	$(RUN) python -m workflow.published pages
 
 lock:
 	uv pip compile --universal --python-version 3.11 --no-annotate --no-header --generate-hashes --quiet \

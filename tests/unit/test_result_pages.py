@@ -1,0 +1,189 @@
+"""Pages show what the files of results/published say, and runs are copied with what made them."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from project import ROOT
+
+from pipeline.common.errors import InputError
+from workflow import published
+
+COMPARISON = """\
+table,section,row,group,method,training_data,dataset,language,metric,measured,std,paper,experiment
+table2,a,1,,EmbN,,multi30k,en,mR,50.750000,0.700000,66.5,embn
+table2,a,1,,EmbN,,multi30k,fr,mR,31.550000,,66.0,embn
+table2,a,1,,EmbN,,multi30k,fr,i2s_R@1,20.000000,,,embn
+table2,d,2,,MULE EmbN - Full,,multi30k,fr,mR,37.849999,0.300000,72.5,mule-full
+table2,d,2,,MULE EmbN - Full,,mscoco,en,mR,99.000000,0.300000,72.5,mule-full
+"""
+COMPARED = """\
+dataset,language,metric,seeds,first_name,second_name,difference,low,high
+multi30k,en,mR,0 1 2,mule-full,embn,-0.250000,-1.200000,0.700000
+multi30k,fr,mR,0 1 2,mule-full,embn,6.300000,4.700000,7.900000
+"""
+CLAIMS = """\
+id,claim,verdict,comparisons
+M1,Joint training helps,holds,2
+M2,It costs nothing,does not hold,1
+L1,No more data,not testable,0
+"""
+COMPARED_CLAIMS = """\
+id,difference,low,high
+M1,2.000000,1.000000,3.000000
+M1,3.000000,1.500000,4.500000
+M2,-1.000000,-2.000000,0.100000
+"""
+PAGE = """\
+# Page
+
+<!-- recalls small/table2 multi30k -->
+<!-- end -->
+Text in between.
+<!-- differences small multi30k mule-full-vs-embn -->
+old
+<!-- end -->
+<!-- verdicts small -->
+<!-- end -->
+<!-- claims small -->
+<!-- end -->
+"""
+FILLED = """\
+# Page
+
+<!-- recalls small/table2 multi30k -->
+|  | En | Fr |
+| --- | --- | --- |
+| (a) EmbN | 50.8 ± 0.7 | 31.6 |
+| (d) MULE EmbN - Full | - | 37.8 ± 0.3 |
+<!-- end -->
+Text in between.
+<!-- differences small multi30k mule-full-vs-embn -->
+|  | En | Fr |
+| --- | --- | --- |
+| mule-full - embn | -0.3 (-1.2 to 0.7) | **+6.3** (4.7 to 7.9) |
+<!-- end -->
+<!-- verdicts small -->
+| paper | does not hold | holds | not testable |
+| --- | --- | --- | --- |
+| MULE | 1 | 1 | 0 |
+| *Lessons* | 0 | 0 | 1 |
+<!-- end -->
+<!-- claims small -->
+|  | claim | verdict | differences with 95% intervals |
+| --- | --- | --- | --- |
+| M1 | Joint training helps | holds | +2.0 (1.0 to 3.0); +3.0 (1.5 to 4.5) |
+| M2 | It costs nothing | does not hold | -1.0 (-2.0 to 0.1) |
+<!-- end -->
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with a published run `small` and a page."""
+    files = {
+        "comparison/table2.csv": COMPARISON,
+        "comparison/claims.csv": COMPARED_CLAIMS,
+        "compare/multi30k/mule-full-vs-embn.csv": COMPARED,
+        "claims.csv": CLAIMS,
+    }
+    for name, text in files.items():
+        path = tmp_path / published.FOLDER / "small" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "README.md").write_text(PAGE)
+    return tmp_path
+
+
+def test_tables_are_filled_and_the_rest_of_a_page_stays(repository: Path) -> None:
+    assert published.fill_pages(repository) == [repository / "README.md"]
+    assert (repository / "README.md").read_text() == FILLED
+    assert published.fill_pages(repository) == []
+
+
+def test_a_run_that_is_not_there_is_named(repository: Path) -> None:
+    with pytest.raises(InputError, match=r"results/published/large/claims\.csv"):
+        published.filled_page("<!-- verdicts large -->\n<!-- end -->\n", repository)
+
+
+def test_the_pages_of_this_repository_are_as_their_files_say() -> None:
+    differing = [
+        path.relative_to(ROOT)
+        for path in published.pages(ROOT)
+        if published.filled_page(text := path.read_text(encoding="utf-8"), ROOT) != text
+    ]
+    assert not differing, "run make results-pages"
+
+
+def test_every_opened_table_of_a_page_ends() -> None:
+    for path in published.pages(ROOT):
+        text = path.read_text(encoding="utf-8")
+        opened = re.findall(rf"^<!-- (?:{'|'.join(published.TABLES)}) .*-->$", text, re.M)
+        assert len(opened) == len(published.BLOCK.findall(text)), path
+
+
+def test_a_published_run_says_what_made_it_and_is_small() -> None:
+    for path in (ROOT / published.FOLDER).glob("*/run.json"):
+        run = json.loads(path.read_text(encoding="utf-8"))
+        assert set(run) == {"command", "commit", "date", "machine", "versions", "seeds", "hours_of_cpu"}
+        files = [file for file in path.parent.rglob("*") if file.is_file()]
+        assert {file.suffix for file in files} <= {".csv", ".json", ".md"}
+        assert sum(file.stat().st_size for file in files) < 2**20
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", *arguments],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+
+
+@pytest.fixture
+def finished_run(tmp_path: Path) -> Path:
+    """A committed checkout whose run wrote one table in two jobs."""
+    folder = tmp_path / "run"
+    logs = folder / "work" / "logs" / "demo" / "multi30k"
+    (logs / "mule-full-0-train.tsv").parent.mkdir(parents=True)
+    for name, seconds in {"mule-full-0-train": 90, "mule-full-0-evaluate-original": 6, "split": 3}.items():
+        (logs / f"{name}.tsv").write_text(f"s\tcpu_time\n1.0\t{seconds}\n")
+    (folder / "results" / "demo" / "comparison").mkdir(parents=True)
+    (folder / "results" / "demo" / "table2.csv").write_text("method\nEmbN\n")
+    (folder / "results" / "demo" / "comparison" / "table2.csv").write_text(COMPARISON)
+    (folder / "results" / "demo" / "figure3.html").write_text("a caption")
+    (folder / ".gitignore").write_text("work\nresults\n")
+    git(folder, "init")
+    git(folder, "add", ".gitignore")
+    git(folder, "commit", "-m", "x")
+    return folder
+
+
+def test_a_run_is_copied_with_its_commit_and_times(
+    finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    published.copy_run("small", "demo", "snakemake results/table2.csv", finished_run)
+    folder = tmp_path / published.FOLDER / "small"
+    copied = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert copied == {"table2.csv", "comparison/table2.csv", "jobs.csv", "run.json"}
+    run = json.loads((folder / "run.json").read_text())
+    assert run["command"] == "snakemake results/table2.csv"
+    assert re.fullmatch("[0-9a-f]{7,}", run["commit"])
+    assert run["seeds"] == [0]
+    assert run["hours_of_cpu"] == round(99 / 3600, 2)
+    assert published.hours(tmp_path / published.FOLDER, "small")[2:] == [
+        "| table2 | 0.03 |",
+        "| *evaluate* | 0.00 |",
+        "| *other* | 0.00 |",
+        "| *train* | 0.03 |",
+        "| all | 0.03 |",
+    ]
+
+
+def test_a_run_of_changed_code_is_not_copied(finished_run: Path) -> None:
+    (finished_run / ".gitignore").write_text("work\nresults\nx\n")
+    with pytest.raises(InputError, match="differ from the commit"):
+        published.copy_run("small", "demo", "snakemake", finished_run)

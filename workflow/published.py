@@ -1,0 +1,320 @@
+"""Results of a finished run, kept in git as data, and the tables of pages that are made of them.
+
+    python -m workflow.published copy RUN SCALE CHECKOUT COMMAND...   # into results/published/RUN
+    python -m workflow.published pages   # fill the tables of pages; also: make results-pages
+
+A table in a page stands between two comments, of which the first says what fills it:
+
+    <!-- recalls RUN/TABLE DATASET -->           mR of each row and language
+    <!-- differences RUN DATASET A-vs-B ... -->  of two experiments, with 95% intervals
+    <!-- gain RUN/TABLE DATASET A-vs-B -->       the same beside the paper's
+    <!-- verdicts RUN -->                        claims of each paper by verdict
+    <!-- claims RUN -->                          every claim with its verdict and differences
+    <!-- hours RUN -->                           CPU hours by table and by stage
+    <!-- end -->
+"""
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline.common.errors import InputError
+from pipeline.common.rounding import tenths
+from pipeline.tables.result_files import read_result
+
+FOLDER = Path("results/published")
+PAGES = ("README.md", "docs/*.md", "results/published/**/*.md")
+PACKAGES = ("torch", "numpy", "pandas", "timm", "snakemake", "h5py")
+# No captions, no photographs: figures and tables of translated texts stay out.
+KEPT = ("*.csv", "comparison/**/*.csv", "lessons/*.csv", "smalr/*.csv", "compare/**/*.csv")
+BLOCK = re.compile(
+    r"^<!-- (recalls|differences|gain|verdicts|claims|hours) (.*?) -->\n.*?^<!-- end -->", re.M | re.S
+)
+STAGES = ("pretrain", "train", "evaluate", "extract", "assign", "translate", "word-vectors", "other")
+
+
+def copy_run(name: str, scale: str, command: str, checkout: Path = Path()) -> None:
+    """Copy the numbers of a finished run into results/published and record how they were made.
+
+    Args:
+        name: of the run. scale: the folder of results/ that has its tables. command: what made them.
+        checkout: the repository in which the run was made, whose commit is recorded.
+
+    Raises:
+        InputError: there are no tables, or files of the repository differ from its commit.
+    """
+    results = checkout / "results" / scale
+    files = sorted({path for pattern in KEPT for path in results.glob(pattern)})
+    if not files:
+        raise InputError(f"{results}: has no tables; run {command}")
+    if changed := _git(checkout, "status", "--porcelain"):
+        raise InputError(
+            f"{checkout}: files differ from the commit, so that no commit made the tables:\n{changed}"
+        )
+    folder = FOLDER / name
+    shutil.rmtree(folder, ignore_errors=True)
+    for path in files:
+        copy = folder / path.relative_to(results)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
+    jobs = job_times(checkout / "work" / "logs" / scale)
+    jobs.to_csv(folder / "jobs.csv", index=False, float_format="%.1f")
+    times = [datetime.fromtimestamp(path.stat().st_mtime, UTC) for path in files]
+    run = {
+        "command": command,
+        "commit": _git(checkout, "rev-parse", "--short", "HEAD"),
+        "date": f"{max(times):%Y-%m-%d}",
+        "machine": f"{os.cpu_count()} cores of {_processor()}, {platform.system()}",
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        "seeds": sorted(int(seed) for seed in set(jobs["seed"].dropna())),
+        "hours_of_cpu": round(jobs["cpu_seconds"].sum() / 3600, 2),
+    }
+    (folder / "run.json").write_text(json.dumps(run, indent=2) + "\n", encoding="utf-8")
+
+
+def job_times(logs: Path) -> pd.DataFrame:
+    """CPU seconds of each job of a run, from the benchmark files of its rules."""
+    rows = []
+    for path in sorted(logs.glob("**/*.tsv")):
+        seconds = pd.read_csv(path, sep="\t")["cpu_time"]
+        name = str(path.relative_to(logs).with_suffix(""))
+        model = re.fullmatch(r"[^/]+/(.+)-(\d+)-(pretrain|train|evaluate)(?:-.*)?", name)
+        stage = model[3] if model else _stage(name)
+        rows.append(
+            {
+                "job": name,
+                "stage": stage,
+                "experiment": model and model[1],
+                "seed": model and model[2],
+                "cpu_seconds": float(seconds.sum()),
+            }
+        )
+    return pd.DataFrame(rows, columns=["job", "stage", "experiment", "seed", "cpu_seconds"])
+
+
+def _stage(job: str) -> str:
+    return next((stage for stage in STAGES if stage in job), "other")
+
+
+def _git(checkout: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=checkout, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def _processor() -> str:
+    match = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)
+    return " ".join(match[1].split()) if match else platform.machine()
+
+
+def fill_pages(root: Path = Path()) -> list[Path]:
+    """Fill every table of the pages; returns the pages that changed."""
+    changed = []
+    for path in pages(root):
+        text = path.read_text(encoding="utf-8")
+        if (filled := filled_page(text, root)) != text:
+            path.write_text(filled, encoding="utf-8")
+            changed.append(path)
+    return changed
+
+
+def pages(root: Path = Path()) -> Iterator[Path]:
+    """All pages that may have tables."""
+    for pattern in PAGES:
+        yield from sorted(root.glob(pattern))
+
+
+def filled_page(text: str, root: Path = Path()) -> str:
+    """A page with the tables that its comments ask for."""
+
+    def filled_block(match: re.Match[str]) -> str:
+        kind, arguments = match[1], match[2].split()
+        lines = TABLES[kind](root / FOLDER, *arguments)
+        return "\n".join([f"<!-- {kind} {match[2]} -->", *lines, "<!-- end -->"])
+
+    return BLOCK.sub(filled_block, text)
+
+
+def recalls(folder: Path, table: str, dataset: str) -> list[str]:
+    """The mR of each row and language: the mean and, over several seeds, its standard deviation."""
+    numbers = _comparison(folder, table, dataset)
+    languages = list(dict.fromkeys(numbers["language"]))
+    rows = [
+        [method, *(_recall(rows, language) for language in languages)]
+        for (_, method), rows in numbers.groupby(["row", "method"], sort=False)
+    ]
+    return markdown(["", *map(str.capitalize, languages)], rows)
+
+
+def differences(folder: Path, run: str, dataset: str, *pairs: str) -> list[str]:
+    """Differences of mR with 95% intervals, bold where the interval excludes zero."""
+    tables = [_read(folder / run / "compare" / dataset / f"{pair}.csv") for pair in pairs]
+    languages = list(dict.fromkeys(language for table in tables for language in table["language"]))
+    rows = [[_names(table), *_differences(table, languages)] for table in tables]
+    return markdown(["", *map(str.capitalize, languages)], rows)
+
+
+def gain(folder: Path, table: str, dataset: str, pair: str) -> list[str]:
+    """The difference of two experiments of a table, the paper's and ours."""
+    run = table.split("/")[0]
+    ours = _read(folder / run / "compare" / dataset / f"{pair}.csv")
+    languages = list(ours["language"])
+    numbers = _comparison(folder, table, dataset).set_index(["experiment", "language"])["paper"].astype(float)
+    first, second = pair.split("-vs-")
+    of_paper = [numbers[first, language] - numbers[second, language] for language in languages]
+    rows = [
+        ["paper", *(tenths(value, sign=True) for value in of_paper)],
+        ["here", *_differences(ours, languages)],
+    ]
+    return markdown(["", *map(str.capitalize, languages)], rows)
+
+
+PAPERS = {"M": "MULE", "S": "SMALR", "L": "*Lessons*"}
+
+
+def verdicts(folder: Path, run: str) -> list[str]:
+    """How many claims of each paper have each verdict."""
+    claims = _read(folder / run / "claims.csv")
+    counts = pd.crosstab(claims["id"].str[0].map(PAPERS), claims["verdict"]).reindex(PAPERS.values()).dropna()
+    rows = [
+        [str(paper), *(str(int(count)) for count in row)]
+        for paper, row in zip(counts.index, counts.values, strict=True)
+    ]
+    return markdown(["paper", *counts.columns], rows)
+
+
+def claims(folder: Path, run: str) -> list[str]:
+    """Every claim that the run could test, with its verdict and the range of its differences."""
+    judged = _read(folder / run / "claims.csv")
+    judged = judged[judged["comparisons"] > 0]
+    compared = _read(folder / run / "comparison" / "claims.csv").groupby("id")
+    rows = []
+    for claim in judged.itertuples():
+        of_claim = compared.get_group(claim.id)
+        differences = [
+            f"{tenths(row.difference, sign=True)} ({tenths(row.low)} to {tenths(row.high)})"
+            for row in of_claim.itertuples()
+            if pd.notna(row.low)
+        ]
+        shown = (
+            differences if len(differences) < 5 else [*differences[:3], f"and {len(differences) - 3} more"]
+        )
+        rows.append([claim.id, claim.claim, claim.verdict, "; ".join(shown)])
+    return markdown(["", "claim", "verdict", "differences with 95% intervals"], rows)
+
+
+def hours(folder: Path, run: str) -> list[str]:
+    """Hours of CPU by table, shared jobs counted in each table, and by stage."""
+    jobs = _read(folder / run / "jobs.csv").assign(
+        hours=lambda rows: rows["cpu_seconds"].astype(float) / 3600
+    )
+    of_experiments = jobs.groupby("experiment")["hours"].sum()
+    rows = []
+    for path in sorted((folder / run / "comparison").glob("**/*.csv")):
+        table = _read(path)
+        if "experiment" in table:
+            names = {str(name) for name in table["experiment"].dropna()}
+            rows.append([_table(path), f"{_hours_of(of_experiments, names):.2f}"])
+    by_stage = jobs.groupby("stage")["hours"].sum()
+    rows += [[f"*{stage}*", f"{value:.2f}"] for stage, value in by_stage.items()]
+    return markdown(["table, or *stage*", "hours of CPU"], [*rows, ["all", f"{jobs['hours'].sum():.2f}"]])
+
+
+TABLES: Mapping[str, Callable[..., list[str]]] = {
+    "recalls": recalls, "differences": differences, "gain": gain,
+    "verdicts": verdicts, "claims": claims, "hours": hours,
+}  # fmt: skip
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return [f"| {' | '.join(cells)} |" for cells in lines]
+
+
+def _hours_of(hours: "pd.Series[float]", names: set[str]) -> float:
+    """Of experiments, and of those models of one language each whose names begin with theirs."""
+    own = [
+        str(name) for name in hours.index if name in names or re.sub(r"-[a-z]{2}$", "", str(name)) in names
+    ]
+    return float(hours[own].sum())
+
+
+def _table(path: Path) -> str:
+    return str(path.with_suffix("")).split("/comparison/")[1]
+
+
+def _comparison(folder: Path, table: str, dataset: str) -> pd.DataFrame:
+    run, _, name = table.partition("/")
+    numbers = _read(folder / run / "comparison" / f"{name}.csv")
+    numbers = numbers[(numbers["dataset"] == dataset) & (numbers["metric"] == "mR")]
+    names = numbers[["section", "group", "method", "training_data"]].astype(object).fillna("").map(str)
+    section = names["section"].map(lambda text: f"({text}) " if text else "")
+    methods = names[["group", "method", "training_data"]].agg(
+        lambda row: ", ".join(filter(None, row)), axis=1
+    )
+    return numbers.assign(method=section + methods)
+
+
+def _recall(rows: pd.DataFrame, language: str) -> str:
+    of_language = rows[rows["language"] == language]
+    if of_language.empty:
+        return "-"
+    (row,) = of_language.to_dict("records")
+    return tenths(row["measured"]) + ("" if pd.isna(row["std"]) else f" ± {tenths(row['std'])}")
+
+
+def _differences(table: pd.DataFrame, languages: Sequence[str]) -> list[str]:
+    rows = {row.language: row for row in table.itertuples()}
+    return [_difference(rows[language]) if language in rows else "-" for language in languages]
+
+
+def _difference(row: object) -> str:
+    value, low, high = (float(getattr(row, name)) for name in ("difference", "low", "high"))
+    text = tenths(value, sign=True)
+    return f"{f'**{text}**' if low > 0 or high < 0 else text} ({tenths(low)} to {tenths(high)})"
+
+
+def _names(table: pd.DataFrame) -> str:
+    first, second = (
+        re.sub(r"/original$| \(original\)$", "", str(table[name].iloc[0]))
+        for name in ("first_name", "second_name")
+    )
+    return f"{first} - {second}"
+
+
+def _read(path: Path) -> pd.DataFrame:
+    return read_result(path, "published results", "Name a run of results/published, and a table that it has")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Returns an exit status: 0, or 1 with what is wrong."""
+    try:
+        match list(arguments):
+            case ["pages"]:
+                print("\n".join(map(str, fill_pages())) or "every page is as its files say")
+            case ["copy", name, scale, checkout, *command]:
+                copy_run(name, scale, " ".join(command), Path(checkout))
+            case _:
+                print(
+                    "usage: python -m workflow.published pages | copy RUN SCALE CHECKOUT COMMAND...",
+                    file=sys.stderr,
+                )
+                return 2
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
