@@ -1,4 +1,4 @@
-"""The recipes of docs/recipes.md, run as they stand there, on a smaller demo."""
+"""The recipes of docs/recipes.md and the commands of the README, run as written, on a smaller demo."""
 
 import os
 import re
@@ -22,6 +22,7 @@ from pipeline.settings import merge
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
 PAGE = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 SECTIONS = {
     title: blocks
     for title, *body in (section.split("\n", 1) for section in re.split(r"^## ", PAGE, flags=re.M)[1:])
@@ -150,13 +151,40 @@ def test_two_settings_are_compared_over_three_seeds(finished_project: Project) -
         assert row.second == pytest.approx(means.loc["margin 0.05", f"multi30k {row.language}"], abs=0.051)
 
 
-def test_a_trained_model_retrieves_images(finished_project: Project) -> None:
-    said = follow(finished_project, "Use a trained model")
+def found_images(project: Project, said: str) -> list[str]:
+    """The images that a retrieval printed after their scores, the best one first."""
     found = re.findall(r"^(-?[01][.]\d{3}) (\S+)$", said, re.M)
-    assert len(found) == 5
     assert [score for score, _ in found] == sorted((score for score, _ in found), key=float, reverse=True)
-    split = pd.read_csv(finished_project.folder / "work/demo/multi30k/split.csv").set_index("image")["split"]
+    split = pd.read_csv(project.folder / "work/demo/multi30k/split.csv").set_index("image")["split"]
     assert set(split[[image for _, image in found]]) == {"test"}
+    return [image for _, image in found]
+
+
+def test_a_trained_model_retrieves_images(finished_project: Project) -> None:
+    assert len(found_images(finished_project, follow(finished_project, "Use a trained model"))) == 5
+
+
+def test_the_example_of_the_readme_retrieves_images(finished_project: Project) -> None:
+    """With the index that `make search` makes."""
+    run(finished_project, ["snakemake", f"{searched_by_make()}/index"])
+    (example,) = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
+    assert len(found_images(finished_project, run(finished_project, ["python", "-c", example]))) == 5
+
+
+def searched_by_make() -> str:
+    (folder,) = re.findall(r"^SEARCHED := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    return folder
+
+
+def test_the_commands_of_the_readme_are_planned(finished_project: Project) -> None:
+    commands = re.findall(r"^    (snakemake -n [^#\n]*[^# \n])", README, re.M)
+    assert len(commands) == 3
+    for command in commands:
+        if "scale=paper" in command:
+            said = run(finished_project, ["bash", "-uc", f"{command} || true"])
+            assert "must be requested" in said
+        else:
+            assert jobs(run(finished_project, shlex.split(command)))["train"] > 1
 
 
 def test_a_loss_is_added_and_computes_what_it_says(finished_project: Project) -> None:
