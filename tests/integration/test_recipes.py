@@ -172,8 +172,10 @@ def test_the_example_of_the_readme_retrieves_images(finished_project: Project) -
 
 
 def searched_by_make() -> str:
-    (folder,) = re.findall(r"^SEARCHED := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
-    return folder
+    found: list[str] = re.findall(
+        r"^SEARCHED := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M
+    )
+    return found[0]
 
 
 def test_the_commands_of_the_readme_are_planned(finished_project: Project) -> None:
