@@ -1,4 +1,4 @@
-"""Cost of MULE's tables at scale paper from counted operations: an estimate (docs/cost.md).
+"""Cost of MULE's tables at scale paper from counted operations: an estimate (docs/full-size.md).
 
     python -m benchmarks.cost
 
@@ -30,27 +30,27 @@ CAPTIONS = {
 }
 IMAGES = {"multi30k": 31_014, "mscoco": 123_287}  # of all splits
 GROUPED = {"ja": 1 / 3, "zh": 1 / 3}  # share of a batch's images that have the language, with human captions
-WORDS = 29_300 / 2_700  # of a Multi30K sentence, mean over batches of 450 images (docs/training.md)
+WORDS = 29_300 / 2_700  # of a Multi30K sentence, mean over batches of 450 images (benchmarks/README.md)
 PEAK = {"float32": 19.5e12, "tf32": 156e12, "bfloat16": 312e12}  # NVIDIA A100's data sheet, FLOP/s
 REACHED = 0.3  # share of the peak that is assumed
 
 
 def main() -> None:
-    """Print the tables of docs/cost.md."""
+    """Print the tables of docs/full-size.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--precision", default="float32", choices=sorted(PEAK), help="of training")
     rate = PEAK[parser.parse_args().precision] * REACHED
     settings = configuration.load({"scale": "paper"}, Path(__file__).parents[1] / "config")
-    print("| feature set | GFLOP per image | images | PFLOP | GPU hours in bfloat16 |")
-    print("|---|---:|---:|---:|---:|")
+    print("| network | crops | GFLOP per image | images | PFLOP | GPU hours in bfloat16 |")
+    print("|---|---|---:|---:|---:|---:|")
     for name, images in settings.images.feature_sets().items():
         used = IMAGES if name is None else {"multi30k": IMAGES["multi30k"]}
         each, count = image_flops(images), sum(used.values())
         total = each * count
         hours = total / (PEAK["bfloat16"] * REACHED) / 3600
         print(
-            f"| {images.backbone}, {images.crops} crop(s) of {images.crop} | {each / 1e9:,.0f} | "
-            f"{count:,} | {total / 1e15:,.1f} | {hours:.2f} |"
+            f"| {images.backbone} | {images.crops} of {images.crop} | {each / 1e9:,.0f} | "
+            f"{count:,} | {total / 1e15:,.1f} | {hours:.3f} |"
         )
     print("\n| table | trainings | PFLOP | GPU hours |\n|---|---:|---:|---:|")
     every: dict[tuple[str, str], float] = {}

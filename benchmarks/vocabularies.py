@@ -2,7 +2,7 @@
 
     python -m benchmarks.vocabularies --mirror FOLDER --dictionaries FOLDER
 
-FOLDER has published files at HOST/PATH of their URLs (docs/sources.md), dictionaries `en-XX.txt`. Words are
+FOLDER has published files at HOST/PATH of their URLs (docs/full-size.md), dictionaries `en-XX.txt`. Words are
 those of Multi30K's training captions, as published tokens: all five captions in English and German, one in
 French and Czech; of Flickr8K-CN's in Chinese, and of Flickr8k's Japanese translations. Words that people's
 captions have not get there by dictionary, the first translation of every English word: those added in French

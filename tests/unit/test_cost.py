@@ -1,4 +1,4 @@
-"""The estimate of docs/cost.md: operations and steps worked out by hand, and the page's tables."""
+"""The estimate of docs/full-size.md: operations and steps worked out by hand, and the page's tables."""
 
 from pathlib import Path
 
@@ -70,6 +70,6 @@ def test_the_page_shows_what_the_command_prints(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["cost"])
     cost.main()
-    page = (ROOT / "docs" / "cost.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "full-size.md").read_text(encoding="utf-8")
     for line in capsys.readouterr().out.splitlines():
         assert line in page
