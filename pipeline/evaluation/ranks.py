@@ -6,7 +6,7 @@ number of equally near candidates with smaller indices.
 A tile serves both directions: its rows are queries among images, its columns queries among sentences. What
 a query's right answer reaches must be known before anything is counted, so tiles that hold right answers are
 computed once before, in the same shape, for a library's product of another shape may round a pair otherwise.
-So the ranks are those of the whole matrix that the tiles make when laid together (docs/ranks.md).
+So the ranks are those of the whole matrix that the tiles make when laid together (docs/internals.md).
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Comparison of two systems on the same test images, over all their seeds (docs/report.md)."""
+"""Comparison of two systems on the same test images, over all their seeds (docs/statistics.md)."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
