@@ -1,7 +1,7 @@
 """What the papers say, written down once more, against the configuration and the transcribed tables.
 
 MULE: Kim et al., AAAI 2020; "Supp." is its supplement. Lessons: Kádár et al., CoNLL 2018. Where a paper
-leaves something open, docs/decisions.md says why a value is as it is, and the comment here is "decided".
+leaves something open, docs/mule.md says why a value is as it is, and the comment here is "decided".
 """
 
 import hashlib
@@ -194,7 +194,7 @@ def test_the_papers_sizes_and_rates(paper: Configuration, name: str) -> None:
         "universal_layers": "shared" if name in ("muse-embn", "bert-embn") else "separate",
         "multimodal_dim": 512,  # "the final 512-dimensional multimodal embedding space"
         "recurrent": "mlp" if bert else "lstm",  # "an LSTM with 1024 units"
-        "recurrent_init": "tensorflow",  # as the authors' code; measured (docs/decisions.md)
+        "recurrent_init": "tensorflow",  # as the authors' code; measured (docs/mule.md)
         "hidden_size": 1024,
         "image_hidden_size": 2048,  # "output sizes of 2048 and 512"
         "dropout": 0.5,  # decided

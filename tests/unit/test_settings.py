@@ -199,7 +199,7 @@ def authors_code(scale: str) -> Configuration:
 
 @pytest.mark.parametrize("scale", ["demo", "flickr8k", "paper"])
 def test_one_file_sets_every_way_of_the_authors_code(scale: str) -> None:
-    """What their code does where the paper says otherwise, or nothing (`docs/decisions.md`)."""
+    """What their code does where the paper says otherwise, or nothing (`docs/mule.md`)."""
     settings = authors_code(scale)
     model, training = settings.model, settings.training
     found = {
