@@ -1,4 +1,4 @@
-"""LIWE (Wehrmann et al. 2019; docs/ten-languages.md).
+"""LIWE (Wehrmann et al. 2019; docs/smalr.md).
 
 A sentence is a list of words as text, [""] if none of them has a character that training knows. Sizes in
 comments: N words of B sentences, c characters of a word.
