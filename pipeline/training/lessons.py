@@ -1,7 +1,7 @@
 """Training as in *Lessons learned in multilingual grounded language learning*, Section 3 and Figure 2.
 
 One encoder reads the captions of all languages from one word table; each step is one task, and training stops
-early. docs/lessons-code.md lists what the public code does differently, each with its setting.
+early. docs/lessons.md lists what the public code does differently, each with its setting.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """One plain reading of the papers, from captions and features to recalls, for tests and benchmarks alike.
 
 MULE (AAAI 2020), SMALR (ECCV 2020) and *Lessons* (CoNLL 2018), with the models that they compare with. What
-the papers leave open is as docs/mule.md, docs/smalr.md and docs/lessons-code.md have it. It imports
+the papers leave open is as docs/mule.md, docs/smalr.md and docs/lessons.md have it. It imports
 nothing from the project: what the project computes fast, it computes again as the equation is written.
 
 Tests run it in float64. Gradients are autograd's. What is random is handed over: the batches, the weights

@@ -1,4 +1,4 @@
-"""How *Lessons* trains (Kádár et al. 2018, Section 3, Figure 2; docs/lessons-code.md).
+"""How *Lessons* trains (Kádár et al. 2018, Section 3, Figure 2; docs/lessons.md).
 
 Handed over are each step's rows: captions of one language, or pairs of captions (c2c).
 """

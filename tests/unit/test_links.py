@@ -1,4 +1,4 @@
-"""Every relative link of the documents leads to a file, and to a heading where it names one."""
+"""Every relative link of the documents leads to a file, and to a heading or run where it names one."""
 
 import re
 from pathlib import Path
@@ -6,14 +6,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+RUNS, BENCHMARKS = ROOT / "docs" / "runs.md", ROOT / "benchmarks"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("[!.]*/*.md")])  # not what .venv and .pytest_cache hold
 
 
 def anchors(page: Path) -> set[str]:
-    """What GitHub calls the headings of a page."""
+    """What GitHub calls the headings of a page, and the anchors that the page sets itself."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     titles = re.findall(r"^#+ (.*)$", text, re.M)
-    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+    names = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+    return names | set(re.findall(r'<a id="([^"]+)">', text))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
@@ -26,6 +28,23 @@ def test_links_lead_somewhere(page: Path) -> None:
         found = (page.parent / name) if name else page
         assert found.exists(), target
         assert not anchor or anchor in anchors(found), target
+
+
+def test_runs_are_counted_and_cited_under_their_number() -> None:
+    text = RUNS.read_text(encoding="utf-8")
+    rows = [tuple(map(int, row)) for row in re.findall(r'^\| <a id="r(\d+)"></a>R(\d+) \|', text, re.M)]
+    assert rows == [(number, number) for number in range(1, len(rows) + 1)]
+    for page in PAGES:
+        for shown, target in re.findall(r"\[R(\d+)\]\([^)#]*#r(\d+)\)", page.read_text(encoding="utf-8")):
+            assert shown == target, f"{page}: R{shown}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent in (RUNS.parent, BENCHMARKS)])
+def test_commits_and_dates_are_in_the_table_of_runs_only(page: Path) -> None:
+    """The page of results still has its own; it is shortened next."""
+    if page.name not in ("runs.md", "results.md"):
+        text = page.read_text(encoding="utf-8")
+        assert not re.findall(r"\b20\d\d-\d\d-\d\d\b|\bcommit [0-9a-f]{7}\b|AMD EPYC|Intel Xeon", text)
 
 
 def test_a_picture_or_document_is_small() -> None:
