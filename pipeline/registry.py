@@ -1,4 +1,4 @@
-"""Parts that only some experiments use, imported by name (docs/add-a-method.md).
+"""Parts that only some experiments use, imported by name (docs/extending.md).
 
 This file is in no digest of code: adding a part does not retrain any model that does not use it.
 """
