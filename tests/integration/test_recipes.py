@@ -1,4 +1,4 @@
-"""The recipes of docs/recipes.md and the commands of the README, run as written, on a smaller demo."""
+"""The recipes of three pages and the commands of the README, run as written, on a smaller demo."""
 
 import os
 import re
@@ -21,7 +21,10 @@ from pipeline.settings import merge
 
 pytestmark = [pytest.mark.integration, pytest.mark.extended]
 
-PAGE = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
+PAGES = [
+    (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for name in ("recipes.md", "extending.md", "cluster.md")
+]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SECTIONS = {
     title: blocks
