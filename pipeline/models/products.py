@@ -1,8 +1,8 @@
 """Products of float32 matrices on a CPU, with oneDNN where PyTorch has it.
 
 PyTorch's own `@` uses MKL, which reaches only half the speed of AMD processors (86 against 190 GFLOP/s with
-AVX-512; benchmarks/README.md). PyTorch exposes oneDNN's product only through an operator of its compiler, which
-is used here.
+AVX-512; benchmarks/README.md). PyTorch exposes oneDNN's product only through an operator of its compiler,
+which is used here.
 """
 
 from typing import Any
