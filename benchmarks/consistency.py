@@ -19,11 +19,11 @@ from torch import Tensor
 from benchmarks.variants import CONFIG, ROOT, user_configuration
 from pipeline.common.errors import InputError
 from pipeline.evaluation.consistency import QueriesWithTranslations, read_translations
-from pipeline.evaluation.inputs import own_sentences, read_vocabularies
+from pipeline.evaluation.inputs import original_sentences, read_vocabularies
 from pipeline.evaluation.ranks import both_ranks
 from pipeline.evaluation.recall import recalls
 from pipeline.models.consistency import Combiner, ScoredQueries, fit
-from pipeline.models.saved import Saved, load_model
+from pipeline.models.saved import ModelRecord, load_model
 from pipeline.models.settings import Consistency
 from pipeline.plan import paths
 from pipeline.plan import training as planned
@@ -54,33 +54,33 @@ def main() -> None:
         print(row(rate, every, settings.consistency), flush=True)
 
 
-def scored_queries(plan: Plan, dataset: str, experiment: str, seed: int) -> tuple[Saved, Scored]:
+def scored_queries(plan: Plan, dataset: str, experiment: str, seed: int) -> tuple[ModelRecord, Scored]:
     """A model, and the scores of its validation queries with their translations."""
-    model, saved = load_model(ROOT / plan.model(dataset, experiment, seed).model)
+    model, record = load_model(ROOT / plan.model(dataset, experiment, seed).model)
     words = [ROOT / path for path in vocabularies(plan, dataset, experiment)]
     sentences = [ROOT / path for path in planned.sentences(plan, dataset, experiment)]
     tables = planned.queries_with_translations(plan, dataset, experiment)["translations"]
     queries = QueriesWithTranslations(
         model,
-        saved,
-        own_sentences(sentences, saved.settings.languages, saved.settings.caption_origins),
+        record,
+        original_sentences(sentences, record.settings.languages, record.settings.caption_origins),
         read_translations([ROOT / path for path in tables]),
-        read_vocabularies(words, saved.settings.languages),
+        read_vocabularies(words, record.settings.languages),
         ROOT / planned.features(plan, dataset, experiment),
         "val",
     )
-    return saved, {language: queries.query_scores(language) for language in queries.languages}
+    return record, {language: queries.query_scores(language) for language in queries.languages}
 
 
-def row(rate: float, every: list[tuple[Saved, Scored]], network: Consistency) -> str:
+def row(rate: float, every: list[tuple[ModelRecord, Scored]], network: Consistency) -> str:
     """The line of one rate."""
     gains: dict[str, list[float]] = {}
     shares = []
-    for saved, scored in every:
-        triplets, matching = saved.settings.triplets, saved.settings.matching
+    for record, scored in every:
+        triplets, matching = record.settings.triplets, record.settings.matching
         assert triplets and matching
         for trained_on, tested_on in ((0, 1), (1, 0)):
-            languages = len(saved.settings.languages)
+            languages = len(record.settings.languages)
             combiner = Combiner(languages, network.hidden, network.initial_weight, network.activation)
             queries = [half(part, trained_on) for part in scored.values()]
             fit(combiner, queries, network.model_copy(update={"learning_rate": rate}), triplets, matching)

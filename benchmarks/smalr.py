@@ -165,7 +165,7 @@ def step(arguments: argparse.Namespace) -> None:
                 terms = training_terms(model, corpus, rows, settings, HALFWAY)
                 loss = torch.stack(list(terms.values())).sum()
             else:
-                _, loss = plain_objective(model, batch, settings.model_dump(), HALFWAY.done)
+                _, loss = plain_objective(model, batch, settings.model_dump(), HALFWAY.progress)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

@@ -163,7 +163,7 @@ class Steps:
         """A step of the plain loop."""
         keep_freed_memory(False)
         batches, optimizer = self._plain
-        plain_step(self.model, optimizer, next(batches), self.settings.model_dump(), HALFWAY.done)
+        plain_step(self.model, optimizer, next(batches), self.settings.model_dump(), HALFWAY.progress)
 
 
 def settings_of(name: str, arguments: argparse.Namespace) -> TrainSettings:

@@ -17,7 +17,7 @@ from pathlib import Path
 from pipeline import settings as configuration
 from pipeline.datasets.flickr8k import flickr8k_split
 from pipeline.datasets.published import PublishedFiles
-from pipeline.datasets.select import own_captions
+from pipeline.datasets.select import original_captions
 from pipeline.datasets.sources.flickr8kcn import flickr8kcn_captions
 from pipeline.datasets.sources.multi30k import FOLDER
 from pipeline.datasets.table import caption_table
@@ -67,7 +67,7 @@ def flickr8k_words(mirror: Path) -> Words:
     sources.check()
     words = {}
     for language, origin in (("zh", "human"), ("ja", "google")):
-        table = own_captions(caption_table(flickr8kcn_captions(mirror, language, split)), origin)
+        table = original_captions(caption_table(flickr8kcn_captions(mirror, language, split)), origin)
         words[language] = words_of(with_tokens(table, language)["tokens"])
     return words
 

@@ -14,7 +14,7 @@ import torch
 from PIL import Image, ImageDraw, ImageFont
 
 from pipeline.evaluation.embed import embed_images, embed_sentences
-from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
 from pipeline.evaluation.similarity import similarity
 from pipeline.images.lists import read_image_list
 from pipeline.models.saved import load_model
@@ -52,7 +52,7 @@ def _retrieved(seed: int) -> tuple[str, list[tuple[str, str, list[str]]]]:
     vocabularies = read_vocabularies(
         [WORK / "words" / "human" / f"{code}.h5" for code in languages], languages
     )
-    own = own_sentences([WORK / "tokens" / f"{code}.csv" for code in languages], saved.settings)
+    own = original_sentences([WORK / "tokens" / f"{code}.csv" for code in languages], saved.settings)
     corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
     add_features(corpus, WORK / "features.h5", saved.settings.features)
     seen = embed_images(model, corpus)

@@ -25,7 +25,7 @@ ENCODERS = {
     "liwe": "pipeline.models.liwe:LiweModel",
 }
 # By `model.encoder`: functions that change the run of a model that is trained differently.
-TRAINERS = {"liwe": "pipeline.training.liwe:paced"}
+TRAINERS = {"liwe": "pipeline.training.liwe:paced_run"}
 
 # By the provider of translations; all others are web services.
 TRANSLATORS = {

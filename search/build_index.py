@@ -86,9 +86,9 @@ def build_index(
         return list(images) if names is None else images_of_split(images, names, str(split))
 
     contents = _contents(photographs, features, image_list, of_split)
-    origins = model.bundle.saved.settings.caption_origins if original else None
-    indexed = sentences_of(sentences, contents.paths, split is not None, origins)
-    write_index(model, output, contents, features, indexed, workers)
+    origins = model.bundle.record.settings.caption_origins if original else None
+    indexed_sentences = sentences_of(sentences, contents.paths, split is not None, origins)
+    write_index(model, output, contents, features, indexed_sentences, workers)
 
 
 def _contents(
@@ -100,8 +100,11 @@ def _contents(
     """The images to index, of the split if there is one."""
     if features is None:
         assert photographs is not None, "build_index has checked it"
-        found = photographs_in(photographs)
-        return Photographs({image: found.paths[image] for image in of_split(found.paths)}, found.folder)
+        all_photographs = photographs_in(photographs)
+        return Photographs(
+            {image: all_photographs.paths[image] for image in of_split(all_photographs.paths)},
+            all_photographs.folder,
+        )
     if image_list:
         files = read_image_list(image_list)
         return photographs_listed(of_split(files), files, photographs)
@@ -196,8 +199,8 @@ def _embed_images(
     model: SearchModel, photographs: Photographs, store: Path, output: Path, files: dict[str, str]
 ) -> list[str]:
     """Write ids and vectors of the images that have features, in the order of `photographs`."""
-    stored, done = _read_ids(store)
-    row = {image: number for number, image in enumerate(stored) if done[number]}
+    ids, done = _read_ids(store)
+    row = {image: number for number, image in enumerate(ids) if done[number]}
     images = [image for image in photographs.paths if image in row]
     if not images:
         raise InputError(f"{store}: has features of no image to index. Give the store of these images.")
@@ -210,11 +213,11 @@ def _embed_images(
         progress = Progress("embeddings", len(images))
         with name_in_errors(store), h5py.File(store) as file:
             for start in range(0, len(images), ROWS):
-                named = images[start : start + ROWS]
-                features = _rows(file["features"], np.array([row[image] for image in named]))
-                check_rows(store, named, features)
+                chunk = images[start : start + ROWS]
+                features = _rows(file["features"], np.array([row[image] for image in chunk]))
+                check_rows(store, chunk, features)
                 vectors[start : start + ROWS] = model.embed_features(features, store)
-                progress.advance(len(named))
+                progress.advance(len(chunk))
         vectors.flush()
 
     _write(output, "images", ".npy", files, write)
@@ -266,35 +269,35 @@ def _rows(features: h5py.Dataset, rows: NDArray[np.int64]) -> NDArray[np.float32
     return np.asarray(features[distinct][place], dtype=np.float32)
 
 
-def _check_features(store: Path, trained: Mapping[str, object]) -> None:
+def _check_features(store: Path, expected: Mapping[str, object]) -> None:
     """Raise `InputError` if features differ in a known way from the features that the model was trained on.
 
     Their precision may differ.
     """
-    stored = backbone_of(store)
-    if "backbone" not in stored:
-        log.warning("%s: has no attribute `backbone`; %s is assumed", store, trained.get("backbone"))
+    found = backbone_of(store)
+    if "backbone" not in found:
+        log.warning("%s: has no attribute `backbone`; %s is assumed", store, expected.get("backbone"))
     mistakes = [
-        f"{key}: found {stored[key]!r}, expected {trained[key]!r}"
+        f"{key}: found {found[key]!r}, expected {expected[key]!r}"
         for key in COMPARED_KEYS
-        if key in stored and key in trained and not _agree(stored[key], trained[key])
+        if key in found and key in expected and not _agree(found[key], expected[key])
     ]
     raise_together(
         mistakes, f"{store}: not features as the model was trained on. Give a store of such features:"
     )
 
 
-def _agree(one: object, other: object) -> bool:
+def _agree(first: object, second: object) -> bool:
     """Whether values are equal, or equal without a remark in brackets behind one of them."""
-    if one == other or not (isinstance(one, str) and isinstance(other, str)):
-        return bool(one == other)
-    return other == one.partition(" (")[0] or one == other.partition(" (")[0]
+    if first == second or not (isinstance(first, str) and isinstance(second, str)):
+        return bool(first == second)
+    return second == first.partition(" (")[0] or first == second.partition(" (")[0]
 
 
 def _check_sentences(sentences: Sequence[Sentence], model: SearchModel) -> None:
-    others = sorted({language for _, language, _ in sentences} - set(model.languages))
+    unread = sorted({language for _, language, _ in sentences} - set(model.languages))
     raise_together(
-        [f"{language!r}: the model reads {', '.join(model.languages)}" for language in others],
+        [f"{language!r}: the model reads {', '.join(model.languages)}" for language in unread],
         "Sentences are in languages that the model does not read; leave them out:",
     )
 

@@ -27,7 +27,7 @@ from pipeline.datasets.tokenize import TOKENIZERS
 from pipeline.evaluation.checks import check_vocabularies
 from pipeline.images.store import open_store
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.saved import Saved, model_with
+from pipeline.models.saved import ModelRecord, model_with
 from pipeline.words.vocabulary import PADDING, Vocabulary
 
 log = logging.getLogger("pipeline")
@@ -56,7 +56,7 @@ class Bundle:
 
     folder: Path
     model: RetrievalModel
-    saved: Saved
+    record: ModelRecord
     vocabularies: dict[str, Vocabulary]
     backbone: dict[str, Any]
     test: dict[str, dict[str, Any]]
@@ -65,7 +65,7 @@ class Bundle:
     @property
     def name(self) -> str:
         """Data set, experiment and seed."""
-        settings = self.saved.settings
+        settings = self.record.settings
         return f"{settings.dataset} {settings.experiment} seed {settings.seed}"
 
 
@@ -73,25 +73,25 @@ def read_bundle(folder: Path) -> Bundle:
     """Read a bundle; raises `InputError` if a file is missing, damaged or of another format."""
     path = require_file(folder / SETTINGS, "the model", "Give the folder that `write-bundle` wrote.")
     try:
-        return _read(folder, path)
+        return _read_checked(folder, path)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: not a model of this project ({error!r}). {HINT}") from None
 
 
-def _read(folder: Path, path: Path) -> Bundle:
+def _read_checked(folder: Path, path: Path) -> Bundle:
     values = json_value(path.read_bytes())
     if values["format"] != FORMAT:
         raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {HINT}")
-    saved, files = Saved.from_values(values["saved"]), dict(values["files"])
-    expected = file_names(saved.settings.languages)
+    record, files = ModelRecord.from_values(values["saved"]), dict(values["files"])
+    expected = file_names(record.settings.languages)
     raise_together(_file_mistakes(folder, files, expected), f"{folder}: not a whole bundle. {HINT}")
     _warn_of_tokenizers(values["tokenizers"])
     vocabularies = {
-        code: _read_words(folder / "words" / f"{code}.txt", code) for code in saved.settings.languages
+        code: _read_words(folder / "words" / f"{code}.txt", code) for code in record.settings.languages
     }
-    model = _read_model(folder / WEIGHTS, saved)
-    check_vocabularies(saved, vocabularies, path)
-    return Bundle(folder, model, saved, vocabularies, values["backbone"], values["test"], sha256(path))
+    model = _read_model(folder / WEIGHTS, record)
+    check_vocabularies(record, vocabularies, path)
+    return Bundle(folder, model, record, vocabularies, values["backbone"], values["test"], sha256(path))
 
 
 def backbone_of(features: Path) -> dict[str, object]:
@@ -134,9 +134,9 @@ def _read_words(path: Path, language: str) -> Vocabulary:
     return Vocabulary(language, [PADDING, *words], np.zeros((len(words) + 1, 0), np.float32))
 
 
-def _read_model(path: Path, saved: Saved) -> RetrievalModel:
+def _read_model(path: Path, record: ModelRecord) -> RetrievalModel:
     try:
-        model = model_with(load_file(path), saved.settings)
+        model = model_with(load_file(path), record.settings)
     except (SafetensorError, LookupError, RuntimeError, OSError) as error:
         if disk_message(error):
             raise
@@ -151,12 +151,12 @@ def tokenizer_versions(language: str) -> dict[str, str]:
 
 
 def _warn_of_tokenizers(tokenizers: Mapping[str, Mapping[str, str]]) -> None:
-    for language, trained in tokenizers.items():
-        installed = tokenizer_versions(language)
-        if installed != trained:
+    for language, versions in tokenizers.items():
+        versions_here = tokenizer_versions(language)
+        if versions_here != versions:
             log.warning(
                 "%s: tokenised by %s, here by %s; words that are tokenised differently are unknown",
                 language,
-                " ".join(f"{name} {version}" for name, version in trained.items()),
-                " ".join(f"{name} {version}" for name, version in installed.items()),
+                " ".join(f"{name} {version}" for name, version in versions.items()),
+                " ".join(f"{name} {version}" for name, version in versions_here.items()),
             )

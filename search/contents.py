@@ -13,7 +13,7 @@ import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.photographs import ENDINGS, is_photograph
-from pipeline.datasets.select import own_captions
+from pipeline.datasets.select import original_captions
 from pipeline.datasets.split import image_name
 from pipeline.datasets.table import read_captions
 
@@ -44,12 +44,12 @@ def photographs_in(folder: Path) -> Photographs:
     left_out: Counter[str] = Counter()
     for parent, _, names in os.walk(root):
         for path in (Path(parent, name) for name in names):
-            if why := _left_out(path, root):
-                left_out[why] += 1
+            if reason := _left_out(path, root):
+                left_out[reason] += 1
             else:
                 paths[path.relative_to(root).as_posix()] = path
     if left_out:
-        counts = ", ".join(f"{count:,} {why}" for why, count in left_out.most_common())
+        counts = ", ".join(f"{count:,} {reason}" for reason, count in left_out.most_common())
         log.warning("%s: left out: %s", folder, counts)
     if not paths:
         raise InputError(f"{folder}: no photographs in it; looked for {', '.join(ENDINGS)}.")
@@ -81,13 +81,15 @@ def photographs_of_features(images: Sequence[str], folder: Path) -> Photographs:
 def images_of_split(images: Iterable[str], names: Iterable[str], split: str) -> list[str]:
     """The images that a split names, in their order; raises `InputError` if it names none of them."""
     images, names = list(images), list(names)
-    chosen = set(image_ids(names, images, f"--split {split}: several images of one name. {RENAME}").values())
-    if not chosen:
+    selected = set(
+        image_ids(names, images, f"--split {split}: several images of one name. {RENAME}").values()
+    )
+    if not selected:
         raise InputError(
             f"--split {split}: none of its {len(names)} images is among the {len(images)} found. Give the "
             "photographs or features of these images."
         )
-    return [image for image in images if image in chosen]
+    return [image for image in images if image in selected]
 
 
 def sentences_of(
@@ -112,19 +114,19 @@ def sentences_of(
     table = pd.concat([read_captions(path) for path in tables])
     if origins is not None:
         table = _original(table, origins, ", ".join(map(str, tables)))
-    several = "Several indexed images of one name in the captions. " + RENAME
-    known = image_ids(table["image"].unique(), images, several)
-    others = int((~table["image"].isin(known.keys())).sum())
-    if others:
-        log.info("%d of %d sentences are of images that are not indexed", others, len(table))
+    heading = "Several indexed images of one name in the captions. " + RENAME
+    id_of = image_ids(table["image"].unique(), images, heading)
+    without_image = int((~table["image"].isin(id_of.keys())).sum())
+    if without_image:
+        log.info("%d of %d sentences are of images that are not indexed", without_image, len(table))
     if indexed_only:
-        table = table[table["image"].isin(known.keys())]
+        table = table[table["image"].isin(id_of.keys())]
         if table.empty:
             raise InputError(f"{', '.join(map(str, tables))}: no sentence is of an image that is indexed.")
-    return [(known.get(row.image, row.image), row.language, row.caption) for row in table.itertuples()]
+    return [(id_of.get(row.image, row.image), row.language, row.caption) for row in table.itertuples()]
 
 
-def image_ids(names: Iterable[str], images: Iterable[str], several: str) -> dict[str, str]:
+def image_ids(names: Iterable[str], images: Iterable[str], heading: str) -> dict[str, str]:
     """The id of the image that each name refers to; names that refer to no image are left out.
 
     An id is a path in a folder of photographs, or a name without folder and ending, as captions have it. A
@@ -133,49 +135,49 @@ def image_ids(names: Iterable[str], images: Iterable[str], several: str) -> dict
     normalisation.
 
     Args:
-        several: heading of the error that lists every name that several images have.
+        heading: heading of the error that lists every name that several images have.
     """
     by_name: dict[str, list[str]] = {}
     for image in images:
-        by_name.setdefault(_plain(image), []).append(image)
+        by_name.setdefault(_normalized_name(image), []).append(image)
     matches = {}
     for name in names:
-        candidates = by_name.get(_plain(name), [])
+        candidates = by_name.get(_normalized_name(name), [])
         exact = name in candidates
         matches[name] = [name] if exact else [image for image in candidates if _folders_agree(name, image)]
     raise_together(
         [f"{name}: {', '.join(sorted(ids))}" for name, ids in sorted(matches.items()) if len(ids) > 1],
-        several,
+        heading,
     )
     return {name: ids[0] for name, ids in matches.items() if ids}
 
 
 def _original(table: pd.DataFrame, origins: Mapping[str, str], tables: str) -> pd.DataFrame:
-    parts, missing = [], []
+    originals, missing = [], []
     for language, rows in table.groupby("language", sort=False):
         origin = origins.get(str(language), "human")
         if origin in set(rows["origin"]):
-            parts.append(own_captions(rows, origin))
+            originals.append(original_captions(rows, origin))
         else:
             has = ", ".join(sorted(set(rows["origin"])))
             missing.append(
                 f"{language}: found captions of origin {has}; its original captions are of {origin}"
             )
     raise_together(missing, f"{tables}: languages without original captions; leave out them or --original:")
-    return pd.concat(parts)
+    return pd.concat(originals)
 
 
-def _plain(image: str) -> str:
+def _normalized_name(image: str) -> str:
     return unicodedata.normalize("NFC", image_name(image))
 
 
 def _folders_agree(name: str, image: str) -> bool:
     """Whether a name and an image have the same folder, or one of them has none."""
-    one, other = (
-        unicodedata.normalize("NFC", PurePosixPath(each.replace("\\", "/")).parent.as_posix())
-        for each in (name, image)
+    folder_of_name, folder_of_image = (
+        unicodedata.normalize("NFC", PurePosixPath(path.replace("\\", "/")).parent.as_posix())
+        for path in (name, image)
     )
-    return one == other or "." in (one, other)
+    return folder_of_name == folder_of_image or "." in (folder_of_name, folder_of_image)
 
 
 def _left_out(path: Path, root: Path) -> str:

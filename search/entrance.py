@@ -59,8 +59,8 @@ class Entrance:
         if request.scope["path"] == "/" and _equal(query.get("token", ""), self.token):
             # Out of the address at once, so that it is neither shared nor kept in a history. The address and
             # the cookie's path are relative: a proxy may show the page below a path.
-            rest = [(key, value) for key, value in query.multi_items() if key != "token"]
-            response = RedirectResponse(f"?{urlencode(rest)}", 303)
+            parameters = [(key, value) for key, value in query.multi_items() if key != "token"]
+            response = RedirectResponse(f"?{urlencode(parameters)}", 303)
             response.set_cookie(COOKIE, self.token, path=None, httponly=True, samesite="strict")
             return response
         scheme, _, credentials = request.headers.get("authorization", "").partition(" ")

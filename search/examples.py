@@ -9,13 +9,13 @@ from search.model import SearchModel
 
 IMAGES = 12  # fills rows of 3, 4 and 6
 QUERIES = 2  # in each language
-DRAWN = 20  # captions of a language among which its queries are chosen
+CANDIDATES = 20  # captions of a language among which its queries are chosen
 LONG = 60  # characters
 
 
 def kind_of_images(model: SearchModel, index: Index) -> str:
     """`scenes` for the demo's drawings, `images` if there are only features of them, else `photographs`."""
-    settings = model.bundle.saved.settings
+    settings = model.bundle.record.settings
     scene = re.compile(rf"{re.escape(settings.dataset)}-\d{{4,}}")
     if settings.scale == "demo" and all(scene.fullmatch(image_name(image)) for image in index.images):
         return "scenes"
@@ -34,15 +34,15 @@ def example_queries(model: SearchModel, index: Index, draw: random.Random) -> li
     Captions whose words the model knows are preferred, and short ones. A caption is left out if another
     language would be detected for it.
     """
-    chosen = []
+    queries = []
     for language in model.languages:
         rows = index.sentences_in.get(language, [])
-        unknown = {}  # unknown words by row
-        for row in draw.sample(rows, min(DRAWN, len(rows))):
+        num_unknown = {}  # unknown words by row
+        for row in draw.sample(rows, min(CANDIDATES, len(rows))):
             sentence = model.parse(index.sentences[row][2]).sentence
             if sentence.language == language and sentence.known_words:
-                unknown[row] = len(sentence.unknown)
-        texts = {index.sentences[row][2]: row for row in unknown}  # two captions may be the same
-        best = sorted(texts, key=lambda text: (unknown[texts[text]], len(text) > LONG))[:QUERIES]
-        chosen += [texts[text] for text in best]
-    return chosen
+                num_unknown[row] = len(sentence.unknown)
+        texts = {index.sentences[row][2]: row for row in num_unknown}  # two captions may be the same
+        best = sorted(texts, key=lambda text: (num_unknown[texts[text]], len(text) > LONG))[:QUERIES]
+        queries += [texts[text] for text in best]
+    return queries

@@ -92,8 +92,8 @@ class Index:
         if row is None or not self.files[row] or self.photographs is None:
             return None
         path = (self.photographs / self.files[row]).resolve()
-        inside = path.is_relative_to(self.photographs.resolve())
-        return path if inside and is_photograph(path.name) and path.is_file() else None
+        in_folder = path.is_relative_to(self.photographs.resolve())
+        return path if in_folder and is_photograph(path.name) and path.is_file() else None
 
 
 def open_index(folder: Path, photographs: Path | None = None) -> Index:
@@ -110,13 +110,13 @@ def open_index(folder: Path, photographs: Path | None = None) -> Index:
         values = json_value(path.read_bytes())
         if values["format"] != FORMAT:
             raise InputError(f"{path}: format {values['format']}, expected {FORMAT}. {HINT}")
-        named: dict[str, Path] = {
+        paths: dict[str, Path] = {
             key: _verified_file(folder, key, name) for key, name in values["files"].items()
         }
         counts = values["images"], values["sentences"]
         folder_of_photographs = photographs or (values["photographs"] and folder / values["photographs"])
-        images, sentences = _read_csv(named["images.csv"], 2), _read_csv(named["sentences.csv"], 3)
-        vectors = [np.load(named[f"{key}.npy"], mmap_mode="c") for key in ("images", "sentences")]
+        images, sentences = _read_csv(paths["images.csv"], 2), _read_csv(paths["sentences.csv"], 3)
+        vectors = [np.load(paths[f"{key}.npy"], mmap_mode="c") for key in ("images", "sentences")]
         _check_vectors(vectors)
     except FileNotFoundError as error:
         raise InputError(f"{error.filename}: is not there. {HINT}") from None
@@ -131,7 +131,7 @@ def open_index(folder: Path, photographs: Path | None = None) -> Index:
         image_vectors=vectors[0],
         sentences=[(image, language, text) for image, language, text in sentences],
         sentence_vectors=vectors[1],
-        approximate=open_approximate(named["nearest.faiss"]) if "nearest.faiss" in named else None,
+        approximate=open_approximate(paths["nearest.faiss"]) if "nearest.faiss" in paths else None,
         photographs=Path(folder_of_photographs) if folder_of_photographs else None,
         bundle=(folder / values["bundle"]).resolve(),
         bundle_digest=values["bundle_digest"],

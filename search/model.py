@@ -112,8 +112,8 @@ class SearchModel:
         """
         detection = self.parse(sentence, language)
         if not detection.sentence.known_words:
-            where = f"in {language}" if language else f"in any of {', '.join(self.languages)}"
-            raise InputError(f"None of its words is known {where}. Try other words.")
+            scope = f"in {language}" if language else f"in any of {', '.join(self.languages)}"
+            raise InputError(f"None of its words is known {scope}. Try other words.")
         return detection
 
     def embed_sentences(self, sentences: Sequence[str], language: str | None = None) -> Vectors:
@@ -126,15 +126,17 @@ class SearchModel:
         """
         if isinstance(sentences, str):
             raise InputError("embed_sentences takes a list of sentences, found a string. Give [text].")
-        parsed = [self.parse(sentence, language).sentence for sentence in sentences]
+        parsed_sentences = [self.parse(sentence, language).sentence for sentence in sentences]
         if language is None:
-            _log_languages([sentence.language for sentence in parsed])
-        if unknown := sum(not sentence.known_words for sentence in parsed):
-            log.warning("%d of %d sentences have no word that the model knows", unknown, len(parsed))
-        vectors = np.zeros((len(parsed), self.size), np.float32)
-        for code in dict.fromkeys(sentence.language for sentence in parsed):
-            rows = [row for row, sentence in enumerate(parsed) if sentence.language == code]
-            vectors[rows] = self._embed([parsed[row].tokens for row in rows], code)
+            _log_languages([sentence.language for sentence in parsed_sentences])
+        if unknown := sum(not sentence.known_words for sentence in parsed_sentences):
+            log.warning(
+                "%d of %d sentences have no word that the model knows", unknown, len(parsed_sentences)
+            )
+        vectors = np.zeros((len(parsed_sentences), self.size), np.float32)
+        for code in dict.fromkeys(sentence.language for sentence in parsed_sentences):
+            rows = [row for row, sentence in enumerate(parsed_sentences) if sentence.language == code]
+            vectors[rows] = self._embed_tokens([parsed_sentences[row].tokens for row in rows], code)
         return vectors
 
     def embed_features(self, features: NDArray[np.floating], file: Path | str = "features") -> Vectors:
@@ -192,14 +194,14 @@ class SearchModel:
                 raise InputError("With sentences, only images can be searched.")
             if language:
                 self._check_language(language)
-            raise_together(self._unknown(sentences, language), "Sentences that find nothing:")
+            raise_together(self._errors(sentences, language), "Sentences that find nothing:")
             return self.images_of_sentences(index, self.embed_sentences(sentences, language), top_k)
         if search_in not in SEARCH_IN:
             raise InputError(f"search_in: found {search_in!r}, expected one of {', '.join(SEARCH_IN)}.")
         search = self.images_of_images if search_in == "images" else self.sentences_of_images
         return search(index, self.embed_images(images or []), top_k)
 
-    def _unknown(self, sentences: Sequence[str], language: str | None) -> Iterator[str]:
+    def _errors(self, sentences: Sequence[str], language: str | None) -> Iterator[str]:
         for sentence in sentences:
             try:
                 self.query(sentence, language)
@@ -230,8 +232,8 @@ class SearchModel:
                 f"{index.folder}: made by another model than {self.bundle.folder}. Give the model's own "
                 "index, or build it again."
             )
-        stored = (index.image_vectors, index.sentence_vectors)
-        if any(len(vectors) and vectors.shape[1:] != (self.size,) for vectors in stored):
+        arrays = (index.image_vectors, index.sentence_vectors)
+        if any(len(vectors) and vectors.shape[1:] != (self.size,) for vectors in arrays):
             raise InputError(f"{index.folder}: its vectors are not of {self.size} numbers. Index again.")
 
     def backbone(self, batch: int = BATCH) -> "tuple[Backbone, ExtractionSettings]":
@@ -243,22 +245,22 @@ class SearchModel:
         from pipeline.images.backbone import load_backbone
         from pipeline.images.settings import ExtractionSettings
 
-        described = dict(self.bundle.backbone)
+        attributes = dict(self.bundle.backbone)
         if not self.reads_photographs:
             raise InputError(
                 f"{self.bundle.folder}: trained on imported features: it embeds features, not photographs. "
                 "Extract features with the network used for its training data and pass them with --features."
             )
-        if "crop_evaluation" not in described:
+        if "crop_evaluation" not in attributes:
             log.warning(
                 "%s: does not say how crops are evaluated; taken as exact. Bundle the model again.",
                 self.bundle.folder,
             )
-        if described["precision"] == "bfloat16":
-            described["precision"] = "auto"  # float32 where the device has no instructions for it
-        digest = described.pop("weights_sha256")
-        weights = self.weights or _weights_source(described["weights"], described["backbone"])
-        settings = ExtractionSettings(**{**described, "weights": weights})
+        if attributes["precision"] == "bfloat16":
+            attributes["precision"] = "auto"  # float32 where the device has no instructions for it
+        digest = attributes.pop("weights_sha256")
+        weights = self.weights or _weights_source(attributes["weights"], attributes["backbone"])
+        settings = ExtractionSettings(**{**attributes, "weights": weights})
         with self._lock:
             if batch not in self._backbones:
                 backbone = load_backbone(settings, self.device, batch)
@@ -273,12 +275,12 @@ class SearchModel:
     def _sentences_to_images(self, images: Tensor, sentences: Tensor) -> Tensor:
         return similarity(sentences, images, self.network.similarity).T
 
-    def _embed(self, tokens: Sequence[Sequence[str]], language: str) -> Vectors:
+    def _embed_tokens(self, tokens: Sequence[Sequence[str]], language: str) -> Vectors:
         rows = [str(row) for row in range(len(tokens))]
         table = pd.DataFrame({"image": rows, "tokens": [" ".join(words) for words in tokens]})
-        longest = self.bundle.saved.settings.max_caption_length
-        part = encode(table.assign(caption=""), self.bundle.vocabularies[language], rows, longest)
-        return embed_sentences(self.network, language, part.to(self.device)).cpu().numpy()
+        longest = self.bundle.record.settings.max_caption_length
+        captions = encode(table.assign(caption=""), self.bundle.vocabularies[language], rows, longest)
+        return embed_sentences(self.network, language, captions.to(self.device)).cpu().numpy()
 
     def _features(self, paths: "Sequence[str | Path | BinaryIO]", size: int) -> Vectors:
         from pipeline.images.crops import UnreadableImage, read_image, resize_image

@@ -10,9 +10,9 @@ METRICS = ("i2s_R@1", "i2s_R@5", "i2s_R@10", "s2i_R@1", "s2i_R@5", "s2i_R@10", "
 
 def model_card(values: Mapping[str, Any]) -> str:
     """Markdown of the content of `model.json`: languages, recalls, data, backbone, licences."""
-    saved, settings = values["saved"], values["saved"]["settings"]
+    record, settings = values["saved"], values["saved"]["settings"]
     run = f"scale {settings['scale']}, seed {settings['seed']}"
-    parts = [
+    paragraphs = [
         f"# {settings['experiment']} on {settings['dataset']} ({run})",
         "Embeds sentences of its languages and photographs in one space, to retrieve photographs for "
         "sentences and sentences for photographs. Trained by a reproduction of multilingual image-sentence "
@@ -24,15 +24,16 @@ def model_card(values: Mapping[str, Any]) -> str:
         "other photographs give other recalls.",
         _recalls(values["test"], values["intervals"]),
         "## Trained on",
-        _captions(saved),
+        _captions(record),
         "## Image features",
         _backbone(values["backbone"]),
         "## Licences of the data",
-        "\n".join(f"- {one['what']}: {one['licence']}" for one in values["data"]) or "- not stated",
+        "\n".join(f"- {licence['what']}: {licence['licence']}" for licence in values["data"])
+        or "- not stated",
         "A model may repeat what its data say, including errors and prejudice. Captions describe what their "
         "writers saw. Nothing here identifies persons, and the model must not be used for that.",
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(paragraphs) + "\n"
 
 
 def _use(languages: list[str]) -> str:
@@ -63,16 +64,16 @@ def _with_interval(value: float, interval: tuple[float, float]) -> str:
     return f"{tenths(value)} [{tenths(interval[0])}, {tenths(interval[1])}]"
 
 
-def _captions(saved: Mapping[str, Any]) -> str:
+def _captions(record: Mapping[str, Any]) -> str:
     lines = [
         f"- {language}: {_counts(origins)} captions"
-        for language, origins in saved["training_captions"].items()
+        for language, origins in record["training_captions"].items()
     ]
     lines += [
         f"- of these, translations {pair}: {_counts(origins)}"
-        for pair, origins in saved["training_translations"].items()
+        for pair, origins in record["training_translations"].items()
     ]
-    return "\n".join([*lines, f"- kept epoch: {saved['epoch']}, by the mean mR on the validation split"])
+    return "\n".join([*lines, f"- kept epoch: {record['epoch']}, by the mean mR on the validation split"])
 
 
 def _counts(origins: Mapping[str, int]) -> str:

@@ -57,12 +57,12 @@ def search_exact(
     k = min(top_k, len(vectors))
     query = torch.from_numpy(np.ascontiguousarray(queries, dtype=np.float32))
     scores, rows = torch.empty(len(query), 0), torch.empty(len(query), 0, dtype=torch.int64)
-    stored = torch.from_numpy(vectors)
+    on_disk = torch.from_numpy(vectors)
     # One piece of memory for all blocks: to get new memory from the system takes longer than the products.
     buffer = torch.empty(min(BLOCK, len(vectors)), vectors.shape[1])
     for start in range(0, len(vectors), BLOCK):
-        part = stored[start : start + BLOCK]
-        block = buffer[: len(part)].copy_(part)
+        chunk = on_disk[start : start + BLOCK]
+        block = buffer[: len(chunk)].copy_(chunk)
         similarities = compare(query, block)  # (Q, b)
         if scores.shape[1] == k and (similarities <= scores[:, -1:]).all():
             continue

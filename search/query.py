@@ -45,13 +45,18 @@ def search(
         raise InputError("search: give either --sentence or --photograph.")
     if not all(map(str.strip, sentence)):
         raise InputError("--sentence: found an empty text, expected a sentence.")
-    opened = open_index(index)
-    model = load_for(opened, bundle, device, weights, threads)
+    opened_index = open_index(index)
+    model = load_for(opened_index, bundle, device, weights, threads)
     queries = list(map(str, photograph)) if photograph else list(sentence)
     sentences, images = (None, queries) if photograph else (queries, None)
-    neighbours = model.search(opened, sentences, images, search_in, top_k, language)
+    neighbours = model.search(opened_index, sentences, images, search_in, top_k, language)
     rows = [
-        {"query": query, "rank": rank, **_result(opened, search_in, int(row)), "similarity": float(score)}
+        {
+            "query": query,
+            "rank": rank,
+            **_result(opened_index, search_in, int(row)),
+            "similarity": float(score),
+        }
         for query, nearest, scores in zip(queries, neighbours.rows, neighbours.scores, strict=True)
         for rank, (row, score) in enumerate(zip(nearest, scores, strict=True), 1)
         if row >= 0

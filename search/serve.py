@@ -39,7 +39,7 @@ log = logging.getLogger("pipeline")
 
 PAGE = {"page.js": "text/javascript", "page.css": "text/css", "icon.svg": "image/svg+xml"}
 MAX_QUERY = 1000  # characters
-SHOWN, QUALITY = 1600, 90  # pixels of a side and quality of a photograph that is sent as JPEG
+MAX_SIDE, QUALITY = 1600, 90  # pixels of a side and quality of a photograph that is sent as JPEG
 MAX_REQUESTS = 512  # that are being answered
 
 TopK = Annotated[int, Query(ge=1, le=100, description="number of results")]
@@ -87,16 +87,16 @@ def serve(
     check_prefix(prefix)
     listening = bound_socket(host, port)  # before models are loaded, and before anyone is told of it
     indexes = [open_index(folder, photographs) for folder in index]
-    opened = [(load_for(one, bundle, device, weights, threads), one) for one in indexes]
-    app = create_app(opened, token, os.cpu_count() or 1, prefix, title)
+    models = [load_for(opened, bundle, device, weights, threads) for opened in indexes]
+    app = create_app(list(zip(models, indexes, strict=True)), token, os.cpu_count() or 1, prefix, title)
     query = "?token=... with the token of the file" if token else ""
-    shown = f"[{host}]" if ":" in host else host
-    log.info("http://%s:%d%s/%s; Ctrl-C ends it", shown, port, prefix, query)
+    address = f"[{host}]" if ":" in host else host
+    log.info("http://%s:%d%s/%s; Ctrl-C ends it", address, port, prefix, query)
     server(app).run([listening])
 
 
 def create_app(
-    opened: Sequence[tuple[SearchModel, Index]],
+    models_and_indexes: Sequence[tuple[SearchModel, Index]],
     token: str | None = None,
     threads: int = 2,
     prefix: str = "",
@@ -111,7 +111,7 @@ def create_app(
         prefix: path that a proxy leaves before the page's own; requests without it are answered too.
         title: name of the page; by default what it searches.
     """
-    searches = _Searches(opened)
+    searches = _Searches(models_and_indexes)
     app = FastAPI(
         title="Search photographs in the languages of a trained model",
         version="1",
@@ -127,9 +127,9 @@ def create_app(
 class _Searches:
     """The answers to requests, as values of JSON."""
 
-    def __init__(self, opened: Sequence[tuple[SearchModel, Index]]):
-        self.opened = opened
-        self.kinds = [kind_of_images(model, index) for model, index in opened]
+    def __init__(self, models_and_indexes: Sequence[tuple[SearchModel, Index]]):
+        self.models_and_indexes = models_and_indexes
+        self.kinds = [kind_of_images(model, index) for model, index in models_and_indexes]
 
     @property
     def title(self) -> str:
@@ -139,9 +139,9 @@ class _Searches:
 
     def model_and_index(self, number: int) -> tuple[SearchModel, Index]:
         """Model and index of a number."""
-        if number >= len(self.opened):
-            raise InputError(f"index {number}: there are {len(self.opened)}, from 0.")
-        return self.opened[number]
+        if number >= len(self.models_and_indexes):
+            raise InputError(f"index {number}: there are {len(self.models_and_indexes)}, from 0.")
+        return self.models_and_indexes[number]
 
     def indexes(self) -> list[Answer]:
         return [
@@ -156,7 +156,9 @@ class _Searches:
                 "reads_photographs": model.reads_photographs,
                 "mean_recall": {code: recalls["mR"] for code, recalls in model.bundle.test.items()},
             }
-            for number, ((model, index), kind) in enumerate(zip(self.opened, self.kinds, strict=True))
+            for number, ((model, index), kind) in enumerate(
+                zip(self.models_and_indexes, self.kinds, strict=True)
+            )
         ]
 
     def examples(self, number: int) -> Answer:
@@ -189,7 +191,7 @@ class _Searches:
         vectors = np.array(index.image_vectors[row : row + 1], np.float32)
         images = _images(index, model.images_of_images(index, vectors, top_k + 1))
         return _image(index, row) | {
-            "images": [other for other in images if other["image"] != image][:top_k],
+            "images": [neighbour for neighbour in images if neighbour["image"] != image][:top_k],
             "sentences": self._sentences(number, vectors, top_k),
             "captions": [_sentence(index, row) for row in index.sentences_of.get(image, [])],
         }
@@ -304,18 +306,18 @@ def _add_api(app: FastAPI, searches: _Searches, limit: CapacityLimiter) -> None:
         path = searches.model_and_index(index)[1].file_of(image)
         if path is None:
             raise HTTPException(404, "No such photograph in this index.")
-        kept = {"Cache-Control": "private, max-age=3600"}
+        headers = {"Cache-Control": "private, max-age=3600"}
         if is_shown_by_browsers(path.name):
-            return FileResponse(path, headers=kept, media_type=media_type(path.name))
+            return FileResponse(path, headers=headers, media_type=media_type(path.name))
         content = await to_thread.run_sync(_as_jpeg, path, limiter=limit)
-        return Response(content, headers=kept, media_type="image/jpeg")
+        return Response(content, headers=headers, media_type="image/jpeg")
 
 
 def _as_jpeg(path: Path) -> bytes:
     from pipeline.images.crops import UnreadableImage, jpeg_of
 
     try:
-        return jpeg_of(path, SHOWN, QUALITY)
+        return jpeg_of(path, MAX_SIDE, QUALITY)
     except UnreadableImage:
         raise HTTPException(404, "The photograph cannot be decoded.") from None
 
@@ -346,7 +348,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid_parameters(request: Request, error: RequestValidationError) -> JSONResponse:
-        mistakes = "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
+        mistakes = "; ".join(f"{detail['loc'][-1]}: {detail['msg']}" for detail in error.errors())
         return JSONResponse({"error": mistakes}, 422)
 
     @app.exception_handler(ClientDisconnect)

@@ -42,12 +42,16 @@ class Uploads:
         content, close = bytearray(), {"Connection": "close"}
         too_large = HTTPException(413, f"The picture has more than {MAX_BYTES // 10**6} MB.", close)
         try:
-            declared = request.headers.get("content-length", "0")
-            if not declared.isdecimal() or len(declared) > 18 or int(declared) > MAX_BYTES:
+            declared_length = request.headers.get("content-length", "0")
+            if (
+                not declared_length.isdecimal()
+                or len(declared_length) > 18
+                or int(declared_length) > MAX_BYTES
+            ):
                 raise too_large
-            async for part in request.stream():
-                content += part
-                self.size += len(part)
+            async for chunk in request.stream():
+                content += chunk
+                self.size += len(chunk)
                 if len(content) > MAX_BYTES:
                     raise too_large
                 if self.size > MAX_TOGETHER:
@@ -76,8 +80,8 @@ def _declared_size(content: bytes) -> tuple[int, int]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(content), formats=FORMATS) as opened:
-                return opened.size
+            with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+                return image.size
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise InputError(f"The picture declares too many pixels; {EXPECTED}.") from None
     except Exception:  # decoders raise errors of many kinds for broken files

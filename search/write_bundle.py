@@ -18,11 +18,11 @@ from pipeline.datasets.tokenize import with_tokens
 from pipeline.evaluation.checks import check_vocabularies
 from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.evaluation.gallery import gallery_of
-from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
 from pipeline.evaluation.ranks import both_ranks
 from pipeline.evaluation.recall import recalls
 from pipeline.evaluation.similarity import similarity
-from pipeline.models.saved import Saved, load_model
+from pipeline.models.saved import ModelRecord, load_model
 from pipeline.tables.evaluations import read_evaluation
 from pipeline.tables.statistics import hits_by_image, intervals
 from search.bundle import (
@@ -67,15 +67,15 @@ def write_bundle(
     Raises:
         InputError: the model reads sentence vectors of a BERT, or the files do not belong together.
     """
-    network, saved = load_model(model)
-    vocabularies = read_vocabularies(words, saved.settings.languages)
-    check_vocabularies(saved, vocabularies, model)
+    network, record = load_model(model)
+    vocabularies = read_vocabularies(words, record.settings.languages)
+    check_vocabularies(record, vocabularies, model)
     if any(vocabulary.unit != "word" for vocabulary in vocabularies.values()):
         raise InputError(
             f"{model}: reads frozen sentence vectors of a BERT, which a bundle does not hold. Bundle a "
             "model that reads words."
         )
-    evaluated = _read_evaluation_of(saved, evaluation)
+    evaluation_values = _read_evaluation_of(record, evaluation)
     with atomic_folder(output, SETTINGS) as folder:
         weights = {
             name: value for name, value in network.state_dict().items() if not name.endswith(".initial")
@@ -89,18 +89,18 @@ def write_bundle(
             (folder / "words" / f"{language}.txt").write_text(text, encoding="utf-8")
         values = {
             "format": FORMAT,
-            "saved": saved.as_values(),
+            "saved": record.as_values(),
             "tokenizers": {language: tokenizer_versions(language) for language in vocabularies},
             "backbone": backbone_of(features),
-            "test": evaluated["test"],
-            "intervals": _intervals(evaluation.with_name(evaluated["ranks"]), list(vocabularies)),
+            "test": evaluation_values["test"],
+            "intervals": _intervals(evaluation.with_name(evaluation_values["ranks"]), list(vocabularies)),
             "data": list(data),
             "files": {name: sha256(folder / name) for name in file_names(vocabularies)},
         }
         text = json.dumps(values, indent=1, ensure_ascii=False) + "\n"
         (folder / SETTINGS).write_text(text, encoding="utf-8")
         (folder / CARD).write_text(model_card(values), encoding="utf-8")
-        _check_recalls(read_bundle(folder), sentences, features, evaluated["test"], evaluation)
+        _check_recalls(read_bundle(folder), sentences, features, evaluation_values["test"], evaluation)
     log.info("%s: %s, with the recalls of %s to the last digit", output, model, evaluation)
 
 
@@ -111,37 +111,39 @@ def recalls_on_test(bundle: Bundle, sentences: Sequence[Path], features: Path) -
         sentences: caption tables; the bundle's tokenisers tokenise their captions again.
         features: store of the test images' features.
     """
-    settings = bundle.saved.settings
+    settings = bundle.record.settings
     captions = {
         language: with_tokens(table[table["split"] == "test"], language)
-        for language, table in own_sentences(sentences, settings.languages, settings.caption_origins).items()
+        for language, table in original_sentences(
+            sentences, settings.languages, settings.caption_origins
+        ).items()
     }
     corpus = evaluation_corpus(captions, bundle.vocabularies, settings, "test")
     add_features(corpus, features, settings.features)
     image_vectors = embed_images(bundle.model, corpus)
     compare = partial(similarity, kind=bundle.model.similarity)
     values = {}
-    for language, part in corpus.languages.items():
-        gallery = gallery_of(part.image)
-        queries = embed_sentences(bundle.model, language, part)
+    for language, one_language in corpus.languages.items():
+        gallery = gallery_of(one_language.image)
+        queries = embed_sentences(bundle.model, language, one_language)
         candidates = image_vectors[torch.from_numpy(gallery.rows)]
         ranks = both_ranks(candidates, queries, torch.from_numpy(gallery.image_of), compare)
         values[language] = recalls(ranks)
     return values
 
 
-def _read_evaluation_of(saved: Saved, path: Path) -> dict[str, Any]:
+def _read_evaluation_of(record: ModelRecord, path: Path) -> dict[str, Any]:
     """The evaluation of a model on its original captions."""
-    evaluated = read_evaluation(path)
-    identity = saved.settings.model_dump(include={"scale", "dataset", "experiment", "seed"})
-    expected = {**identity, "queries": "original", "epoch": saved.epoch}
+    evaluation = read_evaluation(path)
+    identity = record.settings.model_dump(include={"scale", "dataset", "experiment", "seed"})
+    expected = {**identity, "queries": "original", "epoch": record.epoch}
     mistakes = [
-        f"{key}: found {evaluated.get(key)!r}, expected {value!r}"
+        f"{key}: found {evaluation.get(key)!r}, expected {value!r}"
         for key, value in expected.items()
-        if evaluated.get(key) != value
+        if evaluation.get(key) != value
     ]
     raise_together(mistakes, f"{path}: not the evaluation of this model on its original captions:")
-    return evaluated
+    return evaluation
 
 
 def _intervals(ranks: Path, languages: Sequence[str]) -> dict[str, dict[str, tuple[float, float]]]:

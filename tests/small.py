@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from pipeline.models.build import build
 from pipeline.models.hybrid import WordRows
 from pipeline.models.losses.loss import losses
-from pipeline.models.losses.triplets import Part
+from pipeline.models.losses.triplets import Segment
 from pipeline.models.protocols import Sizes
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.settings import ModelSettings, SavedSettings
@@ -109,11 +109,11 @@ def saved_settings(settings: ModelSettings, **changes: Any) -> SavedSettings:
     return SavedSettings.from_values(values, "tests")
 
 
-def parts_at(slots: Sequence[Sequence[int]], each: Sequence[int]) -> tuple[Part, ...]:
+def segments_at(slots: Sequence[Sequence[int]], each: Sequence[int]) -> tuple[Segment, ...]:
     """The rows of languages whose sentences are of the images at some places, one language after another."""
     firsts = np.cumsum([0, *map(len, slots)])
     return tuple(
-        Part(first + np.arange(len(places)), np.array(places), number)
+        Segment(first + np.arange(len(places)), np.array(places), number)
         for first, places, number in zip(firsts, slots, each, strict=False)
     )
 

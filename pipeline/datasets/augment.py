@@ -7,7 +7,7 @@ import pandas as pd
 
 from pipeline.common.files import atomic_write
 from pipeline.datasets.captions import SENTENCE_COLUMNS
-from pipeline.datasets.select import own_captions
+from pipeline.datasets.select import original_captions
 from pipeline.datasets.table import read_sentences
 
 log = logging.getLogger("pipeline")
@@ -42,7 +42,7 @@ def augment(sentences: Path, translations: Path, output: Path, caption_origin: s
     translation_table = read_sentences(translations)
     (language,) = translation_table["language"].unique()
     table = read_sentences(sentences)
-    own = own_captions(table[table["language"] == language], caption_origin)
+    own = original_captions(table[table["language"] == language], caption_origin)
     additions = added_translations(own, translation_table)
     counts = pd.concat([own[own["split"] == "train"], additions]).groupby("image").size()
     log.info(

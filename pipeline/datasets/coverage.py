@@ -8,7 +8,7 @@ import pandas as pd
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.captions import SPLITS
-from pipeline.datasets.select import own_captions
+from pipeline.datasets.select import original_captions
 from pipeline.datasets.settings import Dataset
 from pipeline.datasets.source import Inputs
 from pipeline.datasets.source_settings import SplitSettings
@@ -24,7 +24,7 @@ Counts = dict[str, dict[str, int]]  # language -> split -> captioned images
 class Coverage(NamedTuple):
     """What a user's own captions cover.
 
-    counts: images with captions that count as the data set's own (`own_captions`).
+    counts: images with captions that count as the data set's own (`original_captions`).
     left_out: by language, the number of captions that do not count, and of all.
     repeats: by language, the number of captions that repeat an earlier caption of their image.
     """
@@ -53,7 +53,7 @@ def coverage(data: Dataset, image_list: Path | None) -> Coverage:
         if language not in counts.counts:
             continue
         try:
-            own = own_captions(captions, data.caption_origins.get(language, "human"))
+            own = original_captions(captions, data.caption_origins.get(language, "human"))
         except InputError as error:
             raise InputError(f"{language}: {error} Set caption_origins: {{{language}: ...}}") from None
         images = own["image"].unique()

@@ -36,7 +36,7 @@ def select(
     return of_origins[is_independent | ~has_own]
 
 
-def own_captions(sentences: pd.DataFrame, origin: str) -> pd.DataFrame:
+def original_captions(sentences: pd.DataFrame, origin: str) -> pd.DataFrame:
     """A language's own captions: those of one origin, `human` unless the data set has no human captions."""
     return select(sentences, [origin])
 

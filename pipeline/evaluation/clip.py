@@ -28,7 +28,7 @@ from pipeline.common.inputs import check_paths
 from pipeline.common.progress import Progress
 from pipeline.common.torch_files import weights_digest
 from pipeline.evaluation.gallery import gallery_of
-from pipeline.evaluation.inputs import own_sentences
+from pipeline.evaluation.inputs import original_sentences
 from pipeline.evaluation.ranks import both_ranks
 from pipeline.evaluation.recall import chance_recalls, recalls
 from pipeline.evaluation.settings import ContextSettings
@@ -180,8 +180,8 @@ def evaluate_clip(
         InputError: the model cannot be loaded, or photographs are missing or do not decode.
     """
     torch.set_num_threads(settings.threads)
-    own = own_sentences(sentences, settings.languages, settings.caption_origins)
-    tests = {language: table[table["split"] == "test"] for language, table in own.items()}
+    originals = original_sentences(sentences, settings.languages, settings.caption_origins)
+    tests = {language: table[table["split"] == "test"] for language, table in originals.items()}
     names = sorted(set().union(*(table["image"] for table in tests.values())))
     files = read_image_list(images)
     missing = [name for name in names if name not in files]
@@ -247,13 +247,13 @@ class EmbeddingCache:
         embed: Callable[[Sequence[Input]], Tensor],
         prepare: Callable[[Sequence[Item]], Sequence[Input]],
         identity: Callable[[Item], str],
-        what: str,
+        name: str,
     ) -> tuple[Tensor, float]:
-        vectors, seconds, progress = [], 0.0, Progress(what, len(items))
+        vectors, seconds, progress = [], 0.0, Progress(name, len(items))
         for first in range(0, len(items), SHARD):
             shard = items[first : first + SHARD]
-            parts = [what, self.clip.weights_sha256, *map(identity, shard)]
-            path = self.folder / f"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:32]}.npz"
+            content = [name, self.clip.weights_sha256, *map(identity, shard)]
+            path = self.folder / f"{hashlib.sha256(chr(0).join(content).encode()).hexdigest()[:32]}.npz"
             if (arrays := load_arrays(path, "vectors", "seconds")) is None:
                 batches = [shard[start : start + BATCH] for start in range(0, len(shard), BATCH)]
                 embedded, times = zip(

@@ -31,12 +31,12 @@ from pipeline.evaluation.evaluate import (
     write_evaluation,
 )
 from pipeline.evaluation.gallery import Gallery, gallery_of
-from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
 from pipeline.evaluation.ranks import Similarity, both_ranks, dot_products
 from pipeline.evaluation.settings import ConsistencySettings
 from pipeline.models.consistency import Combiner, ScoredQueries, fit
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.saved import Saved, load_model
+from pipeline.models.saved import ModelRecord, load_model
 from pipeline.models.settings import Consistency
 from pipeline.words.corpus import Corpus, encode
 from pipeline.words.vocabulary import Vocabulary
@@ -72,32 +72,36 @@ def evaluate_consistency(
             translated via English refers to the sentences of the table into English.
     """
     torch.set_num_threads(settings.threads)
-    retrieval_model, saved = load_model(model)
+    retrieval_model, model_record = load_model(model)
     if retrieval_model.similarity != "cosine":
         raise InputError(f"{model}: scores by {retrieval_model.similarity!r}; consistency takes cosines")
-    vocabularies = read_vocabularies(words, saved.settings.languages)
-    check_vocabularies(saved, vocabularies, model)
-    own = own_sentences(sentences, saved.settings.languages, saved.settings.caption_origins)
-    check_choice_of_epoch(retrieval_model, saved, own, vocabularies, features)
+    vocabularies = read_vocabularies(words, model_record.settings.languages)
+    check_vocabularies(model_record, vocabularies, model)
+    originals = original_sentences(
+        sentences, model_record.settings.languages, model_record.settings.caption_origins
+    )
+    check_choice_of_epoch(retrieval_model, model_record, originals, vocabularies, features)
     tables = read_translations(translated_queries)
-    _check_pairs(tables, saved)
+    _check_pairs(tables, model_record)
 
     def queries(split: str) -> "QueriesWithTranslations":
-        return QueriesWithTranslations(retrieval_model, saved, own, tables, vocabularies, features, split)
+        return QueriesWithTranslations(
+            retrieval_model, model_record, originals, tables, vocabularies, features, split
+        )
 
     record: dict[str, Any] = {"kind": settings.kind}
     combiner = None
     if network := settings.network:
         shape = network.hidden, network.initial_weight, network.activation
         combiner = Combiner(len(retrieval_model.languages), *shape)
-        record["losses"] = _learn(combiner, queries("val"), saved, network)
+        record["losses"] = _learn(combiner, queries("val"), model_record, network)
         record["weights"] = [weight.tolist() for weight in combiner.parameters()]
     test = queries("test")
     results = {language: test.evaluate_language(language, combiner) for language in test.languages}
     counts = {f"{source}-{target}": test.origins(source, target) for source, target in tables}
     consistency = {"kind": settings.kind, **(settings.network.as_values() if settings.network else {})}
     origin = {**preparation_of(settings), "consistency": consistency}
-    write_evaluation(saved, origin, settings.kind, results, counts, output, ranks, consistency=record)
+    write_evaluation(model_record, origin, settings.kind, results, counts, output, ranks, consistency=record)
 
 
 class QueriesWithTranslations:
@@ -106,22 +110,22 @@ class QueriesWithTranslations:
     def __init__(
         self,
         model: RetrievalModel,
-        saved: Saved,
-        own: Mapping[str, pd.DataFrame],
+        model_record: ModelRecord,
+        originals: Mapping[str, pd.DataFrame],
         tables: Tables,
         vocabularies: Mapping[str, Vocabulary],
         features: Path,
         split: str,
     ):
         self.model, self.vocabularies, self.split = model, vocabularies, split
-        self.own = {language: of_split(table, split) for language, table in own.items()}
+        self.originals = {language: of_split(table, split) for language, table in originals.items()}
         self.tables = {pair: of_split(table, split) for pair, table in tables.items()}
-        self.longest = saved.settings.max_caption_length
-        self.corpus: Corpus = evaluation_corpus(own, vocabularies, saved.settings, split)
+        self.longest = model_record.settings.max_caption_length
+        self.corpus: Corpus = evaluation_corpus(originals, vocabularies, model_record.settings, split)
         self.every_image = list(self.corpus.images)
-        add_features(self.corpus, features, saved.settings.features)
+        add_features(self.corpus, features, model_record.settings.features)
         self.images = embed_images(model, self.corpus)
-        self.languages = with_human_captions(saved)
+        self.languages = with_human_captions(model_record)
 
     def gallery(self, language: str) -> tuple[Gallery, Tensor]:
         """A language's candidates, and their embeddings (n, e)."""
@@ -131,35 +135,37 @@ class QueriesWithTranslations:
     def query_vectors(self, language: str) -> Tensor:
         """(B, L, e) embeddings of a language's queries as each language of the model has them."""
         keep = np.isin(self.every_image, self.corpus.images)
-        parts, there = [], []
+        vectors, is_known = [], []
         for target in self.model.languages:
-            table = self.own[language]
+            table = self.originals[language]
             if target != language:
                 table = table.assign(tokens=translated_tokens(table, self._steps(language, target)))
-            part = encode(table, self.vocabularies[target], self.every_image, self.longest).of_images(keep)
-            parts.append(embed_sentences(self.model, target, part))
+            captions = encode(table, self.vocabularies[target], self.every_image, self.longest).of_images(
+                keep
+            )
+            vectors.append(embed_sentences(self.model, target, captions))
             # Of an own query without a known word nothing is known; it counts as it is.
-            there.append((part.ids[:, 0] != 0) | (target == language))
-        return fill_missing(torch.stack(parts, 1), torch.stack(there, 1))
+            is_known.append((captions.ids[:, 0] != 0) | (target == language))
+        return fill_missing(torch.stack(vectors, 1), torch.stack(is_known, 1))
 
     def _steps(self, source: str, target: str) -> list[pd.DataFrame]:
         """The tables that lead from a language's captions to their translations."""
-        last = self.tables[source, target]
-        via_english = (last["source_language"] != source).any()
-        return [self.tables[source, "en"], last] if via_english else [last]
+        to_target = self.tables[source, target]
+        via_english = (to_target["source_language"] != source).any()
+        return [self.tables[source, "en"], to_target] if via_english else [to_target]
 
     def evaluate_language(
         self, language: str, combiner: Combiner | None
     ) -> tuple[dict[str, object], pd.DataFrame]:
         """Recalls and counts, ranks of each query."""
         gallery, candidates = self.gallery(language)
-        embedded = self.query_vectors(language)
+        queries = self.query_vectors(language)
         image_of = torch.from_numpy(gallery.image_of)
         if combiner is None:
-            ranks = both_ranks(candidates, embedded.mean(1), image_of)
+            ranks = both_ranks(candidates, queries.mean(1), image_of)
         else:
             ranks = both_ranks(
-                candidates, embedded.flatten(1), image_of, _combining(combiner, embedded.shape)
+                candidates, queries.flatten(1), image_of, _combined_similarity(combiner, queries.shape)
             )
         return recalls_and_counts(self.corpus, language, ranks)
 
@@ -167,7 +173,7 @@ class QueriesWithTranslations:
         """All scores of a language's queries."""
         gallery, candidates = self.gallery(language)
         scores = torch.stack(
-            [dot_products(part, candidates) for part in self.query_vectors(language).unbind(1)], 2
+            [dot_products(queries, candidates) for queries in self.query_vectors(language).unbind(1)], 2
         )
         return ScoredQueries(scores, torch.from_numpy(gallery.image_of))
 
@@ -178,43 +184,43 @@ class QueriesWithTranslations:
         return {str(origin): int(count) for origin, count in rows["origin"].value_counts().items()}
 
 
-def with_human_captions(saved: Saved) -> list[str]:
+def with_human_captions(model_record: ModelRecord) -> list[str]:
     """The model's languages with human captions."""
-    origins = saved.settings.caption_origins
-    return [key for key in saved.settings.languages if origins.get(key, "human") == "human"]
+    origins = model_record.settings.caption_origins
+    return [key for key in model_record.settings.languages if origins.get(key, "human") == "human"]
 
 
 def _learn(
-    combiner: Combiner, queries: QueriesWithTranslations, saved: Saved, network: Consistency
+    combiner: Combiner, queries: QueriesWithTranslations, model_record: ModelRecord, network: Consistency
 ) -> list[float]:
     """Train the network; its losses."""
-    triplets, matching = saved.settings.triplets, saved.settings.matching
+    triplets, matching = model_record.settings.triplets, model_record.settings.matching
     if not (triplets and matching):
         raise InputError("A network is trained as the model was, by `matching`, which this one is not.")
     scores = [queries.query_scores(language) for language in queries.languages]
     return fit(combiner, scores, network, triplets, matching)
 
 
-def _combining(combiner: Combiner, shape: torch.Size) -> Similarity:
+def _combined_similarity(combiner: Combiner, shape: torch.Size) -> Similarity:
     """Similarity of a tile's sentences (rows, L e) to its images (columns, e)."""
 
     @torch.no_grad()
     def similarity(sentences: Tensor, images: Tensor) -> Tensor:
         by_language = sentences.unflatten(1, tuple(shape[1:])).unbind(1)
-        scores: Tensor = combiner(torch.stack([dot_products(part, images) for part in by_language], 2))
+        scores: Tensor = combiner(torch.stack([dot_products(queries, images) for queries in by_language], 2))
         return scores
 
     return similarity
 
 
-def fill_missing(embedded: Tensor, there: Tensor) -> Tensor:
+def fill_missing(vectors: Tensor, is_known: Tensor) -> Tensor:
     """Embeddings (B, L, e), where missing embeddings (B, L) are replaced by the mean of the others.
 
     The score of a mean is the mean of the scores.
     """
-    weights = there[:, :, None].to(embedded.dtype)
-    mean = (embedded * weights).sum(1, keepdim=True) / weights.sum(1, keepdim=True)
-    return torch.where(there[:, :, None], embedded, mean)
+    weights = is_known[:, :, None].to(vectors.dtype)
+    mean = (vectors * weights).sum(1, keepdim=True) / weights.sum(1, keepdim=True)
+    return torch.where(is_known[:, :, None], vectors, mean)
 
 
 # --- Match translations with captions
@@ -289,12 +295,12 @@ def read_translations(paths: Sequence[Path]) -> Tables:
     return tables
 
 
-def _check_pairs(tables: Tables, saved: Saved) -> None:
+def _check_pairs(tables: Tables, model_record: ModelRecord) -> None:
     raise_together(
         [
             f"no table of translations {source}-{target}"
-            for source in with_human_captions(saved)
-            for target in saved.settings.languages
+            for source in with_human_captions(model_record)
+            for target in model_record.settings.languages
             if target != source and (source, target) not in tables
         ],
         "Consistency needs the queries in every language of the model:",

@@ -19,16 +19,16 @@ def embed_images(model: RetrievalModel, corpus: Corpus) -> Tensor:
 
 
 @torch.inference_mode()
-def embed_sentences(model: RetrievalModel, language: str, part: LanguageCorpus) -> Tensor:
+def embed_sentences(model: RetrievalModel, language: str, captions: LanguageCorpus) -> Tensor:
     """(B, e) unit vectors of one language's sentences; sets the model to evaluation mode."""
     model.eval()
     # Sentences of like length stand together, so that little padding is computed.
-    order = np.argsort(part.lengths.cpu().numpy(), kind="stable")
+    order = np.argsort(captions.lengths.cpu().numpy(), kind="stable")
     vectors = torch.empty(0)
     for start in range(0, len(order), CHUNK):
         rows = order[start : start + CHUNK]
-        embedded = model.embed_sentences({language: part.take(rows)}).multimodal
+        chunk = model.embed_sentences({language: captions.take(rows)}).multimodal
         if not start:  # In place at once: chunks joined and reordered would hold all sentences three times.
-            vectors = embedded.new_empty(len(order), embedded.shape[1])
-        vectors[to_device(torch.from_numpy(rows), vectors.device)] = embedded
+            vectors = chunk.new_empty(len(order), chunk.shape[1])
+        vectors[to_device(torch.from_numpy(rows), vectors.device)] = chunk
     return vectors

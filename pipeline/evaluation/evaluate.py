@@ -21,13 +21,13 @@ from pipeline.datasets.table import read_sentences
 from pipeline.evaluation.checks import check_vocabularies
 from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.evaluation.gallery import Gallery, gallery_of
-from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
 from pipeline.evaluation.ranks import both_ranks
 from pipeline.evaluation.recall import chance_recalls, recalls
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.evaluation.similarity import similarity
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.saved import Saved, load_model
+from pipeline.models.saved import ModelRecord, load_model
 from pipeline.words.corpus import Corpus, LanguageCorpus, corpus_of
 from pipeline.words.vocabulary import Vocabulary
 
@@ -71,25 +71,25 @@ def evaluate(
             queries instead; each gives the recalls of its source language (MULE, Table 4(b), first row).
     """
     torch.set_num_threads(settings.threads)
-    network, saved = load_model(model)
-    vocabularies = read_vocabularies(words, saved.settings.languages)
-    check_vocabularies(saved, vocabularies, model)
-    own = own_sentences(sentences, saved.settings.languages, saved.settings.caption_origins)
-    check_choice_of_epoch(network, saved, own, vocabularies, features)
+    network, record = load_model(model)
+    vocabularies = read_vocabularies(words, record.settings.languages)
+    check_vocabularies(record, vocabularies, model)
+    originals = original_sentences(sentences, record.settings.languages, record.settings.caption_origins)
+    check_choice_of_epoch(network, record, originals, vocabularies, features)
     queries = {table["source_language"].iloc[0]: table for table in map(read_sentences, translated_queries)}
     if queries:
-        corpus = _translated_corpus(saved, vocabularies, sentences, queries)
+        corpus = _translated_corpus(record, vocabularies, sentences, queries)
     else:
-        corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
-    add_features(corpus, features, saved.settings.features)
+        corpus = evaluation_corpus(originals, vocabularies, record.settings, "test")
+    add_features(corpus, features, record.settings.features)
     images = embed_images(network, corpus)
     results = {}
     for query in corpus.languages:
-        read_as = saved.settings.languages[0] if queries else query
+        read_as = record.settings.languages[0] if queries else query
         results[query] = _test(network, corpus, query, read_as, images)
     counts = _query_translations(queries, corpus)
     kind = "translated" if queries else "original"
-    write_evaluation(saved, preparation_of(settings), kind, results, counts, output, ranks)
+    write_evaluation(record, preparation_of(settings), kind, results, counts, output, ranks)
 
 
 def preparation_of(settings: EvaluateSettings) -> dict[str, object]:
@@ -98,30 +98,30 @@ def preparation_of(settings: EvaluateSettings) -> dict[str, object]:
 
 
 def write_evaluation(
-    saved: Saved,
+    record: ModelRecord,
     preparation: Mapping[str, object],
     queries: str,
     results: Mapping[str, tuple[dict[str, object], pd.DataFrame]],
     query_translations: Mapping[str, Origins],
     output: Path,
     ranks: Path,
-    **more: object,
+    **details: object,
 ) -> None:
     """Write what was found of each language, as `described` gives it, with where it comes from."""
-    every = pd.concat([table.assign(language=query) for query, (_, table) in results.items()])
-    _write_ranks(every, ranks)
+    all_ranks = pd.concat([table.assign(language=query) for query, (_, table) in results.items()])
+    _write_ranks(all_ranks, ranks)
     result = {
-        **saved.settings.model_dump(include={"scale", "dataset", "experiment", "seed"}),
+        **record.settings.model_dump(include={"scale", "dataset", "experiment", "seed"}),
         "queries": queries,
-        **more,
-        "epoch": saved.epoch,
-        "validation": saved.validation,
-        "settings": {**saved.settings.as_values(), **preparation},
-        "vocabularies": saved.vocabularies,
-        "training_captions": saved.training_captions,
-        "training_translations": saved.training_translations,
-        "training_steps": saved.training_steps,
-        "training_groups": saved.training_groups,
+        **details,
+        "epoch": record.epoch,
+        "validation": record.validation,
+        "settings": {**record.settings.as_values(), **preparation},
+        "vocabularies": record.vocabularies,
+        "training_captions": record.training_captions,
+        "training_translations": record.training_translations,
+        "training_steps": record.training_steps,
+        "training_groups": record.training_groups,
         "query_translations": query_translations,
         "ranks": ranks.name,
         "ranks_sha256": sha256(ranks),
@@ -131,27 +131,27 @@ def write_evaluation(
         temporary.write_text(json.dumps(result, indent=1) + "\n")
 
 
-def _write_ranks(every: pd.DataFrame, path: Path) -> None:
+def _write_ranks(all_ranks: pd.DataFrame, path: Path) -> None:
     """Write ranks gzipped, without name and time: equal ranks are equal bytes."""
     with (
         atomic_write(path) as temporary,
         open(temporary, "wb") as raw,
         gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file,
     ):
-        every[RANK_COLUMNS].to_csv(file, index=False)
+        all_ranks[RANK_COLUMNS].to_csv(file, index=False)
 
 
 def mean_recalls(model: RetrievalModel, corpus: Corpus) -> dict[str, float]:
     """mR of each language, in percent; the candidates are the images captioned in it."""
     images = embed_images(model, corpus)
     return {
-        language: recalls(_ranks(model, part, language, gallery_of(part.image), images))["mR"]
-        for language, part in corpus.languages.items()
+        language: recalls(_ranks(model, captions, language, gallery_of(captions.image), images))["mR"]
+        for language, captions in corpus.languages.items()
     }
 
 
 def _ranks(
-    model: RetrievalModel, part: LanguageCorpus, read_as: str, gallery: Gallery, images: Tensor
+    model: RetrievalModel, captions: LanguageCorpus, read_as: str, gallery: Gallery, images: Tensor
 ) -> dict[str, Tensor]:
     """Ranks (`both_ranks`) among a gallery, of sentences read as some language of the model.
 
@@ -159,7 +159,7 @@ def _ranks(
         images: (N, e) all images of the corpus, embedded once for all of its languages.
     """
     candidates = images[torch.from_numpy(gallery.rows).to(images.device)]
-    sentences = embed_sentences(model, read_as, part)
+    sentences = embed_sentences(model, read_as, captions)
     image_of = torch.from_numpy(gallery.image_of).to(images.device)
     return both_ranks(candidates, sentences, image_of, partial(similarity, kind=model.similarity))
 
@@ -168,41 +168,43 @@ def _test(
     model: RetrievalModel, corpus: Corpus, query: str, read_as: str, images: Tensor
 ) -> tuple[dict[str, object], pd.DataFrame]:
     """Recalls and counts of one language's queries; direction, image and rank of each query."""
-    part = corpus.languages[query]
-    return recalls_and_counts(corpus, query, _ranks(model, part, read_as, gallery_of(part.image), images))
+    captions = corpus.languages[query]
+    return recalls_and_counts(
+        corpus, query, _ranks(model, captions, read_as, gallery_of(captions.image), images)
+    )
 
 
 def recalls_and_counts(
     corpus: Corpus, query: str, ranks: Mapping[str, Tensor]
 ) -> tuple[dict[str, object], pd.DataFrame]:
     """Recalls and counts from the ranks of a language's queries (`both_ranks`), as in `_test`."""
-    part = corpus.languages[query]
-    gallery = gallery_of(part.image)
+    captions = corpus.languages[query]
+    gallery = gallery_of(captions.image)
     by_chance = chance_recalls(len(gallery.rows), gallery.image_of)
     values: dict[str, Any] = {
         **recalls(ranks),
         "chance": by_chance,
         "images": len(gallery.rows),
-        "sentences": len(part.image),
-        "sentences_without_known_words": int((part.ids[:, 0] == 0).sum()),
+        "sentences": len(captions.image),
+        "sentences_without_known_words": int((captions.ids[:, 0] == 0).sum()),
     }
     log.info("%s: mR %s, chance level %s", query, tenths(values["mR"]), tenths(by_chance["mR"]))
-    queries = {"i2s": gallery.rows, "s2i": part.image}
+    queries = {"i2s": gallery.rows, "s2i": captions.image}
     tables = [
         pd.DataFrame(
             {
-                "direction": way,
-                "image": np.array(corpus.images)[queries[way]],
-                "rank": ranks[way].cpu().numpy(),
+                "direction": direction,
+                "image": np.array(corpus.images)[queries[direction]],
+                "rank": ranks[direction].cpu().numpy(),
             }
         )
-        for way in ("i2s", "s2i")
+        for direction in ("i2s", "s2i")
     ]
     return values, pd.concat(tables)
 
 
 def _translated_corpus(
-    saved: Saved,
+    record: ModelRecord,
     vocabularies: Mapping[str, Vocabulary],
     sentences: Sequence[Path],
     queries: Mapping[str, pd.DataFrame],
@@ -211,14 +213,14 @@ def _translated_corpus(
 
     Each source language has the gallery of its own captions, whatever the model reads.
     """
-    (language,) = saved.settings.languages
-    originals = own_sentences(sentences, list(queries), saved.settings.caption_origins)
-    whole = {}
+    (language,) = record.settings.languages
+    originals = original_sentences(sentences, list(queries), record.settings.caption_origins)
+    tables = {}
     for source, table in queries.items():
-        own = table[table["image"].isin(originals[source]["image"])]
-        whole[source] = pd.concat([own, untranslated_rows(originals[source], own)])
-    read_as = dict.fromkeys(whole, vocabularies[language])
-    return corpus_of(whole, read_as, saved.settings.max_caption_length, "test")
+        translations = table[table["image"].isin(originals[source]["image"])]
+        tables[source] = pd.concat([translations, untranslated_rows(originals[source], translations)])
+    read_as = dict.fromkeys(tables, vocabularies[language])
+    return corpus_of(tables, read_as, record.settings.max_caption_length, "test")
 
 
 def _query_translations(queries: Mapping[str, pd.DataFrame], corpus: Corpus) -> dict[str, Origins]:
@@ -240,8 +242,8 @@ def untranslated_rows(originals: pd.DataFrame, translations: pd.DataFrame) -> pd
 
 def check_choice_of_epoch(
     model: RetrievalModel,
-    saved: Saved,
-    own: Mapping[str, pd.DataFrame],
+    record: ModelRecord,
+    originals: Mapping[str, pd.DataFrame],
     vocabularies: Mapping[str, Vocabulary],
     features: Path,
 ) -> None:
@@ -249,17 +251,17 @@ def check_choice_of_epoch(
 
     Such a change reruns evaluation only, so evaluation computes the kept epoch's validation mR again.
     """
-    corpus = evaluation_corpus(own, vocabularies, saved.settings, "val")
-    add_features(corpus, features, saved.settings.features)
-    now = mean_recalls(model, corpus)
-    wrong = [
-        f"{language}: {saved.validation[language]:.2f} then, {value:.2f} now"
-        for language, value in now.items()
-        if abs(value - saved.validation[language]) > SAME_MEAN_RECALL
+    corpus = evaluation_corpus(originals, vocabularies, record.settings, "val")
+    add_features(corpus, features, record.settings.features)
+    recalls_now = mean_recalls(model, corpus)
+    differences = [
+        f"{language}: {record.validation[language]:.2f} then, {value:.2f} now"
+        for language, value in recalls_now.items()
+        if abs(value - record.validation[language]) > SAME_MEAN_RECALL
     ]
-    if wrong:
+    if differences:
         raise InputError(
             "The kept epoch was chosen by another definition of recall, or on other data (validation mR "
-            f"{'; '.join(wrong)}). Delete its checkpoint (work/{saved.settings.scale}/checkpoints), and "
-            "train again: snakemake --forcerun train"
+            f"{'; '.join(differences)}). Delete its checkpoint (work/{record.settings.scale}/checkpoints), "
+            "and train again: snakemake --forcerun train"
         )

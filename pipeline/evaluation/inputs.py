@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 
 from pipeline.common.errors import InputError, raise_together
-from pipeline.datasets.select import own_captions
+from pipeline.datasets.select import original_captions
 from pipeline.datasets.table import read_sentences
 from pipeline.images.settings import FeatureSettings, expected_attributes
 from pipeline.images.store import failed_images, read_features
@@ -22,34 +22,34 @@ log = logging.getLogger("pipeline")
 
 def read_vocabularies(paths: Sequence[Path], languages: Sequence[str]) -> dict[str, Vocabulary]:
     """The vocabulary of each language, in the order of `languages`."""
-    read = {vocabulary.language: vocabulary for vocabulary in map(read_vocabulary, paths)}
+    by_language = {vocabulary.language: vocabulary for vocabulary in map(read_vocabulary, paths)}
     raise_together(
-        [f"no --words file is for {language!r}" for language in languages if language not in read],
+        [f"no --words file is for {language!r}" for language in languages if language not in by_language],
         "The vocabularies do not fit the experiment's languages:",
     )
-    return {language: read[language] for language in languages}
+    return {language: by_language[language] for language in languages}
 
 
-def own_sentences(
+def original_sentences(
     paths: Sequence[Path], languages: Sequence[str], origins: Mapping[str, str]
 ) -> dict[str, pd.DataFrame]:
     """The data set's own captions of each language, all splits."""
     tables = pd.concat([read_sentences(path) for path in paths])
     return {
-        language: own_captions(tables[tables["language"] == language], origins.get(language, "human"))
+        language: original_captions(tables[tables["language"] == language], origins.get(language, "human"))
         for language in languages
     }
 
 
 def evaluation_corpus(
-    own: Mapping[str, pd.DataFrame],
+    originals: Mapping[str, pd.DataFrame],
     vocabularies: Mapping[str, Vocabulary],
     settings: RunSettings,
     split: str,
 ) -> Corpus:
     """The corpus of a split to retrieve from, without features yet; each language must have captions."""
-    corpus = corpus_of(own, vocabularies, settings.max_caption_length, split)
-    empty = [language for language, part in corpus.languages.items() if not len(part.image)]
+    corpus = corpus_of(originals, vocabularies, settings.max_caption_length, split)
+    empty = [language for language, captions in corpus.languages.items() if not len(captions.image)]
     raise_together(
         [f"{language!r} has no captions in split {split!r}" for language in empty],
         f"{settings.dataset} cannot be evaluated; take the language out of the data set's languages:",
@@ -71,8 +71,10 @@ def _leave_out(corpus: Corpus, images: set[str], features: Path) -> None:
     keep = np.array([image not in images for image in corpus.images], dtype=bool)
     if keep.all():
         return
-    captions = sum(int((~keep[part.image]).sum()) for part in corpus.languages.values())
-    corpus.languages = {language: part.of_images(keep) for language, part in corpus.languages.items()}
+    captions = sum(int((~keep[one_language.image]).sum()) for one_language in corpus.languages.values())
+    corpus.languages = {
+        language: one_language.of_images(keep) for language, one_language in corpus.languages.items()
+    }
     corpus.images = [image for image, stays in zip(corpus.images, keep, strict=True) if stays]
     if not corpus.images:
         raise InputError(

@@ -3,10 +3,10 @@
 Nearer means a larger similarity. Ties must not flatter: rank = 1 + number of strictly nearer candidates +
 number of equally near candidates with smaller indices.
 
-A tile serves both directions: its rows are queries among images, its columns queries among sentences. What
-a query's right answer reaches must be known before anything is counted, so tiles that hold right answers are
-computed once before, in the same shape, for a library's product of another shape may round a pair otherwise.
-So the ranks are those of the whole matrix that the tiles make when laid together (docs/internals.md).
+A tile serves both directions: its rows are queries among images, its columns queries among sentences. The
+similarity of a query to its correct answer must be known before anything is counted, so tiles that hold
+correct answers are computed twice. Both times they have the same shape, since a library may round a product
+of another shape differently. So the ranks are those of the whole similarity matrix (docs/internals.md).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -56,14 +56,16 @@ def both_ranks(
     if not torch.isfinite(images.sum() + sentences.sum()):
         raise InputError("Embeddings are not finite numbers: the training diverged. Lower its learning rate.")
     tiles = _Tiles(images, sentences, similarity)
-    to_image = _Queries(_right_similarities(tiles, image_of), image_of, image_of.cpu().numpy())
+    to_image = _Queries(_correct_similarities(tiles, image_of), image_of, image_of.cpu().numpy())
     to_sentence = _best_sentences(to_image, len(images))
-    every = list(product(range(-(-len(sentences) // SENTENCES)), range(-(-len(images) // IMAGES))))
-    values = tiles.at(every)
-    for rows, columns, tile in with_progress(values, "tiles", len(every)) if len(every) > LONG else values:
+    all_tiles = list(product(range(-(-len(sentences) // SENTENCES)), range(-(-len(images) // IMAGES))))
+    values = tiles.at(all_tiles)
+    if len(all_tiles) > LONG:
+        values = with_progress(values, "tiles", len(all_tiles))
+    for rows, columns, tile in values:
         to_image.count(tile, rows, columns)
         to_sentence.count(tile.T, columns, rows)
-    with_answer = to_sentence.right < torch.inf
+    with_answer = to_sentence.correct < torch.inf
     return {"i2s": to_sentence.ranks[with_answer], "s2i": to_image.ranks}
 
 
@@ -88,13 +90,13 @@ class _Tiles:
 class _Queries:
     """Queries of one direction.
 
-    right: (Q,) similarity to the right answer.
+    correct: (Q,) similarity to the correct answer.
     answers: (Q,) its place among the candidates.
     on_host: `answers` in main memory, so that no tile waits for a device.
     ranks: (Q,) as far as they are counted.
     """
 
-    right: Tensor
+    correct: Tensor
     answers: Tensor
     on_host: NDArray[np.int64]
 
@@ -103,35 +105,35 @@ class _Queries:
 
     def count(self, similarity: Tensor, queries: slice, candidates: slice) -> None:
         """Add the candidates of a tile (queries, candidates) that rank before the correct answers."""
-        right, places = self.right[queries, None], self.on_host[queries]
+        correct, places = self.correct[queries, None], self.on_host[queries]
         if candidates.stop <= places.min():  # all stand earlier
-            before = similarity >= right
+            is_nearer = similarity >= correct
         elif candidates.start > places.max():  # all stand later
-            before = similarity > right
+            is_nearer = similarity > correct
         else:
-            place = torch.arange(candidates.start, candidates.stop, device=right.device)
+            place = torch.arange(candidates.start, candidates.stop, device=correct.device)
             earlier = place < self.answers[queries, None]
-            before = (similarity > right) | (earlier & (similarity == right))
-        self.ranks[queries] += before.sum(1, dtype=torch.int32)
+            is_nearer = (similarity > correct) | (earlier & (similarity == correct))
+        self.ranks[queries] += is_nearer.sum(1, dtype=torch.int32)
 
 
 def _chunks(vectors: Tensor, size: int) -> list[Tensor]:
-    *whole, last = vectors.split(size)
-    return [*whole, pad(last, (0, 0, 0, size - len(last)))]
+    *full_chunks, last = vectors.split(size)
+    return [*full_chunks, pad(last, (0, 0, 0, size - len(last)))]
 
 
-def _right_similarities(tiles: _Tiles, image_of: Tensor) -> Tensor:
+def _correct_similarities(tiles: _Tiles, image_of: Tensor) -> Tensor:
     """(B,) similarity of each sentence to its own image."""
-    right = tiles.images[0].new_full(image_of.shape, torch.nan)
+    correct = tiles.images[0].new_full(image_of.shape, torch.nan)
     across = len(tiles.images)
     rows = np.arange(len(image_of)) // SENTENCES
     places = np.unique(rows * across + image_of.cpu().numpy() // IMAGES)
     for sentences, images, tile in tiles.at(divmod(int(place), across) for place in places):
-        own = image_of[sentences] - images.start
-        inside = (own >= 0) & (own < tile.shape[1])
-        values = tile.gather(1, own.clamp(0, tile.shape[1] - 1)[:, None])[:, 0]
-        right[sentences] = torch.where(inside, values, right[sentences])
-    return right
+        column = image_of[sentences] - images.start
+        in_tile = (column >= 0) & (column < tile.shape[1])
+        values = tile.gather(1, column.clamp(0, tile.shape[1] - 1)[:, None])[:, 0]
+        correct[sentences] = torch.where(in_tile, values, correct[sentences])
+    return correct
 
 
 def _best_sentences(sentences: _Queries, images: int) -> _Queries:
@@ -139,10 +141,10 @@ def _best_sentences(sentences: _Queries, images: int) -> _Queries:
 
     An image without sentences has an answer that nothing is nearer than.
     """
-    right, image_of = sentences.right, sentences.answers
-    best = right.new_full((images,), -torch.inf).scatter_reduce(0, image_of, right, "amax")
-    place = torch.arange(len(right), device=right.device)
-    place = torch.where(right == best[image_of], place, len(right))
-    answers = image_of.new_full((images,), len(right)).scatter_reduce(0, image_of, place, "amin")
-    best[answers == len(right)] = torch.inf
+    correct, image_of = sentences.correct, sentences.answers
+    best = correct.new_full((images,), -torch.inf).scatter_reduce(0, image_of, correct, "amax")
+    place = torch.arange(len(correct), device=correct.device)
+    place = torch.where(correct == best[image_of], place, len(correct))
+    answers = image_of.new_full((images,), len(correct)).scatter_reduce(0, image_of, place, "amin")
+    best[answers == len(correct)] = torch.inf
     return _Queries(best, answers, answers.cpu().numpy())

@@ -21,7 +21,9 @@ def recalls(ranks: Mapping[str, Tensor]) -> dict[str, float]:
     Image to sentence counts a hit when any of the image's sentences is among the K nearest; sentence to
     image when its one image is. Recalls are not rounded before the mean.
     """
-    return _with_mean({f"{way}_R@{k}": recall_at_k(ranks[way], k) for way in ("i2s", "s2i") for k in KS})
+    return _with_mean(
+        {f"{direction}_R@{k}": recall_at_k(ranks[direction], k) for direction in ("i2s", "s2i") for k in KS}
+    )
 
 
 def chance_recalls(images: int, image_of: NDArray[np.int64]) -> dict[str, float]:
@@ -32,11 +34,13 @@ def chance_recalls(images: int, image_of: NDArray[np.int64]) -> dict[str, float]
     """
     total = len(image_of)
     counts = np.bincount(image_of)
-    each, having = np.unique(counts[counts > 0], return_counts=True)
+    sentences, images_with = np.unique(counts[counts > 0], return_counts=True)
 
     def to_sentence(k: int) -> float:
-        expected = sum(n * (1 - _none_drawn(total, c, k)) for c, n in zip(each, having, strict=True))
-        return float(100 * expected / having.sum())
+        expected = sum(
+            n * (1 - _none_drawn(total, c, k)) for c, n in zip(sentences, images_with, strict=True)
+        )
+        return float(100 * expected / images_with.sum())
 
     return _with_mean(
         {f"i2s_R@{k}": to_sentence(k) for k in KS} | {f"s2i_R@{k}": 100 * min(1.0, k / images) for k in KS}
@@ -47,11 +51,11 @@ def _with_mean(recalls: dict[str, float]) -> dict[str, float]:
     return {**recalls, "mR": sum(recalls.values()) / len(recalls)}
 
 
-def _none_drawn(total: int, right: int, k: int) -> float:
+def _none_drawn(total: int, correct: int, k: int) -> float:
     """Probability that k draws without replacement out of `total` items miss all `right` items."""
-    if total - right < k:
+    if total - correct < k:
         return 0.0
-    return float(np.exp(_log_choose(total - right, k) - _log_choose(total, k)))
+    return float(np.exp(_log_choose(total - correct, k) - _log_choose(total, k)))
 
 
 def _log_choose(n: int, k: int) -> float:

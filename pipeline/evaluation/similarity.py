@@ -17,4 +17,4 @@ def similarity(captions: Tensor, images: Tensor, kind: str) -> Tensor:
         kind: `cosine` or `order`, the model's.
     """
     rows = len(captions) if kind == "cosine" else NUMBERS // max(1, images.numel())
-    return torch.cat([similarities(part, images, kind) for part in captions.split(max(1, rows))])
+    return torch.cat([similarities(chunk, images, kind) for chunk in captions.split(max(1, rows))])

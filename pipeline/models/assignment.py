@@ -49,14 +49,16 @@ class Assignment(nn.Module):
         Args:
             language: of the words, where each language has a scoring layer.
         """
-        return torch.cat([self._scored(part, language).argmax(1) for part in words.split(CHUNK)])
+        return torch.cat([self._entry_scores(chunk, language).argmax(1) for chunk in words.split(CHUNK)])
 
     @torch.no_grad()
     def best_entries(self, words: Tensor, count: int, language: str = "") -> Tensor:
         """The `count` best entries (U, M) of words, best first."""
-        return torch.cat([self._scored(part, language).topk(count, 1).indices for part in words.split(CHUNK)])
+        return torch.cat(
+            [self._entry_scores(chunk, language).topk(count, 1).indices for chunk in words.split(CHUNK)]
+        )
 
-    def _scored(self, words: Tensor, language: str) -> Tensor:
+    def _entry_scores(self, words: Tensor, language: str) -> Tensor:
         layer = self._layer(language)
         return product(words, layer.weight).add_(layer.bias)
 
@@ -67,16 +69,18 @@ class Assignment(nn.Module):
         assert isinstance(layer, nn.Linear)
         return layer
 
-    def sharpness(self, how: Exploration, done: float) -> float:
-        """Factor of the scores before the softmax, when a fraction of the pretraining is done.
+    def sharpness(self, settings: Exploration, progress: float) -> float:
+        """Factor of the scores before the softmax, when a fraction of the pretraining (`progress`) is done.
 
         Glorot's weights give scores of standardized words the variance 2 features / (features + E).
         """
         variance = 2 * self.features / (self.features + self.entries.num_embeddings)
-        scale = math.sqrt(1 / variance) if how.score_scale == "unit" else 1.0
-        return scale / math.pow(how.final_temperature, done)
+        scale = math.sqrt(1 / variance) if settings.score_scale == "unit" else 1.0
+        return scale / math.pow(settings.final_temperature, progress)
 
-    def vectors(self, words: Tensor, how: Exploration, sharpness: float = 1.0, language: str = "") -> Tensor:
+    def vectors(
+        self, words: Tensor, settings: Exploration, sharpness: float = 1.0, language: str = ""
+    ) -> Tensor:
         """Latent vectors (U, d) for word vectors (U, features), each from the entry that it chooses.
 
         The choice is learned through, by `gradient`:
@@ -86,10 +90,10 @@ class Assignment(nn.Module):
         - `softmax`: the softmax-weighted mean of the best in both directions; exploration has no effect;
         - `none`: scores stay as initialised, only entries are learned.
         """
-        best = self.best_entries(words, min(how.top_m, self.entries.num_embeddings), language)
-        place = to_device(explored_ranks(len(words), best.shape[1], how.exploration), words.device)
+        best = self.best_entries(words, min(settings.top_m, self.entries.num_embeddings), language)
+        place = to_device(explored_ranks(len(words), best.shape[1], settings.exploration), words.device)
         chunks = zip(words.split(CHUNK), best.split(CHUNK), place.split(CHUNK), strict=True)
-        choice = self._layer(language), sharpness, how.gradient
+        choice = self._layer(language), sharpness, settings.gradient
         # The (U, M, d) numbers that the gradient needs are made again for each chunk, backward.
         return torch.cat([checkpoint(self._chunk, *chunk, *choice, use_reentrant=False) for chunk in chunks])
 
@@ -97,13 +101,13 @@ class Assignment(nn.Module):
         self, words: Tensor, best: Tensor, place: Tensor, layer: nn.Linear, sharpness: float, gradient: str
     ) -> Tensor:
         if gradient == "none":
-            chosen: Tensor = self.entries(best.gather(1, place[:, None])[:, 0])
-            return chosen
+            vectors: Tensor = self.entries(best.gather(1, place[:, None])[:, 0])
+            return vectors
         weights = layer.weight[best]  # (U, M, features)
         scores = (weights @ words[:, :, None])[:, :, 0] + layer.bias[best]
         shares = choice_weights(sharpness * scores, place, gradient)
-        mixed: Tensor = (shares[:, None] @ self.entries(best))[:, 0]
-        return mixed
+        mixtures: Tensor = (shares[:, None] @ self.entries(best))[:, 0]
+        return mixtures
 
 
 def explored_ranks(words: int, best: int, probability: float) -> Tensor:
@@ -119,20 +123,20 @@ def choice_weights(scores: Tensor, place: Tensor, gradient: str) -> Tensor:
         scores: (U, M) of the best entries. place: (U,) of the one that is taken. gradient: see `Exploration`.
     """
     shares = scores.softmax(1)
-    taken = F.one_hot(place, scores.shape[1]).to(scores.dtype)
+    one_hot = F.one_hot(place, scores.shape[1]).to(scores.dtype)
     if gradient == "softmax":
         return shares
     if gradient == "gated":
-        return taken * (shares / shares.detach())
-    return taken + shares - shares.detach()
+        return one_hot * (shares / shares.detach())
+    return one_hot + shares - shares.detach()
 
 
 def sentence_means(
     assignment: Assignment,
     features: Mapping[str, Tensor],
     sentences: Mapping[str, Sentences],
-    how: Exploration,
-    done: float = 0.0,
+    settings: Exploration,
+    progress: float = 0.0,
 ) -> Tensor:
     """Mean latent vector of each sentence, (B, d), one language after another.
 
@@ -140,7 +144,7 @@ def sentence_means(
 
     Args:
         features: for each language its (V + 1, 300) FastText vectors.
-        done: fraction of the pretraining before the batch.
+        progress: fraction of the pretraining before the batch.
     """
     distinct: dict[str, Tensor] = {}
     rows: list[Tensor] = []
@@ -150,9 +154,11 @@ def sentence_means(
         rows.append(ids[real_words(batch.lengths, ids.shape[1])] + sum(map(len, distinct.values())))
         distinct[language] = features[language][to_device(words, features[language].device)]
     # Words of all languages choose together where one layer scores them.
-    asked = distinct if assignment.separate else {"": torch.cat(list(distinct.values()))}
-    sharpness = assignment.sharpness(how, done)
-    chosen = [assignment.vectors(words, how, sharpness, language) for language, words in asked.items()]
+    choosers = distinct if assignment.separate else {"": torch.cat(list(distinct.values()))}
+    sharpness = assignment.sharpness(settings, progress)
+    latent = [
+        assignment.vectors(words, settings, sharpness, language) for language, words in choosers.items()
+    ]
     counts = {language: len(batch.lengths) for language, batch in sentences.items()}
     lengths = torch.cat([batch.lengths for batch in sentences.values()])
-    return Words(counts, lengths, torch.cat(rows), torch.cat(chosen)).means()
+    return Words(counts, lengths, torch.cat(rows), torch.cat(latent)).means()

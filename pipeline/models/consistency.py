@@ -41,8 +41,8 @@ class Combiner(nn.Module):
 
     def forward(self, scores: Tensor) -> Tensor:
         """Scores (..., L) to scores (...)."""
-        combined: Tensor = self.second(self.activation(self.first(scores)))[..., 0]
-        return combined
+        score: Tensor = self.second(self.activation(self.first(scores)))[..., 0]
+        return score
 
 
 @dataclass
@@ -67,7 +67,9 @@ def fit(
     optimizer = torch.optim.Adam(combiner.parameters(), settings.learning_rate)
     losses = []
     for _ in with_progress(range(settings.iterations), "iterations", settings.iterations):
-        loss = torch.stack([triplet_loss(combiner, part, triplets, weights) for part in queries]).mean()
+        loss = torch.stack(
+            [triplet_loss(combiner, language, triplets, weights) for language in queries]
+        ).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -83,27 +85,29 @@ def triplet_loss(combiner: Combiner, queries: ScoredQueries, triplets: Triplets,
     """
     scores, image_of = queries.scores, queries.image_of
     sentences = torch.arange(len(image_of))
-    combined = _combined(combiner, scores)
-    combined[sentences, image_of] = -torch.inf
-    images = combined.topk(_count(triplets, scores.shape[1] - 1), 1).indices  # (B, k)
-    most = int(image_of.bincount().max())
-    of_image = combined.T.masked_fill(image_of == torch.arange(scores.shape[1])[:, None], -torch.inf)
-    others = of_image.topk(_count(triplets, len(image_of) - most), 1).indices  # (n, k)
-    right: Tensor = combiner(scores[sentences, image_of])[:, None]
+    scores_of_pairs = _combine(combiner, scores)
+    scores_of_pairs[sentences, image_of] = -torch.inf
+    images = scores_of_pairs.topk(_count(triplets, scores.shape[1] - 1), 1).indices  # (B, k)
+    most_sentences = int(image_of.bincount().max())
+    of_image = scores_of_pairs.T.masked_fill(image_of == torch.arange(scores.shape[1])[:, None], -torch.inf)
+    sentences_of_others = of_image.topk(_count(triplets, len(image_of) - most_sentences), 1).indices  # (n, k)
+    positive: Tensor = combiner(scores[sentences, image_of])[:, None]
     to_images: Tensor = combiner(scores[sentences[:, None], images])
-    to_sentences: Tensor = combiner(scores[others, torch.arange(scores.shape[1])[:, None]])[image_of]
+    to_sentences: Tensor = combiner(scores[sentences_of_others, torch.arange(scores.shape[1])[:, None]])[
+        image_of
+    ]
     image_term, sentence_term = (
-        (triplets.margin + wrong - right).clamp(min=0).mean() for wrong in (to_images, to_sentences)
+        (triplets.margin + negative - positive).clamp(min=0).mean() for negative in (to_images, to_sentences)
     )
     return weights.image * image_term + weights.sentence * sentence_term
 
 
-def _count(triplets: Triplets, others: int) -> int:
-    return min(triplets.num_hard_negatives, others)
+def _count(triplets: Triplets, negatives: int) -> int:
+    return min(triplets.num_hard_negatives, negatives)
 
 
 @torch.no_grad()
-def _combined(combiner: Combiner, scores: Tensor) -> Tensor:
-    """(B, n), in pieces of bounded memory."""
+def _combine(combiner: Combiner, scores: Tensor) -> Tensor:
+    """Combined scores (B, n) of all pairs, computed in chunks of bounded memory."""
     rows = max(1, PAIRS // scores.shape[1])
-    return torch.cat([combiner(part) for part in scores.split(rows)])
+    return torch.cat([combiner(chunk) for chunk in scores.split(rows)])

@@ -27,36 +27,38 @@ class DictionaryEmbedding(UniversalEmbedding):
     def __init__(self, settings: EmbeddingSettings, sizes: Sizes):
         super().__init__(settings, sizes)
         for language in self.languages:
-            mapped = torch.zeros(sizes.mapped.get(language, 0), dtype=torch.long)
-            self.register_buffer(_english(language), mapped)
+            english = torch.zeros(sizes.mapped_words.get(language, 0), dtype=torch.long)
+            self.register_buffer(_english(language), english)
 
     @staticmethod
     def values(settings: EmbeddingSettings, vocabularies: Vocabularies, pretrained: Path | None) -> Values:
         tables = own_vectors(vocabularies)
-        english = {_english(language): english_rows(part) for language, part in vocabularies.items()}
+        english = {
+            _english(language): english_rows(vocabulary) for language, vocabulary in vocabularies.items()
+        }
         return tables | english | pretrained_layers(settings, tables, pretrained)
 
     @staticmethod
     def sizes(settings: EmbeddingSettings, state: Mapping[str, Tensor]) -> Sizes:
-        own = UniversalEmbedding.sizes(settings, state)
-        mapped = {language: len(state[_english(language)]) for language in own.words}
-        words = {language: count + mapped[language] for language, count in own.words.items()}
-        return replace(own, words=words, mapped=mapped)
+        table_sizes = UniversalEmbedding.sizes(settings, state)
+        mapped = {language: len(state[_english(language)]) for language in table_sizes.words}
+        words = {language: count + mapped[language] for language, count in table_sizes.words.items()}
+        return replace(table_sizes, words=words, mapped_words=mapped)
 
     def words(self, ids: Mapping[str, Tensor]) -> Tensor:
-        own = {language: len(self[language].table.weight) for language in ids}
-        mapped = {language: of >= own[language] for language, of in ids.items()}
+        rows_of = {language: len(self[language].table.weight) for language in ids}
+        is_mapped = {language: word_ids >= rows_of[language] for language, word_ids in ids.items()}
         vectors = super().words(
-            {language: of.masked_fill(mapped[language], 0) for language, of in ids.items()}
+            {language: word_ids.masked_fill(is_mapped[language], 0) for language, word_ids in ids.items()}
         )
-        read = []
-        for (language, of), by_own in zip(ids.items(), vectors, strict=True):
+        universal = []
+        for (language, word_ids), universal_vectors in zip(ids.items(), vectors, strict=True):
             rows = self.get_buffer(_english(language))
             if len(rows):
-                by_english = self["en"](rows[(of - own[language]).clamp(min=0)])
-                by_own = torch.where(mapped[language][:, None], by_english, by_own)
-            read.append(by_own)
-        return torch.stack(read)
+                by_english = self["en"](rows[(word_ids - rows_of[language]).clamp(min=0)])
+                universal_vectors = torch.where(is_mapped[language][:, None], by_english, universal_vectors)
+            universal.append(universal_vectors)
+        return torch.stack(universal)
 
 
 def _english(language: str) -> str:

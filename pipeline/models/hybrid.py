@@ -49,8 +49,8 @@ class HybridWords(LanguageWords):
     own: Tensor
     entry: Tensor
 
-    def __init__(self, words: int, own: int, vector: int, size: int):
-        super().__init__(own, vector, size if own else None, None)
+    def __init__(self, words: int, own_words: int, vector: int, size: int):
+        super().__init__(own_words, vector, size if own_words else None, None)
         for name in ("own", "entry"):
             self.register_buffer(name, torch.zeros(words + 1, dtype=torch.long))  # a word id more, MASK's
 
@@ -72,8 +72,8 @@ class HybridEmbedding(TableEmbedding):
         self.entries = nn.Embedding.from_pretrained(table, freeze=False, padding_idx=0)
         hybrid = _hybrid(settings)
         for language, words in sizes.words.items():
-            own = min(hybrid.frequent_words, words - 1)
-            self.add_module(language, HybridWords(words, own, hybrid.frequent_dim, size))
+            own_words = min(hybrid.frequent_words, words - 1)
+            self.add_module(language, HybridWords(words, own_words, hybrid.frequent_dim, size))
 
     def __getitem__(self, language: str) -> HybridWords:
         words = self.get_submodule(language)
@@ -88,8 +88,8 @@ class HybridEmbedding(TableEmbedding):
         _check_rows(rows, vocabularies, _hybrid(settings).frequent_words, pretrained)
         masks, size = _masks(settings), _hybrid(settings).frequent_dim
         values = {"entries.weight": F.pad(entries, (0, 0, 1, masks))}
-        for language, part in vocabularies.items():
-            vectors, places = torch.from_numpy(part.vectors), rows[language]
+        for language, vocabulary in vocabularies.items():
+            vectors, places = torch.from_numpy(vocabulary.vectors), rows[language]
             values[f"{language}.table.weight"] = _own_vectors(vectors, places, size)
             values[f"{language}.own"] = F.pad(places.own, (0, 1))
             # MASK's entry is the last one, if there is one.
@@ -116,14 +116,23 @@ class HybridEmbedding(TableEmbedding):
 
     def words(self, ids: Mapping[str, Tensor]) -> Tensor:
         words, device = [self[language] for language in ids], self.entries.weight.device
-        places = torch.stack(list(ids.values())) + _firsts([len(of.own) for of in words], device)
-        own, entry = (torch.cat([of.get_buffer(kind) for of in words])[places] for kind in ("own", "entry"))
-        shared = F.embedding(entry, self.entries.weight, padding_idx=0)  # (L, M, d)
-        tables = torch.cat([of.table.weight for of in words])
+        places = torch.stack(list(ids.values())) + _firsts(
+            [len(language_words.own) for language_words in words], device
+        )
+        own_row, entry_row = (
+            torch.cat([language_words.get_buffer(kind) for language_words in words])[places]
+            for kind in ("own", "entry")
+        )
+        entry_vectors = F.embedding(entry_row, self.entries.weight, padding_idx=0)  # (L, M, d)
+        tables = torch.cat([language_words.table.weight for language_words in words])
         if not len(tables):
-            return shared
-        rows = (own - 1).clamp(min=0) + _firsts([len(of.table.weight) for of in words], device)
-        return torch.where(own[..., None] > 0, self.projected(list(ids), F.embedding(rows, tables)), shared)
+            return entry_vectors
+        rows = (own_row - 1).clamp(min=0) + _firsts(
+            [len(language_words.table.weight) for language_words in words], device
+        )
+        return torch.where(
+            own_row[..., None] > 0, self.project(list(ids), F.embedding(rows, tables)), entry_vectors
+        )
 
     def count(self) -> dict[str, int]:
         return {
@@ -135,11 +144,13 @@ class HybridEmbedding(TableEmbedding):
 
 def _check_rows(rows: Mapping[str, WordRows], vocabularies: Vocabularies, own_words: int, path: Path) -> None:
     mistakes = []
-    for language, part in vocabularies.items():
-        expected = len(part.words), min(own_words, len(part.words) - 1)
-        found = (len(of.own), int(of.own.count_nonzero())) if (of := rows.get(language)) else (0, 0)
-        if found != expected:
-            mistakes.append(f"{language!r}: assigned {found}, vocabulary and settings have {expected}")
+    for language, vocabulary in vocabularies.items():
+        expected_sizes = len(vocabulary.words), min(own_words, len(vocabulary.words) - 1)
+        found_sizes = (len(row.own), int(row.own.count_nonzero())) if (row := rows.get(language)) else (0, 0)
+        if found_sizes != expected_sizes:
+            mistakes.append(
+                f"{language!r}: assigned {found_sizes}, vocabulary and settings have {expected_sizes}"
+            )
     heading = f"{path}: other numbers of words, of words with vectors of their own. Run `assign` again:"
     raise_together(mistakes, heading)
 
@@ -182,14 +193,14 @@ def principal_components(vectors: Tensor, size: int) -> Tensor:
         )
     centred = vectors.double() - vectors.double().mean(0)
     _, directions = torch.linalg.eigh(centred.T @ centred)  # columns, by rising variance
-    chosen: Tensor = directions.flip(1)[:, :size]
-    largest = chosen.gather(0, chosen.abs().argmax(0, keepdim=True))
-    return (centred @ (chosen * largest.sign())).to(vectors.dtype)
+    components: Tensor = directions.flip(1)[:, :size]
+    largest = components.gather(0, components.abs().argmax(0, keepdim=True))
+    return (centred @ (components * largest.sign())).to(vectors.dtype)
 
 
 def write_assignment(entries: Tensor, rows: Mapping[str, WordRows], path: Path) -> None:
     """Write the entries, and the rows of each language's words."""
-    places = {language: vars(part) for language, part in rows.items()}
+    places = {language: vars(word_rows) for language, word_rows in rows.items()}
     write_torch({"entries": entries, "places": places}, path)
 
 
@@ -198,7 +209,7 @@ def _read_assignment(path: Path) -> tuple[Tensor, dict[str, WordRows]]:
     hint = "Delete it, then run `assign` again."
     content = read_torch(path, "an assignment of words", hint)
     try:
-        rows = {language: WordRows(**part) for language, part in content["places"].items()}
+        rows = {language: WordRows(**word_rows) for language, word_rows in content["places"].items()}
         return content["entries"], rows
     except (LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: not an assignment of words ({short_reason(error)}). {hint}") from None

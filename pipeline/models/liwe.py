@@ -52,11 +52,11 @@ class SpelledWords(nn.Module):
 
     def forward(self, sentences: Mapping[str, Sentences]) -> tuple[Tensor, Tensor]:
         """Vectors (N, d) of the words of all languages' sentences one after another, and word counts (B,)."""
-        spelled = []
+        characters = []
         for language, batch in sentences.items():
             ids = to_device(batch.ids[real_words(batch.lengths, batch.ids.shape[1])], self.alphabet.device)
-            spelled.append(self.characters(self.get_buffer(_spelling(language))[ids]).flatten(1))
-        vectors: Tensor = self.layers(torch.cat(spelled))  # one batch norm over the words of all languages
+            characters.append(self.characters(self.get_buffer(_spelling(language))[ids]).flatten(1))
+        vectors: Tensor = self.layers(torch.cat(characters))  # one batch norm over the words of all languages
         return vectors, torch.cat([batch.lengths for batch in sentences.values()])
 
 
@@ -74,10 +74,10 @@ class BidirectionalBranch(nn.Module):
 
     def forward(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Vectors (N, d) of the words of B sentences, one after another, to unit vectors (B, hidden)."""
-        last = words.index_select(0, to_device(lengths.cumsum(0) - 1, words.device))
+        last_words = words.index_select(0, to_device(lengths.cumsum(0) - 1, words.device))
         on_cpu = words.device.type == "cpu"
         forwards = self._by_tree(words, lengths) if on_cpu else last_states(self.recurrent, words, lengths)
-        return unit((forwards + self.backwards(last)) / 2)
+        return unit((forwards + self.backwards(last_words)) / 2)
 
     def _by_tree(self, words: Tensor, lengths: Tensor) -> Tensor:
         """Forward states (B, hidden) after the last words; all words are treated as distinct."""
@@ -102,13 +102,15 @@ class LiweModel(RetrievalModel):
         width = _liwe(settings).max_word_length
         raise_together(
             [
-                f"{language}: words of {part.vectors.shape[1]} characters"
-                for language, part in vocabularies.items()
-                if part.vectors.shape[1] != width
+                f"{language}: words of {vocabulary.vectors.shape[1]} characters"
+                for language, vocabulary in vocabularies.items()
+                if vocabulary.vectors.shape[1] != width
             ],
             f"liwe.max_word_length is {width}. Encode the characters again:",
         )
-        codes = {code: torch.from_numpy(part.vectors).long() for code, part in vocabularies.items()}
+        codes = {
+            code: torch.from_numpy(vocabulary.vectors).long() for code, vocabulary in vocabularies.items()
+        }
         points = torch.cat([table.flatten() for table in codes.values()]).unique()
         alphabet = torch.cat([points.new_zeros(1), points[points != 0]])
         spelling = {_spelling(code): torch.searchsorted(alphabet, table) for code, table in codes.items()}
@@ -124,8 +126,8 @@ class LiweModel(RetrievalModel):
         self.load_state_dict(values, strict=False)
 
     def embed_images(self, features: Tensor) -> Tensor:
-        embedded: Tensor = self.image_branch(features)
-        return embedded
+        vectors: Tensor = self.image_branch(features)
+        return vectors
 
     def embed_sentences(self, sentences: Mapping[str, Sentences]) -> Embedded:
         vectors = self.branches["shared"](*self.spelled(sentences))

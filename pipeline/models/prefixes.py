@@ -39,20 +39,20 @@ class PrefixTree:
 def prefix_tree(rows: Tensor, lengths: Tensor) -> PrefixTree:
     """The prefixes of sentences of `lengths` (B,) words, which are given one sentence after another, (N,)."""
     longest = int(lengths.max())
-    real = np.arange(longest) < lengths.numpy()[:, None]
-    words = np.full(real.shape, -1)
-    words[real] = rows.numpy()
+    is_word = np.arange(longest) < lengths.numpy()[:, None]
+    words = np.full(is_word.shape, -1)
+    words[is_word] = rows.numpy()
     order = np.lexsort(words.T[::-1])  # sentences with a common prefix follow one another
-    words, real = words[order], real[order]
-    known = np.logical_and.accumulate(words[1:] == words[:-1], axis=1)
-    first = real.copy()  # whether the prefix occurs for the first time
-    first[1:] &= ~known
+    words, is_word = words[order], is_word[order]
+    same = np.logical_and.accumulate(words[1:] == words[:-1], axis=1)
+    first = is_word.copy()  # whether the prefix occurs for the first time
+    first[1:] &= ~same
     number = first.T.cumsum().reshape(first.T.shape) - 1  # (W, B) of each sentence's prefixes
     parents = np.vstack([np.zeros_like(number[:1]), number[:-1]])
     sentences = np.empty_like(order)
     sentences[order] = number[lengths.numpy()[order] - 1, np.arange(len(order))]
-    last, before = (torch.from_numpy(of[first.T]) for of in (words.T, parents))
-    return PrefixTree(last, before, first.sum(0).tolist(), torch.from_numpy(sentences))
+    last_words, parents_of_first = (torch.from_numpy(values[first.T]) for values in (words.T, parents))
+    return PrefixTree(last_words, parents_of_first, first.sum(0).tolist(), torch.from_numpy(sentences))
 
 
 def last_states(lstm: nn.LSTM, vectors: Tensor, tree: PrefixTree) -> Tensor:
@@ -72,35 +72,40 @@ class _States(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, tree: PrefixTree) -> Tensor:
         gates = inputs[tree.words]  # (N, 4h)
-        cells, squashed, states = inputs.new_zeros(3, len(gates), weight.shape[1]).unbind()
+        cells, tanh_cells, states = inputs.new_zeros(3, len(gates), weight.shape[1]).unbind()
         end = 0
         for count in tree.levels:
             begin, end = end, end + count
             level, parents = slice(begin, end), tree.parents[begin:end]
             if begin:
                 gates[level].add_(product(states[parents], weight))
-            enter, keep, new, out = _activated(gates[level])
+            enter, keep, new, out = _activate(gates[level])
             if begin:
                 torch.mul(keep, cells[parents], out=cells[level])
             cells[level].addcmul_(enter, new)
-            torch.tanh(cells[level], out=squashed[level])
-            torch.mul(out, squashed[level], out=states[level])
-        ctx.save_for_backward(weight, gates, cells, squashed, states)
+            torch.tanh(cells[level], out=tanh_cells[level])
+            torch.mul(out, tanh_cells[level], out=states[level])
+        ctx.save_for_backward(weight, gates, cells, tanh_cells, states)
         ctx.tree, ctx.distinct = tree, len(inputs)
         return states
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
-        weight, gates, cells, squashed, states = ctx.saved_tensors
+        weight, gates, cells, tanh_cells, states = ctx.saved_tensors
         tree, first = ctx.tree, ctx.tree.levels[0]
         to_states, to_cells, to_gates = gradients[0].clone(), torch.zeros_like(cells), torch.empty_like(gates)
         begin = len(gates)
         for count in reversed(tree.levels):
             begin, level = begin - count, slice(begin - count, begin)
             parents = tree.parents[level]
-            before = cells[parents] if begin else torch.zeros_like(cells[level])
+            cells_before = cells[parents] if begin else torch.zeros_like(cells[level])
             to_before = _cell_backward(
-                gates[level], squashed[level], before, to_states[level], to_cells[level], to_gates[level]
+                gates[level],
+                tanh_cells[level],
+                cells_before,
+                to_states[level],
+                to_cells[level],
+                to_gates[level],
             )
             if begin:
                 to_cells.index_add_(0, parents, to_before)
@@ -110,7 +115,7 @@ class _States(torch.autograd.Function):
         return to_inputs, to_weight, None
 
 
-def _activated(gates: Tensor) -> tuple[Tensor, ...]:
+def _activate(gates: Tensor) -> tuple[Tensor, ...]:
     """The four gates (n, h) of (n, 4h), after their sigmoids and tanh, in place."""
     size = gates.shape[1] // 4
     gates[:, : 2 * size].sigmoid_()
@@ -120,18 +125,23 @@ def _activated(gates: Tensor) -> tuple[Tensor, ...]:
 
 
 def _cell_backward(
-    gates: Tensor, squashed: Tensor, before: Tensor, to_states: Tensor, to_cells: Tensor, to_gates: Tensor
+    gates: Tensor,
+    tanh_cells: Tensor,
+    cells_before: Tensor,
+    to_states: Tensor,
+    to_cells: Tensor,
+    to_gates: Tensor,
 ) -> Tensor:
-    """Fill `to_gates` (n, 4h), gradient before the activations; return the cells' before, (n, h).
+    """Fill `to_gates` (n, 4h), gradient before the activations; return that of the cells before, (n, h).
 
     Args:
-        squashed: tanh of the cells. before: the cells before.
+        tanh_cells: tanh of the cells. cells_before: the cells of the parents.
     """
     enter, keep, new, out = gates.chunk(4, 1)
-    to_cells = to_cells + tanh_backward(to_states * out, squashed)
+    to_cells = to_cells + tanh_backward(to_states * out, tanh_cells)
     to_enter, to_keep, to_new, to_out = to_gates.chunk(4, 1)
     sigmoid_backward(to_cells * new, enter, grad_input=to_enter)
-    sigmoid_backward(to_cells * before, keep, grad_input=to_keep)
+    sigmoid_backward(to_cells * cells_before, keep, grad_input=to_keep)
     tanh_backward(to_cells * enter, new, grad_input=to_new)
-    sigmoid_backward(to_states * squashed, out, grad_input=to_out)
+    sigmoid_backward(to_states * tanh_cells, out, grad_input=to_out)
     return to_cells * keep

@@ -41,16 +41,16 @@ class _States(torch.autograd.Function):
         for count in tree.levels:
             begin, end = end, end + count
             level = slice(begin, end)
-            before = states[tree.parents[level]] if begin else states[level]
+            states_before = states[tree.parents[level]] if begin else states[level]
             recurrent[level] = bias
             if begin:
-                shares = product(before, weight)
+                shares = product(states_before, weight)
                 gates[level, : 2 * size].add_(shares[:, : 2 * size])
                 recurrent[level].add_(shares[:, 2 * size :])
             gates[level, : 2 * size].sigmoid_()
             reset, keep, new = gates[level].chunk(3, 1)
             new.addcmul_(reset, recurrent[level]).tanh_()
-            torch.lerp(new, before, keep, out=states[level])
+            torch.lerp(new, states_before, keep, out=states[level])
         ctx.save_for_backward(weight, gates, recurrent, states)
         ctx.tree, ctx.distinct = tree, len(inputs)
         return states
@@ -64,12 +64,12 @@ class _States(torch.autograd.Function):
         for count in reversed(tree.levels):
             begin, level = begin - count, slice(begin - count, begin)
             parents = tree.parents[level]
-            before = states[parents] if begin else torch.zeros_like(states[level])
+            states_before = states[parents] if begin else torch.zeros_like(states[level])
             reset, keep, new = gates[level].chunk(3, 1)
             to_reset, to_keep, to_recurrent = to_shares[level].chunk(3, 1)
             to_state = to_states[level]
             tanh_backward(to_state * (1 - keep), new, grad_input=to_new[level])
-            sigmoid_backward(to_state * (before - new), keep, grad_input=to_keep)
+            sigmoid_backward(to_state * (states_before - new), keep, grad_input=to_keep)
             sigmoid_backward(to_new[level] * recurrent[level], reset, grad_input=to_reset)
             torch.mul(to_new[level], reset, out=to_recurrent)
             if begin:

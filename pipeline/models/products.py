@@ -16,15 +16,15 @@ LARGE = 2**27  # multiply-adds, two milliseconds: oneDNN compiles a kernel for e
 def product(left: Tensor, right: Tensor) -> Tensor:
     """`left @ right.T` (R, C) of (R, k) and (C, k), without gradients."""
     if _by_onednn(left, right):
-        found: Tensor = torch.ops.mkldnn._linear_pointwise(left, right, None, "none", [], "")
-        return found
+        result: Tensor = torch.ops.mkldnn._linear_pointwise(left, right, None, "none", [], "")
+        return result
     return left @ right.T
 
 
 def linear(vectors: Tensor, weight: Tensor) -> Tensor:
     """`vectors @ weight.T`, with gradients; all three products use `product`."""
-    found: Tensor = _Linear.apply(vectors, weight)
-    return found
+    result: Tensor = _Linear.apply(vectors, weight)
+    return result
 
 
 class _Linear(torch.autograd.Function):

@@ -31,14 +31,14 @@ class Sizes:
 
     words: ids of each language's words, padding's included. vector: numbers of a word's vector. features: D,
     numbers of an image's features. shared: vectors that all languages share, padding's included: entries of a
-    latent vocabulary, or characters. mapped: words of a language without a vector of their own, if any.
+    latent vocabulary, or characters. mapped_words: words of a language without a vector of their own, if any.
     """
 
     words: dict[str, int]
     vector: int
     features: int = 0
     shared: int = 0
-    mapped: dict[str, int] = field(default_factory=dict)
+    mapped_words: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -79,8 +79,8 @@ class Words:
         return F.embedding_bag(to_device(rows, device), self.vectors, to_device(first, device), mode="mean")
 
 
-class _Built(Protocol[SettingsT]):
-    """What is built from sizes."""
+class _Buildable(Protocol[SettingsT]):
+    """A part of a model that is built from sizes."""
 
     languages: list[str]
 
@@ -117,7 +117,7 @@ class _Built(Protocol[SettingsT]):
         """
 
 
-class Embedding(_Built[EmbeddingSettings], Protocol):
+class Embedding(_Buildable[EmbeddingSettings], Protocol):
     """Words of every language in one d-dimensional space; selected by an experiment's `embedding`."""
 
     @abstractmethod
@@ -129,7 +129,7 @@ class Embedding(_Built[EmbeddingSettings], Protocol):
         """Mean universal word vector of each sentence, (B, d); its unit vector is u."""
 
 
-class Encoder(_Built[ModelSettings], Protocol):
+class Encoder(_Buildable[ModelSettings], Protocol):
     """Sentences and images in one space; selected by `model.encoder`."""
 
     similarity: str

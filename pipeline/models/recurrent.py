@@ -38,11 +38,11 @@ class ResetBeforeGRU(nn.Module):
         sizes = words.batch_sizes.tolist()  # on the CPU always
         state = inputs.new_zeros(sizes[0], self.hidden_size)
         for step in inputs.split(sizes):
-            before, ended = state[: len(step)], state[len(step) :]
-            gates, new = step.split([2 * self.hidden_size, self.hidden_size], 1)
-            reset, keep = (gates + before @ to_gates.T).sigmoid().chunk(2, 1)  # (n, h)
-            new = (new + (reset * before) @ to_new.T).tanh()
-            state = torch.cat([keep * before + (1 - keep) * new, ended])
+            running, finished = state[: len(step)], state[len(step) :]
+            gates, candidate = step.split([2 * self.hidden_size, self.hidden_size], 1)
+            reset, keep = (gates + running @ to_gates.T).sigmoid().chunk(2, 1)  # (n, h)
+            candidate = (candidate + (reset * running) @ to_new.T).tanh()
+            state = torch.cat([keep * running + (1 - keep) * candidate, finished])
         return state, state[None]
 
 
@@ -77,13 +77,13 @@ def _begin_as_tensorflow(layer: Recurrent) -> None:
     hidden = layer.hidden_size
     kernels = [4 * hidden] if isinstance(layer, nn.LSTM) else [2 * hidden, hidden]
     weights = layer.get_parameter("weight_ih_l0"), layer.get_parameter("weight_hh_l0")
-    for parts in zip(*(weight.split(kernels) for weight in weights), strict=True):
-        limit = math.sqrt(6 / (sum(part.shape[1] for part in parts) + len(parts[0])))
-        for part in parts:
-            part.uniform_(-limit, limit)
+    for kernel_pair in zip(*(weight.split(kernels) for weight in weights), strict=True):
+        limit = math.sqrt(6 / (sum(kernel.shape[1] for kernel in kernel_pair) + len(kernel_pair[0])))
+        for kernel in kernel_pair:
+            kernel.uniform_(-limit, limit)
     for name, bias in layer.named_parameters():
         if name.startswith("bias"):
             bias.zero_()
     # PyTorch's gates: input, forget, cell, output of an LSTM; reset, keep, new of a GRU.
-    opened = slice(hidden, 2 * hidden) if isinstance(layer, nn.LSTM) else slice(0, 2 * hidden)
-    layer.get_parameter("bias_ih_l0")[opened] = 1.0
+    gate = slice(hidden, 2 * hidden) if isinstance(layer, nn.LSTM) else slice(0, 2 * hidden)
+    layer.get_parameter("bias_ih_l0")[gate] = 1.0

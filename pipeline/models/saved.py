@@ -18,11 +18,11 @@ from pipeline.models.settings import ModelSettings, SavedSettings
 
 
 @dataclass
-class Saved:
+class ModelRecord:
     """Contents of a model file besides the weights.
 
     settings: of the training. vocabularies: digest of each language's words.
-    epoch: the kept one, from 1. validation: mR of each language on the validation split at that epoch.
+    epoch: the best epoch, from 1. validation: mR of each language on the validation split at that epoch.
     training_captions: captions that it was trained on, of each language by origin.
     training_translations: those of them that are translations added to the data set's own, of each pair of
     languages (`en-de`) by origin.
@@ -40,7 +40,7 @@ class Saved:
     training_groups: list[int]
 
     @classmethod
-    def from_values(cls, values: Mapping[str, Any]) -> "Saved":
+    def from_values(cls, values: Mapping[str, Any]) -> "ModelRecord":
         """The contents from plain values; raises `LookupError`, `TypeError` or `ValueError`."""
         return cls(**{**values, "settings": SavedSettings.model_validate(values["settings"])})
 
@@ -49,26 +49,26 @@ class Saved:
         return {**vars(self), "settings": self.settings.as_values()}
 
 
-def save_model(path: Path, model: RetrievalModel, saved: Saved) -> None:
+def save_model(path: Path, model: RetrievalModel, record: ModelRecord) -> None:
     """Write a model, completely or not at all."""
     weights = {name: value.cpu() for name, value in model.state_dict().items() if not _of_training(name)}
     # A pickle records which equal texts are one object, which differs in a run that was resumed.
-    write_torch({"weights": weights, **json.loads(json.dumps(saved.as_values()))}, path)
+    write_torch({"weights": weights, **json.loads(json.dumps(record.as_values()))}, path)
 
 
-def load_model(path: Path) -> tuple[RetrievalModel, Saved]:
+def load_model(path: Path) -> tuple[RetrievalModel, ModelRecord]:
     """Load a model on the CPU; raises `InputError` if the file is missing or damaged."""
     require_file(path, "the trained model", "Run its training.")
     content = read_torch(path, "a model of this project", "Delete it and train again.")
     try:
         weights = content.pop("weights")
-        saved = Saved.from_values(content)
+        record = ModelRecord.from_values(content)
     except (LookupError, TypeError, ValueError) as error:
         raise InputError(
             f"{path}: not a model of this project ({error}). Delete it and train again."
         ) from None
     try:
-        return model_with(weights, saved.settings), saved
+        return model_with(weights, record.settings), record
     except (LookupError, RuntimeError) as error:
         raise InputError(
             f"{path}: weights do not fit the settings beside them ({short_reason(error)}). "
@@ -80,8 +80,8 @@ def model_with(weights: dict[str, torch.Tensor], settings: ModelSettings) -> Ret
     """The model that has some weights; raises `LookupError` or `RuntimeError` if they do not fit it."""
     model = build(settings, encoder(settings).sizes(settings, weights))
     missing, unexpected = model.load_state_dict(weights, strict=False)
-    if wrong := [*unexpected, *(name for name in missing if not _of_training(name))]:
-        raise LookupError(f"missing or unexpected: {', '.join(wrong)}")
+    if misfits := [*unexpected, *(name for name in missing if not _of_training(name))]:
+        raise LookupError(f"missing or unexpected: {', '.join(misfits)}")
     return model
 
 

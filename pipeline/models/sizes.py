@@ -51,7 +51,7 @@ def count(settings: ModelSettings, words: Mapping[str, int], shared: int = 0) ->
 
 def at_test_time(counts: Counts) -> Counts:
     """Parameters needed for a query if the universal vectors of all words are precomputed."""
-    return {part: counts[part] for part in AT_TEST_TIME}
+    return {name: counts[name] for name in AT_TEST_TIME}
 
 
 def count_combiner(languages: int, hidden: int) -> int:

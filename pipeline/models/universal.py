@@ -73,7 +73,7 @@ class TableEmbedding(nn.Module, Embedding):
     def means(self, words: Words) -> Tensor:
         return words.means()
 
-    def projected(self, languages: Sequence[str], vectors: Tensor) -> Tensor:
+    def project(self, languages: Sequence[str], vectors: Tensor) -> Tensor:
         """Word vectors (L, M, 300) of L languages through their linear layers, in one product: (L, M, d)."""
         layers = [self[language].projection for language in languages]
         separate = [layer for layer in layers if isinstance(layer, nn.Linear) and layer is not layers[0]]
@@ -113,7 +113,7 @@ class UniversalEmbedding(TableEmbedding):
         size = None if model.encoder == "vse" else model.universal_dim
         padding = None if self.padded else 0
         for language, words in sizes.words.items():
-            rows = words - sizes.mapped.get(language, 0)
+            rows = words - sizes.mapped_words.get(language, 0)
             self.add_module(language, LanguageWords(rows, sizes.vector, size, padding, self.scratch))
         if model.universal_layers == "shared":
             for language in self.languages[1:]:
@@ -123,9 +123,9 @@ class UniversalEmbedding(TableEmbedding):
     def values(settings: EmbeddingSettings, vocabularies: Vocabularies, pretrained: Path | None) -> Values:
         raise_together(
             [
-                f"{language}: {len(part.english)} words"
-                for language, part in vocabularies.items()
-                if part.english is not None and len(part.english)
+                f"{language}: {len(vocabulary.english)} words"
+                for language, vocabulary in vocabularies.items()
+                if vocabulary.english is not None and len(vocabulary.english)
             ],
             "The vocabularies have words that are read as English, and the settings no `reduction`:",
         )
@@ -139,8 +139,8 @@ class UniversalEmbedding(TableEmbedding):
         return Sizes({language: len(table) for language, table in tables.items()}, vector)
 
     def copy_values(self, values: Values) -> None:
-        chosen = {name: value for name, value in values.items() if not (self.scratch and ".table." in name)}
-        self.load_state_dict(chosen, strict=False)
+        to_copy = {name: value for name, value in values.items() if not (self.scratch and ".table." in name)}
+        self.load_state_dict(to_copy, strict=False)
         self.forget_initial()
 
     def share_table(self) -> None:
@@ -157,8 +157,8 @@ class UniversalEmbedding(TableEmbedding):
             self.padded_to.copy_(torch.tensor([longest[language] for language in self.languages]))
 
     def words(self, ids: Mapping[str, Tensor]) -> Tensor:
-        vectors = torch.stack([self[language].table(of) for language, of in ids.items()])
-        return self.projected(list(ids), vectors)
+        vectors = torch.stack([self[language].table(word_ids) for language, word_ids in ids.items()])
+        return self.project(list(ids), vectors)
 
     def means(self, words: Words) -> Tensor:
         means = super().means(words)
@@ -202,12 +202,12 @@ def read_words(embedding: TableEmbedding, sentences: Mapping[str, Sentences]) ->
             words, places = words.unique(return_inverse=True)
         rows.append(places + sum(map(len, ids)))
         ids.append(words)
-    padded = pad_sequence(ids, batch_first=True)  # (L, M)
-    on_device = dict(zip(sentences, to_device(padded, device), strict=True))
+    padded_ids = pad_sequence(ids, batch_first=True)  # (L, M)
+    on_device = dict(zip(sentences, to_device(padded_ids, device), strict=True))
     vectors = embedding.words(on_device).flatten(0, 1)
-    real = real_words(torch.tensor([len(words) for words in ids]), padded.shape[1])
-    if not real.all():
-        vectors = vectors.index_select(0, to_device(real.flatten().nonzero()[:, 0], device))
+    is_word = real_words(torch.tensor([len(words) for words in ids]), padded_ids.shape[1])
+    if not is_word.all():
+        vectors = vectors.index_select(0, to_device(is_word.flatten().nonzero()[:, 0], device))
     return Words(counts, lengths, torch.cat(rows), as_float32(vectors))
 
 
@@ -219,12 +219,12 @@ def real_words(lengths: Tensor, longest: int) -> Tensor:
 def own_vectors(vocabularies: Vocabularies) -> Values:
     """Each language's table: the vectors of words that have their own; for sentence vectors padding's row."""
     rows = {
-        language: 1 if part.unit != "word" else len(part.vectors) - len(english_rows(part))
-        for language, part in vocabularies.items()
+        language: 1 if vocabulary.unit != "word" else len(vocabulary.vectors) - len(english_rows(vocabulary))
+        for language, vocabulary in vocabularies.items()
     }
     return {
-        f"{language}.table.weight": torch.from_numpy(part.vectors[: rows[language]])
-        for language, part in vocabularies.items()
+        f"{language}.table.weight": torch.from_numpy(vocabulary.vectors[: rows[language]])
+        for language, vocabulary in vocabularies.items()
     }
 
 
@@ -244,16 +244,16 @@ def pretrained_layers(settings: EmbeddingSettings, tables: Values, path: Path | 
         return {}
     layers = read_torch(path, "a pretrained embedding", "Delete it, then pretrain.")
     size = settings.model.universal_dim
-    expected = {
+    expected_shapes = {
         name.replace("table.weight", f"projection.{kind}"): shape
         for name, table in tables.items()
         for kind, shape in (("weight", (size, table.shape[1])), ("bias", (size,)))
     }
-    found = {name: tuple(value.shape) for name, value in layers.items()}
-    if found != expected:
+    found_shapes = {name: tuple(value.shape) for name, value in layers.items()}
+    if found_shapes != expected_shapes:
         raise InputError(
-            f"{path}: pretrained layers {found} do not fit the model's {expected}. Pretrain with the same "
-            "languages and sizes."
+            f"{path}: pretrained layers {found_shapes} do not fit the model's {expected_shapes}. "
+            "Pretrain with the same languages and sizes."
         )
     return layers
 

@@ -71,9 +71,11 @@ class WordModel(RetrievalModel):
     def embed_sentences(self, sentences: Mapping[str, Sentences]) -> Embedded:
         # A shared branch sees the sentences of all languages in one call.
         if "shared" in self.branches:
-            return self._embedded(self.branches["shared"], sentences)
-        parts = [self._embedded(self.branches[key], {key: batch}) for key, batch in sentences.items()]
-        universal, multimodal = zip(*((part.universal, part.multimodal) for part in parts), strict=True)
+            return self._embed(self.branches["shared"], sentences)
+        embedded = [self._embed(self.branches[key], {key: batch}) for key, batch in sentences.items()]
+        universal, multimodal = zip(
+            *((language.universal, language.multimodal) for language in embedded), strict=True
+        )
         return Embedded(torch.cat(universal), torch.cat(multimodal))
 
     def count(self) -> dict[str, int]:
@@ -88,7 +90,7 @@ class WordModel(RetrievalModel):
         """Vectors of which no number is negative, for order embeddings."""
         return vectors.abs() if self.similarity == "order" else vectors
 
-    def _embedded(self, branch: nn.Module, sentences: Mapping[str, Sentences]) -> Embedded:
+    def _embed(self, branch: nn.Module, sentences: Mapping[str, Sentences]) -> Embedded:
         words = read_words(self.universal, sentences)
         means = self.universal.means(words)
         if self.reads_means:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pipeline.evaluation.checks import check_vocabularies
 from pipeline.evaluation.embed import embed_images, embed_sentences
 from pipeline.evaluation.gallery import gallery_of
-from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
 from pipeline.evaluation.similarity import similarity
 from pipeline.images.crops import jpeg_of
 from pipeline.images.lists import read_image_list
@@ -53,18 +53,18 @@ def draw_retrieved(
         images: output of `find-images`; without it, no pictures are shown.
     """
     torch.set_num_threads(settings.threads)
-    network, saved = load_model(model)
-    vocabularies = read_vocabularies(words, saved.settings.languages)
-    check_vocabularies(saved, vocabularies, model)
-    own = own_sentences(sentences, saved.settings.languages, saved.settings.caption_origins)
-    corpus = evaluation_corpus(own, vocabularies, saved.settings, "test")
-    add_features(corpus, features, saved.settings.features)
+    network, record = load_model(model)
+    vocabularies = read_vocabularies(words, record.settings.languages)
+    check_vocabularies(record, vocabularies, model)
+    originals = original_sentences(sentences, record.settings.languages, record.settings.caption_origins)
+    corpus = evaluation_corpus(originals, vocabularies, record.settings, "test")
+    add_features(corpus, features, record.settings.features)
     vectors = embed_images(network, corpus)
     sentences_of = {}
     for language, part in corpus.languages.items():
         scores = similarity(embed_sentences(network, language, part), vectors, network.similarity)
         sentences_of[language] = TestSentences(
-            scores.T.numpy(), part.image, _texts(own[language], corpus.images)
+            scores.T.numpy(), part.image, _texts(originals[language], corpus.images)
         )
     generator = np.random.default_rng(settings.seed)
     examples = _images(sentences_of, corpus.images, generator)
@@ -76,9 +76,9 @@ def draw_retrieved(
     names = {one["image"] for one in examples}
     names |= {near["image"] for query in queries if query for near in [*query["nearest"], query["own"]]}
     values = {
-        **saved.settings.model_dump(include={"scale", "dataset", "experiment"}),
+        **record.settings.model_dump(include={"scale", "dataset", "experiment"}),
         "number": settings.number,
-        "seed": saved.settings.seed,
+        "seed": record.settings.seed,
         "chosen_by": settings.seed,
         "test_images": len(corpus.images),
         "examples": examples,
@@ -114,9 +114,11 @@ def _data_uri(path: Path) -> str:
     return f"data:image/jpeg;base64,{base64.b64encode(jpeg_of(path, SIDE, QUALITY)).decode()}"
 
 
-def _texts(own: pd.DataFrame, images: Sequence[str]) -> list[str]:
+def _texts(originals: pd.DataFrame, images: Sequence[str]) -> list[str]:
     """Test captions of some images in the order of the corpus: by image, an image's as they stand."""
-    test = own[(own["split"] == "test") & own["image"].isin(images)].sort_values("image", kind="stable")
+    test = originals[(originals["split"] == "test") & originals["image"].isin(images)].sort_values(
+        "image", kind="stable"
+    )
     return list(test["caption"])
 
 
@@ -156,13 +158,13 @@ def _query(
         return None
     (row,) = rows
     order = sentences.gallery[np.argsort(-sentences.similarity[sentences.gallery, row], kind="stable")]
-    own = sentences.image_of[row]
+    originals = sentences.image_of[row]
     return {
         "language": language,
         "text": sentences.texts[row],
-        "nearest": [{"image": images[near], "right": bool(near == own)} for near in order[:NEAREST]],
-        "own": {"image": images[own], "right": True},
-        "rank": int(np.flatnonzero(order == own)[0]) + 1,
+        "nearest": [{"image": images[near], "right": bool(near == originals)} for near in order[:NEAREST]],
+        "own": {"image": images[originals], "right": True},
+        "rank": int(np.flatnonzero(order == originals)[0]) + 1,
     }
 
 

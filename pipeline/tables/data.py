@@ -7,7 +7,7 @@ import pandas as pd
 
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.files import atomic_write
-from pipeline.datasets.select import own_captions
+from pipeline.datasets.select import original_captions
 from pipeline.datasets.settings import CountSettings
 from pipeline.datasets.table import read_captions
 from pipeline.tables.counted import Row, paper_rows, write_tables
@@ -96,7 +96,7 @@ def _own(path: Path, caption_origins: Mapping[str, str], mistakes: list[str]) ->
         return parts[0]
     for language, of_language in captions.groupby("language", sort=True):
         try:
-            parts.append(own_captions(of_language, caption_origins.get(language, "human"))[OWN_COLUMNS])
+            parts.append(original_captions(of_language, caption_origins.get(language, "human"))[OWN_COLUMNS])
         except InputError as error:
             mistakes.append(f"{path}: {language}: {error} Name its origin in caption_origins.")
     return pd.concat(parts)

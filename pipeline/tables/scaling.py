@@ -40,9 +40,9 @@ def measure_scaling(
     reader = Evaluations(evaluations, settings.seeds)
     sizes: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for path in models:
-        model, saved = load_model(path)
-        counts = count_model(model, saved.settings)
-        of_experiment = sizes.setdefault((saved.settings.dataset, saved.settings.experiment), [])
+        model, record = load_model(path)
+        counts = count_model(model, record.settings)
+        of_experiment = sizes.setdefault((record.settings.dataset, record.settings.experiment), [])
         of_experiment.append((sum(counts.values()), sum(at_test_time(counts).values())))
     lines = list(_lines(settings, reader, sizes))
     raise_together(

@@ -18,12 +18,12 @@ from pipeline.common.files import atomic_write
 from pipeline.models.assignment import Assignment, sentence_means
 from pipeline.models.hybrid import WordRows, write_assignment
 from pipeline.models.losses.neighborhood import neighborhood_loss
-from pipeline.models.losses.triplets import PLANS, Comparison, Part, compare, hinge_loss
+from pipeline.models.losses.triplets import PLANS, Comparison, Segment, compare, hinge_loss
 from pipeline.training.batches import Batch
 from pipeline.training.data import Inputs, PretrainingData, pretraining_data
-from pipeline.training.driver import Job, Started, adam, run_job
+from pipeline.training.driver import Job, RunAndWriter, adam, run_job
 from pipeline.training.loop import Run, Validation
-from pipeline.training.objective import parts_of
+from pipeline.training.objective import batch_segments
 from pipeline.training.settings import AssignSettings
 from pipeline.words.corpus import Corpus, LanguageCorpus
 from pipeline.words.vocabulary import Vocabulary
@@ -32,7 +32,7 @@ log = logging.getLogger("pipeline")
 
 COLUMNS = ["word", "language", "entry"]
 COLLAPSED = 0.1  # share of the words on one entry that is warned of
-KEPT = 0.5  # share of the gain of pretraining below which the hand-over is warned of
+MIN_REMAINING_GAIN = 0.5  # share of the gain of pretraining below which the hand-over is warned of
 HAND_OVER_BATCHES = 10  # on which the losses before and after the hand-over are measured
 
 
@@ -59,7 +59,7 @@ def assign(
     """
     inputs = Inputs(sentences, translations, words)
 
-    def start(device: torch.device) -> Started[Batch]:
+    def start(device: torch.device) -> RunAndWriter[Batch]:
         data = pretraining_data(inputs, settings)
         corpus, training = data.corpus.to(device), settings.training
         features = word_features(data.vocabularies, settings.assignment.features, device)
@@ -70,20 +70,20 @@ def assign(
         # An epoch that no training sees.
         held_out = [*islice(data.batches.epoch(training.epochs), HAND_OVER_BATCHES)]
         losses = partial(hand_over_losses, model, features, corpus, held_out, settings)
-        untrained = losses(0.0)
+        initial = losses(0.0)
         run = Run(
             model=model,
             optimizer=adam(model.parameters(), training.learning_rate),
             batches=data.batches,
             epochs=training.epochs,
             terms=lambda batch, moment: assignment_terms(
-                model, features, corpus, batch, settings, moment.done
+                model, features, corpus, batch, settings, moment.progress
             ),
             validate=lambda epoch: Validation({"entries": float(_count_used(model, features))}),
         )
 
         def write() -> None:
-            _log_hand_over(untrained, losses(1.0))
+            _log_hand_over(initial, losses(1.0))
             _write(model, features, data, settings.hybrid.frequent_words, output, table)
 
         return run, write
@@ -100,12 +100,14 @@ def _write(
     output: Path,
     table: Path,
 ) -> None:
-    chosen = {language: model.best_entry(part, language).cpu() + 1 for language, part in features.items()}
-    rows = {
-        language: WordRows(own_rows(part, len(features[language]), own_words), chosen[language])
-        for language, part in data.corpus.languages.items()
+    entry_of = {
+        language: model.best_entry(vectors, language).cpu() + 1 for language, vectors in features.items()
     }
-    entries, rows = without_unused(model.entries.weight.detach().cpu(), rows)
+    rows = {
+        language: WordRows(own_rows(captions, len(features[language]), own_words), entry_of[language])
+        for language, captions in data.corpus.languages.items()
+    }
+    entries, rows = used_entries(model.entries.weight.detach().cpu(), rows)
     _log_assignment(rows, len(entries))
     write_assignment(entries, rows, output)
     with atomic_write(table) as temporary:
@@ -113,29 +115,29 @@ def _write(
 
 
 def word_features(
-    vocabularies: Mapping[str, Vocabulary], how: str, device: torch.device
+    vocabularies: Mapping[str, Vocabulary], normalization: str, device: torch.device
 ) -> dict[str, Tensor]:
     """For each language what the scoring layer reads of its words, (V + 1, 300)."""
     return {
-        language: read_from(torch.from_numpy(part.vectors), how).to(device)
-        for language, part in vocabularies.items()
+        language: scoring_inputs(torch.from_numpy(vocabulary.vectors), normalization).to(device)
+        for language, vocabulary in vocabularies.items()
     }
 
 
-def read_from(vectors: Tensor, how: str) -> Tensor:
+def scoring_inputs(vectors: Tensor, normalization: str) -> Tensor:
     """Input of the scoring layer, (V + 1, 300), from a language's vectors.
 
     Args:
-        how: `unchanged`; `centred`, minus their mean, because what all words of a language have in
+        normalization: `unchanged`; `centred`, minus their mean, because what all words of a language have in
             common would make them choose the same few entries; `standardized`, each dimension with mean 0
             and variance 1 over the language's words, so that scores depend on words more than on the bias.
     """
-    if how == "unchanged":
+    if normalization == "unchanged":
         return vectors
-    read = vectors[1:] - vectors[1:].mean(0)
-    if how == "standardized":
-        read = read / read.std(0, correction=0).clamp(min=1e-6)
-    return F.pad(read, (0, 0, 1, 0))
+    inputs = vectors[1:] - vectors[1:].mean(0)
+    if normalization == "standardized":
+        inputs = inputs / inputs.std(0, correction=0).clamp(min=1e-6)
+    return F.pad(inputs, (0, 0, 1, 0))
 
 
 def assignment_terms(
@@ -144,7 +146,7 @@ def assignment_terms(
     corpus: Corpus,
     batch: Batch,
     settings: AssignSettings,
-    done: float = 0.0,
+    progress: float = 0.0,
 ) -> dict[str, Tensor]:
     """Triplet loss between sentences of the same image, on the means of their words' entries.
 
@@ -152,31 +154,35 @@ def assignment_terms(
     MULE, the positive is the farthest sentence of the image, and only the most violated constraints count.
 
     Args:
-        done: fraction of the pretraining before the batch.
+        progress: fraction of the pretraining before the batch.
     """
-    triplets, parts = settings.triplets, parts_of(batch)
+    triplets, segments = settings.triplets, batch_segments(batch)
     sentences = {language: corpus.languages[language].take(rows) for language, rows in batch.rows.items()}
-    means = F.normalize(sentence_means(model, features, sentences, settings.assignment, done), dim=-1)
-    terms = {"between": neighborhood_loss([means], parts, triplets)} if len(parts) > 1 else {}
-    within = _within(parts)
-    if settings.assignment.pairs == "all" and within:
-        terms["within"] = hinge_loss(means, within, triplets)
+    means = F.normalize(sentence_means(model, features, sentences, settings.assignment, progress), dim=-1)
+    terms = {"between": neighborhood_loss([means], segments, triplets)} if len(segments) > 1 else {}
+    own_pairs = _pairs_within(segments)
+    if settings.assignment.pairs == "all" and own_pairs:
+        terms["within"] = hinge_loss(means, own_pairs, triplets)
     return terms
 
 
 @functools.lru_cache(PLANS)
-def _within(parts: tuple[Part, ...]) -> tuple[Comparison, ...]:
+def _pairs_within(segments: tuple[Segment, ...]) -> tuple[Comparison, ...]:
     """Each language's sentences with one another, where an image has several."""
-    several = [part for part in parts if part.each > 1]
-    return tuple(one for part in several for one in compare(part, part, 1 / len(several)))
+    with_several = [segment for segment in segments if segment.per_image > 1]
+    return tuple(
+        comparison
+        for segment in with_several
+        for comparison in compare(segment, segment, 1 / len(with_several))
+    )
 
 
 @dataclass(frozen=True)
 class HandOver:
-    """The alignment loss without exploration: `pretrained` as in training, and with one entry per word."""
+    """Alignment losses without exploration: as in pretraining, and with one entry per word."""
 
-    pretrained: float
-    assigned: float
+    as_pretrained: float
+    one_entry: float
 
 
 @torch.no_grad()
@@ -186,96 +192,98 @@ def hand_over_losses(
     corpus: Corpus,
     batches: Sequence[Batch],
     settings: AssignSettings,
-    done: float,
+    progress: float,
 ) -> HandOver:
     """What pretraining has learned, and what of it is left where a word is its best entry only.
 
     With `gradient: softmax` a word is trained as a mixture of M entries; HEM and LA begin with the best one.
 
     Args:
-        done: fraction of the pretraining that is done.
+        progress: fraction of the pretraining that is done.
     """
 
     def loss(**changes: Any) -> float:
-        how = settings.assignment.model_copy(update={"exploration": 0.0, **changes})
-        chosen = settings.model_copy(update={"assignment": how})
-        terms = [assignment_terms(model, features, corpus, batch, chosen, done) for batch in batches]
+        assignment = settings.assignment.model_copy(update={"exploration": 0.0, **changes})
+        changed = settings.model_copy(update={"assignment": assignment})
+        terms = [assignment_terms(model, features, corpus, batch, changed, progress) for batch in batches]
         return sum(float(term) for of_batch in terms for term in of_batch.values()) / len(batches)
 
     return HandOver(loss(), loss(gradient="none"))
 
 
-def _log_hand_over(untrained: HandOver, trained: HandOver) -> None:
+def _log_hand_over(initial: HandOver, final: HandOver) -> None:
     log.info(
         "alignment loss %.4f as pretrained, %.4f with one entry per word; before pretraining %.4f and %.4f",
-        trained.pretrained, trained.assigned, untrained.pretrained, untrained.assigned,
+        final.as_pretrained, final.one_entry, initial.as_pretrained, initial.one_entry,
     )  # fmt: skip
-    gained = untrained.pretrained - trained.pretrained
-    kept = untrained.pretrained - trained.assigned
-    if kept < KEPT * gained:
+    gain = initial.as_pretrained - final.as_pretrained
+    remaining = initial.as_pretrained - final.one_entry
+    if remaining < MIN_REMAINING_GAIN * gain:
         log.warning(
             "One entry per word keeps %.0f%% of what pretraining gained, in which a word is a mixture of its "
             "best entries. Compare other `assignment` settings: final_temperature, score_scale, epochs, "
             "scoring_layers",
-            100 * max(kept, 0.0) / gained if gained > 0 else 0.0,
+            100 * max(remaining, 0.0) / gain if gain > 0 else 0.0,
         )
 
 
-def own_rows(part: LanguageCorpus, words: int, most: int) -> Tensor:
-    """Rank (V + 1,), from 1, of each of a language's `most` most frequent words; 0 for all others.
+def own_rows(captions: LanguageCorpus, words: int, num_rows: int) -> Tensor:
+    """Rank (V + 1,), from 1, of each of a language's `num_rows` most frequent words; 0 for all others.
 
     Ties are broken by the order of the vocabulary. Words in no training caption come last; padding has no
     rank.
     """
-    count = torch.bincount(part.ids.flatten(), minlength=words)[1:]
-    order = count.argsort(descending=True, stable=True)[:most] + 1
+    count = torch.bincount(captions.ids.flatten(), minlength=words)[1:]
+    order = count.argsort(descending=True, stable=True)[:num_rows] + 1
     rows = torch.zeros(words, dtype=torch.long)
     rows[order] = torch.arange(1, len(order) + 1)
     return rows
 
 
-def without_unused(entries: Tensor, rows: Mapping[str, WordRows]) -> tuple[Tensor, dict[str, WordRows]]:
+def used_entries(entries: Tensor, rows: Mapping[str, WordRows]) -> tuple[Tensor, dict[str, WordRows]]:
     """The entries in use, renumbered from 1, and each word's entry; 0 for own words and padding.
 
     Args:
         entries: (E, d). rows: `entry` of all words, 1 to E.
     """
-    taken = {language: torch.where(part.own > 0, 0, part.entry) for language, part in rows.items()}
-    for entry in taken.values():
+    entry_of = {
+        language: torch.where(word_rows.own > 0, 0, word_rows.entry) for language, word_rows in rows.items()
+    }
+    for entry in entry_of.values():
         entry[0] = 0
-    used = torch.cat(list(taken.values())).unique()
-    used = used[used > 0]
+    in_use = torch.cat(list(entry_of.values())).unique()
+    in_use = in_use[in_use > 0]
     number = torch.zeros(len(entries) + 1, dtype=torch.long)
-    number[used] = torch.arange(1, len(used) + 1)
-    return entries[used - 1], {
-        language: WordRows(part.own, number[taken[language]]) for language, part in rows.items()
+    number[in_use] = torch.arange(1, len(in_use) + 1)
+    return entries[in_use - 1], {
+        language: WordRows(word_rows.own, number[entry_of[language]]) for language, word_rows in rows.items()
     }
 
 
 def assignment_table(rows: Mapping[str, WordRows], vocabularies: Mapping[str, Vocabulary]) -> pd.DataFrame:
     """Words by entry, then language: columns word, language, entry."""
     lines = [
-        (vocabularies[language].words[word], language, int(part.entry[word]))
-        for language, part in rows.items()
-        for word in part.entry.nonzero()[:, 0].tolist()
+        (vocabularies[language].words[word], language, int(word_rows.entry[word]))
+        for language, word_rows in rows.items()
+        for word in word_rows.entry.nonzero()[:, 0].tolist()
     ]
     return pd.DataFrame(lines, columns=COLUMNS).sort_values("entry", kind="stable")
 
 
 def _count_used(model: Assignment, features: Mapping[str, Tensor]) -> int:
     """Number of entries in use."""
-    chosen = [model.best_entry(part[1:], language) for language, part in features.items()]
-    return len(torch.cat(chosen).unique())
+    entries = [model.best_entry(vectors[1:], language) for language, vectors in features.items()]
+    return len(torch.cat(entries).unique())
 
 
 def _log_assignment(rows: Mapping[str, WordRows], entries: int) -> None:
-    latent = sum(int((part.entry > 0).sum()) for part in rows.values())
-    own = sum(int((part.own > 0).sum()) for part in rows.values())
-    log.info("%d words have vectors of their own, %d share %d entries", own, latent, entries)
-    filled = torch.cat([part.entry for part in rows.values()]).bincount()[1:]
-    if latent and filled.max() > COLLAPSED * latent:
+    latent = sum(int((word_rows.entry > 0).sum()) for word_rows in rows.values())
+    frequent = sum(int((word_rows.own > 0).sum()) for word_rows in rows.values())
+    log.info("%d words have vectors of their own, %d share %d entries", frequent, latent, entries)
+    words_of_entry = torch.cat([word_rows.entry for word_rows in rows.values()]).bincount()[1:]
+    if latent and words_of_entry.max() > COLLAPSED * latent:
         log.warning(
             "%d of %d words share a single entry: the assignment has collapsed. "
             "Compare other `assignment` settings: features, gradient, learning_rate",
-            filled.max(), latent,
+            words_of_entry.max(), latent,
         )  # fmt: skip

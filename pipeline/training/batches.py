@@ -20,14 +20,14 @@ Rows = NDArray[np.int64]
 class Batch:
     """A batch.
 
-    images: (n,) rows of images. rows: for each language the drawn sentences' rows, `each` per image.
-    slots: for each sentence the place of its image in `images`. each: sentences an image has.
+    images: (n,) rows of images. rows: for each language the sampled sentences' rows, `per_image` of an image.
+    slots: for each sentence the place of its image in `images`. per_image: sentences of an image.
     """
 
     images: Rows
     rows: dict[str, Rows]
     slots: dict[str, Rows]
-    each: dict[str, int]
+    per_image: dict[str, int]
 
 
 class Sampler:
@@ -59,8 +59,8 @@ class Sampler:
         self.batch = min(int(settings.batch_images), self.images)
         self.by_sentence = settings.images_in_batch == "sampled_by_sentence"
         self.captions = {
-            language: _Captions(part, len(corpus.images), settings)
-            for language, part in corpus.languages.items()
+            language: _Captions(captions, len(corpus.images), settings)
+            for language, captions in corpus.languages.items()
         }
         self.shares = np.diff(np.linspace(0, self.batch, len(groups) + 1).round().astype(int))
         if 0 in self.shares:
@@ -84,17 +84,17 @@ class Sampler:
     def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Batch]:
         """The batches of an epoch, from `first_step` on."""
         stream = self._by_sentence if self.by_sentence else self._by_image
-        drawn = [
+        streams = [
             stream(group, np.random.default_rng([self.seed, epoch, number, 0xB]), int(share))
             for number, (group, share) in enumerate(zip(self.groups, self.shares, strict=True))
         ]
         for step in range(first_step, self.steps):
-            images = np.concatenate([part.images[step] for part in drawn])
+            images = np.concatenate([stream.images[step] for stream in streams])
             if not self.by_sentence:
                 images = _distinct(images)
             leading = {
-                language: np.concatenate([part.sentences(language)[step] for part in drawn])
-                for language in {part.language for part in drawn if part.language}
+                language: np.concatenate([stream.sentences(language)[step] for stream in streams])
+                for language in {stream.language for stream in streams if stream.language}
             }
             yield self._draw(images, leading, np.random.default_rng([self.seed, epoch, step]))
 
@@ -113,11 +113,11 @@ class Sampler:
         for language, captions in self.captions.items():
             slots = np.flatnonzero(captions.count[images] > 0)
             if len(slots) > 1:  # a triplet needs two images
-                kept = leading[language][slots] if language in leading else None
-                rows = captions.draw(images[slots], generator, kept)
+                required = leading[language][slots] if language in leading else None
+                rows = captions.draw(images[slots], generator, required)
                 batch.rows[language] = rows.ravel()
-                batch.slots[language] = slots.repeat(captions.each)
-                batch.each[language] = captions.each
+                batch.slots[language] = slots.repeat(captions.per_image)
+                batch.per_image[language] = captions.per_image
         return batch
 
 
@@ -141,43 +141,43 @@ class _Stream:
 
 def _passes(rows: Rows, generator: np.random.Generator, shape: tuple[int, int]) -> Rows:
     """Rows in a new random order for each pass over them, as many as (steps, share) needs."""
-    needed = shape[0] * shape[1]
-    passes = [generator.permutation(rows) for _ in range(-(-needed // len(rows)))]
-    return np.concatenate(passes)[:needed].reshape(shape)
+    count = shape[0] * shape[1]
+    passes = [generator.permutation(rows) for _ in range(-(-count // len(rows)))]
+    return np.concatenate(passes)[:count].reshape(shape)
 
 
 class _Captions:
     """The sentences of one language by image."""
 
-    def __init__(self, part: LanguageCorpus, images: int, settings: Batches):
-        self.image = part.image
-        self.count = np.bincount(part.image, minlength=images)
+    def __init__(self, captions: LanguageCorpus, images: int, settings: Batches):
+        self.image = captions.image
+        self.count = np.bincount(captions.image, minlength=images)
         self.first = np.concatenate([[0], np.cumsum(self.count)[:-1]])
-        most = int(settings.sentences_per_image)
-        # What most images have decides: with 1 or 2 Chinese sentences an image, one is drawn.
-        usual = int(np.median(self.count[self.count > 0])) if len(part.image) else 0
-        self.each = most if settings.repeat_captions else min(most, usual)
+        # The median decides: if images have 1 or 2 Chinese sentences, one is sampled.
+        usual = int(np.median(self.count[self.count > 0])) if len(captions.image) else 0
+        most = settings.sentences_per_image
+        self.per_image = most if settings.repeat_captions else min(most, usual)
 
     def rows_of(self, group: Rows) -> Rows:
         """Rows of the sentences of some images."""
         return np.flatnonzero(np.isin(self.image, group))
 
-    def draw(self, images: Rows, generator: np.random.Generator, kept: Rows | None = None) -> Rows:
-        """Rows (n, each) of sentences, drawn without replacement if an image has enough.
+    def draw(self, images: Rows, generator: np.random.Generator, required: Rows | None = None) -> Rows:
+        """Rows (n, per_image) of sentences, drawn without replacement if an image has enough.
 
         Args:
-            kept: (n,) for each image a sentence of its own that must be among them; -1 for none.
+            required: (n,) for each image a sentence of its own that must be among them; -1 for none.
         """
         count = self.count[images]
-        width = max(int(count.max()), self.each)
+        width = max(int(count.max()), self.per_image)
         keys = generator.random((len(images), width))
         keys[np.arange(width) >= count[:, None]] = 2.0  # behind every real sentence
-        if kept is not None:
-            chosen = np.flatnonzero(kept >= 0)
-            keys[chosen, kept[chosen] - self.first[images[chosen]]] = -1.0  # before all others
-        order = keys.argsort(1)[:, : self.each]
-        wrapped = np.arange(self.each) % count[:, None]  # an image with too few repeats them
-        return self.first[images][:, None] + np.take_along_axis(order, wrapped, 1)
+        if required is not None:
+            place = np.flatnonzero(required >= 0)
+            keys[place, required[place] - self.first[images[place]]] = -1.0  # before all others
+        order = keys.argsort(1)[:, : self.per_image]
+        repeated = np.arange(self.per_image) % count[:, None]  # an image with too few repeats them
+        return self.first[images][:, None] + np.take_along_axis(order, repeated, 1)
 
 
 def _distinct(rows: Rows) -> Rows:
@@ -188,7 +188,7 @@ def _distinct(rows: Rows) -> Rows:
 
 def language_groups(
     images: Sequence[str],
-    own: Mapping[str, Collection[str]],
+    captioned: Mapping[str, Collection[str]],
     groups: Sequence[Sequence[str]],
 ) -> list[Rows]:
     """Rows of images that are sampled equally often (MULE: English only, English-Japanese, English-Chinese).
@@ -198,16 +198,20 @@ def language_groups(
 
     Args:
         images: the training images.
-        own: for each language of the experiment the images with captions of the data set's own.
+        captioned: for each language of the experiment the images with original captions.
         groups: sets of languages; empty where the data are balanced.
     """
-    asked = dict.fromkeys(tuple(language for language in group if language in own) for group in groups)
-    wanted = [group for group in asked if group]
-    if len(own) == 1 or not wanted:
+    known_groups = dict.fromkeys(
+        tuple(language for language in group if language in captioned) for group in groups
+    )
+    nonempty = [group for group in known_groups if group]
+    if len(captioned) == 1 or not nonempty:
         return [np.arange(len(images))]
-    has = {language: np.isin(images, list(captioned)) for language, captioned in own.items()}
-    size = np.array([len(group) for group in wanted])
-    member = np.array([np.logical_and.reduce([has[language] for language in group]) for group in wanted])
+    has = {
+        language: np.isin(images, list(captioned_images)) for language, captioned_images in captioned.items()
+    }
+    size = np.array([len(group) for group in nonempty])
+    member = np.array([np.logical_and.reduce([has[language] for language in group]) for group in nonempty])
     largest = (member * size[:, None]).max(0)
-    rows = [inside & (largest == n) for inside, n in zip(member, size, strict=True)]
+    rows = [is_member & (largest == n) for is_member, n in zip(member, size, strict=True)]
     return [np.flatnonzero(group) for group in [*rows, largest == 0] if group.any()]

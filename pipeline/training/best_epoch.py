@@ -14,7 +14,7 @@ from pipeline.common.files import atomic_write
 from pipeline.datasets.origins import Origins
 from pipeline.evaluation.evaluate import mean_recalls
 from pipeline.models.retrieval_model import RetrievalModel
-from pipeline.models.saved import Saved, save_model, vocabulary_digest
+from pipeline.models.saved import ModelRecord, save_model, vocabulary_digest
 from pipeline.models.settings import SavedSettings
 from pipeline.training.loop import Run, Validation
 from pipeline.training.precision import exact_products
@@ -44,7 +44,7 @@ def row(mean: float, recalls: Mapping[str, float]) -> dict[str, float]:
 class BestModel:
     """What is written of a finished run.
 
-    captions, translations, groups: as `Saved` has them.
+    captions, translations, groups: as `ModelRecord` has them.
     """
 
     settings: TrainSettings | LessonsSettings
@@ -63,8 +63,11 @@ class BestModel:
         with atomic_write(curves) as temporary:
             pd.DataFrame(run.curves).to_csv(temporary, index=False)
         run.monitor.remove_partial_curves()
-        digests = {language: vocabulary_digest(part.words) for language, part in self.vocabularies.items()}
-        saved = Saved(
+        digests = {
+            language: vocabulary_digest(vocabulary.words)
+            for language, vocabulary in self.vocabularies.items()
+        }
+        record = ModelRecord(
             SavedSettings.model_validate(self.settings.as_values()),
             digests,
             best.epoch,
@@ -74,7 +77,7 @@ class BestModel:
             len(run.curves) * run.batches.steps,
             self.groups,
         )
-        save_model(output, model, saved)
+        save_model(output, model, record)
 
 
 def recalls_on_cpu(
@@ -89,16 +92,16 @@ def recalls_on_cpu(
     """
     cpu = torch.device("cpu")
     recalls = mean_recalls(model.to(cpu), validation.to(cpu))
-    smallest = min(len(set(part.image)) for part in validation.languages.values())  # gallery of a language
-    moved = 100 / 6 / smallest  # mR of one image that passes one of the six recalls
-    allowed = max(OTHER_DEVICE, 3 * moved)
+    smallest_gallery = min(len(set(captions.image)) for captions in validation.languages.values())
+    step = 100 / 6 / smallest_gallery  # mR of one image that passes one of the six recalls
+    tolerance = max(OTHER_DEVICE, 3 * step)
     for language, value in recalls.items():
         log.info("%s: validation mR %.2f (while training %.2f)", language, value, while_training[language])
     raise_together(
         (
             f"{language}: {while_training[language]:.2f} while training, {value:.2f} on the CPU"
             for language, value in recalls.items()
-            if abs(value - while_training[language]) > allowed
+            if abs(value - while_training[language]) > tolerance
         ),
         "The GPU and the CPU disagree about the validation mR of the best epoch, so one of them computes "
         "wrongly. Train with gpu: 0, or with other versions of PyTorch and the driver, and report it:",

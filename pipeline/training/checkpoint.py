@@ -25,8 +25,8 @@ def load_checkpoint(path: Path, fingerprint: str) -> dict[str, Any] | None:
     if not path.exists():
         return None
     state = read_torch(path, "a checkpoint of a training", "Delete it to start over.")
-    found = state.pop("fingerprint", None)
-    if found != fingerprint:
+    found_fingerprint = state.pop("fingerprint", None)
+    if found_fingerprint != fingerprint:
         log.info("%s belongs to other settings, inputs or code: training starts over", path)
         return None
     return state

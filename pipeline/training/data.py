@@ -17,7 +17,7 @@ from pipeline.datasets.augment import read_added
 from pipeline.datasets.origins import Origins, count_by_pair, count_origins
 from pipeline.datasets.select import training_captions
 from pipeline.datasets.table import read_sentences
-from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
 from pipeline.training.batches import Sampler, language_groups
 from pipeline.training.settings import (
     AssignSettings,
@@ -56,8 +56,8 @@ class Inputs:
         """Digest of all that the weights depend on: settings, the files' bytes, the code."""
         optional = [path for path in (self.features, self.pretrained, self.steps) if path]
         files = [*self.sentences, *self.translations, *self.words, *optional]
-        parts = [settings.as_json(), code, torch.__version__, *map(sha256, files)]
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        content = [settings.as_json(), code, torch.__version__, *map(sha256, files)]
+        return hashlib.sha256("\n".join(content).encode()).hexdigest()
 
 
 @dataclass
@@ -93,11 +93,11 @@ class TrainingData(PretrainingData):
 def pretraining_data(inputs: Inputs, settings: PretrainSettings | AssignSettings) -> PretrainingData:
     """Read what a pretraining needs."""
     vocabularies = read_vocabularies(inputs.words, settings.languages)
-    own = own_sentences(inputs.sentences, settings.languages, settings.caption_origins)
-    sentences = _training_sentences(own, _translations(inputs, settings), settings.captions)
+    originals = original_sentences(inputs.sentences, settings.languages, settings.caption_origins)
+    sentences = _training_sentences(originals, _translations(inputs, settings), settings.captions)
     corpus = _training_corpus(sentences, vocabularies, settings)
     longest = longest_captions(sentences, settings.max_caption_length)
-    return PretrainingData(vocabularies, corpus, _sampler(corpus, own, settings), longest)
+    return PretrainingData(vocabularies, corpus, _sampler(corpus, originals, settings), longest)
 
 
 def training_data(inputs: Inputs, settings: CountedSettings) -> TrainingData:
@@ -105,23 +105,23 @@ def training_data(inputs: Inputs, settings: CountedSettings) -> TrainingData:
     if inputs.features is None:
         raise InputError("Training needs image features; give --features.")
     vocabularies = read_vocabularies(inputs.words, settings.languages)
-    own = own_sentences(inputs.sentences, settings.languages, settings.caption_origins)
+    originals = original_sentences(inputs.sentences, settings.languages, settings.caption_origins)
     translations = _translations(inputs, settings)
-    sentences = _training_sentences(own, translations, settings.captions)
+    sentences = _training_sentences(originals, translations, settings.captions)
     corpus = _training_corpus(sentences, vocabularies, settings)
-    validation = evaluation_corpus(own, vocabularies, settings, "val")
-    test = evaluation_corpus(own, vocabularies, settings, "test")
-    for part in (corpus, validation, test):
-        add_features(part, inputs.features, settings.features)
-    translated = [*translations, *(own[language] for language in settings.translated or [])]
+    validation = evaluation_corpus(originals, vocabularies, settings, "val")
+    test = evaluation_corpus(originals, vocabularies, settings, "test")
+    for split in (corpus, validation, test):
+        add_features(split, inputs.features, settings.features)
+    translation_tables = [*translations, *(originals[language] for language in settings.translated or [])]
     return TrainingData(
         vocabularies=vocabularies,
         corpus=corpus,
-        batches=_sampler(corpus, own, settings, read_steps(inputs.steps) if inputs.steps else None),
+        batches=_sampler(corpus, originals, settings, read_steps(inputs.steps) if inputs.steps else None),
         longest=longest_captions(sentences, settings.max_caption_length),
         validation=validation,
         captions=training_origins(sentences, corpus),
-        translations=count_by_pair(translated, "train", corpus.images),
+        translations=count_by_pair(translation_tables, "train", corpus.images),
     )
 
 
@@ -130,40 +130,42 @@ def training_origins(sentences: Tables, corpus: Corpus) -> dict[str, Origins]:
     return {language: count_origins(table, "train", corpus.images) for language, table in sentences.items()}
 
 
-def longest_captions(sentences: Tables, most: int | None) -> dict[str, int]:
+def longest_captions(sentences: Tables, max_length: int | None) -> dict[str, int]:
     """Words of each language's longest training caption, unknown words included, at most `most` of them."""
     lengths = {
         language: table["tokens"][table["split"] == "train"].str.split().str.len().max()
         for language, table in sentences.items()
     }
-    return {language: int(min(length, most or length)) for language, length in lengths.items()}
+    return {language: int(min(length, max_length or length)) for language, length in lengths.items()}
 
 
 def _translations(inputs: Inputs, settings: DataSettings) -> list[pd.DataFrame]:
     """The translations that an experiment trains on; none with human captions."""
     if settings.captions == "human":
         return []
-    read = read_added if settings.captions == "augmented" else read_sentences
-    return [table for path in inputs.translations if not (table := read(path)).empty]
+    read_table = read_added if settings.captions == "augmented" else read_sentences
+    return [table for path in inputs.translations if not (table := read_table(path)).empty]
 
 
 def _training_sentences(
-    own: Tables, translations: Sequence[pd.DataFrame], captions: Captions
+    originals: Tables, translations: Sequence[pd.DataFrame], captions: Captions
 ) -> dict[str, pd.DataFrame]:
     """The sentences of each language that an experiment trains on, all splits."""
-    into: dict[str, list[pd.DataFrame]] = {language: [] for language in own}
+    into: dict[str, list[pd.DataFrame]] = {language: [] for language in originals}
     for table in translations:
         into[table["language"].iloc[0]].append(table)
-    return {language: training_captions(table, into[language], captions) for language, table in own.items()}
+    return {
+        language: training_captions(table, into[language], captions) for language, table in originals.items()
+    }
 
 
 def _training_corpus(
     sentences: Tables, vocabularies: Mapping[str, Vocabulary], settings: DataSettings
 ) -> Corpus:
     corpus = corpus_of(sentences, vocabularies, settings.max_caption_length, "train")
-    for language, part in corpus.languages.items():
-        corpus.languages[language] = _with_known_words(part, language)
-    empty = [language for language, part in corpus.languages.items() if not len(part.image)]
+    for language, captions in corpus.languages.items():
+        corpus.languages[language] = _with_known_words(captions, language)
+    empty = [language for language, captions in corpus.languages.items() if not len(captions.image)]
     raise_together(
         [f"{language!r} has no training captions under captions: {settings.captions}" for language in empty],
         f"{settings.dataset} {settings.experiment}: languages without training captions:",
@@ -171,13 +173,13 @@ def _training_corpus(
     return corpus
 
 
-def _with_known_words(part: LanguageCorpus, language: str) -> LanguageCorpus:
+def _with_known_words(captions: LanguageCorpus, language: str) -> LanguageCorpus:
     """The sentences that have a word at all: one without has no direction, and its gradient no bound."""
-    known = (part.ids[:, 0] != 0).numpy()
-    if known.all():
-        return part
-    log.warning("%s: %d training captions without a known word are left out", language, (~known).sum())
-    return part.at(known)
+    has_word = (captions.ids[:, 0] != 0).numpy()
+    if has_word.all():
+        return captions
+    log.warning("%s: %d training captions without a known word are left out", language, (~has_word).sum())
+    return captions.at(has_word)
 
 
 def read_steps(path: Path) -> int:
@@ -193,12 +195,12 @@ def read_steps(path: Path) -> int:
 
 def _sampler(
     corpus: Corpus,
-    own: Tables,
+    originals: Tables,
     settings: CountedSettings | PretrainSettings | AssignSettings,
     steps: int | None = None,
 ) -> Sampler:
-    captioned = {language: set(table["image"]) for language, table in own.items()}
-    groups = language_groups(corpus.images, captioned, settings.groups)
+    captioned_images = {language: set(table["image"]) for language, table in originals.items()}
+    groups = language_groups(corpus.images, captioned_images, settings.groups)
     if len(groups) > 1:
         log.info("images are sampled equally from groups of %s", ", ".join(str(len(rows)) for rows in groups))
     return Sampler(corpus, groups, settings.training, settings.seed, steps)

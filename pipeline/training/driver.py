@@ -32,14 +32,15 @@ class Job:
 
 
 BatchT = TypeVar("BatchT")
-Started = tuple[Run[BatchT], Callable[[], None]]  # a run, and what writes the outputs of the finished run
+# A run, and the function that writes the outputs of the finished run.
+RunAndWriter = tuple[Run[BatchT], Callable[[], None]]
 
 
 def run_job(
     job: Job,
     seed: int,
     resources: Resources,
-    start: Callable[[torch.device], Started[BatchT]],
+    start: Callable[[torch.device], RunAndWriter[BatchT]],
     precision: str = "float32",
 ) -> None:
     """Run a training to its end, unless an earlier job did.

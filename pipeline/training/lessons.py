@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from pipeline.common.devices import to_device
 from pipeline.common.errors import InputError, raise_together
 from pipeline.evaluation.evaluate import mean_recalls
-from pipeline.evaluation.inputs import add_features, evaluation_corpus, own_sentences, read_vocabularies
+from pipeline.evaluation.inputs import add_features, evaluation_corpus, original_sentences, read_vocabularies
 from pipeline.models.losses.ranking import ranking_loss
 from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.similarity import similarities
@@ -26,7 +26,7 @@ from pipeline.models.universal import UniversalEmbedding
 from pipeline.models.word_model import WordModel
 from pipeline.training.best_epoch import BestModel, row
 from pipeline.training.data import Inputs, training_origins
-from pipeline.training.driver import Job, Started, adam, run_job
+from pipeline.training.driver import Job, RunAndWriter, adam, run_job
 from pipeline.training.loop import Run, Validation
 from pipeline.training.monitor import Monitor
 from pipeline.training.precision import embedding_precision, exact_products
@@ -87,16 +87,16 @@ def train_lessons(
         InputError: the inputs do not fit one another, or there is nothing to train on.
     """
     inputs = Inputs(sentences, [], words, features)
-    every = Inputs([*inputs.sentences, *pairs], [], inputs.words, inputs.features)
+    all_inputs = Inputs([*inputs.sentences, *pairs], [], inputs.words, inputs.features)
 
-    def start(device: torch.device) -> Started[Rows]:
+    def start(device: torch.device) -> RunAndWriter[Rows]:
         data = lessons_data(inputs, pairs, settings).to(device)
         model = union_model(data.best.vocabularies, data.features.shape[1], settings).to(device)
         log.info("%s images, %s parameters", f"{len(data.features):,}", f"{count_parameters(model):,}")
         run = lessons_run(model, data, settings, Monitor(curves))
         return run, lambda: _write(run, data.best, settings, curves, output)
 
-    job = Job(checkpoint, [curves, output], every.fingerprint(settings, code))
+    job = Job(checkpoint, [curves, output], all_inputs.fingerprint(settings, code))
     run_job(job, settings.seed, settings.training, start, settings.training.precision)
 
 
@@ -105,13 +105,13 @@ def lessons_data(inputs: Inputs, pairs: Sequence[Path], settings: LessonsSetting
     assert inputs.features is not None
     vocabularies = read_vocabularies(inputs.words, settings.languages)
     _check_union(vocabularies)
-    own = own_sentences(inputs.sentences, settings.languages, settings.caption_origins)
-    corpus = corpus_of(own, vocabularies, settings.max_caption_length, "train")
-    validation = evaluation_corpus(own, vocabularies, settings, "val")
-    for part in (corpus, validation):
-        add_features(part, inputs.features, settings.features)
-    captions, batches = captions_and_sampler(corpus, _paired(pairs, vocabularies, settings), settings)
-    origins = training_origins(own, corpus)
+    originals = original_sentences(inputs.sentences, settings.languages, settings.caption_origins)
+    corpus = corpus_of(originals, vocabularies, settings.max_caption_length, "train")
+    validation = evaluation_corpus(originals, vocabularies, settings, "val")
+    for split in (corpus, validation):
+        add_features(split, inputs.features, settings.features)
+    captions, batches = captions_and_sampler(corpus, _pair_corpus(pairs, vocabularies, settings), settings)
+    origins = training_origins(originals, corpus)
     best = BestModel(settings, vocabularies, validation, origins, {}, [len(corpus.images)])
     return LessonsData(captions, corpus.features, batches, best)
 
@@ -121,7 +121,7 @@ def lessons_run(
 ) -> Run[Rows]:
     """The run of an experiment; its epochs are the steps between two validations, and it stops early."""
     lessons, steps = settings.lessons, data.batches.steps
-    divided = _steps_before_division(settings, steps)
+    division_steps = _steps_before_division(settings, steps)
     return Run(
         model=model,
         optimizer=adam(model.parameters(), lessons.learning_rate, lessons.max_grad_norm),
@@ -130,7 +130,9 @@ def lessons_run(
         terms=lambda rows, moment: {
             "ranking": step_loss(model, data.captions, data.features, rows, settings)
         },
-        schedule=lambda rate, step: rate / 10 if divided and step and step % divided == 0 else rate,
+        schedule=lambda rate, step: (
+            rate / 10 if division_steps and step and step % division_steps == 0 else rate
+        ),
         validate=lambda epoch: _validate(model, data.best.validation, settings),
         patience=lessons.patience,
         monitor=monitor,
@@ -138,23 +140,23 @@ def lessons_run(
 
 
 def _write(run: Run[Rows], best: BestModel, settings: LessonsSettings, curves: Path, output: Path) -> None:
-    divided = settings.lessons.divide_learning_rate_every
-    if divided and len(run.curves) <= divided:
+    passes = settings.lessons.divide_learning_rate_every
+    if passes and len(run.curves) <= passes:
         log.warning("ended after %s passes: the learning rate was never divided", len(run.curves))
-    if not run.stopped:
+    if not run.stopped_early:
         log.warning("stopped by lessons.max_steps before validation stopped improving")
     best.write(run, curves, output)
 
 
 def _steps_before_division(settings: LessonsSettings, steps: int) -> int | None:
     """Steps after which the learning rate is divided; validations are passes in models of one language."""
-    divided: int | None = settings.lessons.divide_learning_rate_every
-    if divided and len(settings.languages) > 1:
+    passes: int | None = settings.lessons.divide_learning_rate_every
+    if passes and len(settings.languages) > 1:
         raise InputError(
             "lessons.divide_learning_rate_every counts passes, after which models of one language alone are "
-            f"validated; found {divided} with {', '.join(settings.languages)}; set it to null"
+            f"validated; found {passes} with {', '.join(settings.languages)}; set it to null"
         )
-    return divided and divided * steps
+    return passes and passes * steps
 
 
 def union_model(
@@ -186,17 +188,17 @@ def step_loss(
     lessons = settings.lessons
     with embedding_precision(settings.training.precision, features.device):
         if rows.ndim == 1:
-            first = _embedded(model, captions.take(rows))
+            first = _embed(model, captions.take(rows))
             images = to_device(torch.from_numpy(captions.image[rows]), features.device)
             second = model.embed_images(features[images])
         else:
             sides = [captions.take(rows[:, side]) for side in (0, 1)]
             if lessons.lengths_in_pairs == "reversed":
                 sides = [with_reversed_lengths(side) for side in sides]
-            first, second = (_embedded(model, side) for side in sides)
+            first, second = (_embed(model, side) for side in sides)
     similarity = similarities(first, second, model.similarity)
-    own = torch.eye(len(rows), dtype=torch.bool)
-    return ranking_loss(similarity, own, lessons.margin, lessons.hinge)
+    matches = torch.eye(len(rows), dtype=torch.bool)
+    return ranking_loss(similarity, matches, lessons.margin, lessons.hinge)
 
 
 def with_reversed_lengths(sentences: Sentences) -> Sentences:
@@ -212,67 +214,78 @@ def with_reversed_lengths(sentences: Sentences) -> Sentences:
 
 
 def captions_and_sampler(
-    corpus: Corpus, paired: Corpus | None, settings: LessonsSettings
+    corpus: Corpus, paired_corpus: Corpus | None, settings: LessonsSettings
 ) -> tuple[LanguageCorpus, TaskSampler]:
     """The concatenated training captions of all languages, and the sampler of their rows.
 
     Args:
         paired: whose captions are paired, instead of the corpus' own. settings: `c2c`, `lessons`, `seed`.
     """
-    parts = list(corpus.languages.values())
-    firsts = _firsts(parts)
-    rows = [first + np.arange(len(part.image)) for first, part in zip(firsts, parts, strict=True)]
-    captions, pairs = parts, None
+    by_language = list(corpus.languages.values())
+    firsts = _firsts(by_language)
+    rows = [
+        first + np.arange(len(one_language.image))
+        for first, one_language in zip(firsts, by_language, strict=True)
+    ]
+    captions, pairs = by_language, None
     if settings.c2c:
-        of_pairs = parts if paired is None else list(paired.languages.values())
-        begin = firsts if paired is None else [first + sum(map(_size, parts)) for first in _firsts(of_pairs)]
-        pairs = caption_pairs([part.image for part in of_pairs], begin)
-        captions = parts if paired is None else [*parts, *of_pairs]
+        of_pairs = by_language if paired_corpus is None else list(paired_corpus.languages.values())
+        first_rows = (
+            firsts
+            if paired_corpus is None
+            else [first + sum(map(_size, by_language)) for first in _firsts(of_pairs)]
+        )
+        pairs = caption_pairs([one_language.image for one_language in of_pairs], first_rows)
+        captions = by_language if paired_corpus is None else [*by_language, *of_pairs]
         log.info("%s pairs of captions", f"{len(pairs):,}")
     lessons = settings.lessons
     # "In the monolingual setting the stopping criterion is evaluated at the end of each epoch".
-    steps = lessons.validate_every if len(parts) > 1 else None
+    steps = lessons.validate_every if len(by_language) > 1 else None
     sampler = TaskSampler(
         rows, pairs, lessons.batch_size, lessons.pair_step_probability, steps, settings.seed
     )
     return _one_after_another(captions), sampler
 
 
-def _size(part: LanguageCorpus) -> int:
-    return len(part.image)
+def _size(captions: LanguageCorpus) -> int:
+    return len(captions.image)
 
 
-def _firsts(parts: Sequence[LanguageCorpus]) -> list[int]:
+def _firsts(by_language: Sequence[LanguageCorpus]) -> list[int]:
     """The row of each part's first caption, where they stand one after another."""
-    return [sum(map(_size, parts[:place])) for place in range(len(parts))]
+    return [sum(map(_size, by_language[:place])) for place in range(len(by_language))]
 
 
-def _one_after_another(parts: Sequence[LanguageCorpus]) -> LanguageCorpus:
-    widest = max(part.ids.shape[1] for part in parts)
-    ids = [F.pad(part.ids, (0, widest - part.ids.shape[1])) for part in parts]
-    image = np.concatenate([part.image for part in parts])
-    return LanguageCorpus(torch.cat(ids), torch.cat([part.lengths for part in parts]), image)
+def _one_after_another(by_language: Sequence[LanguageCorpus]) -> LanguageCorpus:
+    widest = max(captions.ids.shape[1] for captions in by_language)
+    ids = [F.pad(captions.ids, (0, widest - captions.ids.shape[1])) for captions in by_language]
+    image = np.concatenate([captions.image for captions in by_language])
+    return LanguageCorpus(torch.cat(ids), torch.cat([captions.lengths for captions in by_language]), image)
 
 
-def _embedded(model: RetrievalModel, sentences: Sentences) -> Tensor:
+def _embed(model: RetrievalModel, sentences: Sentences) -> Tensor:
     """(B, e) unit vectors of captions of any languages: all are read from one table by one branch."""
     language = model.languages[0]
     return model.embed_sentences({language: sentences}).multimodal
 
 
-def _paired(
+def _pair_corpus(
     paths: Sequence[Path], vocabularies: Mapping[str, Vocabulary], settings: LessonsSettings
 ) -> Corpus | None:
     if not paths:
         return None
-    own = own_sentences(paths, settings.languages, settings.caption_origins)
-    return corpus_of(own, vocabularies, settings.max_caption_length, "train")
+    originals = original_sentences(paths, settings.languages, settings.caption_origins)
+    return corpus_of(originals, vocabularies, settings.max_caption_length, "train")
 
 
 def _check_union(vocabularies: Mapping[str, Vocabulary]) -> None:
-    (first, words), *others = ((language, part.words) for language, part in vocabularies.items())
+    (first, words), *others = ((language, vocabulary.words) for language, vocabulary in vocabularies.items())
     raise_together(
-        [f"{language}: has other words than {first}" for language, found in others if found != words],
+        [
+            f"{language}: has other words than {first}"
+            for language, other_words in others
+            if other_words != words
+        ],
         "The languages of an experiment have one word table; run `python -m pipeline select-captions` again:",
     )
 

@@ -12,11 +12,11 @@ class PacedSampler:
     """The batches of a sampler in segments of a fixed number of steps, each followed by validation.
 
     Args:
-        sampler: its epochs follow one another. every: steps per segment.
+        sampler: its epochs follow one another. steps: steps per segment.
     """
 
-    def __init__(self, sampler: Batches[Batch], every: int):
-        self.sampler, self.steps, self.seed = sampler, every, sampler.seed
+    def __init__(self, sampler: Batches[Batch], steps: int):
+        self.sampler, self.steps, self.seed = sampler, steps, sampler.seed
 
     def num_segments(self, epochs: int) -> int:
         """Number of segments for a number of epochs of the sampler, rounded up."""
@@ -26,15 +26,15 @@ class PacedSampler:
         """The batches of a segment, from `first_step` on."""
         step, end = epoch * self.steps + first_step, (epoch + 1) * self.steps
         while step < end:
-            of_sampler, skipped = divmod(step, self.sampler.steps)
-            for batch in self.sampler.epoch(of_sampler, skipped):
+            epoch_of_sampler, step_of_epoch = divmod(step, self.sampler.steps)
+            for batch in self.sampler.epoch(epoch_of_sampler, step_of_epoch):
                 if step == end:
                     return
                 yield batch
                 step += 1
 
 
-def paced(run: Run[Batch], settings: TrainSettings) -> Run[Batch]:
+def paced_run(run: Run[Batch], settings: TrainSettings) -> Run[Batch]:
     """The run in segments that end with validation, with LIWE's learning rate."""
     liwe, rate = settings.liwe, settings.training.learning_rate
     assert liwe
@@ -49,6 +49,6 @@ def paced(run: Run[Batch], settings: TrainSettings) -> Run[Batch]:
     )
 
 
-def rate_at(step: int, rate: float, after: int, factor: float) -> float:
-    """The learning rate of a step: the initial one, times `factor` from step `after` on."""
-    return rate * (factor if step >= after else 1.0)
+def rate_at(step: int, rate: float, decay_step: int, factor: float) -> float:
+    """The learning rate of a step: the initial one, times `factor` from step `decay_step` on."""
+    return rate * (factor if step >= decay_step else 1.0)

@@ -49,15 +49,15 @@ class Moment:
     """When a step is: its number in the whole run, from 0, and the fraction of the run before it."""
 
     step: int
-    done: float
+    progress: float
 
 
 @dataclass(frozen=True)
 class Validation:
-    """What is found after an epoch, without changing a weight.
+    """The result of validation after an epoch.
 
-    row: its columns of the curves. score: what the best epoch is selected by, the higher the better; None:
-    the last one is. recalls: mR of each language on the validation split, where there is a score.
+    row: its columns of the curves. score: selects the best epoch, the higher the better; None selects the
+    last epoch. recalls: mR of each language on the validation split, where there is a score.
     """
 
     row: Mapping[str, float] = field(default_factory=dict)
@@ -67,23 +67,23 @@ class Validation:
 
 @dataclass
 class Best:
-    """The best epoch so far, numbered from 1; `waited`: epochs since then."""
+    """The best epoch so far, numbered from 1; `epochs_since`: epochs since then."""
 
     score: float = -1.0
     epoch: int = 0
     recalls: dict[str, float] = field(default_factory=dict)
     weights: dict[str, Tensor] = field(default_factory=dict)
-    waited: int = 0
+    epochs_since: int = 0
 
-    def see(self, epoch: int, validation: Validation, model: nn.Module) -> None:
+    def update(self, epoch: int, validation: Validation, model: nn.Module) -> None:
         """Record an epoch, numbered from 0; only a score above the best one is an improvement."""
         assert validation.score is not None
         if validation.score > self.score:
             self.weights = copy.deepcopy(model.state_dict())
-            self.score, self.epoch, self.waited = validation.score, epoch + 1, 0
+            self.score, self.epoch, self.epochs_since = validation.score, epoch + 1, 0
             self.recalls = dict(validation.recalls)
         else:
-            self.waited += 1
+            self.epochs_since += 1
 
 
 def constant_rate(rate: float, step: int) -> float:
@@ -95,10 +95,11 @@ def constant_rate(rate: float, step: int) -> float:
 class Run(Generic[BatchT]):
     """A training run.
 
-    terms: the loss terms of a batch. schedule: the learning rate of a step, from that of the step before and
-    the step's number in the whole run. validate: called after each epoch, numbered from 0. patience: epochs
-    without a better score after which the run stops; None: it never does. monitor: shows the run to a person.
-    saved_at, took: when the last checkpoint was saved, and how many seconds that took.
+    terms: the loss terms of a batch. schedule: the learning rate of a step, from the learning rate of the
+    step before and the step's number in the whole run. validate: called after each epoch, numbered from 0.
+    patience: epochs without a better score after which the run stops; None: it never does. monitor: shows the
+    run to a person.
+    saved_at, saving_seconds: when the last checkpoint was saved, and how long that took.
     """
 
     model: nn.Module
@@ -115,12 +116,12 @@ class Run(Generic[BatchT]):
     checkpoint: Path = field(init=False)
     fingerprint: str = field(init=False)
     saved_at: float = field(default_factory=lambda: time.monotonic())
-    took: float = 0.0
+    saving_seconds: float = 0.0
 
     @property
-    def stopped(self) -> bool:
+    def stopped_early(self) -> bool:
         """Whether the score has not improved for so long that the run is over."""
-        return self.patience is not None and self.best.waited >= self.patience
+        return self.patience is not None and self.best.epochs_since >= self.patience
 
     def finish(self, checkpoint: Path, fingerprint: str) -> None:
         """Run to the last epoch, from the checkpoint if there is one.
@@ -144,7 +145,7 @@ class Run(Generic[BatchT]):
         total = self.epochs * self.batches.steps
         progress = Progress("steps", total, done=epoch * self.batches.steps + step)
         self.monitor.begin(epoch * self.batches.steps + step)
-        while epoch < self.epochs and not self.stopped:
+        while epoch < self.epochs and not self.stopped_early:
             for batch in self.batches.epoch(epoch, step):
                 seed_dropout(self.batches.seed, epoch, step)
                 number = epoch * self.batches.steps + step
@@ -154,14 +155,14 @@ class Run(Generic[BatchT]):
                 if signals or time.monotonic() - self.saved_at > SECONDS_BETWEEN_CHECKPOINTS:
                     self._save(epoch, step, sums)
                 if signals:
-                    raise self._interrupted(signals[0], epoch, step)
-            if signals:  # one that came since the last step was looked at
+                    raise self._interruption(signals[0], epoch, step)
+            if signals:  # a signal that came after the last step's check
                 self._save(epoch, step, sums)
-                raise self._interrupted(signals[0], epoch, step)
+                raise self._interruption(signals[0], epoch, step)
             self._end_epoch(epoch, sums)
             epoch, step, sums = epoch + 1, 0, {}
-            last = epoch == self.epochs or self.stopped
-            if last or time.monotonic() - self.saved_at > self.took / SHARE_OF_SAVING:
+            last = epoch == self.epochs or self.stopped_early
+            if last or time.monotonic() - self.saved_at > self.saving_seconds / SHARE_OF_SAVING:
                 self._save(epoch, step, sums)
 
     def _step(self, batch: BatchT, moment: Moment) -> dict[str, Tensor]:
@@ -178,11 +179,13 @@ class Run(Generic[BatchT]):
         return {name: term.detach().double() for name, term in {"loss": loss, **terms}.items()}
 
     def _end_epoch(self, epoch: int, sums: dict[str, Tensor]) -> None:
-        validation = self._validate(epoch, sums)  # first: a signal ends it, also while a GPU is waited for
+        validation = self._validate(
+            epoch, sums
+        )  # first: a signal ends it, also while a GPU is epochs_since for
         means = {name: total.item() / self.batches.steps for name, total in sums.items()}
         self.curves.append({"epoch": epoch + 1, **means, **validation.row})
         if validation.score is not None:
-            self.best.see(epoch, validation, self.model)
+            self.best.update(epoch, validation, self.model)
         self.monitor.after_epoch(self.curves, (epoch + 1) * self.batches.steps)
         log.info("%s", ", ".join(f"{name} {value:.5g}" for name, value in self.curves[-1].items()))
 
@@ -193,9 +196,9 @@ class Run(Generic[BatchT]):
                 return self.validate(epoch)
         except Interrupted as end:
             self._save(epoch, self.batches.steps, sums)
-            raise self._interrupted(end.number, epoch, self.batches.steps) from None
+            raise self._interruption(end.number, epoch, self.batches.steps) from None
 
-    def _interrupted(self, number: int, epoch: int, step: int) -> Interrupted:
+    def _interruption(self, number: int, epoch: int, step: int) -> Interrupted:
         return Interrupted(number, f"{self.checkpoint} is of epoch {epoch + 1}, step {step}.")
 
     def _save(self, epoch: int, step: int, sums: dict[str, Tensor]) -> None:
@@ -211,7 +214,7 @@ class Run(Generic[BatchT]):
         start = time.monotonic()
         save_checkpoint(self.checkpoint, self.fingerprint, state)
         self.saved_at = time.monotonic()
-        self.took = self.saved_at - start
+        self.saving_seconds = self.saved_at - start
 
     def _resume(self) -> tuple[int, int, dict[str, Tensor]]:
         """The epoch, the step in it and the epoch's sums so far; all 0 without a checkpoint."""

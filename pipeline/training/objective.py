@@ -8,7 +8,7 @@ import torch
 
 from pipeline.common.devices import to_device
 from pipeline.models.losses.loss import Step, Terms, losses
-from pipeline.models.losses.triplets import PLANS, Part
+from pipeline.models.losses.triplets import PLANS, Segment
 from pipeline.models.protocols import Embedded
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.training.batches import Batch
@@ -37,9 +37,9 @@ def training_step(
     sentences = {language: corpus.languages[language].take(rows) for language, rows in batch.rows.items()}
     features = corpus.features[to_device(torch.from_numpy(batch.images), device)]
 
-    def embed(chosen: Mapping[str, Sentences]) -> Embedded:
+    def embed(batch_sentences: Mapping[str, Sentences]) -> Embedded:
         with embedding_precision(precision, device):
-            return model.embed_sentences(chosen)
+            return model.embed_sentences(batch_sentences)
 
     embedded = embed(sentences)
     with embedding_precision(precision, device):
@@ -47,30 +47,32 @@ def training_step(
     return Step(
         model=model,
         sentences=sentences,
-        parts=parts_of(batch),
+        segments=batch_segments(batch),
         images=images,
         universal=embedded.universal,
         multimodal=embedded.multimodal,
         embed=embed,
         number=moment.step,
-        done=moment.done,
+        progress=moment.progress,
     )
 
 
-def parts_of(batch: Batch) -> tuple[Part, ...]:
+def batch_segments(batch: Batch) -> tuple[Segment, ...]:
     """Each language's rows of the embeddings of a batch, one language after another.
 
     Batches in which the same images have sentences have the same parts, so that what is planned for one of
     them serves all.
     """
-    return _parts(tuple((slots.tobytes(), batch.each[language]) for language, slots in batch.slots.items()))
+    return _parts(
+        tuple((slots.tobytes(), batch.per_image[language]) for language, slots in batch.slots.items())
+    )
 
 
 @functools.lru_cache(PLANS)
-def _parts(languages: tuple[tuple[bytes, int], ...]) -> tuple[Part, ...]:
-    parts, first = [], 0
+def _parts(languages: tuple[tuple[bytes, int], ...]) -> tuple[Segment, ...]:
+    segments, first = [], 0
     for of_language, each in languages:
         slots = np.frombuffer(of_language, np.int64).copy()
-        parts.append(Part(first + np.arange(len(slots)), slots, each))
+        segments.append(Segment(first + np.arange(len(slots)), slots, each))
         first += len(slots)
-    return tuple(parts)
+    return tuple(segments)

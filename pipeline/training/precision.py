@@ -36,12 +36,12 @@ def embedding_precision(precision: str, device: torch.device) -> AbstractContext
 @contextmanager
 def exact_products() -> Iterator[None]:
     """Products inside are in float32, whatever the precision of training."""
-    before = _CUDA.fp32_precision, _CUDNN.rnn.fp32_precision
+    precisions = _CUDA.fp32_precision, _CUDNN.rnn.fp32_precision
     _products("ieee", "ieee")
     try:
         yield
     finally:
-        _products(*before)
+        _products(*precisions)
 
 
 def _products(matmul: str, recurrent: str) -> None:

@@ -13,9 +13,9 @@ from pipeline.models.settings import Triplets
 from pipeline.models.universal import UniversalEmbedding, read_words
 from pipeline.training.batches import Batch
 from pipeline.training.data import Inputs, pretraining_data
-from pipeline.training.driver import Job, Started, adam, run_job
+from pipeline.training.driver import Job, RunAndWriter, adam, run_job
 from pipeline.training.loop import Run
-from pipeline.training.objective import parts_of
+from pipeline.training.objective import batch_segments
 from pipeline.training.settings import PretrainSettings
 from pipeline.words.corpus import Corpus
 from pipeline.words.vocabulary import Vocabulary
@@ -42,7 +42,7 @@ def pretrain(
     """
     inputs = Inputs(sentences, translations, words)
 
-    def start(device: torch.device) -> Started[Batch]:
+    def start(device: torch.device) -> RunAndWriter[Batch]:
         data = pretraining_data(inputs, settings)
         corpus, triplets = data.corpus.to(device), settings.triplets
         embedding = _embedding(data.vocabularies, settings)
@@ -67,7 +67,7 @@ def pretraining_terms(
     """The neighbourhood constraints on u only (MULE: pretraining MULE with paired sentences)."""
     sentences = {language: corpus.languages[language].take(rows) for language, rows in batch.rows.items()}
     universal = F.normalize(embedding.means(read_words(embedding, sentences)), dim=-1)
-    return {"neighborhood": neighborhood_loss([universal], parts_of(batch), triplets)}
+    return {"neighborhood": neighborhood_loss([universal], batch_segments(batch), triplets)}
 
 
 def _embedding(vocabularies: Mapping[str, Vocabulary], settings: PretrainSettings) -> UniversalEmbedding:

@@ -29,19 +29,19 @@ def caption_pairs(images: Sequence[Rows], first_rows: Sequence[int]) -> Rows:
     Returns:
         (P, 2) rows among the captions of all languages.
     """
-    found = [np.empty((0, 2), np.int64)]
-    for one, other in combinations(range(len(images)), 2):
-        pairs = _of_the_same_image(images[one], images[other])
-        found.append(pairs + np.array([first_rows[one], first_rows[other]]))
-    return np.concatenate(found)
+    pairs_of_languages = [np.empty((0, 2), np.int64)]
+    for first, second in combinations(range(len(images)), 2):
+        pairs = _of_the_same_image(images[first], images[second])
+        pairs_of_languages.append(pairs + np.array([first_rows[first], first_rows[second]]))
+    return np.concatenate(pairs_of_languages)
 
 
 def _of_the_same_image(first: Rows, second: Rows) -> Rows:
     """(P, 2) places of all pairs of a first and a second caption of the same image; both ascend by image."""
     start, end = np.searchsorted(second, first, "left"), np.searchsorted(second, first, "right")
     count = end - start
-    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    return np.stack([np.repeat(np.arange(len(first)), count), np.repeat(start, count) + within], axis=1)
+    offset = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    return np.stack([np.repeat(np.arange(len(first)), count), np.repeat(start, count) + offset], axis=1)
 
 
 class TaskSampler:
@@ -86,26 +86,28 @@ class TaskSampler:
         Yields:
             (B,) rows of captions of one language, or (B, 2) rows of captions that belong together.
         """
-        before = np.concatenate([np.empty(0, np.int64), *map(self.tasks, range(epoch))])
-        given = np.bincount(before, minlength=len(self.datasets))  # batches that each data set has given
+        earlier_tasks = np.concatenate([np.empty(0, np.int64), *map(self.tasks, range(epoch))])
+        batches_so_far = np.bincount(
+            earlier_tasks, minlength=len(self.datasets)
+        )  # batches that each data set has given
         orders: dict[int, tuple[int, Rows]] = {}
         for step, task in enumerate(self.tasks(epoch).tolist()):
             if step >= first_step:
-                yield self._batch(task, int(given[task]), orders)
-            given[task] += 1
+                yield self._batch(task, int(batches_so_far[task]), orders)
+            batches_so_far[task] += 1
 
     def tasks(self, epoch: int) -> Rows:
         """(steps,) the task of each step between two validations: index of a language, or of the pairs."""
         generator = np.random.default_rng([self.seed, epoch, _TASK])
         languages = generator.integers(self.languages, size=self.steps)
-        paired = generator.random(self.steps) < self.share_of_pairs
-        return np.where(paired, self.languages, languages)
+        is_pair_step = generator.random(self.steps) < self.share_of_pairs
+        return np.where(is_pair_step, self.languages, languages)
 
     def _batch(self, task: int, number: int, orders: dict[int, tuple[int, Rows]]) -> Rows:
         """A data set's batch of this number, from 0; `orders` keeps the order of its present pass."""
-        passed, place = divmod(number, self.batches[task])
-        if task not in orders or orders[task][0] != passed:
-            generator = np.random.default_rng([self.seed, task, passed, _ORDER])
-            orders[task] = passed, generator.permutation(len(self.datasets[task]))
+        pass_number, place = divmod(number, self.batches[task])
+        if task not in orders or orders[task][0] != pass_number:
+            generator = np.random.default_rng([self.seed, task, pass_number, _ORDER])
+            orders[task] = pass_number, generator.permutation(len(self.datasets[task]))
         order = orders[task][1][place * self.batch : (place + 1) * self.batch]
         return self.datasets[task][order]

@@ -13,7 +13,7 @@ from pipeline.models.start import start_model
 from pipeline.training.batches import Batch
 from pipeline.training.best_epoch import BestModel, validate
 from pipeline.training.data import Inputs, TrainingData, training_data
-from pipeline.training.driver import Job, Started, adam, run_job
+from pipeline.training.driver import Job, RunAndWriter, adam, run_job
 from pipeline.training.loop import Run, Validation
 from pipeline.training.monitor import Monitor
 from pipeline.training.objective import training_terms
@@ -52,10 +52,10 @@ def train(
         events: folder for TensorBoard's event files.
         steps: output of `count-steps`, if an epoch has as many steps as that of another experiment.
     """
-    begun_with, counted = (next(iter(files), None) for files in (pretrained, steps))
-    inputs = Inputs(sentences, translations, words, features, begun_with, counted)
+    pretraining, steps_file = (next(iter(files), None) for files in (pretrained, steps))
+    inputs = Inputs(sentences, translations, words, features, pretraining, steps_file)
 
-    def start(device: torch.device) -> Started[Batch]:
+    def start(device: torch.device) -> RunAndWriter[Batch]:
         data = training_data(inputs, settings).to(device)
         numbers = data.corpus.features.shape[1]
         model = start_model(settings, data.vocabularies, inputs.pretrained, numbers)
@@ -89,8 +89,8 @@ def training_run(
         monitor=monitor,
     )
     adapt = registry.trainer(settings)
-    adapted: Run[Batch] = registry.load(adapt)(run, settings) if adapt else run
-    return adapted
+    adapted_run: Run[Batch] = registry.load(adapt)(run, settings) if adapt else run
+    return adapted_run
 
 
 def _after_epoch(model: RetrievalModel, validation: Corpus, settings: TrainSettings) -> Validation:
@@ -100,7 +100,9 @@ def _after_epoch(model: RetrievalModel, validation: Corpus, settings: TrainSetti
 
 
 def _log_sizes(model: RetrievalModel, corpus: Corpus, settings: TrainSettings) -> None:
-    captions = ", ".join(f"{language} {len(part.image):,}" for language, part in corpus.languages.items())
+    captions = ", ".join(
+        f"{language} {len(one_language.image):,}" for language, one_language in corpus.languages.items()
+    )
     log.info(
         "%s %s seed %d: %s images, captions %s; %s parameters, %s of them in sentence branches",
         settings.dataset,

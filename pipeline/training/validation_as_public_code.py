@@ -21,10 +21,12 @@ def mean_recall_by_fives(model: RetrievalModel, corpus: Corpus, language: str) -
     Captions and images are in the order of the images, each caption with its image: the image of the first of
     five consecutive captions is assumed to be that of all five.
     """
-    part = corpus.languages[language]
-    whole = len(part.image) // CAPTIONS
+    captions = corpus.languages[language]
+    groups = len(captions.image) // CAPTIONS
     images = embed_images(model, corpus)
-    sentences = embed_sentences(model, language, part)[: whole * CAPTIONS]
-    shown = images[torch.from_numpy(part.image[: whole * CAPTIONS : CAPTIONS]).to(images.device)]
-    taken_for = torch.arange(whole, device=images.device).repeat_interleave(CAPTIONS)
-    return recalls(both_ranks(shown, sentences, taken_for))["mR"]
+    sentences = embed_sentences(model, language, captions)[: groups * CAPTIONS]
+    images_of_groups = images[
+        torch.from_numpy(captions.image[: groups * CAPTIONS : CAPTIONS]).to(images.device)
+    ]
+    image_of = torch.arange(groups, device=images.device).repeat_interleave(CAPTIONS)
+    return recalls(both_ranks(images_of_groups, sentences, image_of))["mR"]

@@ -27,7 +27,7 @@ from transformers import (
 
 from pipeline.common.errors import InputError
 from pipeline.common.progress import Progress
-from pipeline.datasets.select import own_captions
+from pipeline.datasets.select import original_captions
 from pipeline.datasets.table import read_sentences
 from pipeline.words.settings import BertSettings
 
@@ -77,7 +77,7 @@ def training_captions(sentences: Sequence[Path], caption_origins: Mapping[str, s
     """The data set's own training captions of every language, in the order of the files."""
     of_files = []
     for table in map(read_sentences, sentences):
-        own = own_captions(table, caption_origins.get(table["language"].iloc[0], "human"))
+        own = original_captions(table, caption_origins.get(table["language"].iloc[0], "human"))
         of_files.append(own[own["split"] == "train"])
     captions = list(pd.concat(of_files)["caption"])
     if not captions:

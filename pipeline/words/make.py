@@ -7,7 +7,7 @@ from typing import Literal
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.augment import read_added
-from pipeline.datasets.select import own_captions, training_captions
+from pipeline.datasets.select import original_captions, training_captions
 from pipeline.datasets.table import read_sentences
 from pipeline.words.settings import WordSettings
 from pipeline.words.vectors import read_model, read_vectors, train_model, word_vectors, write_model
@@ -94,7 +94,7 @@ def training_sentences(
         raise InputError(
             f"{sentences}: no captions in {language!r}; it has {sorted(table['language'].unique())}."
         )
-    own = own_captions(of_language, caption_origin)
+    own = original_captions(of_language, caption_origin)
     read = read_added if captions == "augmented" else read_sentences
     of_training = training_captions(own, [read(path) for path in translations], captions)
     training = of_training[of_training["split"] == "train"]

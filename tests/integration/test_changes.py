@@ -149,7 +149,7 @@ MODULES = [
     ),
     Edit(
         "`evaluation/ranks.py`: code",
-        replace("pipeline/evaluation/ranks.py", "similarity > right", "similarity >= right"),
+        replace("pipeline/evaluation/ranks.py", "similarity > correct", "similarity >= correct"),
         {"evaluate", "tabulate", "publish"},
         often=True,
     ),

@@ -91,7 +91,7 @@ def test_an_edit_of_the_loss_reruns_training_and_what_follows(project: Project) 
 
 
 def test_an_edit_of_the_recall_code_reruns_evaluation_alone(project: Project) -> None:
-    project.edit("pipeline/evaluation/ranks.py", "similarity > right", "similarity >= right")
+    project.edit("pipeline/evaluation/ranks.py", "similarity > correct", "similarity >= correct")
     assert project.would_run(MADE) == {"evaluate": 6, "tabulate": 1, "publish": 2}
 
 

@@ -23,7 +23,7 @@ def model(scale: str = "paper") -> Any:
     }
     settings = SimpleNamespace(scale=scale, dataset="multi30k")
     return SimpleNamespace(
-        bundle=SimpleNamespace(saved=SimpleNamespace(settings=settings)),
+        bundle=SimpleNamespace(record=SimpleNamespace(settings=settings)),
         languages=list(vocabularies),
         parse=lambda sentence: detect_language(sentence, vocabularies),
     )

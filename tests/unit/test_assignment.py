@@ -24,8 +24,8 @@ from pipeline.training.assign import (
     assignment_table,
     assignment_terms,
     own_rows,
-    read_from,
-    without_unused,
+    scoring_inputs,
+    used_entries,
 )
 from pipeline.training.settings import AssignSettings
 from pipeline.words.corpus import LanguageCorpus, Sentences
@@ -237,10 +237,10 @@ def test_pairs_of_one_language_are_positives_or_not(
 
 def test_scores_may_be_made_without_what_all_words_have_in_common() -> None:
     vectors = torch.tensor([[0.0, 0.0], [1.0, 5.0], [3.0, 5.0]])
-    assert read_from(vectors, "unchanged") is vectors
-    assert read_from(vectors, "centred").tolist() == [[0, 0], [-1, 0], [1, 0]]
+    assert scoring_inputs(vectors, "unchanged") is vectors
+    assert scoring_inputs(vectors, "centred").tolist() == [[0, 0], [-1, 0], [1, 0]]
     vectors = torch.tensor([[9.0, 9.0], [1.0, 5.0], [5.0, 5.0]])  # mean 3, standard deviation 2; and 5, 0
-    assert read_from(vectors, "standardized").tolist() == [[0, 0], [-1, 0], [1, 0]]
+    assert scoring_inputs(vectors, "standardized").tolist() == [[0, 0], [-1, 0], [1, 0]]
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_entries_that_nobody_takes_are_dropped_and_own_words_take_none() -> None
         "en": WordRows(torch.tensor([0, 1, 0, 0]), torch.tensor([3, 3, 5, 2])),  # word 1 has its own vector
         "de": WordRows(torch.tensor([0, 0]), torch.tensor([1, 5])),
     }
-    kept, found = without_unused(entries, places)
+    kept, found = used_entries(entries, places)
     assert kept.tolist() == [[2.0, 3.0], [8.0, 9.0]]  # the second and the fifth
     assert found["en"].entry.tolist() == [0, 0, 2, 1]
     assert found["de"].entry.tolist() == [0, 2]
@@ -318,7 +318,7 @@ def test_every_word_has_one_place_and_every_entry_a_word(entry: list[int], owns:
     own = torch.zeros(count, dtype=torch.long)
     owners = [row for row in range(1, count) if owns[row]]
     own[owners] = torch.arange(1, len(owners) + 1)
-    kept, found = without_unused(torch.randn(8, 2), {"en": WordRows(own, torch.tensor(entry) + 1)})
+    kept, found = used_entries(torch.randn(8, 2), {"en": WordRows(own, torch.tensor(entry) + 1)})
     places = found["en"]
     assert ((places.own[1:] > 0) ^ (places.entry[1:] > 0)).all()
     assert places.entry[0] == 0

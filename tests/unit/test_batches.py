@@ -52,7 +52,7 @@ def test_a_language_with_one_image_in_a_batch_has_no_negatives(
     french: list[int], languages: list[str]
 ) -> None:
     (drawn,) = sampler_of(corpus({"en": [5] * 4, "fr": french}), all_images(4), SETTINGS, 0).epoch(0)
-    assert list(drawn.rows) == list(drawn.slots) == list(drawn.each) == languages
+    assert list(drawn.rows) == list(drawn.slots) == list(drawn.per_image) == languages
 
 
 @given(st.integers(0, 1000))
@@ -60,7 +60,7 @@ def test_a_language_with_one_image_in_a_batch_has_no_negatives(
 def test_sentences_belong_to_their_image_and_differ(seed: int) -> None:
     made = corpus({"en": [5, 5, 4, 5, 5, 5], "fr": [1] * 6})
     for drawn in sampler_of(made, all_images(6), SETTINGS, seed).epoch(3):
-        assert drawn.each == {"en": 2, "fr": 1}
+        assert drawn.per_image == {"en": 2, "fr": 1}
         for language, rows in drawn.rows.items():
             images = made.languages[language].image[rows]
             assert images.tolist() == drawn.images[drawn.slots[language]].tolist()
@@ -78,7 +78,7 @@ def test_every_pair_of_sentences_is_drawn_alike() -> None:
 
 def test_one_or_two_sentences_an_image_give_one() -> None:
     sampler = sampler_of(corpus({"zh": [1, 2, 1, 1, 2]}), all_images(5), SETTINGS, 0)
-    assert next(iter(sampler.epoch(0))).each == {"zh": 1}
+    assert next(iter(sampler.epoch(0))).per_image == {"zh": 1}
 
 
 def test_repeat_captions_draws_the_only_one_twice() -> None:

@@ -27,7 +27,7 @@ def test_the_first_of_the_epochs_with_the_best_mean_is_kept(monkeypatch: pytest.
         assert validation.row == {
             "val_mR": (english + german) / 2, "val_mR_en": english, "val_mR_de": german,
         }  # fmt: skip
-        best.see(epoch, validation, model)
+        best.update(epoch, validation, model)
         means.append(best.score)
     assert means == [20.0, 30.0, 30.0, 30.0]
     assert (best.epoch, best.recalls) == (2, {"en": 40.0, "de": 20.0})
@@ -43,8 +43,8 @@ def run_of(scores: Sequence[float], patience: int | None) -> tuple[Run[Any], lis
     stopped = []
     for epoch, score in enumerate(scores):
         nn.init.constant_(model.weight, epoch)
-        run.best.see(epoch, Validation(score=score), model)
-        stopped.append(run.stopped)
+        run.best.update(epoch, Validation(score=score), model)
+        stopped.append(run.stopped_early)
     return run, stopped
 
 
@@ -54,5 +54,5 @@ def test_patience_is_over_after_so_many_validations_without_a_higher_score() -> 
     assert run_of(scores, None)[1] == [False] * 5
     run, stopped = run_of([10.0, 30.0, 20.0, 29.0, 31.0, 25.0], 3)
     assert not any(stopped)
-    assert (run.best.epoch, run.best.score, run.best.waited) == (5, 31.0, 1)
+    assert (run.best.epoch, run.best.score, run.best.epochs_since) == (5, 31.0, 1)
     assert run.best.weights["weight"].item() == 4

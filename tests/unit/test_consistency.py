@@ -9,12 +9,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from reference.losses import score_matching_loss
-from small import parts_at
+from small import segments_at
 from torch import Tensor
 
 from pipeline.common.errors import InputError
 from pipeline.evaluation.consistency import (
-    _combining,
+    _combined_similarity,
     fill_missing,
     of_split,
     translated_tokens,
@@ -83,7 +83,7 @@ def test_the_loss_of_agreeing_languages_is_the_matching_that_the_model_was_train
     images = torch.nn.functional.normalize(torch.rand(6, 4), dim=1).double()
     sentences = torch.nn.functional.normalize(torch.rand(12, 4), dim=1).double()
     slots = torch.arange(6).repeat_interleave(2)
-    expected = matching_loss(images, sentences, parts_at([slots.tolist()], [2]), TRIPLETS, WEIGHTS)
+    expected = matching_loss(images, sentences, segments_at([slots.tolist()], [2]), TRIPLETS, WEIGHTS)
     scores = (sentences @ images.T)[:, :, None].expand(-1, -1, 5)
     found = triplet_loss(Combiner(5, 32, 1.0).double(), ScoredQueries(scores, slots), TRIPLETS, WEIGHTS)
     assert found.item() == pytest.approx(expected.item(), rel=1e-6)
@@ -132,7 +132,7 @@ def test_ranks_of_a_network_that_begins_as_the_mean_are_those_of_the_mean() -> N
     sentences = torch.rand(80, 3, 5)
     image_of = torch.arange(40).repeat_interleave(2)
     learned = both_ranks(
-        images, sentences.flatten(1), image_of, _combining(Combiner(3, 32, 1.0), sentences.shape)
+        images, sentences.flatten(1), image_of, _combined_similarity(Combiner(3, 32, 1.0), sentences.shape)
     )
     average = both_ranks(images, sentences.mean(1), image_of)
     by_score = torch.einsum("ble,ne->bnl", sentences, images).mean(2)

@@ -98,7 +98,7 @@ def test_the_loss_concerns_training_and_nothing_before(edit: Edit) -> None:
 
 def test_the_recall_code_concerns_evaluation_and_search(edit: Edit) -> None:
     before = digests()
-    edit("pipeline/evaluation/ranks.py", "similarity > right", "similarity >= right")
+    edit("pipeline/evaluation/ranks.py", "similarity > correct", "similarity >= correct")
     edit("pipeline/evaluation/recall.py", "ranks <= k", "ranks < k")
     assert changed_stages(before) == {*ALL_EVALUATED, "write-bundle", "evaluate-clip"}
 
@@ -127,14 +127,14 @@ def test_the_ranking_loss_concerns_those_who_use_it(edit: Edit) -> None:
 
 def test_liwe_concerns_itself_alone(edit: Edit) -> None:
     before = digests()
-    edit("pipeline/models/liwe.py", "self.backwards(last)) / 2", "self.backwards(last))")
+    edit("pipeline/models/liwe.py", "self.backwards(last_words)) / 2", "self.backwards(last_words))")
     edit("pipeline/models/losses/liwe.py", "share = 1 - base**step", "share = base**step")
     assert changed_stages(before) == {"train liwe", "evaluate liwe", *COUNTING, *READING}
 
 
 def test_words_read_as_english_concern_those_who_have_them(edit: Edit) -> None:
     before = digests()
-    edit("pipeline/models/dictionary_embedding.py", "of >= own", "of > own")
+    edit("pipeline/models/dictionary_embedding.py", "word_ids >= rows_of", "word_ids > rows_of")
     assert changed_stages(before) == {"train dictionary", "evaluate dictionary", *COUNTING, *READING}
 
 

@@ -28,7 +28,7 @@ from pipeline.datasets.table import caption_table, write_sentences
 from pipeline.evaluation import evaluate as evaluation
 from pipeline.evaluation.settings import EvaluateSettings
 from pipeline.images.partial import finish, open_partial
-from pipeline.models.saved import Saved, vocabulary_digest
+from pipeline.models.saved import ModelRecord, vocabulary_digest
 from pipeline.models.settings import Model, ModelSettings
 from pipeline.report import figures
 from pipeline.report.settings import RetrievedSettings
@@ -100,14 +100,14 @@ def sentences(rows: Sequence[tuple[str, str, str, str]]) -> pd.DataFrame:
     return table.assign(tokens=table["caption"])
 
 
-def saved_model(languages: list[str]) -> Saved:
+def saved_model(languages: list[str]) -> ModelRecord:
     """What a model of some languages was saved with."""
     settings = {
         "scale": "demo", "dataset": "d", "experiment": "e", "seed": 0, "languages": languages,
         "caption_origins": {}, "max_caption_length": 5, "features": {},
     }  # fmt: skip
     digests = {language: vocabulary_digest(vocabulary(language).words) for language in languages}
-    return Saved(
+    return ModelRecord(
         saved_settings(ModelSettings(languages=languages, model=Model()), **settings),
         digests,
         1,

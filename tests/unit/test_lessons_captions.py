@@ -16,7 +16,7 @@ from pipeline.datasets.source_settings import PartSettings
 from pipeline.datasets.table import read_sentences, write_sentences
 from pipeline.demo.caption_part import translated_captions
 from pipeline.demo.sentences import write_demo_captions
-from pipeline.evaluation.inputs import own_sentences, read_vocabularies
+from pipeline.evaluation.inputs import original_sentences, read_vocabularies
 from pipeline.words.selection import SelectedCaptions, union_of_words, write_selection
 
 SPLIT = {image: split for split, images in MULTI30K_IMAGES.items() for image in images}
@@ -239,7 +239,7 @@ def test_words_that_are_rare_in_every_language_are_unknown(write_captions: Path)
 def test_captions_that_people_translated_stand_beside_those_written_anew(write_captions: Path) -> None:
     """Where a language has both, MULE leaves the translations out; a selection names what it reads."""
     write_selection(selected_captions(write_captions), 2, 6, write_captions)
-    own = own_sentences([write_captions / "de.csv"], ["de"], {})["de"]
+    own = original_sentences([write_captions / "de.csv"], ["de"], {})["de"]
     assert own["split"].value_counts().to_dict() == {"train": 4, "val": 2, "test": 1}
 
 

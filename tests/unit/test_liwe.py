@@ -21,7 +21,7 @@ from pipeline.datasets.table import write_sentences
 from pipeline.models.branches import last_states
 from pipeline.models.liwe import BidirectionalBranch, LiweModel
 from pipeline.models.losses.liwe import LiweLoss, annealed_loss
-from pipeline.models.saved import Saved, load_model, save_model
+from pipeline.models.saved import ModelRecord, load_model, save_model
 from pipeline.models.settings import Liwe, Model, ModelSettings
 from pipeline.models.sizes import count
 from pipeline.models.start import start_model
@@ -210,7 +210,7 @@ def test_gradients_are_those_of_finite_differences() -> None:
 def test_segments_hold_the_batches_of_the_epochs_in_their_order() -> None:
     of = corpus()
     plain = sampler(of, batch=2)  # 2 steps an epoch
-    paced = PacedSampler(plain, every=3)
+    paced = PacedSampler(plain, steps=3)
     assert paced.num_segments(4) == 3  # 8 steps, rounded up to 9
     expected = [batch.images.tolist() for epoch in range(5) for batch in plain.epoch(epoch)]
     found = [batch.images.tolist() for epoch in range(3) for batch in paced.epoch(epoch)]
@@ -225,7 +225,7 @@ def test_the_rate_drops_once() -> None:
 
 def test_a_saved_model_answers_as_before(tmp_path: Path) -> None:
     made = model().float().eval()
-    saved = Saved(saved_settings(settings()), {}, 1, {}, {}, {}, 1, [1])
+    saved = ModelRecord(saved_settings(settings()), {}, 1, {}, {}, {}, 1, [1])
     save_model(tmp_path / "model.pt", made, saved)
     again, _ = load_model(tmp_path / "model.pt")
     again.eval()

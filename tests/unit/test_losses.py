@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from reference import losses as reference
-from small import parts_at
+from small import segments_at
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -22,7 +22,7 @@ from pipeline.models.losses import triplets as of_triplets
 from pipeline.models.losses.classifier import classifier_loss, reversal_strength
 from pipeline.models.losses.matching import matching_loss
 from pipeline.models.losses.neighborhood import neighborhood_loss
-from pipeline.models.losses.triplets import Part
+from pipeline.models.losses.triplets import Segment
 from pipeline.models.settings import Matching, Triplets
 
 WEIGHTS = Matching()  # 1.5, 1 and 0.05, as in the paper
@@ -81,8 +81,8 @@ class Case:
     triplets: Triplets
 
     @property
-    def parts(self) -> tuple[Part, ...]:
-        return parts_at(self.slots, self.each)
+    def segments(self) -> tuple[Segment, ...]:
+        return segments_at(self.slots, self.each)
 
 
 @st.composite
@@ -107,7 +107,7 @@ def test_matching_equals_the_plain_reading(case: Case, weights: Matching) -> Non
     shown = leaves(case.generator, [list(range(case.images))])
     said = leaves(case.generator, case.slots)
     (images,), sentences = normalized(shown), normalized(said)
-    loss = matching_loss(images, torch.cat(sentences), case.parts, case.triplets, weights)
+    loss = matching_loss(images, torch.cat(sentences), case.segments, case.triplets, weights)
     by_reading = matching_by_reading(images, sentences, case.slots, case.triplets, weights)
     assert_same([loss, by_reading], [*shown, *said])
 
@@ -120,7 +120,7 @@ def test_neighborhood_equals_the_plain_reading_on_both_layers(case: Case, size: 
     layers = [normalized(layer) for layer in learned]
     slots = [set(of) for of in case.slots]
     assume(any(first & second for first, second in combinations(slots, 2)))
-    loss = neighborhood_loss([torch.cat(layer) for layer in layers], case.parts, case.triplets)
+    loss = neighborhood_loss([torch.cat(layer) for layer in layers], case.segments, case.triplets)
     by_reading = [neighborhood_by_reading(layer, case.slots, case.triplets) for layer in layers]
     assert_same([loss, torch.stack(by_reading).sum()], [part for layer in learned for part in layer])
 
@@ -135,7 +135,7 @@ def test_products_in_tiles_are_the_same_loss(monkeypatch: pytest.MonkeyPatch) ->
     for most, products in ((1, 45), (36 * 20, 3), (2**25, 1)):
         monkeypatch.setattr(of_triplets, "TILE", most)
         with Launches("cpu") as launches:
-            losses.append(neighborhood_loss([vectors], case.parts, case.triplets))
+            losses.append(neighborhood_loss([vectors], case.segments, case.triplets))
         assert launches.counts["bmm"] == products
     for other in losses[:2]:
         assert_same([other, losses[2]], learned)
@@ -143,7 +143,7 @@ def test_products_in_tiles_are_the_same_loss(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_pair_of_languages_without_common_images_costs_nothing() -> None:
     vectors = torch.eye(4, requires_grad=True)
-    loss = neighborhood_loss([vectors], parts_at([[0, 1], [2, 3]], [1, 1]), Triplets())
+    loss = neighborhood_loss([vectors], segments_at([[0, 1], [2, 3]], [1, 1]), Triplets())
     assert loss.item() == 0.0
     loss.backward()
 
@@ -158,7 +158,7 @@ def test_neighborhood_anchors_are_the_common_images_only() -> None:
     first, second = torch.eye(4)[:3].double(), torch.eye(4)[[1, 3, 2]].double()
     triplets = Triplets(margin=0.5, num_hard_negatives=10, distance="cosine")
     slots = [[0, 1, 2], [1, 2, 3]]
-    loss = neighborhood_loss([torch.cat([first, second])], parts_at(slots, [1, 1]), triplets)
+    loss = neighborhood_loss([torch.cat([first, second])], segments_at(slots, [1, 1]), triplets)
     for found in (loss, neighborhood_by_reading([first, second], slots, triplets)):
         assert found.item() == pytest.approx(0.5, rel=1e-12)
 
@@ -167,7 +167,7 @@ def test_neighborhood_by_hand() -> None:
     """Two images of one sentence in two languages, orthogonal: every distance known."""
     axes = torch.eye(2).double()
     triplets = Triplets(margin=2.0, num_hard_negatives=10, distance="euclidean")
-    loss = neighborhood_loss([torch.cat([axes, axes])], parts_at([[0, 1], [0, 1]], [1, 1]), triplets)
+    loss = neighborhood_loss([torch.cat([axes, axes])], segments_at([[0, 1], [0, 1]], [1, 1]), triplets)
     for found in (loss, neighborhood_by_reading([axes, axes], [[0, 1], [0, 1]], triplets)):
         assert found.item() == pytest.approx(2.0 + math.sqrt(1e-4) - math.sqrt(2 + 1e-4), rel=1e-12)
 
@@ -185,7 +185,7 @@ def test_matching_by_hand(count: int, terms: tuple[float, ...]) -> None:
     sentences = torch.tensor([[0.6, 0.8], [1.0, 0.0], [0.8, 0.6], [-0.6, 0.8]]).double()
     triplets = Triplets(margin=0.5, num_hard_negatives=count, distance="cosine")
     expected = sum(weight * term for weight, term in zip(WEIGHTS.model_dump().values(), terms, strict=True))
-    loss = matching_loss(images, sentences, parts_at(slots, [2]), triplets, WEIGHTS)
+    loss = matching_loss(images, sentences, segments_at(slots, [2]), triplets, WEIGHTS)
     for found in (loss, matching_by_reading(images, [sentences], slots, triplets, WEIGHTS)):
         assert found.item() == pytest.approx(expected, rel=1e-6)
 
@@ -194,7 +194,7 @@ def test_matching_by_hand(count: int, terms: tuple[float, ...]) -> None:
 def test_gradients_equal_finite_differences(kind: Literal["euclidean", "cosine"]) -> None:
     generator = np.random.default_rng(3)
     triplets = Triplets(margin=0.5, num_hard_negatives=3, distance=kind)
-    parts = parts_at([[0, 0, 1, 1, 2, 2, 3, 3]], [2])
+    parts = segments_at([[0, 0, 1, 1, 2, 2, 3, 3]], [2])
 
     def loss(images: Tensor, sentences: Tensor) -> Tensor:
         images, sentences = normalized([images, sentences])

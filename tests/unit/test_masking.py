@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import losses as reference
-from small import WORDS, batch_of, corpus, parts_at, smalr_model, terms_of
+from small import WORDS, batch_of, corpus, segments_at, smalr_model, terms_of
 from torch import Tensor, nn
 
 from pipeline.models.losses import masking as of_masking
@@ -39,7 +39,9 @@ Vectors = Mapping[str, Tensor]  # by language
 
 
 def loss_of(predictor: nn.Linear, masked: Vectors, whole: Vectors, slots: Mapping[str, list[int]]) -> Tensor:
-    parts = parts_at([slots[key] for key in masked], [EACH[key] if slots is SLOTS else 1 for key in masked])
+    parts = segments_at(
+        [slots[key] for key in masked], [EACH[key] if slots is SLOTS else 1 for key in masked]
+    )
     before, after = (torch.cat(list(of.values())) for of in (masked, whole))
     return reconstruction_loss(predictor, before, after, parts)
 

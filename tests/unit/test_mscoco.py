@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from pipeline.common.errors import InputError
 from pipeline.datasets.sample_split import predefined_split, sampled_split
-from pipeline.datasets.select import own_captions
+from pipeline.datasets.select import original_captions
 from pipeline.datasets.sources.mscoco import (
     ENGLISH,
     JAPANESE,
@@ -79,7 +79,7 @@ def test_captions_of_three_languages_by_image(sources: Path) -> None:
 
 def test_translations_are_no_captions_of_their_own(sources: Path) -> None:
     table = read(sources)
-    chinese = own_captions(table[table["language"] == "zh"], "human")
+    chinese = original_captions(table[table["language"] == "zh"], "human")
     assert len(chinese) == 4 and set(chinese["source_language"]) == {""}
     folder = sources / "coco-cn"
     folder.mkdir()

@@ -14,7 +14,7 @@ from pipeline import settings as configuration
 from pipeline.common.errors import InputError
 from pipeline.models.dictionary_embedding import DictionaryEmbedding
 from pipeline.models.retrieval_model import count_parameters
-from pipeline.models.saved import Saved, load_model, save_model
+from pipeline.models.saved import ModelRecord, load_model, save_model
 from pipeline.models.settings import Model, ModelSettings
 from pipeline.models.start import start_model
 from pipeline.models.universal import read_words
@@ -179,7 +179,7 @@ def test_gradients_of_a_mapped_word_reach_english() -> None:
 def test_a_saved_model_reads_mapped_words_as_before(tmp_path: Path) -> None:
     torch.manual_seed(0)
     model = start_model(SETTINGS, {"en": ENGLISH, "fr": mapped_vocabulary()}, None, 7).eval()
-    save_model(tmp_path / "m.pt", model, Saved(saved_settings(SETTINGS), {}, 1, {}, {}, {}, 1, [1]))
+    save_model(tmp_path / "m.pt", model, ModelRecord(saved_settings(SETTINGS), {}, 1, {}, {}, {}, 1, [1]))
     again = load_model(tmp_path / "m.pt")[0].eval()
     asked = {"fr": Sentences(torch.tensor([[4, 3]]), torch.tensor([2]))}
     assert torch.equal(again.embed_sentences(asked).multimodal, model.embed_sentences(asked).multimodal)

@@ -16,11 +16,11 @@ class ClassifierLoss(Loss[ClassifierWeight]):
     """The classifier's loss on u, whose gradient to the embedding is reversed more and more strongly."""
 
     def terms(self, step: Step) -> Terms:
-        strength = reversal_strength(step.done)
+        strength = reversal_strength(step.progress)
         if self.block.weight_applied == "twice":  # the authors' code: on the reversal and on the loss
             strength *= self.block.weight
         numbers = torch.tensor([step.model.languages.index(language) for language in step.sentences])
-        labels = numbers.repeat_interleave(torch.tensor([len(part.rows) for part in step.parts]))
+        labels = numbers.repeat_interleave(torch.tensor([len(segment.rows) for segment in step.segments]))
         classifier, by_language = step.model.get_submodule("classifier"), self.block.mean_over == "languages"
         loss = classifier_loss(step.universal, labels, classifier, strength, by_language)
         return {"classifier": self.block.weight * loss}
@@ -46,13 +46,13 @@ def classifier_loss(
         return F.cross_entropy(scores, to_device(labels, scores.device))
     _, language, count = labels.unique(return_inverse=True, return_counts=True)
     share = (1 / (len(count) * count[language])).to(scores.dtype)  # of a sentence in the mean
-    each = F.cross_entropy(scores, to_device(labels, scores.device), reduction="none")
-    return each @ to_device(share, scores.device)
+    losses = F.cross_entropy(scores, to_device(labels, scores.device), reduction="none")
+    return losses @ to_device(share, scores.device)
 
 
-def reversal_strength(done: float) -> float:
+def reversal_strength(progress: float) -> float:
     """Ramp of the gradient reversal, 2 / (1 + exp(-10 p)) - 1 (Ganin and Lempitsky 2014, Section 3.1)."""
-    return 2 / (1 + math.exp(-10 * done)) - 1
+    return 2 / (1 + math.exp(-10 * progress)) - 1
 
 
 class _Reversal(torch.autograd.Function):

@@ -39,18 +39,20 @@ class LiweLoss(Loss[Liwe]):
             ]
             return torch.stack(losses).mean()
 
-        terms = {"caption_image": mean(((one, images) for one in languages), liwe.image_base)}
+        terms = {"caption_image": mean(((captions, images) for captions in languages), liwe.image_base)}
         if len(languages) > 1:
             terms["caption_caption"] = mean(combinations(languages, 2), liwe.caption_base)
         return terms
 
 
-def annealed_loss(similarity: Tensor, own: Tensor, margin: float, base: float, step: int) -> Tensor:
+def annealed_loss(similarity: Tensor, matches: Tensor, margin: float, base: float, step: int) -> Tensor:
     """(1 - k) times the sum of all hinges plus k times the sum of each pair's largest, k = 1 - base^step.
 
     Args:
-        similarity: (B, n). own: (B, n), what belongs together.
+        similarity: (B, n). matches: (B, n), true where caption and image belong together.
     """
     share = 1 - base**step
-    every, worst = (ranking_loss(similarity, own, margin, hinge) for hinge in ("sum", "max"))
-    return (1 - share) * every + share * worst
+    sum_of_all, sum_of_largest = (
+        ranking_loss(similarity, matches, margin, hinge) for hinge in ("sum", "max")
+    )
+    return (1 - share) * sum_of_all + share * sum_of_largest

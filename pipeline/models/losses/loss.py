@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from pipeline import registry
 from pipeline.common.block import Block
-from pipeline.models.losses.triplets import Part
+from pipeline.models.losses.triplets import Segment
 from pipeline.models.protocols import Embedded
 from pipeline.models.retrieval_model import RetrievalModel
 from pipeline.models.settings import ChosenLosses, ModelSettings
@@ -30,25 +30,25 @@ class Slotted(NamedTuple):
 class Step:
     """A batch and its embeddings; N sentences of all languages, one language after another.
 
-    sentences: the batch's in each language. parts: each language's rows of the embeddings, and their images.
-    images: (n, e). universal, multimodal: u (N, d) and s (N, e). embed: further sentences to their
-    embeddings, in the precision of the training. number: of the step in the whole training, from 0. done:
+    sentences: the batch's sentences in each language. segments: each language's rows of the embeddings, and
+    their images. images: (n, e). universal, multimodal: u (N, d) and s (N, e). embed: embeds further
+    sentences, in the precision of the training. number: of the step in the whole training, from 0. progress:
     fraction of the training before it.
     """
 
     model: RetrievalModel
     sentences: Mapping[str, Sentences]
-    parts: tuple[Part, ...]
+    segments: tuple[Segment, ...]
     images: Tensor
     universal: Tensor
     multimodal: Tensor
     embed: Callable[[Mapping[str, Sentences]], Embedded]
     number: int
-    done: float
+    progress: float
 
     def images_and_captions(self) -> tuple[Slotted, list[Slotted]]:
         """The batch's images, and each language's captions: what has the same slot belongs together."""
-        slots = [torch.from_numpy(part.slots) for part in self.parts]
+        slots = [torch.from_numpy(segment.slots) for segment in self.segments]
         captions = self.multimodal.split([len(places) for places in slots])
         images = Slotted(self.images, torch.arange(len(self.images)))
         return images, list(map(Slotted, captions, slots))

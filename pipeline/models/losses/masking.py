@@ -22,7 +22,7 @@ from pipeline.common.devices import to_device
 from pipeline.models.hybrid import HybridEmbedding
 from pipeline.models.losses.loss import Loss, Step, Terms
 from pipeline.models.losses.matching import MatchingLoss
-from pipeline.models.losses.triplets import PLANS, Part
+from pipeline.models.losses.triplets import PLANS, Segment
 from pipeline.models.settings import Masking
 from pipeline.models.universal import linear
 from pipeline.models.word_model import WordModel
@@ -51,10 +51,10 @@ class MaskingLoss(Loss[Masking]):
         }
         with frozen_statistics(step.model):
             embedded = step.embed(masked)
-        predictors, parts = step.model.losses["masking"], step.parts
+        predictors, segments = step.model.losses["masking"], step.segments
         assert isinstance(predictors, nn.ModuleDict)
-        on_u = reconstruction_loss(predictors["universal"], embedded.universal, step.universal, parts)
-        on_s = reconstruction_loss(predictors["multimodal"], embedded.multimodal, step.multimodal, parts)
+        on_u = reconstruction_loss(predictors["universal"], embedded.universal, step.universal, segments)
+        on_s = reconstruction_loss(predictors["multimodal"], embedded.multimodal, step.multimodal, segments)
         assert self.settings.matching
         matching = MatchingLoss(self.settings.matching, self.settings).matching(step, embedded.multimodal)
         return {
@@ -68,7 +68,7 @@ def frozen_statistics(model: nn.Module) -> Iterator[None]:
     """Batch norms leave their running statistics as they are: evaluation never sees a masked sentence.
 
     Otherwise more than half of what a sentence branch with batch norm (`recurrent: mean`) is evaluated with
-    would be statistics of masked sentences, in models with MCLM alone.
+    would be statistics of masked sentences, and only in models with MCLM.
     """
     norms = [layer for layer in model.modules() if isinstance(layer, nn.BatchNorm1d)]
     momenta = [norm.momentum for norm in norms]
@@ -83,13 +83,13 @@ def frozen_statistics(model: nn.Module) -> Iterator[None]:
 
 def masked_sentences(sentences: Sentences, mask: int, share: float) -> Sentences:
     """The sentences, with each word replaced by MASK with probability `share`."""
-    chosen = torch.rand(sentences.ids.shape) < share
-    ids = sentences.ids.masked_fill(chosen & (sentences.ids != 0), mask)
+    masked = torch.rand(sentences.ids.shape) < share
+    ids = sentences.ids.masked_fill(masked & (sentences.ids != 0), mask)
     return Sentences(ids, sentences.lengths)
 
 
 def reconstruction_loss(
-    predictor: nn.Module, masked: Tensor, whole: Tensor, parts: tuple[Part, ...]
+    predictor: nn.Module, masked: Tensor, unmasked: Tensor, segments: tuple[Segment, ...]
 ) -> Tensor:
     """Equation 2: the mean over sentence pairs, averaged over pairs of languages.
 
@@ -97,21 +97,24 @@ def reconstruction_loss(
     repeats them. Languages without a common image form no pair; the loss of a batch without pairs is zero.
 
     All pairs' distances come from inner products of what single sentences give: S_i^m + S_i' = P_i + Q_j, P
-    of the sentence itself and Q of its partner, needs |P_i + Q_j|^2 and (P_i + Q_j) S_i alone. Memory is
+    of the sentence itself and Q of its partner, needs only |P_i + Q_j|^2 and (P_i + Q_j) S_i. Memory is
     N L^2 numbers where the pairs themselves would have N L^2 d.
 
     Args:
-        masked, whole: embeddings of all languages' sentences. parts: the rows of each language.
+        masked, unmasked: embeddings of all languages' sentences. segments: the rows of each language.
     """
     assert isinstance(predictor, nn.Linear)
-    rows, weights = _pairs(parts, masked.device, masked.dtype)
-    lacking, target = (of.index_select(0, rows.flatten()).unflatten(0, rows.shape) for of in (masked, whole))
+    rows, weights = _pairs(segments, masked.device, masked.dtype)
+    lacking, target = (
+        embeddings.index_select(0, rows.flatten()).unflatten(0, rows.shape)
+        for embeddings in (masked, unmasked)
+    )
     target = F.normalize(target, dim=-1)  # (N, L, d)
     return (_distances(lacking, target, predictor) * weights).sum()
 
 
 @functools.lru_cache(PLANS)
-def _pairs(parts: tuple[Part, ...], device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+def _pairs(segments: tuple[Segment, ...], device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Rows (N, L) of sentences by image and number, and weights (2, N, L, L) of their distances.
 
     The first half of the weights is of row i as the first sentence of a pair, which the earlier language
@@ -119,21 +122,21 @@ def _pairs(parts: tuple[Part, ...], device: torch.device, dtype: torch.dtype) ->
     Two languages form as many pairs for an image as the one with more sentences has, regardless of any third
     language.
     """
-    each = max(part.each for part in parts)
-    images = np.unique(np.concatenate([part.slots for part in parts])).repeat(each)  # (N,)
-    number = np.tile(np.arange(each), len(images) // each)
-    rows, there = [], []
-    for part in parts:
-        first = np.searchsorted(part.slots, images).clip(max=len(part.slots) - 1)
-        there.append(part.slots[first] == images)
-        rows.append(part.rows[np.where(there[-1], first + number % part.each, 0)])
-    has, counts = np.stack(there, 1), np.array([part.each for part in parts])
-    within = number[:, None, None] < np.maximum(counts[:, None], counts)
-    both = has[:, :, None] & has[:, None] & within  # (N, L, L)
-    earlier = np.triu(np.ones((len(parts), len(parts)), bool), 1)
-    sentences = both.sum(0)
+    per_image = max(segment.per_image for segment in segments)
+    images = np.unique(np.concatenate([segment.slots for segment in segments])).repeat(per_image)  # (N,)
+    number = np.tile(np.arange(per_image), len(images) // per_image)
+    rows, has_image = [], []
+    for segment in segments:
+        first = np.searchsorted(segment.slots, images).clip(max=len(segment.slots) - 1)
+        has_image.append(segment.slots[first] == images)
+        rows.append(segment.rows[np.where(has_image[-1], first + number % segment.per_image, 0)])
+    has, counts = np.stack(has_image, 1), np.array([segment.per_image for segment in segments])
+    in_range = number[:, None, None] < np.maximum(counts[:, None], counts)
+    has_pair = has[:, :, None] & has[:, None] & in_range  # (N, L, L)
+    earlier = np.triu(np.ones((len(segments), len(segments)), bool), 1)
+    sentences = has_pair.sum(0)
     pairs = max(1, (earlier & (sentences > 0)).sum())  # of languages
-    weight = both / np.maximum(sentences, 1) / pairs
+    weight = has_pair / np.maximum(sentences, 1) / pairs
     weights = np.stack([weight * earlier, weight * earlier.T])
     on_cpu = torch.from_numpy(np.stack(rows, 1)), torch.from_numpy(weights).to(dtype)
     return to_device(on_cpu[0], device), to_device(on_cpu[1], device)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from pipeline.models.losses.loss import Loss, Step, Terms
-from pipeline.models.losses.triplets import PLANS, Comparison, Part, compare, hinge_loss
+from pipeline.models.losses.triplets import PLANS, Comparison, Segment, compare, hinge_loss
 from pipeline.models.settings import Matching, Triplets
 
 
@@ -23,11 +23,11 @@ class MatchingLoss(Loss[Matching]):
         """The loss of some embeddings (N, e) of the step's sentences."""
         triplets = self.settings.triplets
         assert triplets
-        return matching_loss(step.images, sentences, step.parts, triplets, self.block)
+        return matching_loss(step.images, sentences, step.segments, triplets, self.block)
 
 
 def matching_loss(
-    images: Tensor, sentences: Tensor, parts: tuple[Part, ...], triplets: Triplets, weights: Matching
+    images: Tensor, sentences: Tensor, segments: tuple[Segment, ...], triplets: Triplets, weights: Matching
 ) -> Tensor:
     """Image-sentence matching, mean over languages (MULE, Equation 3; Wang et al. 2019).
 
@@ -35,17 +35,22 @@ def matching_loss(
     without sentences in a language is still a negative for that language's sentences.
 
     Args:
-        images: (n, e). sentences: (N, e) of all languages. parts: the rows of each language.
+        images: (n, e). sentences: (N, e) of all languages. segments: the rows of each language.
     """
-    return hinge_loss(torch.cat([images, sentences]), _comparisons(parts, len(images), weights), triplets)
+    return hinge_loss(torch.cat([images, sentences]), _comparisons(segments, len(images), weights), triplets)
 
 
 @functools.lru_cache(PLANS)
-def _comparisons(parts: tuple[Part, ...], images: int, weights: Matching) -> tuple[Comparison, ...]:
-    shown = Part(np.arange(images), np.arange(images), 1)
-    said = [replace(part, rows=images + part.rows) for part in parts]
-    terms = [compare(part, shown, weights.image / len(parts)) for part in said]
-    terms += [compare(shown, part, weights.sentence / len(parts), every_positive=True) for part in said]
+def _comparisons(segments: tuple[Segment, ...], images: int, weights: Matching) -> tuple[Comparison, ...]:
+    image_segment = Segment(np.arange(images), np.arange(images), 1)
+    languages = [replace(language, rows=images + language.rows) for language in segments]
+    terms = [compare(language, image_segment, weights.image / len(segments)) for language in languages]
+    terms += [
+        compare(image_segment, language, weights.sentence / len(segments), every_positive=True)
+        for language in languages
+    ]
     if weights.sentence_only:
-        terms += [compare(part, part, weights.sentence_only / len(parts)) for part in said]
+        terms += [
+            compare(language, language, weights.sentence_only / len(segments)) for language in languages
+        ]
     return tuple(chain(*terms))

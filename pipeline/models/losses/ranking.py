@@ -38,7 +38,7 @@ def ranking_terms(images: Slotted, languages: Sequence[Slotted], ranking: Rankin
         similarity: `cosine` or `order`.
     """
 
-    def summed(pairs: Iterable[tuple[Slotted, Slotted]]) -> Tensor:
+    def sum_of_losses(pairs: Iterable[tuple[Slotted, Slotted]]) -> Tensor:
         losses = [
             ranking_loss(
                 similarities(first.vectors, second.vectors, similarity),
@@ -50,27 +50,29 @@ def ranking_terms(images: Slotted, languages: Sequence[Slotted], ranking: Rankin
         ]
         return torch.stack(losses).sum()
 
-    terms = {"caption_image": summed((captions, images) for captions in languages)}
+    terms = {"caption_image": sum_of_losses((captions, images) for captions in languages)}
     if ranking.caption_caption and len(languages) > 1:
         # Of two captions none is an image: the first language's takes the caption's place in the order.
-        terms["caption_caption"] = ranking.caption_caption * summed(combinations(languages, 2))
+        terms["caption_caption"] = ranking.caption_caption * sum_of_losses(combinations(languages, 2))
     return terms
 
 
-def ranking_loss(similarity: Tensor, own: Tensor, margin: float, hinge: str) -> Tensor:
+def ranking_loss(similarity: Tensor, matches: Tensor, margin: float, hinge: str) -> Tensor:
     """Sum of the hinges of all matching pairs, in both directions (*Lessons*, Section 3).
 
     A pair's negatives are all that its caption does not belong to, and all captions that do not belong to
     its image.
 
     Args:
-        similarity: (B, n). own: (B, n), what belongs together.
+        similarity: (B, n). matches: (B, n), true where caption and image belong together.
     """
     device, width = similarity.device, similarity.shape[1]
-    pairs = own.flatten().nonzero()[:, 0]
-    needed = similarity.flatten().index_select(0, to_device(pairs, device))[:, None] - margin  # (pairs, 1)
-    others = similarity.masked_fill(to_device(own, device), -torch.inf)
-    of_captions = others.index_select(0, to_device(pairs // width, device))  # (pairs, n)
-    of_images = others.index_select(1, to_device(pairs % width, device)).T  # (pairs, B)
-    hinges = [(of - needed).relu() for of in (of_captions, of_images)]
+    pairs = matches.flatten().nonzero()[:, 0]
+    thresholds = (
+        similarity.flatten().index_select(0, to_device(pairs, device))[:, None] - margin
+    )  # (pairs, 1)
+    negatives = similarity.masked_fill(to_device(matches, device), -torch.inf)
+    of_captions = negatives.index_select(0, to_device(pairs // width, device))  # (pairs, n)
+    of_images = negatives.index_select(1, to_device(pairs % width, device)).T  # (pairs, B)
+    hinges = [(similarities_of - thresholds).relu() for similarities_of in (of_captions, of_images)]
     return torch.stack([(h.amax(1) if hinge == "max" else h).sum() for h in hinges]).sum()
