@@ -1,4 +1,4 @@
-"""Command line: `python -m pipeline STAGE ...` runs one stage of the pipeline on files."""
+"""Command line: `python -m pipeline COMMAND ...` runs one stage of the pipeline on files."""
 
 import sys
 

@@ -90,7 +90,9 @@ def chosen_stage(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = list(dict.fromkeys(name.split()[0] for name in stages))
-    parser.add_argument("stage", choices=commands, metavar="STAGE", help=f"`{program} STAGE --help` explains")
+    parser.add_argument(
+        "stage", choices=commands, metavar="COMMAND", help=f"`{program} COMMAND --help` explains its options"
+    )
     name = parser.parse_args(words[:1]).stage
     if name in stages:
         return stages[name], words[1:]
@@ -140,7 +142,8 @@ def run(stage: Stage, program: str, words: Sequence[str]) -> None:
 
 def parser_of(stage: Stage, program: str, options: Sequence[Parameter]) -> argparse.ArgumentParser:
     """The parser of a stage's options."""
-    parser = argparse.ArgumentParser(prog=f"{program} {stage.name}", description=f"{stage.summary}.")
+    summary = f"{stage.summary[0].upper()}{stage.summary[1:]}."
+    parser = argparse.ArgumentParser(prog=f"{program} {stage.name}", description=summary)
     parser.register("action", None, _Once)
     for each in options:
         if each.name not in NOT_OPTIONS:
@@ -284,7 +287,9 @@ def explanations(docstring: str) -> dict[str, str]:
     section = re.split(r"\n(?=\S)", section)[0]
     items = re.findall(r"^    (\w[\w, ]*): (.*(?:\n(?:     .*)?)*)", section, re.M)
     return {
-        name.strip(): " ".join(text.split()).rstrip(".") for names, text in items for name in names.split(",")
+        name.strip(): re.sub(r"(?<!\.)\.$", "", " ".join(text.split()))
+        for names, text in items
+        for name in names.split(",")
     }
 
 

@@ -130,7 +130,7 @@ _TABLE = (
     Stage(
         "write-demo-dictionary",
         "pipeline.demo.dictionaries:write_demo_dictionary",
-        "write a bilingual dictionary, English and another language, of the demo's words",
+        "write a bilingual dictionary of the demo's words, English and another language",
         _DEMO,
     ),
     Stage(
@@ -235,13 +235,13 @@ _TABLE = (
     Stage(
         "manage-translations import",
         "pipeline.translation.exchange:import_translations",
-        "import the translations of such a file",
+        "import the translations of an exported file",
         _TRANSLATION,
     ),
     Stage(
         "measure-translation-quality",
         "pipeline.translation.quality:measure_translation_quality",
-        "BLEU and chrF of one language pair against human translations",
+        "measure BLEU and chrF of a language pair against human translations",
         _TRANSLATION,
         gpu=True,
         parts=_translator,
@@ -330,7 +330,7 @@ _TABLE = (
     Stage(
         "count-steps",
         "pipeline.training.steps:count_steps",
-        "count the steps of an epoch of one experiment, for others with as many",
+        "count the steps of an experiment's epoch, for experiments that take as many",
         _TRAINING,
         torch=True,
     ),
@@ -455,7 +455,7 @@ _TABLE = (
     Stage(
         "publish",
         "pipeline.tables.publish:publish",
-        "replace earlier tables by new tables",
+        "copy finished tables to where they replace earlier ones",
         _TABLES,
     ),
     Stage(

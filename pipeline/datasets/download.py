@@ -35,7 +35,7 @@ def download(
         url: http, https or file URLs, tried in this order.
         file: HOST/PATH, its name in a mirror and in the lock file.
         sha256: 64 hexadecimal digits, or "first use".
-        output: the file.
+        output: file to write.
         size: its expected bytes; without it, what the server reports.
         mirror: folder or http URL laid out as HOST/PATH to copy from.
         lock: file that records digests on first use.

@@ -28,7 +28,7 @@ def read_caption_part(
     """Extract the translation or the comparable part of a data set in one language.
 
     Args:
-        part: the part.
+        part: the part to extract.
         language: ISO 639-1 code.
         output: sentence table to write.
         settings: the source, if it has the part apart from its captions, such as {"source": "multi30k"}.

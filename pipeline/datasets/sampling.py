@@ -20,8 +20,8 @@ def sample_captions(part: Path, captions_per_image: int, seed: int, output: Path
 
     Args:
         part: sentence table of one language.
-        captions_per_image: how many.
-        seed: of the sample.
+        captions_per_image: number of captions to sample for each image.
+        seed: seed of the sample.
         output: sentence table to write.
     """
     write_sentences(caption_sample(read_sentences(part), captions_per_image, seed), output)
@@ -32,7 +32,7 @@ def sample_halves(split: Path, seed: int, output: Path, language: str | None = N
 
     Args:
         split: output of `split`.
-        seed: of the sample.
+        seed: seed of the sample.
         output: CSV to write: columns image and half.
         language: halves for this language only, as in the public code.
     """

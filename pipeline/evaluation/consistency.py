@@ -63,13 +63,13 @@ def evaluate_consistency(
         features: image features.
         words: one vocabulary per language of the model.
         sentences: sentence tables with the data set's own captions of the model's languages.
-        settings: JSON: as of `evaluate`; the kind, and of `learned` the network
-            (`pipeline.models.consistency`).
-        output: JSON to write, as of `evaluate`; `consistency` has the network's losses and weights.
+        settings: JSON: as for `evaluate`, with the kind of combination, `average` or `learned`, and for
+            `learned` the settings of its network.
+        output: JSON to write, as by `evaluate`. Its `consistency` has the network's losses and weights.
         ranks: CSV to write, gzipped: rank of every query.
-        translated_queries: tables `SOURCE-TARGET.csv` of each such language into every other one of the
-            model, each with its report, `SOURCE-TARGET.json`. A table of captions that dictionaries
-            translated via English refers to the sentences of the table into English.
+        translated_queries: tables `SOURCE-TARGET.csv` from each language with human captions into every
+            other language of the model, each next to its report, `SOURCE-TARGET.json`. If dictionaries
+            translated via English, a table refers to the sentences of the table into English.
     """
     torch.set_num_threads(settings.threads)
     retrieval_model, model_record = load_model(model)

@@ -55,20 +55,20 @@ def evaluate(
         model: the trained model.
         features: image features.
         words: one vocabulary per language of the model.
-        sentences: sentence tables with the data set's own captions of the model's languages, and of the
-            queries' where these are translated.
+        sentences: sentence tables with the data set's own captions in the model's languages and in those that
+            queries are translated from.
         settings: JSON: `threads`, and the settings of what came before the training. All else is in the model
             file.
-        output: JSON to write, with scale, dataset, experiment, seed, epoch, validation, and test by language;
-            its `ranks` names the file of ranks in the same folder, whose digest is `ranks_sha256`. A
-            language's test has its recalls, the same by `chance`, and how many `images` and `sentences` they
-            are among. `settings` (with those of what came before), `vocabularies` and all that begins with
-            `training_` are the model file's; `query_translations`, the translated queries of each pair of
-            languages by origin.
-        ranks: CSV to write, gzipped, one query a line: language, direction (`i2s` or `s2i`), image, rank
+        output: JSON to write. `test` has by language the recalls, those of a random ranking (`chance`), and
+            how many `images` and `sentences` are ranked. `ranks` and `ranks_sha256` name the file of ranks in
+            the same folder and its digest. `query_translations` counts translated queries by pair of
+            languages and origin. Settings, vocabularies and all that begins with `training_` are copied from
+            the model file.
+        ranks: CSV to write, gzipped, one query per line: language, direction (`i2s` or `s2i`), image, rank
             from 1.
-        translated_queries: tables of test captions translated into the model's only language, which are the
-            queries instead; each gives the recalls of its source language (MULE, Table 4(b), first row).
+        translated_queries: tables of test captions translated into the model's only language, which replace
+            its own captions as queries. Each gives the recalls of its source language (MULE, Table 4(b),
+            first row).
     """
     torch.set_num_threads(settings.threads)
     network, record = load_model(model)

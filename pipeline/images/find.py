@@ -22,7 +22,7 @@ def find_images(
     Args:
         images: folders of photographs, searched at any depth.
         split: output of `split`: the images of the data set.
-        output: list to write: columns image and path; `missing.csv` beside it lists missing images.
+        output: list to write: columns image and path; `missing.csv` next to it lists missing images.
         missing_hint: how to obtain the images; printed if some are missing.
         flickr_names: an image's id may also be the file name's part before the first underscore, as in
             Flickr8k.

@@ -24,8 +24,8 @@ def draw_languages(comparison: Path, output: Path) -> None:
     published code, are not drawn.
 
     Args:
-        comparison: output of `tabulate`, one number a line: section, method, language, metric, measured, low,
-            high, scale and seeds.
+        comparison: output of `tabulate`, one number per line: section, method, language, metric, measured,
+            low, high, scale and seeds.
         output: SVG to write.
     """
     numbers = read_result(comparison, "the comparison", "Run `tabulate`.")

@@ -28,8 +28,8 @@ def draw_scaling(settings: ScalingAxes, points: Path, output: Path) -> None:
     """Draw the points of a figure.
 
     Args:
-        settings: JSON: `figure`; `across`, parameters or languages; `area`, `parameters` where a point's area
-            is (parameters / 10^6)^1.5.
+        settings: JSON: `figure`. `across`: what the horizontal axis shows, parameters or languages. `area`:
+            `parameters` if a point's area is (parameters / 10^6)^1.5.
         points: output of `measure-scaling`.
         output: SVG to write.
     """

@@ -58,11 +58,11 @@ def judge_claims(
     steps and the groups of images of both sides, where they differ. A verdict's reason mentions all of them.
 
     Args:
-        settings: JSON: `scale`; `papers_data`, the data sets that are the paper's own; `seeds`; `datasets`,
-            for each data set of the paper the one of this scale; `languages`, of each of these its own;
-            `experiments`, all that the configuration has;
-            `left_out`, why some are not trained, by name; `one_per_language`, those that are a model for each
-            language; `human`, the languages of each data set with human captions.
+        settings: JSON: `scale` and `seeds`. `papers_data`: data sets that are the paper's own. `datasets`:
+            for each data set of the paper the data set of this scale that stands for it. `languages` and
+            `human`: the languages of each data set, and those with human captions. `experiments`: all of the
+            configuration. `one_per_language`: experiments with a model for each language. `left_out`: why
+            some are not trained, by name.
         claims: YAML of each paper's claims, in the format of config/claims/mule.yaml.
         output: CSV to write, one claim per line.
         comparison: CSV to write, one comparison per line.

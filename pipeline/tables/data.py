@@ -32,14 +32,14 @@ def count_captions(
     train.
 
     Args:
-        settings: JSON: `scale`; `datasets`, for each data set of the paper `dataset`, the one of this scale
-            that stands for it, and `caption_origins`, by language the origin of its captions if not `human`.
+        settings: JSON: `scale` and, in `datasets`, for each data set of the paper `dataset`, the data set of
+            this scale that stands for it, and `caption_origins`, by language the origin if not `human`.
         captions: for each data set of the paper its caption tables.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
         table: CSV to write, as the paper prints it.
         comparison: CSV to write, one number per line.
-        counts: CSV to write: of each data set of the paper, and split, the images that are captioned in
-            exactly some languages (`captioned_in`), and for each of these its descriptions of them.
+        counts: CSV to write: for each data set of the paper and each split, how many images are captioned
+            in exactly a set of languages (`captioned_in`), and how many descriptions they have in each.
 
     Raises:
         InputError: lists data sets without a caption table or the other way round, tables that are not

@@ -33,11 +33,10 @@ def measure_vocabulary_overlap(
     of the union.
 
     Args:
-        translation: the published tokens of each language's training text, of the translation portion; a
-            language may have several files. A file whose name ends with .csv is a sentence table, whose
-            training split counts; its tokens have no punctuation, so that the numbers are not the
-            paper's even on the same text.
-        comparable: the tokens of the comparable portion.
+        translation: each language's published training tokens of the translation portion, in one file or
+            several. A .csv file is a sentence table, of which the training split counts. Its tokens have no
+            punctuation, so that the numbers are not the paper's even on the same text.
+        comparable: the same of the comparable portion.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
         table: CSV to write, as the paper prints it.
         comparison: CSV to write, one number per line.

@@ -32,10 +32,10 @@ def measure_scaling(
         settings: JSON: figure, points, seeds, ...
         evaluations: outputs of `evaluate`, with the ranks next to them.
         models: the trained models of all seeds.
-        output: CSV to write, one point per line. `parameters`: trainable, with the word tables as a
-            mean over seeds, which may use different numbers of entries of a latent vocabulary. A point of
-            several models of one language each has their mean. `parameters_at_test`: those that remain if the
-            word vectors of the vocabulary are precomputed (SMALR, Section 5).
+        output: CSV to write, one point per line. `parameters`: trainable, mean over seeds, whose latent
+            vocabularies may differ in size, and over models if a point has one for each language.
+            `parameters_at_test`: those left if the vocabulary's word vectors are precomputed (SMALR,
+            Section 5).
     """
     reader = Evaluations(evaluations, settings.seeds)
     sizes: dict[tuple[str, str], list[tuple[int, int]]] = {}

@@ -51,10 +51,10 @@ def tabulate(
     Where a row uses translations, both name their provider (`translation_columns`).
 
     Args:
-        settings: JSON: `scale`; `papers_data`, the data sets that are the paper's own; `seeds`; `table`, as
-            in config/tables; `datasets`, for each data set of the paper the one of this scale that stands for
-            it; `left_out`, its rows that are not made, and why;
-            `human`, the languages of each data set with human captions, where the table has `averages`.
+        settings: JSON: `scale`, `seeds` and `table`, as in config/tables. `papers_data`: data sets that are
+            the paper's own. `datasets`: for each data set of the paper the data set of this scale that stands
+            for it. `left_out`: rows that are not made, and why. `human`: for `averages`, the languages of
+            each data set with human captions.
         evaluations: JSON files that the table's rows need, all with the ranks next to them.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
         table: CSV to write, as the paper prints it.

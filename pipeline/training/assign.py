@@ -49,7 +49,7 @@ def assign(
     """Learn the entries and the assignment; write both, without unused entries.
 
     Args:
-        settings: JSON: what the assignment depends on besides its files.
+        settings: JSON: what the assignment depends on besides its files, as `snakemake -np` prints it.
         sentences: tokenised tables with the data set's own captions.
         words: one vocabulary per language.
         checkpoint: file from which a killed run resumes.

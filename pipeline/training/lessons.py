@@ -74,14 +74,15 @@ def train_lessons(
     """Train one experiment, keep the validation with the highest sum of recalls, write model and curves.
 
     Args:
-        settings: JSON: what the training depends on besides its files.
+        settings: JSON: what the training depends on besides its files, as `snakemake -np` prints it.
         features: image features.
         sentences: captions of each language, which `select-captions` wrote.
-        words: vocabularies that it wrote.
+        words: vocabularies that `select-captions` wrote.
         checkpoint: file from which a killed run resumes.
-        curves: CSV to write, one row per validation; until the end, the rows so far stand beside it.
+        curves: CSV to write, one row per validation. During training, the rows so far are in a file next to
+            it.
         output: model to write.
-        pairs: captions from which pairs are formed instead.
+        pairs: captions of which pairs are formed, if not those of `--sentences`.
 
     Raises:
         InputError: the inputs do not fit one another, or there is nothing to train on.

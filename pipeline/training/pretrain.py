@@ -33,7 +33,7 @@ def pretrain(
     """Pretrain the linear layers into the universal embedding with word tables frozen (LP).
 
     Args:
-        settings: JSON: what the pretraining depends on besides its files.
+        settings: JSON: what the pretraining depends on besides its files, as `snakemake -np` prints it.
         sentences: tokenised tables with the data set's own captions.
         words: one vocabulary per language.
         checkpoint: file from which a killed run resumes.

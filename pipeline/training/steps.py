@@ -20,7 +20,7 @@ def count_steps(
     """Write the steps of an epoch of an experiment, which is not trained for it.
 
     Args:
-        settings: JSON: what the number depends on besides its files.
+        settings: JSON: what the number depends on besides its files, as `snakemake -np` prints it.
         features: image features; captions of images that failed there do not count.
         sentences: tokenised tables with the data set's own captions.
         words: one vocabulary per language; captions without a known word do not count.

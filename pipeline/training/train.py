@@ -40,17 +40,17 @@ def train(
     """Train one experiment, keep the epoch with the best mean mR on validation, write model and curves.
 
     Args:
-        settings: JSON: what the training depends on besides its files.
+        settings: JSON: what the training depends on besides its files, as `snakemake -np` prints it.
         features: image features.
         sentences: tokenised tables with the data set's own captions.
         words: one vocabulary per language.
         checkpoint: file from which a killed run resumes.
-        curves: CSV to write, one row per epoch; until the end, the rows so far stand beside it.
+        curves: CSV to write, one row per epoch. During training, the rows so far are in a file next to it.
         output: model to write.
         translations: tokenised tables with translated captions.
         pretrained: output of `pretrain` or `assign`, if the experiment has such a pretraining.
         events: folder for TensorBoard's event files.
-        steps: output of `count-steps`, if an epoch has as many steps as that of another experiment.
+        steps: output of `count-steps`, if an epoch takes as many steps as another experiment's.
     """
     pretraining, steps_file = (next(iter(files), None) for files in (pretrained, steps))
     inputs = Inputs(sentences, translations, words, features, pretraining, steps_file)

@@ -42,15 +42,15 @@ def translate_captions(
         sentences: sentence table of the source language (every provider but files).
         source_origin: origin of the captions to translate; default: human.
         splits: train, val, test; default: all.
-        dictionaries: dictionary: en-de.txt or de-en.txt, in MUSE's format.
-        target_sentences: dictionary: sentence table of the target language: prefer words frequent in its
-            training captions.
-        cache: marian and services: SQLite file of all translations; created if missing.
-        settings: marian and services: JSON: settings of the provider, such as model or url.
-        limits: services: JSON: limits on requests (docs/translation.md).
-        captions: files: caption table that contains the translations.
-        origin: files: who made the translations: google, baidu, human.
-        images: files: output of `split`: keep only its images, with its split.
+        dictionaries: with dictionary: en-de.txt or de-en.txt, in MUSE's format.
+        target_sentences: with dictionary: sentence table of the target language, whose training captions
+            decide between a word's translations.
+        cache: with marian and services: SQLite file of all translations, created if missing.
+        settings: with marian and services: JSON: settings of the provider, such as model or url.
+        limits: with services: JSON: limits on requests (docs/translation.md).
+        captions: with files: caption table that contains the translations.
+        origin: with files: who made the translations: google, baidu, human.
+        images: with files: output of `split`: keep only its images, with its split.
     """
     arguments = {
         "sentences": sentences, "source_origin": source_origin, "splits": splits,

@@ -53,12 +53,12 @@ def measure_translation_quality(
         output: CSV to write.
         multi30k: folder with the files of Multi30K's task 1, laid out as HOST/PATH.
         captions: caption tables of both languages.
-        dictionaries: dictionary: en-de.txt or de-en.txt, in MUSE's format.
-        target_sentences: dictionary: sentence table of the target language: prefer words frequent in its
-            training captions.
-        cache: marian and services: SQLite file of all translations; created if missing.
-        settings: marian and services: JSON: settings of the provider, such as model or url.
-        limits: services: JSON: limits on requests (docs/translation.md).
+        dictionaries: with dictionary: en-de.txt or de-en.txt, in MUSE's format.
+        target_sentences: with dictionary: sentence table of the target language, whose training captions
+            decide between a word's translations.
+        cache: with marian and services: SQLite file of all translations, created if missing.
+        settings: with marian and services: JSON: settings of the provider, such as model or url.
+        limits: with services: JSON: limits on requests (docs/translation.md).
     """
     arguments = {
         "dictionaries": dictionaries, "target_sentences": target_sentences, "cache": cache,
