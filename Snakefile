@@ -25,16 +25,22 @@ include: "workflow/rules/smalr.smk"
 
 
 rule all:
+    """make every table and the report; a file is a target too, such as results/table4.csv"""
     default_target: True
     input:
         for_job(tables.every_table),
         RESULTS.latest("report.html"),
 
 
-# The environment of every job, with --sdm conda.
+# The environment of every job, with --sdm conda. The line of a rule in `snakemake --list-rules` is that of its command.
+SUMMARIES = {
+    name.replace("-", "_"): stage.summary
+    for name, stage in (STAGES | SEARCH_STAGES).items()
+}
 for each in workflow.rules:
     if each.shellcmd:
         each.conda_env = str(Path(workflow.basedir, "envs", "pipeline.yaml"))
+    each.docstring = each.docstring or SUMMARIES.get(each.name)
 
 
 try:

@@ -395,7 +395,7 @@ _TABLE = (
     Stage(
         "tabulate-clip",
         "pipeline.tables.context:tabulate_clip",
-        "combine the outputs of `evaluate-clip` into one table",
+        "combine the recalls of frozen CLIPs into one table",
         _TABLES,
     ),
     Stage(

@@ -130,6 +130,17 @@ def test_every_stage_has_a_rule(commands: list[Command]) -> None:
     assert run == EXPECTED.keys()
 
 
+def test_every_rule_has_a_line_in_the_list(tmp_path: Path) -> None:
+    """`snakemake --list-rules`, and `--list-target-rules`, whose targets need no file's name."""
+    project = copy_of_project(tmp_path)
+    project.configure()
+    listed = project.snakemake("--list-rules").stdout
+    lines = dict(re.findall(r"^(\w+)(?: \((.*)\))?$", listed, re.M))
+    assert lines["train"] == STAGES["train"].summary
+    assert set(lines) > {"all", "downloads", "prefetch", "translate_queries"}
+    assert [rule for rule, line in lines.items() if not line] == []
+
+
 def test_a_job_is_planned_with_the_digest_of_the_code_that_it_runs(commands: list[Command]) -> None:
     """Else an edit would rerun nothing, or the job itself refuse to run."""
     wrong = {

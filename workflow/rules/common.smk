@@ -41,6 +41,7 @@ from pipeline.plan import (
 )
 from pipeline.plan.cells import table_names
 from pipeline.plan.plan import Plan, arguments, as_json, either, published_sources
+from pipeline.stages import STAGES
 from workflow.timers import repair_timers
 
 repair_timers()

@@ -120,6 +120,7 @@ rule train_lessons:
 
 
 rule evaluate_lessons:
+    """compute the recalls of a model of Lessons on the test split"""
     input:
         model=MODEL.model,
         features=for_job(training.features),

@@ -21,8 +21,9 @@ rule download:
         "--size={params.bytes} --mirror={resources.mirror:q} --lock workflow/sources.lock --output {output:q} > {log:q} 2>&1"
 
 
-# Everything public that the configured data sets need; the rules that read data on request say how to ask for them.
+# The rules that read data on request say how to ask for them.
 rule downloads:
+    """download everything public that the configured data sets need"""
     input:
         sources.public_files(PLAN),
 
@@ -41,8 +42,8 @@ rule prefetch_models:
         "python -m pipeline prefetch-models --models {params.models:q} --output {output:q} > {log:q} 2>&1"
 
 
-# All that jobs would fetch, for compute nodes without network: published files, and weights of the hub.
 rule prefetch:
+    """download all that jobs would fetch, published files and weights, for nodes without a network"""
     input:
         sources.public_files(PLAN),
         PLAN.files.prefetched_models,

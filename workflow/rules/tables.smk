@@ -54,8 +54,8 @@ rule publish:
         "python -m pipeline publish --files {input:q} --outputs {output:q} > {log:q} 2>&1"
 
 
-# Every other result, each alone.
 rule publish_file:
+    """copy another finished result to where it replaces an earlier one"""
     input:
         made=for_job(pages.file_to_publish),
         beside=for_job(pages.published_beside),

@@ -33,8 +33,8 @@ rule translate:
         "--limits {resources.limits:q} --gpus {resources.gpu} --report {output.report:q} --output {output.table:q} > {log:q} 2>&1"
 
 
-# Validation and test captions between two languages that are not English: only queries, nothing is trained on them.
 rule translate_queries:
+    """translate validation and test captions between two languages, as queries only"""
     input:
         unpack(for_job(translation.of_queries, "inputs")),
     output:

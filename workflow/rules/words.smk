@@ -147,6 +147,7 @@ rule align_vectors:
 
 
 rule build_muse_vocabulary:
+    """build the vocabulary of one language with MUSE's published aligned vectors"""
     input:
         sentences=DATA.tokens("{language}"),
         translations=for_job(words.added_translations),
