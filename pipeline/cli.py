@@ -29,8 +29,8 @@ from pipeline.digest import digest, path_of
 from pipeline.stages import Stage
 
 REQUIRED = inspect.Parameter.empty
-NOT_OPTIONS = ("code", "gpus")  # parameters that are no options of their own
-_OPTIONS_USED = " given"  # attribute of parsed arguments: the options that were given
+NOT_OPTIONS = ("code", "gpus")  # parameters without an option of their own
+_OPTIONS_USED = " given"  # attribute of the parsed arguments: the options given by the user
 
 
 class Parameter(NamedTuple):
@@ -47,7 +47,8 @@ def main(stages: Mapping[str, Stage], program: str, about: str) -> int:
     """Run the stage that the command line names; the exit status."""
     stage, words = chosen_stage(stages, program, about, sys.argv[1:])
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # as stderr: not every terminal shows all letters
+        # Like stderr, because not every terminal can print all characters.
+        sys.stdout.reconfigure(errors="backslashreplace")
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     return exit_status(lambda: run(stage, program, words))
 
@@ -64,7 +65,7 @@ def exit_status(work: Callable[[], None]) -> int:
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:  # of a command such as `search ... | head`
+    except BrokenPipeError:  # the reader has gone, as in `search ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (OSError, RuntimeError, MemoryError, ValueError, ImportError) as error:

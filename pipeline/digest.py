@@ -18,7 +18,7 @@ from pipeline.stages import EVERY_LANGUAGE, STAGES, Stage, language_row
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("pipeline", "search")
 
-# What says, saves or checks a result, but never makes it another.
+# Modules that log, save or check a result, but never change it.
 WITHOUT_EFFECT = {
     "pipeline.common.block",
     "pipeline.common.errors",
@@ -31,7 +31,7 @@ WITHOUT_EFFECT = {
     "pipeline.stages",
     # They name modules, which count where they are used (`Stage.parts`).
     "pipeline.datasets.sources",
-    "pipeline.datasets.languages",  # so do its rows
+    "pipeline.datasets.languages",  # its rows name modules too
     "pipeline.registry",
 }
 
@@ -52,11 +52,11 @@ def digest(stage: Stage | str, parts: tuple[str, ...] | None = None, whole: bool
     while queue:
         module = queue.pop()
         if module in codes or module in excluded_modules or module.endswith(".settings"):
-            continue  # classes of settings have no effect: what they say stands in a job's parameters
+            continue  # classes of settings do not count: their values are in the job's parameters
         if code := code_of(module):
             codes[module] = code
             queue.extend(code.imports)
-    # An import counts by what the imported module holds: the same name from another module is other code.
+    # An import counts by the imported module's content: the same name from another module is different code.
     lines = [
         " ".join([code.text, *(codes[module].text for module in code.imports if module in codes)])
         for code in codes.values()

@@ -27,7 +27,7 @@ ENCODERS = {
 # By `model.encoder`: functions that change the run of a model that is trained differently.
 TRAINERS = {"liwe": "pipeline.training.liwe:paced_run"}
 
-# By the provider of translations; all others are web services.
+# By translation provider; all other providers are web services.
 TRANSLATORS = {
     "dictionary": ("pipeline.translation.dictionary",),
     "marian": ("pipeline.translation.machine", "pipeline.translation.marian"),

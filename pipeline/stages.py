@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pipeline import registry
 
-# Training asks the recall code only which epoch to keep. Evaluation asks again and refuses a model whose
+# Training uses the recall code only to select the epoch. Evaluation checks that and refuses a model whose
 # choice was made by other recall code, so an edit there reruns evaluation and no training.
 CHOICE_OF_EPOCH = frozenset(
     {"pipeline.evaluation.ranks", "pipeline.evaluation.recall", "pipeline.evaluation.evaluate"}

@@ -12,7 +12,7 @@ from pipeline.common.files import atomic_write, verify_digest
 
 log = logging.getLogger("pipeline")
 
-# What a damaged ZIP archive of arrays may raise.
+# Errors that a damaged ZIP archive of arrays may raise.
 _ERRORS_OF_DAMAGE = (
     InputError,
     OSError,

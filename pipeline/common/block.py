@@ -40,16 +40,16 @@ _SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxdict, _SHORT.maxstring, _SHORT.maxoth
 
 _OBJECT = 'expected an object, such as {"key": 1}'
 
-# What a type without further words expects.
+# What a type expects if its field does not say so.
 _BY_TYPE = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
-# Mistakes of a text where a number or truth value belongs, and what JSON takes for one of these.
+# Error types of a text where a number or Boolean belongs, and the pattern of texts that JSON reads as one.
 _NO_TEXTS = ("int_type", "float_type", "bool_type", "literal_error")
 _PLAIN = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?|true|false", re.ASCII)
 
 T = TypeVar("T")
 
-LATER = object()  # context of a validation that leaves contradictions to be found together with others
+LATER = object()  # validation context: contradictions are not raised, but collected with others later
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ class Contradictions(ValueError):
 class Block(BaseModel):
     """Settings that belong together. No key but its own, no value of another type, nothing changed later."""
 
-    is_whole: ClassVar[bool] = True  # whether its keys mean something without a block that they change
+    # Whether its keys have a meaning even if the block that they override is absent.
+    is_whole: ClassVar[bool] = True
 
     model_config = ConfigDict(
         extra="forbid",
@@ -193,7 +194,7 @@ def all_contradictions(where: str, value: object) -> Iterator[str]:
 
 def mistakes(kind: type[Block], values: object, error: ValidationError) -> list[str]:
     """A line for each mistake in the values of a block: its key, and what is expected or to be done."""
-    # Of a value that may be of several types, each of these has its own mistakes: a precise one says more.
+    # A value of a union type has one error per type: the most specific one is the most useful.
     lines: dict[str, list[str]] = {}
     for one in sorted(error.errors(include_url=False), key=lambda one: one["type"] != "problem"):
         for line in _lines(kind, values, one):
@@ -307,7 +308,7 @@ def _number(text: str) -> Any:
     """What a text says, if that is a number or a truth value; otherwise the text."""
     try:
         return json.loads(text) if _PLAIN.fullmatch(text) else text
-    except ValueError:  # a number of more digits than Python reads
+    except ValueError:  # a number with more digits than Python converts
         return text
 
 
@@ -330,7 +331,7 @@ def _place(kind: type[Block], location: tuple[str | int, ...]) -> _Place:
     """The place of an error by pydantic's location, which has also tags of unions, and marks of keys."""
     place = _Place((), kind)
     for number, part in enumerate(location):
-        if location[number + 1 :] == ("[key]",):  # the key itself is wrong: it is the value that is shown
+        if location[number + 1 :] == ("[key]",):  # the key itself is wrong, so the key is shown as the value
             return _place_of_type(place.path, get_args(place.type)[0])
         place = _step(place, part)
         if place.undecided or place.type is None:
@@ -347,7 +348,7 @@ def _step(place: _Place, part: str | int) -> _Place:
         return _place_of_type(path, field.annotation, field.metadata, field.description or "")
     if get_origin(kind) in (dict, list):
         return _place_of_type(path, get_args(kind)[-1])
-    # Of a union of blocks: the part is the tag of one of them.
+    # In a union of blocks, this part of the location is a block's tag.
     for member in get_args(kind):
         if any(part in get_args(field.annotation) for field in member.model_fields.values()):
             return _Place(place.path, member)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 RATIO = 100  # bytes unpacked for each byte; text has three to ten, photographs and features about one
-_ALWAYS_ALLOWED = 16 << 20  # bytes unpacked that are allowed to any file
+_ALWAYS_ALLOWED = 16 << 20  # unpacked bytes that every file may have
 
 
 def max_unpacked(size: int) -> int:
@@ -41,7 +41,7 @@ def text_lines(path: Path, max_length: int, is_gzip: bool) -> Iterator[str]:
     """
     with (
         _BoundedGzip(path) if is_gzip else open(path, "rb") as raw,
-        # newline: some words hold rarer line separators.
+        # Only newlines end a line: some words contain rarer line separators.
         io.TextIOWrapper(raw, encoding="utf-8", newline="\n") as file,
     ):
         number = 0

@@ -2,9 +2,10 @@
 
 import unicodedata
 
-_INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp", "Zs", "Mn", "Me"}  # marks need a letter that they stand on
+# Combining marks are invisible without a letter.
+_INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp", "Zs", "Mn", "Me"}
 _JOINERS = "\u200c\u200d"
-# Letters and symbols of other categories that are shown as nothing, too.
+# Letters and symbols of other categories that are also invisible.
 BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
 
 

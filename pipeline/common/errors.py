@@ -4,7 +4,7 @@ import errno
 import re
 from collections.abc import Iterable
 
-# Errors of a disk, and what can be done. A reader passes them on: the file may be sound.
+# Disk errors, and what to do. Readers pass them on instead of calling the file damaged.
 _DISK = {
     errno.ENOSPC: "no space is left on its disk. Make room",
     errno.EDQUOT: "your quota of its disk is used up. Make room, or ask for more",
@@ -30,7 +30,7 @@ _DISK = {
 }
 
 _AGAIN = "then run the same command again: what was finished is kept."
-# What PyTorch, NumPy and C++ say when no memory is left, some of them by a RuntimeError or ValueError.
+# Messages of PyTorch, NumPy and C++ when memory runs out, some in a RuntimeError or ValueError.
 _NO_MEMORY = (
     "can't allocate memory",
     "not enough memory",
@@ -40,7 +40,7 @@ _NO_MEMORY = (
     "Storage size calculation overflowed",
     "larger than the maximum possible size",
     "Maximum allowed dimension exceeded",
-    "failed to map segment from shared object",  # of a library that is imported
+    "failed to map segment from shared object",  # while a library is imported
 )
 
 MAX_LINES = 9  # lines after the heading of a message

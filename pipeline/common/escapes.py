@@ -30,7 +30,7 @@ def unescape(text: str) -> str:
 
 def _character(match: re.Match[str]) -> str:
     character = html.unescape(match[0])
-    # An unknown name, and what stands for no character, stay as they are.
+    # Unknown names and references to no character are left unchanged.
     return match[0] if character in (match[0], "", "\ufffd") else character
 
 

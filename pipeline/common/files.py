@@ -23,8 +23,8 @@ from pipeline.common.errors import InputError, disk_message, raise_together
 from pipeline.common.inputs import check_inputs, note_input, regular_file
 
 _ATTRIBUTE = "user.sha256"
-_writers = itertools.count()  # threads of one process may write the same file one after another
-STALE_AFTER = 3600.0  # seconds without a change: then the writer of a temporary file was killed
+_writers = itertools.count()  # distinguishes threads of one process that write the same file
+STALE_AFTER = 3600.0  # a temporary file unchanged for so many seconds belongs to a killed process
 
 
 @contextmanager
@@ -47,7 +47,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
                 os.fsync(file.fileno())
             write_digest(temporary, path)
             os.replace(temporary, path)
-            temporary.unlink(missing_ok=True)  # it stays where both were links to one file already
+            temporary.unlink(missing_ok=True)  # it remains if both were already links to the same file
     except BaseException:
         with name_in_errors(path, temporary):
             temporary.unlink(missing_ok=True)
@@ -191,6 +191,7 @@ def require_file(path: Path, what: str, hint: str, constant: bool = True) -> Pat
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     if not regular_file(path).is_file():
         return path
-    if constant and not _stored_digest(path)[0]:  # a file of this project has a digest, which changes with it
+    # Files of this project have a digest, which changes with their content.
+    if constant and not _stored_digest(path)[0]:
         note_input(path)
     return verify_digest(path)

@@ -16,8 +16,8 @@ import time
 log = logging.getLogger("pipeline")
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-POLL_INTERVAL = 1.0  # seconds between two looks for a free GPU
-LOG_EVERY = 300.0  # seconds between two lines that say it waits
+POLL_INTERVAL = 1.0  # seconds between two checks for a free GPU
+LOG_EVERY = 300.0  # seconds between two log messages about waiting
 
 _slots: list[socket.socket] = []  # the kernel closes them when the process ends, however it ends
 
@@ -44,7 +44,8 @@ def take_gpu(count: int) -> None:
 
 def gpu_message(error: BaseException) -> str:
     """The message for an error caused by GPU memory; empty for others."""
-    torch = sys.modules.get("torch")  # without it there is no such error, and importing it takes seconds
+    # If torch was not imported, the error is not its own; importing it takes seconds.
+    torch = sys.modules.get("torch")
     if torch is None or not isinstance(error, torch.OutOfMemoryError):
         return ""
     return (

@@ -20,7 +20,7 @@ import h5py
 from pipeline.common.bounds import RATIO, max_unpacked
 from pipeline.common.files import atomic_write, name_in_errors, reserve_space
 
-_PAGE = 4096  # bytes of a piece that the disk did not take
+_PAGE = 4096  # bytes of a block that could not be written
 
 
 class _Disk:
@@ -33,7 +33,7 @@ class _Disk:
     def __init__(self, file: BinaryIO, size: int):
         self.failure: OSError | None = None
         self._file, self._descriptor = file, file.fileno()
-        self._size = size  # without what is only reserved
+        self._size = size  # without space that is only reserved
         self._place = 0
         self._pages: dict[int, bytearray] = {}
 
@@ -48,7 +48,7 @@ class _Disk:
             self.check()
             os.ftruncate(self._descriptor, self._size)
 
-    # What h5py calls.
+    # Methods that h5py calls.
 
     def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
         self._place = place + (self._size if whence == os.SEEK_END else 0)
@@ -188,7 +188,7 @@ def dataset_mistake(file: h5py.File, name: str) -> str:
         raise KeyError(f"there is no {name}")
     try:
         dataset = file[name]
-    except KeyError:  # a link to a file that is not there
+    except KeyError:  # a link to a missing file
         return f"{name}: lies in another file. Copy its content into this one"
     if not isinstance(dataset, h5py.Dataset):
         return f"{name}: found a group, expected a dataset"
@@ -212,7 +212,7 @@ def dataset_mistake(file: h5py.File, name: str) -> str:
 
 def hdf5_reason(error: Exception) -> str:
     """What HDF5 says, without the addresses in memory that it adds."""
-    # h5py's own words: name_in_errors gives the error the file's name, and with it another text.
+    # h5py's own message: name_in_errors adds the file's name, which changes the text.
     text = (str(error.args[0]) if error.args else str(error)).partition("\n")[0]
     return re.sub(r"\(?\b(?:0x[0-9a-f]+|[a-z ]+ = 0x[0-9a-f]+)\b\)?", "", text)[:200] or type(error).__name__
 

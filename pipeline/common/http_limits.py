@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 import requests
 import urllib3
 
-_current = threading.local()  # the limit that requests of this thread are under
+_current = threading.local()  # the limit on requests of this thread
 
 
 class TooSlow(Exception):
@@ -49,7 +49,8 @@ class TimeLimit:
     def add(self, connection: socket.socket) -> None:
         """Watch a connection too."""
         with self._lock:
-            self._connections.append(connection.dup())  # which TLS takes nothing away from
+            # A duplicate, because TLS detaches the original socket.
+            self._connections.append(connection.dup())
         if self.timed_out:
             self._cut()
 
@@ -97,7 +98,7 @@ class _WithWatch:
         return connection
 
     def request(self, *arguments: Any, **options: Any) -> None:
-        if connection := getattr(self, "sock", None):  # of an earlier request
+        if connection := getattr(self, "sock", None):  # the connection was opened by an earlier request
             _watch(connection)
         super().request(*arguments, **options)  # type: ignore[misc]
 
@@ -137,7 +138,7 @@ class _Adapter(requests.adapters.HTTPAdapter):
 
 
 def _use_watched(manager: Any) -> None:
-    # A SOCKS proxy has pools of its own, whose connections keep the limits of each byte.
+    # A SOCKS proxy has its own pools, whose connections keep only the timeout between bytes.
     if manager.pool_classes_by_scheme["http"] is urllib3.HTTPConnectionPool:
         manager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
 

@@ -55,7 +55,7 @@ def regular_file(path: Path) -> Path:
     """The path; raises `InputError` for a pipe or a device, whose reader would wait or read for ever."""
     try:
         mode = path.stat().st_mode
-    except OSError:  # what is not there is the reader's to tell
+    except OSError:  # a missing file is reported by its reader
         return path
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         kind = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"

@@ -32,7 +32,7 @@ def open_locked(path: Path, wait: bool = False) -> Iterator[BinaryIO]:
                 raise InputError(
                     f"{path}: another process is writing it. Wait for it or end it, then run this again."
                 ) from None
-            # The holder before may have moved or replaced the file: a lock on the old file keeps nobody out.
+            # The previous holder may have moved or replaced the file: a lock on the old file excludes nobody.
             if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 yield file
                 return

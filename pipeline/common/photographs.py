@@ -2,7 +2,7 @@
 
 import os
 
-# By the name that Pillow has for a kind. Others, such as PostScript, would start programs.
+# By Pillow's names of the formats. Other formats, such as PostScript, would start programs.
 ENDINGS_OF = {
     "AVIF": (".avif",),
     "BMP": (".bmp",),

@@ -6,13 +6,13 @@ from pathlib import Path
 from pipeline.common.errors import InputError
 from pipeline.common.files import sha256
 
-# Commits of the Hugging Face hub by the names of models there.
+# Commit of each model on the Hugging Face hub, by the model's name.
 COMMITS = {
     "bert-base-multilingual-cased": "3f076fdb1ab68d5b2880cb87a0886f315b8146f8",
     "google-bert/bert-base-multilingual-cased": "3f076fdb1ab68d5b2880cb87a0886f315b8146f8",
     "timm/resnet50.tv_in1k": "78f3ecfdb38e06d9b8397f662e7ab8fee96026fa",
 }
-# File and SHA-256 of the weights in such a commit.
+# Weights file in that commit, and its SHA-256.
 WEIGHTS = {
     "timm/resnet50.tv_in1k": (
         "model.safetensors",

@@ -15,5 +15,5 @@ def tenths(value: float, sign: bool = False) -> str:
     Args:
         sign: whether a number that is not negative begins with `+`.
     """
-    decimal = Decimal(f"{value:.6f}").quantize(TENTH, ROUND_HALF_UP) + 0  # of -0.0, 0.0
+    decimal = Decimal(f"{value:.6f}").quantize(TENTH, ROUND_HALF_UP) + 0  # turns -0.0 into 0.0
     return f"{decimal:+}" if sign else f"{decimal}"

@@ -10,8 +10,8 @@ from pipeline.common.errors import InputError, raise_together
 from pipeline.common.inputs import regular_file
 from pipeline.common.text_files import read_utf8
 
-MAX_VALUES = 100_000  # of a file, once its aliases are written out; a few lines can stand for billions
-_MAX_DEPTH = 100  # blocks within blocks; libyaml crashes at some ten thousand
+MAX_VALUES = 100_000  # values in a file after its aliases are expanded; a few lines can stand for billions
+_MAX_DEPTH = 100  # depth of nested blocks; libyaml crashes at about ten thousand
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is several times as fast
 _EXPECTED: dict[type, str] = {dict: "`key: value` lines in YAML", list: "a list in YAML"}
 

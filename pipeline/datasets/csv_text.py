@@ -27,7 +27,7 @@ def csv_text(path: Path, what: str, mend: str, with_nul: bool = False) -> str:
     content = require_file(path, what, mend).read_bytes()
     if kind := file_kind(content):
         raise InputError(f"{path}: found {kind}, expected a CSV file. Save it as CSV in UTF-8.")
-    if b"\0" in content[:2]:  # a letter of UTF-16 without its mark
+    if b"\0" in content[:2]:  # UTF-16 without a byte-order mark
         raise InputError(f"{path}: found text in UTF-16, expected a CSV file. Save it as CSV in UTF-8.")
     text = decode_utf8(content, path, "Save it as CSV in UTF-8.")
     if "\0" in text and not with_nul:

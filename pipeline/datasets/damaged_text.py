@@ -17,7 +17,7 @@ from pipeline.datasets.languages import language
 
 log = logging.getLogger("pipeline")
 
-_TIMES = 3  # that a text may have been escaped
+_TIMES = 3  # how often a text may have been escaped
 
 _BYTE_OF = {bytes([byte]).decode("cp1252", "ignore") or chr(byte): byte for byte in range(0x80, 0x100)}
 _LEAD = "".join(letter for letter, byte in _BYTE_OF.items() if 0xC2 <= byte <= 0xF4)
@@ -89,6 +89,6 @@ def _is_likely(letter: str, code: str) -> bool:
     if unicodedata.category(letter)[0] in "PSZ":
         return True
     scripts = language(code).scripts or ("LATIN",)
-    if "LATIN" in scripts and letter >= "\u0180":  # rare letters, whose bytes are an accent and a mark
+    if "LATIN" in scripts and letter >= "\u0180":  # rare letters, whose bytes look like an accent and a mark
         return False
     return unicodedata.name(letter, "").startswith(scripts)

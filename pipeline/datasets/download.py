@@ -95,7 +95,7 @@ def _check_arguments(urls: Sequence[str], file: str, digest: str, mirror: str) -
         for name, url in addresses
         if "@" in url.partition("://")[2].partition("/")[0]
     ]
-    raise_together(mistakes, "The download cannot start:")  # before anything names them
+    raise_together(mistakes, "The download cannot start:")  # before any message could contain them
     mistakes = [
         f"url: found {url!r}; expected http://, https:// or file://"
         for url in urls
@@ -164,7 +164,7 @@ def _verified_digest(
             mistakes.append(wrong)
     if size is not None and found_size != size:
         mistakes.append(f"size: found {found_size} bytes; expected {size}")
-    # A digest of first use is expected from then on: it must not be that of half a file.
+    # The digest of the first download is expected from then on, so it must not be that of half a file.
     if not expected and not mistakes and (problem := truncation_message(PurePosixPath(file).name, part.path)):
         mistakes.append(problem)
     if expected and digest != expected:

@@ -89,4 +89,4 @@ def _read_origin(path: Path) -> Origin:
     try:
         return Origin(**json.loads(regular_file(path).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
-        return Origin()  # killed before it was written: start over
+        return Origin()  # the process was killed before writing it: start over

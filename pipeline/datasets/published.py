@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TRANSLATION, COMPARABLE = "translation", "comparable"  # parts of *Lessons*
 
-_ARCHIVES = (b"PK", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")  # what archives that are read begin with
+_ARCHIVES = (b"PK", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")  # magic bytes of the archives that can be read
 _MOST = 1 << 30  # bytes of a file of captions
 _UNREADABLE = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, RuntimeError)
 

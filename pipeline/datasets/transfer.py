@@ -27,10 +27,10 @@ from pipeline.datasets.partial_download import Origin, PartialDownload
 
 log = logging.getLogger("pipeline")
 
-_CHUNK = 1 << 16  # bytes; what a connection that is reset can lose
+_CHUNK = 1 << 16  # bytes, which are lost if the connection is reset
 _REDIRECTS = 5
 _LONGEST = 300  # characters of an error in a message
-_LENGTH = re.compile(r"[0-9]{1,18}")  # of a file in bytes; longer numbers are no length
+_LENGTH = re.compile(r"[0-9]{1,18}")  # digits of a file's length in bytes; a longer number cannot be a length
 _RANGE = re.compile(r"bytes (?:([0-9]{1,18})-[0-9]+|\*)/([0-9]{1,18}|\*)")
 _TEMPORARY = {408, 429, 500, 502, 503, 504}  # and every other 5xx
 
@@ -104,7 +104,7 @@ def fetch(url: str, part: PartialDownload, name: str, size: int | None, patience
             _attempt(url, part, name, size, patience)
             return
         except (TemporaryError, TooSlow) as trouble:
-            # A server that starts over each time brings nothing new until it comes further than before. One
+            # A server that starts over each time makes progress only when it gets further than before. One
             # that sends a few bytes would never end.
             failures = 1 if part.size > best_size and isinstance(trouble, TemporaryError) else failures + 1
             best_size = max(best_size, part.size)
@@ -119,7 +119,7 @@ def fetch(url: str, part: PartialDownload, name: str, size: int | None, patience
 def _attempt(url: str, part: PartialDownload, name: str, size: int | None, patience: Patience) -> None:
     offset = part.size if part.origin.url == url and part.origin.validator else 0
     if offset and offset == part.origin.total:
-        return  # all had come when an earlier process ended
+        return  # an earlier process had already received everything
     transfer = (
         _file(url, offset, part) if urlsplit(url).scheme == "file" else _http(url, offset, part, patience)
     )
@@ -127,7 +127,7 @@ def _attempt(url: str, part: PartialDownload, name: str, size: int | None, patie
         total = size if answer.total is None else answer.total
         if size not in (None, total):
             if answer.start:
-                part.clear()  # the part belongs to this version
+                part.clear()  # the partial file belongs to this version
             raise PermanentError(f"size: found {total} bytes; expected {size}")
         head = next(answer.pieces, b"")
         if not answer.start:
@@ -246,7 +246,7 @@ def _check_status(response: requests.Response) -> None:
 def _whole(response: requests.Response) -> Answer:
     kind = response.headers.get("Content-Type", "").lower()
     if _is_encoded(response):
-        # Its Content-Length is not the file's, and no position in what comes is one in the file.
+        # Content-Length and positions are those of the compressed stream, not of the file.
         return Answer(0, None, "", kind, _pieces(response, decode=True))
     length = response.headers.get("Content-Length", "")
     total = int(length) if _LENGTH.fullmatch(length) else None
@@ -278,13 +278,13 @@ def _is_encoded(response: requests.Response) -> bool:
     """Whether the server compresses although asked not to."""
     if response.headers.get("Content-Encoding", "identity").lower() == "identity":
         return False
-    # Many say `gzip` of a .gz file that they send as it is.
+    # Many servers declare `gzip` for a .gz file that they send unchanged.
     paths = [urlsplit(answer.url).path for answer in (*response.history, response)]
     return not any(path.endswith((".gz", ".tgz")) for path in paths)
 
 
 def _validator(response: requests.Response) -> str:
-    # If-Range needs a strong one: a weak ETag stands for files that differ in bytes.
+    # If-Range needs a strong ETag: a weak one may be shared by files with different bytes.
     tag = response.headers.get("ETag", "")
     return tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified", "")
 

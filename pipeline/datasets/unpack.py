@@ -30,7 +30,7 @@ from pipeline.datasets.content import ARCHIVES
 log = logging.getLogger("pipeline")
 
 _CHUNK = 1 << 20  # bytes
-_LATEST = 2**31 - 1  # seconds, which every file system can tell
+_LATEST = 2**31 - 1  # seconds; every file system can store such a time
 _UNPACKING = ".unpacking"  # the file that is being written; no photograph's name begins with a dot
 
 _ERRORS_OF_DAMAGE = (
@@ -40,7 +40,7 @@ _ERRORS_OF_DAMAGE = (
     lzma.LZMAError,
     zlib.error,
     EOFError,
-    RuntimeError,  # zipfile's word for an encrypted member
+    RuntimeError,  # zipfile's message for an encrypted member
     NotImplementedError,
     UnicodeDecodeError,
 )
@@ -229,7 +229,7 @@ def _blame_archive(archive: Path) -> Iterator[None]:
     except _ERRORS_OF_DAMAGE as error:
         raise InputError(f"{archive}: not a sound archive: {error}. Download it again.") from None
     except OSError as error:
-        if error.errno is None:  # bz2's way to say that its data are wrong
+        if error.errno is None:  # bz2 raises this for damaged data
             raise InputError(f"{archive}: not a sound archive: {error}. Download it again.") from None
         raise
 
@@ -256,7 +256,7 @@ def _zip_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
         total, size = sum(member.file_size for member in members), 0
         for member in members:
             size += member.file_size
-            # The upper half holds the Unix mode, whose type is 8 (a file) or not told.
+            # The upper half holds the Unix mode, whose type is 8 (a file) or 0 (unknown).
             problem = "" if member.external_attr >> 28 in (0, 8) else "a link or a device; expected a file"
             path = member.filename.replace("\\", "/")
             open_content = partial(file.open, member)
@@ -314,7 +314,7 @@ def _tar_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
         forward = _Forward(file, archive)
         with _opened_tar(forward) as tar:
             while entry := tar.next():
-                tar.members.clear()  # else it keeps them all
+                tar.members.clear()  # otherwise tarfile would keep all members in memory
                 if _is_own_photograph(entry.name) and not entry.isdir():
                     plain = entry.isreg() and not entry.issparse()
                     problem = "" if plain else "a link or a device; expected a file"

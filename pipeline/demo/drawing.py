@@ -17,7 +17,7 @@ from pipeline.demo.scenes import Group, Scene
 _GLYPH = 240  # pixels at which sprites are drawn before they are scaled
 _NORMAL = 84  # pixels of an object of natural size 1
 _MARGIN = 18  # pixels at the border that stay free of objects
-_FIGURE_HUE = 39  # of OpenMoji's yellow people, of 256
+_FIGURE_HUE = 39  # size in pixels, of 256, of OpenMoji's yellow people
 _SKIN, _OUTLINE = (250, 215, 185), (0, 0, 0)
 
 

@@ -80,7 +80,7 @@ class Language:
     capital: bool
     end: str
     lexicon: dict[str, dict[str, list[Word]]]  # kind of word -> concept -> synonyms
-    words: dict[str, Word]  # what only this language's templates use
+    words: dict[str, Word]  # only used by this language's templates
     glossary: dict[str, list[str]]
     dictionary: list[str]  # kinds of word that enter bilingual dictionaries as they are
 

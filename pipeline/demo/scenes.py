@@ -61,7 +61,7 @@ def _draw_group(random: Random, background: str, room: int, kinds_in_scene: set[
         ]
         return Group(kind, 1, colour, activity=random.choice(activities))
     size = random.choices(["", "small", "big"], [0.55, 0.25, 0.2])[0]
-    # three big things, or a big thing in a full picture, would not look big
+    # three big things, or a big thing among many, would not look big
     return Group(kind, min(count, room), colour, "" if size == "big" and (count > 1 or room < 3) else size)
 
 

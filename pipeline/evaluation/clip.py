@@ -43,7 +43,7 @@ log = logging.getLogger("pipeline")
 BATCH = 32  # photographs or sentences in one pass
 SHARD = 256  # photographs or sentences saved at a time
 
-# What the library raises for files that are missing, damaged or of another kind.
+# Errors that the library raises for missing, damaged or unexpected files.
 UNLOADABLE = (
     OSError, ValueError, LookupError, ImportError, RuntimeError, AttributeError, TypeError, SafetensorError,
 )  # fmt: skip
@@ -111,7 +111,7 @@ def _load(model: str) -> tuple[Any, Any]:
         if not (hasattr(network, "get_text_features") and hasattr(network, "get_image_features")):
             raise InputError(f"{model}: {type(network).__name__} does not embed both texts and images.")
         missing = sorted({*report["missing_keys"], *map(str, report["mismatched_keys"])})
-        if missing:  # the library would draw them at random
+        if missing:  # the library would initialise them at random
             raise InputError(
                 f"{model}: {len(missing)} of its weights are missing, the first {missing[0]}. Fetch it again."
             )

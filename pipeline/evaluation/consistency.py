@@ -144,7 +144,7 @@ class QueriesWithTranslations:
                 keep
             )
             vectors.append(embed_sentences(self.model, target, captions))
-            # Of an own query without a known word nothing is known; it counts as it is.
+            # A query without any known word cannot be replaced by a mean; its embedding is used as it is.
             is_known.append((captions.ids[:, 0] != 0) | (target == language))
         return fill_missing(torch.stack(vectors, 1), torch.stack(is_known, 1))
 

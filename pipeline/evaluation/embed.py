@@ -22,13 +22,13 @@ def embed_images(model: RetrievalModel, corpus: Corpus) -> Tensor:
 def embed_sentences(model: RetrievalModel, language: str, captions: LanguageCorpus) -> Tensor:
     """(B, e) unit vectors of one language's sentences; sets the model to evaluation mode."""
     model.eval()
-    # Sentences of like length stand together, so that little padding is computed.
+    # Sentences of similar length share a chunk, so that little padding is computed.
     order = np.argsort(captions.lengths.cpu().numpy(), kind="stable")
     vectors = torch.empty(0)
     for start in range(0, len(order), CHUNK):
         rows = order[start : start + CHUNK]
         chunk = model.embed_sentences({language: captions.take(rows)}).multimodal
-        if not start:  # In place at once: chunks joined and reordered would hold all sentences three times.
+        if not start:  # Written in place: joining and reordering chunks would hold all sentences three times.
             vectors = chunk.new_empty(len(order), chunk.shape[1])
         vectors[to_device(torch.from_numpy(rows), vectors.device)] = chunk
     return vectors

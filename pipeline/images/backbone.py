@@ -75,7 +75,8 @@ class Backbone:
         if self.crop_evaluation == "dense":
             return torch.stack([self._from_map(image) for image in pixels_of_images])
         cut = [view for image in pixels_of_images for view in views(image, self.crop, self.crops)]
-        for slot, view in zip(self.pixels, cut, strict=False):  # a last batch leaves slots as they were
+        # An incomplete last batch leaves some slots unchanged.
+        for slot, view in zip(self.pixels, cut, strict=False):
             slot.copy_(view)
         features = self.network(self.pixels)[: len(cut)]
         by_image: Tensor = features.float().unflatten(0, (len(images), self.crops))
@@ -124,7 +125,7 @@ def load_backbone(
     )
     shift, scale = (torch.tensor(each).mul(255).to(device) for each in (mean, std))
     model = model.to(device).to(memory_format=torch.channels_last)
-    torch.backends.cudnn.allow_tf32 = False  # features are the same to 1e-5 on every device
+    torch.backends.cudnn.allow_tf32 = False  # features agree to 1e-5 on all devices
     torch.backends.cuda.matmul.allow_tf32 = False
     shape = (batch * settings.crops, 3, settings.crop, settings.crop)
     pixels = torch.zeros(shape, device=device).contiguous(memory_format=torch.channels_last)
@@ -365,7 +366,7 @@ def _match_weights(state: Weights, model: Any, backbone: str, path: Path) -> Wei
     new = with_own_names(state, own, lambda name: name.startswith(heads))
     body = {name: tensor for name, tensor in own.items() if not name.startswith(heads)}
     theirs = {name: tensor for name, tensor in new.items() if not name.startswith(heads)}
-    optional = {name for name in body if name.endswith("num_batches_tracked")}  # files of before 2019
+    optional = {name for name in body if name.endswith("num_batches_tracked")}  # files from before 2019
     mistakes = [f"missing {name}" for name in body.keys() - theirs.keys() - optional]
     mistakes += [f"unexpected {name}" for name in theirs.keys() - body.keys()]
     mistakes += [

@@ -34,7 +34,8 @@ _TURNS = {  # by the orientation that EXIF tells
     8: Image.Transpose.ROTATE_90,
 }
 _PNG = b"\x89PNG\r\n\x1a\n"
-_PNG_PARTS = (b"IHDR", b"PLTE", b"tRNS", b"eXIf", b"IDAT", b"IEND")  # that its picture depends on
+# Metadata that the decoded image depends on.
+_PNG_PARTS = (b"IHDR", b"PLTE", b"tRNS", b"eXIf", b"IDAT", b"IEND")
 
 
 class UnreadableImage(Exception):
@@ -122,7 +123,7 @@ def _content(file: BinaryIO) -> bytes:
 def _upright(image: Image.Image) -> Image.Image:
     try:
         turn = _TURNS.get(image.getexif().get(ExifTags.Base.Orientation, 1))
-    except Exception:  # metadata of any kind, which the picture does not depend on
+    except Exception:  # metadata, which the decoded image does not depend on
         turn = None
     return image if turn is None else image.transpose(turn)
 
@@ -158,7 +159,7 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 def resize_image(image: Image.Image, resize: int, interpolation: str) -> Tensor:
     """Resize the shorter side of an RGB image to `resize` pixels, antialiased: (3, height, width) uint8."""
-    # Seconds of processor time, which merely reading an image does not need.
+    # Seconds of processor time, which reading images does not need.
     from torchvision.transforms import InterpolationMode
     from torchvision.transforms import functional as transforms
 

@@ -104,7 +104,8 @@ def extract_features(
         raise InputError(f"{images}: has fewer images than shards. Set images.shards to a smaller number.")
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if device.type == "cuda":
-        torch.set_num_threads(1)  # or each thread that decodes wakes a team of its own to copy an image
+        # Otherwise each decoding thread starts its own team of threads to copy an image.
+        torch.set_num_threads(1)
     elif threads:
         torch.set_num_threads(threads)
     batch = min(batch_size, len(paths))
@@ -235,7 +236,7 @@ class _Extraction:
             write = writer.submit(self._write, [], np.zeros((0, self.backbone.dimension)))
             for number, (rows, features) in enumerate(self._features(missing), 1):
                 with self.mapper.on("waiting for the disk"):
-                    write.result()  # what a kill can lose is this batch and the one in the network
+                    write.result()  # a killed process loses only this batch and the batch in the network
                 write = writer.submit(self._write, rows, features)
                 if number == BATCHES_TO_MEASURE:
                     each = (time.monotonic() - start) / BATCHES_TO_MEASURE
@@ -261,7 +262,8 @@ class _Extraction:
 
     def _features(self, batches: Iterable[Batch]) -> Iterator[tuple[Batch, np.ndarray]]:
         """Rows that could be read, and their features."""
-        depth = 2 if self.backbone.device.type == "cuda" else 1  # a GPU has its next batch before it is idle
+        # So the GPU has its next batch before it is idle.
+        depth = 2 if self.backbone.device.type == "cuda" else 1
         under_way: deque[tuple[Batch, Callable[[], np.ndarray]]] = deque()
         for rows, futures in self._load_batches(batches):
             with self.mapper.on("waiting for images"):

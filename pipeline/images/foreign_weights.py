@@ -16,10 +16,10 @@ log = logging.getLogger("pipeline")
 Weights = dict[str, Tensor]
 
 _HELD_AS = ("state_dict", "model_state_dict", "model", "weights")  # in checkpoints of trainings
-_PREFIXES = ("module.", "_orig_mod.", "model.")  # before each name, by what was around the network
+_PREFIXES = ("module.", "_orig_mod.", "model.")  # prefixes that wrappers of the network add to each name
 _KINDS = ("weight", "bias", "running_mean", "running_var")
 _BATCH_COUNT = "num_batches_tracked"  # not in files of before 2019
-_CLOSE = 1e-3  # of the largest output, beyond rounding
+_CLOSE = 1e-3  # share of the largest output; more than rounding
 
 
 def weights_in(content: Any) -> Weights:
@@ -90,7 +90,7 @@ def agree_with_torchvision(model: Any, backbone: str, state: Weights, new: Weigh
         log.info("weights of %s: of another library, taken in the order of its names", backbone)
         return
     for ours, other in zip(_norms(model), _norms(theirs), strict=True):
-        ours.eps = other.eps  # which no file of weights says
+        ours.eps = other.eps  # a weights file does not say so
     theirs.load_state_dict(state, strict=False)
     model.load_state_dict(new, strict=False)
     noise = (

@@ -26,7 +26,7 @@ from pipeline.images.store import DONE, FAILED, PENDING, equal
 log = logging.getLogger("pipeline")
 
 BLOCK = 1024  # rows held in memory at once
-BESIDE = 64  # bytes a row takes at the least besides its features: id, file, mask, checksum, place
+BESIDE = 64  # bytes of a row besides its features: id, file, mask, checksum, place
 
 
 class PartialStore:
@@ -51,7 +51,7 @@ class PartialStore:
     def mark(self, rows: Sequence[int] | np.ndarray, value: int) -> None:
         """Set the mask of some rows."""
         self.done[rows] = value
-        self.file["done"][...] = self.done  # the bytes of all other rows stay what they are
+        self.file["done"][...] = self.done  # the bytes of all other rows do not change
         self.file.flush()
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -67,7 +67,7 @@ class PartialStore:
         features = self.file["features"]
         try:
             rows: np.ndarray = features[begin:end]
-        except OSError:  # a checksum does not hold: one by one, to lose only that row
+        except OSError:  # a checksum is wrong: read rows one by one, to lose only that row
             rows = np.stack([self._row(row) for row in range(begin, min(end, len(features)))])
         return rows
 

@@ -103,7 +103,7 @@ def open_store(path: Path) -> Iterator[h5py.File]:
     except (OSError, TypeError, ValueError, RuntimeError, KeyError, UnicodeDecodeError) as error:
         if isinstance(error, UnicodeDecodeError):
             raise InputError(f"{path}: image: found ids that are not UTF-8, expected texts.") from None
-        if disk_message(error):  # a file that is locked or on a failing disk is no damaged one
+        if disk_message(error):  # a locked file or a failing disk does not mean a damaged file
             raise
         raise InputError(
             f"{path}: not a whole HDF5 file: {hdf5_reason(error)}. Make or fetch it again."

@@ -94,7 +94,7 @@ class Assignment(nn.Module):
         place = to_device(explored_ranks(len(words), best.shape[1], settings.exploration), words.device)
         chunks = zip(words.split(CHUNK), best.split(CHUNK), place.split(CHUNK), strict=True)
         choice = self._layer(language), sharpness, settings.gradient
-        # The (U, M, d) numbers that the gradient needs are made again for each chunk, backward.
+        # The (U, M, d) numbers that the gradient needs are recomputed for each chunk in the backward pass.
         return torch.cat([checkpoint(self._chunk, *chunk, *choice, use_reentrant=False) for chunk in chunks])
 
     def _chunk(
@@ -149,11 +149,11 @@ def sentence_means(
     distinct: dict[str, Tensor] = {}
     rows: list[Tensor] = []
     for language, batch in sentences.items():
-        # Padding may be among the words; no sentence reads it.
+        # Padding may be among the words, but no sentence refers to it.
         words, ids = batch.ids.unique(return_inverse=True)
         rows.append(ids[real_words(batch.lengths, ids.shape[1])] + sum(map(len, distinct.values())))
         distinct[language] = features[language][to_device(words, features[language].device)]
-    # Words of all languages choose together where one layer scores them.
+    # If one layer scores the words of all languages, they choose in one call.
     choosers = distinct if assignment.separate else {"": torch.cat(list(distinct.values()))}
     sharpness = assignment.sharpness(settings, progress)
     latent = [

@@ -57,8 +57,8 @@ def last_states(recurrent: Recurrent, words: Tensor, lengths: Tensor) -> Tensor:
     """Last states (B, hidden) of sentences, by the layer itself; see `RecurrentBranch.forward`."""
     order, places, sizes = packing(lengths)
     packed = words.index_select(0, to_device(places, words.device))
-    # Autocast would give cuDNN's recurrent layers float16, whatever it was asked for, and gradients too small
-    # for it would vanish.
+    # Autocast would run cuDNN's recurrent layers in float16 whatever its type, and small gradients would
+    # vanish.
     with without_autocast(words.device.type):
         _, state = recurrent(PackedSequence(as_float32(packed), sizes))
     last: Tensor = state[0] if isinstance(state, tuple) else state  # (1, B, hidden); an LSTM adds its cell

@@ -52,7 +52,7 @@ class HybridWords(LanguageWords):
     def __init__(self, words: int, own_words: int, vector: int, size: int):
         super().__init__(own_words, vector, size if own_words else None, None)
         for name in ("own", "entry"):
-            self.register_buffer(name, torch.zeros(words + 1, dtype=torch.long))  # a word id more, MASK's
+            self.register_buffer(name, torch.zeros(words + 1, dtype=torch.long))  # one more word id, for MASK
 
 
 class HybridEmbedding(TableEmbedding):

@@ -35,7 +35,7 @@ class ResetBeforeGRU(nn.Module):
         """The last states, the second output of `nn.GRU`: (1, B, h), in the order of the packed sentences."""
         inputs = F.linear(words.data, self.weight_ih_l0, self.bias_ih_l0)  # (N, 3h)
         to_gates, to_new = self.weight_hh_l0.split([2 * self.hidden_size, self.hidden_size])
-        sizes = words.batch_sizes.tolist()  # on the CPU always
+        sizes = words.batch_sizes.tolist()  # always on the CPU
         state = inputs.new_zeros(sizes[0], self.hidden_size)
         for step in inputs.split(sizes):
             running, finished = state[: len(step)], state[len(step) :]

@@ -52,7 +52,7 @@ class ModelRecord:
 def save_model(path: Path, model: RetrievalModel, record: ModelRecord) -> None:
     """Write a model, completely or not at all."""
     weights = {name: value.cpu() for name, value in model.state_dict().items() if not _of_training(name)}
-    # A pickle records which equal texts are one object, which differs in a run that was resumed.
+    # Through JSON: a pickle records which equal strings are one object, which a resumed run changes.
     write_torch({"weights": weights, **json.loads(json.dumps(record.as_values()))}, path)
 
 

@@ -15,7 +15,7 @@ from pipeline.models.retrieval_model import RetrievalModel, count_parameters
 from pipeline.models.settings import ModelSettings
 
 WORD_VECTOR = 300  # numbers of a FastText vector
-IMAGE_FEATURES = 2048  # of an image, of a ResNet
+IMAGE_FEATURES = 2048  # numbers of an image's ResNet features
 AT_TEST_TIME = ("sentences", "images")
 
 Counts = dict[str, int]

@@ -87,7 +87,7 @@ class TableEmbedding(nn.Module, Embedding):
     def projections(self) -> list[nn.Parameter]:
         """Weights of the linear layers: what pretraining trains."""
         layers = nn.ModuleList([self[language].projection for language in self.languages])
-        return list(layers.parameters())  # a shared layer's weights once
+        return list(layers.parameters())  # the weights of a shared layer only once
 
 
 class UniversalEmbedding(TableEmbedding):
@@ -170,12 +170,12 @@ class UniversalEmbedding(TableEmbedding):
         counts = torch.tensor(list(words.sentences.values()))
         language = to_device(numbers.repeat_interleave(counts), means.device)  # (B,)
         count = to_device(words.lengths, means.device)
-        # The share of a row's places that its words take.
+        # The share of a padded sentence that its words fill.
         share = count / torch.maximum(count, self.padded_to.index_select(0, language))
         return torch.lerp(padding[:, 0].index_select(0, language), means, share[:, None].to(means.dtype))
 
     def count(self) -> dict[str, int]:
-        first = 0 if self.padded else 1  # padding's vector counts where it is trained
+        first = 0 if self.padded else 1  # padding's vector counts if it is trained
         tables = [self[language].table.weight[first:] for language in self.languages]
         layers = sum(weight.numel() for weight in self.projections())
         return {"words": sum(table.numel() for table in tables), "entries": 0, "layers": layers}

@@ -24,7 +24,7 @@ from pipeline.models.settings import ModelSettings
 from pipeline.models.universal import TableEmbedding, linear, read_words
 from pipeline.words.corpus import Sentences
 
-PREFIX = "universal."  # of the embedding's tensors
+PREFIX = "universal."  # prefix of the embedding's tensors
 
 
 class WordModel(RetrievalModel):

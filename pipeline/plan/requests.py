@@ -11,7 +11,7 @@ from pipeline.plan.cells import cells_of_table, experiments_on, target_tables, t
 from pipeline.plan.plan import Plan
 from pipeline.settings.translations import DatasetPair
 
-FLICKR30K = "flickr30k"  # the key of `sources` of photographs that are given only on request
+FLICKR30K = "flickr30k"  # key of `sources` for photographs that are available only on request
 
 
 def _on_request(plan: Plan) -> dict[str, str]:

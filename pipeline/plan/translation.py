@@ -61,7 +61,7 @@ class Translation:
             return FilesProvider(provider="files", origin=self.borrowed_from.origin)
         require_providers(self.plan, [(self.dataset, self.pair)])
         provider = configuration.provider_of(self.plan.settings, self.pair)
-        assert provider  # its absence has been refused
+        assert provider  # a missing one has been refused before
         if provider.provider != "files" or not self.queries:
             return provider
         default = self.plan.settings.translation.default

@@ -56,7 +56,7 @@ def _has_training_captions(plan: Plan, dataset: str, language: str) -> bool:
     """
     data = plan.datasets[dataset]
     if data.source != "custom" or language not in data.languages or plan.in_bucket:
-        return True  # a language that a data set has only in translations is trained on these
+        return True  # a language with only translations in a data set is trained on them
     return coverage_of(plan, dataset).counts[language]["train"] > 0
 
 
@@ -125,7 +125,7 @@ def _vocabulary(plan: Plan, dataset: str, experiment: str, language: str) -> str
         return files.characters(captions, language)
     if kind == "bert":
         return files.sentence_vectors(language)
-    # Vectors are aligned to those of English, which stay as they are.
+    # Vectors are aligned to the English vectors, which do not change.
     aligned = kind == "muse" and not (plan.settings.muse == "align" and language == "en")
     return files.aligned_words(captions, language) if aligned else files.words(captions, language)
 

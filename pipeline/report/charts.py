@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-WIDTH, HEIGHT = 260, 130  # of a panel, in SVG units
+WIDTH, HEIGHT = 260, 130  # size of a panel in SVG units
 LEFT, TOP, BOTTOM = 28, 8, 18
 
 

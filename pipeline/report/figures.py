@@ -24,10 +24,10 @@ from pipeline.report.settings import RetrievedSettings
 
 log = logging.getLogger("pipeline")
 
-OF_EACH = 3  # images that the most languages are right of, as a rule all, and as many others
+OF_EACH = 3  # images that most languages rank first, and as many other images
 NEAREST = 4  # images shown for a sentence
 SIDE = 240  # pixels of a thumbnail's longer side
-QUALITY = 80  # of its JPEG
+QUALITY = 80  # quality of a thumbnail's JPEG
 
 Numbers = NDArray[np.int64]
 

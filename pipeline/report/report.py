@@ -49,7 +49,7 @@ POINT_HEADS = {
     "interval": "95% interval",
 }
 
-# Larger files were checked when they were fetched, and are not read again for a page.
+# Larger files were checked when they were downloaded, and are not read again for the report.
 READ_AGAIN = 64 << 20  # bytes
 
 # A benchmark's name tells its job: {experiment}-{seed}-train.tsv, or the stage and then its wildcards.

@@ -13,7 +13,7 @@ from pipeline.report.charts import axis, ticks
 from pipeline.tables.result_files import read_result
 from pipeline.tables.settings import ScalingAxes
 
-WIDTH, HEIGHT = 380, 300  # of a panel, in SVG units
+WIDTH, HEIGHT = 380, 300  # size of a panel in SVG units
 LEFT, RIGHT, TOP, BOTTOM = 44, 16, 30, 44
 KEY = 22  # height of a line of the key
 COLOURS = ["#4269d0", "#efb118", "#ff725c", "#6cc5b0", "#3ca951", "#ff8ab7", "#a463f2", "#97bbf5", "#9c6b4e"]

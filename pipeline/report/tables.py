@@ -17,14 +17,14 @@ from pipeline.tables.tabulate import printed_metrics
 
 ROW = ("section", "group", "method", "training_data", "single_model", "translations")
 PAPER_NAMES = {"multi30k": "Multi30K", "mscoco": "MSCOCO"}  # data sets as the papers print them
-SIDE_BY_SIDE = 7  # columns up to which the paper's numbers have columns of their own, not lines
+SIDE_BY_SIDE = 7  # with more columns, the paper's numbers are in lines instead of columns
 METRICS = {
     "mR": "mR",
     **{f"i2s_R@{k}": f"I→S R@{k}" for k in (1, 5, 10)},
     **{f"s2i_R@{k}": f"S→I R@{k}" for k in (1, 5, 10)},
 }
 
-# What the tables that are counted, not evaluated, show.
+# Captions of the tables that are counts, not evaluations.
 CAPTIONS = {
     "table1": "Images and descriptions of each data set by split and language.",
     "lessons/table1": "Overlap of the languages' vocabularies.",

@@ -13,9 +13,9 @@ from pathlib import Path
 from pipeline.common.errors import InputError, raise_together
 from pipeline.common.yaml_files import yaml_mistakes, yaml_text_mistake
 
-_KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # Snakemake ends in a traceback at any other
+_KEY = re.compile(r"[a-zA-Z_][\w-]*\w")  # any other encoding ends Snakemake with a traceback
 _SHORT = re.compile(r"(-[Cc])(.+)", re.DOTALL)
-OWN_FILE = Path("config", "config.yaml")  # which the Snakefile names
+OWN_FILE = Path("config", "config.yaml")  # named in the Snakefile
 _FILES, _VALUES = ("--configfile", "--configfiles"), ("--config", "-C")  # options and their other names
 
 
@@ -72,7 +72,7 @@ def _no_cache() -> Iterator[str]:
         folder.expanduser().mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder.expanduser()):
             pass
-    except (OSError, RuntimeError) as error:  # RuntimeError: this user has no home
+    except (OSError, RuntimeError) as error:  # RuntimeError: the user has no home folder
         reason = getattr(error, "strerror", None) or error
         yield f"{folder}: cannot be written ({reason}). Set XDG_CACHE_HOME to a folder that can"
 

@@ -13,7 +13,7 @@ from pipeline.settings.hub import context_name
 from pipeline.tables.settings import Row, Table
 from pipeline.translation.settings import FilesProvider, Provider
 
-# What else stands in results/, and in work/{scale}.
+# Other names in results/ and in work/{scale}.
 _OTHER_RESULTS = {"claims", "counts", "report", "translation-quality", "context"}
 _OTHER_RESULTS |= {"figure3", "figure4", *POINTS}
 _RESULT_FOLDERS = {"comparison", "compare", "demo", "flickr8k", "paper"}

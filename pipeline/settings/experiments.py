@@ -5,7 +5,7 @@ from pipeline.settings.configuration import Configuration
 from pipeline.settings.experiment import DatasetExperiment
 from pipeline.tables.settings import Table
 
-# Tables besides those of config/tables; each is a file of results/ with a comparison.
+# Tables that are not in config/tables; each is a file of results/ with a comparison.
 OTHER_TABLES = ("table1", "parameters", "lessons/table1", "smalr/parameters")
 
 # Figures that are drawn from points of their own, a CSV file each; `report` names them as it names tables.

@@ -49,7 +49,7 @@ _NAMES = {
     "model": ("pretrain",),
 }
 
-# Where rules put what they download or make, so that it may come later.
+# Folders that rules write to, so that a path in them need not exist yet.
 _OUTPUT_FOLDERS = ("work/sources", "work/photographs", "work/{scale}")
 
 

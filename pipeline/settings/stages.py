@@ -56,7 +56,7 @@ from pipeline.words.settings import BertSettings, SentenceVectorSettings, WordSe
 
 B = TypeVar("B", bound=Block)
 
-ASSIGNMENT_DIGITS = 10  # of the digest that an assignment of words is called by
+ASSIGNMENT_DIGITS = 10  # characters of the digest in the name of a word assignment
 
 
 def experiment_settings(
@@ -77,7 +77,7 @@ def train_settings(settings: Configuration, dataset: str, name: str, seed: int) 
         schedule = {key: getattr(others.training, key) for key in SCHEDULE}
         training = training.model_copy(update=schedule)
     liwe = blocks.model.encoder == "liwe"
-    matches = not (liwe or experiment.ranking)  # which stand in the place of matching and its triplets
+    matches = not (liwe or experiment.ranking)  # losses that replace matching and its triplets
     losses = {key: getattr(blocks, key) for key in LossSwitches.model_fields if getattr(experiment, key)}
     if experiment.classifier:
         losses["classifier"] = _classifier_weight(blocks.classifier, settings.stands_for(dataset))
@@ -108,7 +108,7 @@ def lessons_settings(settings: Configuration, dataset: str, name: str, seed: int
     """What the training of an experiment with a selection depends on besides the files it reads."""
     experiment, blocks = _experiment(settings, dataset, name)
     lessons = _part(TaskTraining, blocks.lessons)
-    if len(experiment.languages) > 1:  # the public code leaves the learning rate of these
+    if len(experiment.languages) > 1:  # the public code keeps the learning rate of these models constant
         lessons = lessons.model_copy(update={"divide_learning_rate_every": None})
     origins = settings.datasets[dataset].caption_origins
     return LessonsSettings(

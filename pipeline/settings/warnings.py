@@ -39,7 +39,7 @@ def _overridden(settings: Configuration, user: Mapping[str, Any], names: Sequenc
     overrides = {name: dict(_leaves(experiments.get(name, {}).get("settings", {}))) for name in names}
     warnings, read = [], dict(_leaves(settings.model_dump(exclude={"experiments", "tables"})))
     for path, text in _leaves({key: block for key, block in user.items() if key != "experiments"}):
-        value = read.get(path, text)  # a number may be written as a text
+        value = read.get(path, text)  # a number may be given as text
         others: dict[str, list[str]] = defaultdict(list)
         for name in names:
             if own[name].get(path, value) != value and path not in overrides[name]:

@@ -7,7 +7,7 @@ from pipeline.tables.cells import Cell, cells
 from pipeline.tables.settings import TableSettings
 
 HUMAN, ALL = "HA", "A"
-# What the paper's own averages are over, by its data set.
+# Languages that the paper's own averages are over, by data set.
 HUMAN_OF_PAPER = {"mscoco": ["en", "zh", "ja"], "multi30k": ["en", "de", "fr", "cs"]}
 ALL_OF_PAPER = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]
 

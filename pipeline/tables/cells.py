@@ -39,7 +39,7 @@ def cells(settings: TableSettings) -> Iterator[Cell]:
                 dataset = settings.datasets[column]
                 own = settings.trained[dataset].get(experiment, [])
                 if row.consistency:
-                    # Only human captions are queries; their translations are queried together with them.
+                    # Only human captions are queries, each together with its translations.
                     origin = settings.caption_origins[dataset].get(language, "human")
                     if language in own and origin == "human":
                         yield Cell(row, column, dataset, language, experiment, row.consistency)

@@ -9,7 +9,7 @@ from scipy.special import stdtr, stdtrit
 
 from pipeline.tables.statistics import RECALLS, Array, percentages
 
-_ROUNDING = 1e-9  # sums that are equal on paper may differ in the last digits
+_ROUNDING = 1e-9  # sums that are mathematically equal may differ in the last digits
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ REQUIRED_KEYS = {
     "dataset", "experiment", "queries", "seed", "settings", "ranks", "ranks_sha256", "test", "training_steps",
     "training_groups",
 }  # fmt: skip
-# What seeds of one experiment have in common.
+# Keys that all seeds of an experiment share.
 COMMON = ("settings", "vocabularies")
 OTHER_CANDIDATES = (
     "Numbers of one data set and language can be compared among the same candidates alone. Make the "

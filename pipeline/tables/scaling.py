@@ -19,7 +19,7 @@ COLUMNS = [
     "parameters_at_test", "mR", "low", "high", "seeds", "experiment",
 ]  # fmt: skip
 
-# Data set, experiment -> of each seed its parameters, and those at test time.
+# (data set, experiment) -> for each seed its parameters, and its parameters at test time.
 Sizes = Mapping[tuple[str, str], Sequence[tuple[int, int]]]
 
 

@@ -15,7 +15,7 @@ from pipeline.words.vocabulary import read_vocabulary
 MILLIONS = "parameters (millions)"
 BEFOREHAND = "word vectors of the vocabulary are computed beforehand"
 HYBRID = {"smalr-la": "LA", "smalr-hem": "HEM", "smalr": "SMALR"}
-MOST = 20_000_000  # SMALR has fewer, the text says
+MOST = 20_000_000  # the text says that SMALR has fewer
 
 
 def count_smalr_parameters(

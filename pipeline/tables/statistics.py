@@ -19,7 +19,7 @@ KS = (1, 5, 10)
 RECALLS = tuple(f"{way}_R@{k}" for way in ("i2s", "s2i") for k in KS)
 METRICS = (*RECALLS, "mR")
 
-DRAWS = 2000  # of a bootstrap
+DRAWS = 2000  # resamples of a bootstrap
 
 Array = NDArray[np.floating[Any]]
 
@@ -68,7 +68,7 @@ def intervals(*languages: pd.DataFrame, seed: int = 0, level: float = 0.95) -> d
 def _recalls(hits: pd.DataFrame, weights: Array) -> Array:
     """(draws, 7) recalls and mR in percent, for weights (draws, images)."""
     counts = weights @ hits[[*RECALLS, "i2s", "s2i"]].to_numpy()
-    # A draw without any query of a direction says nothing of it.
+    # A resample without any query of a direction is ignored for it.
     queries = np.maximum(counts[:, len(RECALLS) :], 1e-12).repeat(len(KS), axis=1)
     recalls = 100 * counts[:, : len(RECALLS)] / queries
     return np.concatenate([recalls, recalls.mean(axis=1, keepdims=True)], axis=1)

@@ -31,11 +31,11 @@ COMPARISON_COLUMNS = [
     "seeds", "images", "sentences", "chance", "place", "paper", "paper_place", "difference", "experiment",
 ]  # fmt: skip
 
-DECIMALS = 6  # of a number in the file
+DECIMALS = 6  # decimals of a number in the file
 
 Row = dict[str, Any]
 Key = tuple[str, ...]
-Place = tuple[EvaluationKey, str]  # an evaluation and a language of it
+Place = tuple[EvaluationKey, str]  # an evaluation and one of its languages
 
 
 def tabulate(
@@ -179,7 +179,8 @@ def _printed_table(numbers: pd.DataFrame, settings: TableSettings) -> pd.DataFra
     heads = recalls[[key for key in ROW_COLUMNS if key != "row"]]
     heads = heads[~heads.index.duplicated()].loc[:, (heads != "").any()]
     if "translations" in recalls:
-        heads["translations"] = recalls["translations"].groupby(level=0).max()  # cells without have ""
+        # Cells without a remark have "".
+        heads["translations"] = recalls["translations"].groupby(level=0).max()
     made_of = {"scale": settings.scale, "seeds": " ".join(map(str, settings.seeds))}
     made_of = {"metric": "mR", **made_of} if alone else made_of
     return heads.join(wide[list(dict.fromkeys(column))]).assign(**made_of)

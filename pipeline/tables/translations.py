@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-DICTIONARY = "dictionary"  # the origin of translations word by word
+DICTIONARY = "dictionary"  # origin of word-by-word translations
 
-Origins = Mapping[str, Iterable[str]]  # for each pair of languages (`en-de`) who made its translations
+Origins = Mapping[str, Iterable[str]]  # who made the translations of each pair of languages (`en-de`)
 
 
 def by_whom(origins: Origins) -> str:

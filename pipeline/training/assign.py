@@ -31,9 +31,9 @@ from pipeline.words.vocabulary import Vocabulary
 log = logging.getLogger("pipeline")
 
 COLUMNS = ["word", "language", "entry"]
-COLLAPSED = 0.1  # share of the words on one entry that is warned of
-MIN_REMAINING_GAIN = 0.5  # share of the gain of pretraining below which the hand-over is warned of
-HAND_OVER_BATCHES = 10  # on which the losses before and after the hand-over are measured
+COLLAPSED = 0.1  # a warning is logged if one entry has a larger share of the words
+MIN_REMAINING_GAIN = 0.5  # a warning is logged if less of pretraining's gain remains
+HAND_OVER_BATCHES = 10  # batches for the losses before and after the hand-over
 
 
 def assign(
@@ -67,7 +67,7 @@ def assign(
         languages = settings.languages if settings.assignment.scoring_layers == "separate" else []
         sizes = width, settings.hybrid.latent_entries, settings.universal_dim
         model = Assignment(*sizes, languages).to(device)
-        # An epoch that no training sees.
+        # An epoch that training never reaches.
         held_out = [*islice(data.batches.epoch(training.epochs), HAND_OVER_BATCHES)]
         losses = partial(hand_over_losses, model, features, corpus, held_out, settings)
         initial = losses(0.0)

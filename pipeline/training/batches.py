@@ -171,7 +171,7 @@ class _Captions:
         count = self.count[images]
         width = max(int(count.max()), self.per_image)
         keys = generator.random((len(images), width))
-        keys[np.arange(width) >= count[:, None]] = 2.0  # behind every real sentence
+        keys[np.arange(width) >= count[:, None]] = 2.0  # after all real sentences
         if required is not None:
             place = np.flatnonzero(required >= 0)
             keys[place, required[place] - self.first[images[place]]] = -1.0  # before all others

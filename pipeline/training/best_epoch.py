@@ -24,7 +24,7 @@ from pipeline.words.vocabulary import Vocabulary
 
 log = logging.getLogger("pipeline")
 
-OTHER_DEVICE = 1.0  # mR by which two devices may differ; what rounding does is far less
+OTHER_DEVICE = 1.0  # mR by which two devices may differ; rounding changes far less
 
 
 def validate(model: RetrievalModel, validation: Corpus) -> Validation:
@@ -93,7 +93,7 @@ def recalls_on_cpu(
     cpu = torch.device("cpu")
     recalls = mean_recalls(model.to(cpu), validation.to(cpu))
     smallest_gallery = min(len(set(captions.image)) for captions in validation.languages.values())
-    step = 100 / 6 / smallest_gallery  # mR of one image that passes one of the six recalls
+    step = 100 / 6 / smallest_gallery  # change of mR if one image counts in one of the six recalls
     tolerance = max(OTHER_DEVICE, 3 * step)
     for language, value in recalls.items():
         log.info("%s: validation mR %.2f (while training %.2f)", language, value, while_training[language])

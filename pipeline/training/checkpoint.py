@@ -49,7 +49,7 @@ def restore_finished(path: Path, fingerprint: str, files: Sequence[Path]) -> boo
     if state is None or "finished" not in state:
         return False
     links = {file: _link(path, file) for file in files}
-    # A link is damaged together with the file that it is.
+    # A hard link is damaged together with its file.
     digests = state["finished"]
     if not all(link.exists() and sha256(link) == digests[file.name] for file, link in links.items()):
         path.unlink()

@@ -65,7 +65,7 @@ def _device(seed: int, resources: Resources, precision: str) -> torch.device:
     torch.set_num_threads(resources.threads)
     torch.manual_seed(seed)
     if resources.deterministic:
-        os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":16:8"  # asked for by cuBLAS and cuDNN; no matter on a CPU
+        os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":16:8"  # required by cuBLAS and cuDNN; ignored on a CPU
         torch.use_deterministic_algorithms(True)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     set_precision(precision, device)

@@ -38,7 +38,7 @@ from pipeline.words.vocabulary import Vocabulary
 
 log = logging.getLogger("pipeline")
 
-RECALLS = 6  # whose sum is the stopping criterion; mR is their mean
+RECALLS = 6  # the stopping criterion is their sum; mR is their mean
 
 
 @dataclass

@@ -23,7 +23,7 @@ from pipeline.training.monitor import Monitor
 log = logging.getLogger("pipeline")
 
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
-SHARE_OF_SAVING = 0.05  # of the time, at most, at the ends of short epochs
+SHARE_OF_SAVING = 0.05  # largest share of the time that saving takes at the ends of short epochs
 
 BatchT = TypeVar("BatchT")
 BatchT_co = TypeVar("BatchT_co", covariant=True)
@@ -175,13 +175,13 @@ class Run(Generic[BatchT]):
         loss.backward()
         self.monitor.before_update(moment.step, {"loss": loss, **terms}, self.optimizer)
         self.optimizer.step()
-        # Left on the device: asking for a number would make the CPU wait for every step of a GPU.
+        # Kept on the device: reading a number would make the CPU wait for the GPU at every step.
         return {name: term.detach().double() for name, term in {"loss": loss, **terms}.items()}
 
     def _end_epoch(self, epoch: int, sums: dict[str, Tensor]) -> None:
         validation = self._validate(
             epoch, sums
-        )  # first: a signal ends it, also while a GPU is epochs_since for
+        )  # first: a signal ends it, even while the CPU waits for a GPU
         means = {name: total.item() / self.batches.steps for name, total in sums.items()}
         self.curves.append({"epoch": epoch + 1, **means, **validation.row})
         if validation.score is not None:

@@ -19,7 +19,7 @@ from pipeline.common.files import atomic_write
 log = logging.getLogger("pipeline")
 
 STEPS_BETWEEN_EVENTS = 20  # reading a number makes the CPU wait for a GPU
-RISES = 3  # epochs in which the loss rose, and never fell, that are worth a warning
+RISES = 3  # consecutive epochs of rising loss that cause a warning
 
 
 def partial_curves(curves: Path) -> Path:
@@ -44,7 +44,7 @@ class Monitor:
         if self.events:
             from tensorboardX import SummaryWriter
 
-            # Named by the step, too: two writers of one second would share a file.
+            # The name has the step: two writers started in one second would share a file.
             suffix = f".{step:09d}"
             self._writer = SummaryWriter(str(self.events), purge_step=step, filename_suffix=suffix)
 

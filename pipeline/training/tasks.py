@@ -16,7 +16,7 @@ from pipeline.common.errors import InputError
 
 Rows = NDArray[np.int64]
 
-_TASK, _ORDER = 0x7A5C, 0x0DE2  # keep the draws of tasks and those of the orders apart
+_TASK, _ORDER = 0x7A5C, 0x0DE2  # separate random streams for tasks and for orders
 
 
 def caption_pairs(images: Sequence[Rows], first_rows: Sequence[int]) -> Rows:
@@ -75,8 +75,8 @@ class TaskSampler:
                 "c2c: no image has captions in two languages of the experiment, so that there are no pairs "
                 "of captions to train on; set c2c: false, or select the same images in several languages"
             )
-        # Of a pass, an incomplete last one included: "going through each batch and re-shuffling when
-        # exhausted".
+        # Batches per pass, including an incomplete last batch: "going through each batch and re-shuffling
+        # when exhausted".
         self.batches = [-(-len(dataset) // batch) for dataset in self.datasets]
         self.steps = self.batches[0] if steps is None else steps
 
@@ -89,7 +89,7 @@ class TaskSampler:
         earlier_tasks = np.concatenate([np.empty(0, np.int64), *map(self.tasks, range(epoch))])
         batches_so_far = np.bincount(
             earlier_tasks, minlength=len(self.datasets)
-        )  # batches that each data set has given
+        )  # batches taken from each data set so far
         orders: dict[int, tuple[int, Rows]] = {}
         for step, task in enumerate(self.tasks(epoch).tolist()):
             if step >= first_step:

@@ -55,7 +55,7 @@ def read_own(path: Path) -> tuple[list[Caption], bool]:
     mistakes: dict[str, list[int]] = defaultdict(list)
     rows: list[Row] = []
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    read = 0  # the line that the last whole row ends in
+    read = 0  # the last line of the last complete row
     try:
         columns = list(reader.fieldnames or [])
         read = reader.line_num

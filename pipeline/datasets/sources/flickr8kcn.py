@@ -24,7 +24,7 @@ _JAPANESE_LINE = re.compile(r"\[(?P<file>\S+)#(?P<number>\d+)\]\s+(?P<caption>.*
 class _Text(NamedTuple):
     path: str
     line: re.Pattern[str]
-    kind: str  # as written in the lines; "" where they carry none
+    kind: str  # as written in the file's lines; "" if the lines have none
     language: str
     origin: str
     source_language: str

@@ -26,7 +26,7 @@ ENGLISH = "images.cocodataset.org/annotations/annotations_trainval2014.zip"
 JAPANESE = "github.com/yahoojapan/YJCaptions/raw/master/yjcaptions26k.zip"
 LANGUAGES = ("en", "ja", "zh")
 
-_ANNOTATIONS = {  # archive, and its files in MSCOCO's format
+_ANNOTATIONS = {  # archive, and the files in it that have MSCOCO's format
     "en": (ENGLISH, ("captions_train2014.json", "captions_val2014.json")),
     "ja": (JAPANESE, ("yjcaptions26k_clean.json",)),
 }

@@ -23,7 +23,7 @@ FOLDER = "raw.githubusercontent.com/multi30k/dataset/a3d2e0d26b56f3846f66a952536
 _TASK_1 = {"train": "train", "val": "val", "test": "test_2016_flickr"}  # task 1
 _INDEPENDENT = {"train": "train", "val": "val", "test": "test_2016"}  # task 2
 _TASKS = {"en": 2, "de": 2, "fr": 1, "cs": 1}
-_CAPTIONS_PER_IMAGE = 5  # of task 2
+_CAPTIONS_PER_IMAGE = 5  # languages of task 2
 
 # Of the parts that *Lessons* trains on (Section 4) this text is read, lower-cased, normalised and tokenised,
 # punctuation included.

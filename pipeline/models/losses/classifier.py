@@ -45,7 +45,7 @@ def classifier_loss(
     if not by_language:
         return F.cross_entropy(scores, to_device(labels, scores.device))
     _, language, count = labels.unique(return_inverse=True, return_counts=True)
-    share = (1 / (len(count) * count[language])).to(scores.dtype)  # of a sentence in the mean
+    share = (1 / (len(count) * count[language])).to(scores.dtype)  # weight of a sentence in the mean
     losses = F.cross_entropy(scores, to_device(labels, scores.device), reduction="none")
     return losses @ to_device(share, scores.device)
 

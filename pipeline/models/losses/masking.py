@@ -151,7 +151,7 @@ def _distances(lacking: Tensor, target: Tensor, predictor: nn.Linear) -> Tensor:
     size = lacking.shape[2]
     blocks = predictor.weight.view(2, size, 2, size).transpose(1, 2).reshape(4, size, size)
     predicted = (lacking.flatten(0, 1) @ blocks.mT).unflatten(1, lacking.shape[:2]).unbind()
-    # What the first lacks, from itself and from the second; what the second lacks, from the first and itself.
+    # Prediction for the first sentence from itself and the second; for the second from the first and itself.
     from_itself, partner = torch.stack(predicted[::3]), torch.stack(predicted[1:3])
     itself = lacking + from_itself + predictor.bias.view(2, 1, 1, size)  # P, and Q is partner: (2, N, L, d)
     products = torch.cat([itself, target.expand_as(itself)], 2) @ partner.mT
@@ -159,6 +159,6 @@ def _distances(lacking: Tensor, target: Tensor, predictor: nn.Linear) -> Tensor:
     square = itself.square().sum(-1)[..., None] + partner.square().sum(-1)[..., None, :]
     length = (square + 2 * with_itself).clamp(min=1e-12).sqrt()
     toward = (itself * target).sum(-1)[..., None] + with_target
-    # |a - b|^2 = 2 - 2 a b of unit vectors; nearer than this is as near as float32 can say.
+    # |a - b|^2 = 2 - 2 a b of unit vectors; smaller distances cannot be resolved in float32.
     distances: Tensor = (2 - 2 * toward / length).clamp(min=1e-6).sqrt()
     return distances

@@ -52,7 +52,7 @@ def ranking_terms(images: Slotted, languages: Sequence[Slotted], ranking: Rankin
 
     terms = {"caption_image": sum_of_losses((captions, images) for captions in languages)}
     if ranking.caption_caption and len(languages) > 1:
-        # Of two captions none is an image: the first language's takes the caption's place in the order.
+        # Order embeddings need a caption and an image: the first language's captions count as captions.
         terms["caption_caption"] = ranking.caption_caption * sum_of_losses(combinations(languages, 2))
     return terms
 

@@ -197,6 +197,6 @@ def _selected_cosines(
         negatives = negatives.repeat_interleave(per_image, 1)
     elif per_image > 1:
         positives = positives.amin(2)
-    if stack.nearest < hardest:  # in a small batch; what is missing is infinitely far and costs nothing
+    if stack.nearest < hardest:  # in a small batch, missing negatives are infinitely far and cost nothing
         negatives = F.pad(negatives, (0, hardest - stack.nearest), value=-torch.inf)
     return positives.reshape(-1, 1), negatives.flatten(0, 1)
