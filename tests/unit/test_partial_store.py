@@ -61,9 +61,9 @@ import sys
 from pathlib import Path
 import numpy as np
 sys.path.insert(0, "tests/unit")
-from test_partial_store import IMAGES, opened, rows
+from test_partial_store import IMAGES, open_store, rows
 from pipeline.images.store import PENDING
-with opened(Path(sys.argv[1])) as store:
+with open_store(Path(sys.argv[1])) as store:
     print("begun", flush=True)
     version = 0
     while True:  # again and again, so that a kill meets rows that are overwritten, too
