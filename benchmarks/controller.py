@@ -1,9 +1,10 @@
-"""What Snakemake itself uses during a run: CPU seconds and threads, with and without workflow/timers.py.
+"""What Snakemake itself uses during a run: CPU seconds and threads, with and without this project's repairs.
 
     python -m benchmarks.controller [--jobs 841 4453] [--cores 2] [--unrepaired]
 
-Jobs of a stub workflow only touch their file: a third has no input, and each of the others has an input of an
-earlier job. Their own CPU time is not counted. `--unrepaired` also measures Snakemake as it is.
+Jobs of a stub workflow, with the scheduler of profiles/default, only touch their file: a third has no input,
+and each of the others has an input of an earlier job. Their own CPU time is not counted. `--unrepaired` also
+measures Snakemake with its own scheduler and timers.
 """
 
 import argparse
@@ -44,11 +45,11 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--unrepaired", action="store_true")
     arguments = parser.parse_args()
-    print("jobs   timers      CPU s  ms per job  most threads  wall s")
+    print("jobs   Snakemake   CPU s  ms per job  most threads  wall s")
     for jobs in arguments.jobs:
         for repaired in (True, False) if arguments.unrepaired else (True,):
             cpu, threads, wall = measure(jobs // 3, arguments.cores, repaired)
-            kind = "repaired" if repaired else "as they are"
+            kind = "repaired" if repaired else "as it is"
             print(
                 f"{jobs:5}  {kind:11} {cpu:5.1f} {1000 * cpu / jobs:11.1f} {threads:13} {wall:7.0f}",
                 flush=True,
@@ -60,8 +61,9 @@ def measure(number: int, cores: int, repaired: bool) -> tuple[float, int, float]
     with tempfile.TemporaryDirectory() as folder:
         stub = f"{REPAIR if repaired else ''}\nNUMBER = {number}\n{STUB}"
         Path(folder, "Snakefile").write_text(stub)
+        scheduler = ["--scheduler", "greedy"] if repaired else []
         begin, cpu, threads = time.monotonic(), 0.0, 0
-        command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "all"]
+        command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--quiet", "all", *scheduler]
         with subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL) as controller:
             while controller.poll() is None:
                 cpu, threads = max(cpu, _cpu(controller.pid)), max(threads, _threads(controller.pid))
