@@ -28,7 +28,7 @@ _ERRORS_OF_DAMAGE = (
 
 
 def save_arrays(path: Path, **arrays: np.ndarray) -> None:
-    """Write arrays by name. A ZIP archive has checksums of its own, also on disks that keep no digest."""
+    """Write arrays by name. The ZIP archive has checksums, even on disks without extended attributes."""
     with atomic_write(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 

@@ -68,7 +68,7 @@ class Contradictions(ValueError):
 
 
 class Block(BaseModel):
-    """Settings that belong together. No key but its own, no value of another type, nothing changed later."""
+    """Settings that belong together. Unknown keys and wrong types are refused; values never change."""
 
     # Whether its keys have a meaning even if the block that they override is absent.
     is_whole: ClassVar[bool] = True
@@ -83,7 +83,7 @@ class Block(BaseModel):
     )
 
     def contradictions(self) -> Iterator[str]:
-        """Keys that do not fit each other: `.key: what is wrong`, or `: what is wrong` of the whole block."""
+        """Keys that contradict each other: `.key: mistake`, or `: mistake` for the whole block."""
         return iter(())
 
     @model_validator(mode="after")
@@ -122,7 +122,7 @@ class Block(BaseModel):
             raise
 
     def as_json(self) -> str:
-        """The JSON of the block; a key that is None is left out, so that a new one changes no other JSON."""
+        """The JSON of the block without keys that are None, so that a new optional key changes no JSON."""
         return self.model_dump_json(exclude_none=True)
 
     def as_values(self) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _unique(values: list[T]) -> list[T]:
 
 
 def text_check(problem: Callable[[str], str]) -> AfterValidator:
-    """A check of a text by a function that gives what is wrong with it, empty if nothing."""
+    """A check of a text, by a function that returns its mistake or an empty string."""
 
     def check(text: str) -> str:
         if mistake := problem(text):
@@ -193,7 +193,7 @@ def all_contradictions(where: str, value: object) -> Iterator[str]:
 
 
 def mistakes(kind: type[Block], values: object, error: ValidationError) -> list[str]:
-    """A line for each mistake in the values of a block: its key, and what is expected or to be done."""
+    """One line per mistake in the values of a block: the key, and what is expected or what to do."""
     # A value of a union type has one error per type: the most specific one is the most useful.
     lines: dict[str, list[str]] = {}
     for one in sorted(error.errors(include_url=False), key=lambda one: one["type"] != "problem"):
@@ -265,7 +265,7 @@ def _of_keys(kind: type[Block], problem: str, location: tuple[str | int, ...]) -
 
 
 def _is_plain(value: object) -> bool:
-    """Whether a value is what YAML makes of a text without quotation marks: a number, true, a date."""
+    """Whether YAML reads an unquoted text as such a value: a number, true, a date."""
     return isinstance(value, int | float | datetime.date)
 
 
@@ -297,7 +297,7 @@ def _display(value: object, path: tuple[str | int, ...]) -> str:
 
 
 def _with_numbers(kind: type[Block], values: Any, error: ValidationError) -> Any:
-    """The values with each text that is refused where a number or truth value belongs read as one."""
+    """The values, with texts converted where a number or Boolean is expected."""
     for one in error.errors(include_url=False):
         if one["type"] in _NO_TEXTS and isinstance(one["input"], str):
             values = _with_value_at(values, _place(kind, one["loc"]).path, _number(one["input"]))
@@ -305,7 +305,7 @@ def _with_numbers(kind: type[Block], values: Any, error: ValidationError) -> Any
 
 
 def _number(text: str) -> Any:
-    """What a text says, if that is a number or a truth value; otherwise the text."""
+    """The number or Boolean that a text stands for; otherwise the text."""
     try:
         return json.loads(text) if _PLAIN.fullmatch(text) else text
     except ValueError:  # a number with more digits than Python converts
@@ -313,7 +313,7 @@ def _number(text: str) -> Any:
 
 
 def _with_value_at(values: Any, path: tuple[str | int, ...], value: object) -> Any:
-    """Values with another one at a path, copied along it."""
+    """A copy of nested values with another value at a path."""
     if not path:
         return value
     copy: Any = list(values) if isinstance(values, list) else dict(values)
@@ -358,7 +358,7 @@ def _step(place: _Place, part: str | int) -> _Place:
 def _place_of_type(
     path: tuple[str | int, ...], annotation: Any, metadata: Sequence[object] = (), description: str = ""
 ) -> _Place:
-    """The place of a type, without what is wrapped around it: `Annotated`, and the null of an optional."""
+    """The place of a type without its wrappers: `Annotated`, and the None of an optional type."""
     notes = list(metadata)
     while True:
         if get_origin(annotation) is Annotated:

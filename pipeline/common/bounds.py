@@ -15,7 +15,7 @@ def max_unpacked(size: int) -> int:
 
 
 class _BoundedGzip(gzip.GzipFile):
-    """The content of a gzip file, up to what its size allows."""
+    """The content of a gzip file, up to the limit that follows from its size."""
 
     def __init__(self, path: Path):
         super().__init__(path)

@@ -15,7 +15,7 @@ def is_visible(text: str) -> bool:
 
 
 def unseen_in(name: str) -> str:
-    """A character that nobody sees and that makes a name another one, as U+XXXX; empty if it has none.
+    """An invisible character that makes a name differ from a name that looks equal, as U+XXXX; or empty.
 
     Joiners and tags belong to names in Persian or Hindi and to emoji.
     """
@@ -30,7 +30,7 @@ def unseen_in(name: str) -> str:
 
 
 def printable_name(name: str) -> str:
-    """A name in a message, in quotation marks where some of it could not be seen."""
+    """A name for messages, in quotation marks if it has invisible characters."""
     return name if name.isprintable() and name == name.strip() else repr(name)
 
 

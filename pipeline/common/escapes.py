@@ -35,7 +35,7 @@ def _character(match: re.Match[str]) -> str:
 
 
 def escape_in(text: str) -> str:
-    """The kind of escape that a text contains, with the escape itself; empty if there is none."""
+    """The kind of an escape in a text, and the escape; empty if there is none."""
     if (match := _REFERENCE.search(text)) and unescape(match[0]) != match[0]:
         return f"an HTML reference ({match[0]})"
     for kind, pattern in KINDS.items():

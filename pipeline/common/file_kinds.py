@@ -27,5 +27,5 @@ _BEGINNINGS = {
 
 
 def file_kind(beginning: bytes) -> str:
-    """The kind of a file that begins so, with its article; empty if it is none of those known."""
+    """The kind of a file, from its first bytes, with an article; empty if unknown."""
     return next((kind for begin, kind in _BEGINNINGS.items() if beginning.startswith(begin)), "")

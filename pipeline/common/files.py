@@ -143,7 +143,7 @@ def write_digest(path: Path, final_path: Path | None = None) -> None:
 
 
 def verify_digest(path: Path) -> Path:
-    """Return `path`, or raise an `InputError` if its bytes are not those that were written.
+    """Return `path`, or raise an `InputError` if its bytes have changed since it was written.
 
     A file without a stored digest is not checked.
     """
@@ -182,8 +182,8 @@ def require_file(path: Path, what: str, hint: str, constant: bool = True) -> Pat
         constant: whether the file must stay as it is until the stage has ended (`inputs.py`).
 
     Raises:
-        InputError: it is not there, is no regular file or folder, or is damaged (`verify_digest`).
-        PermissionError: it is there, but may not be read. Many a reader would take that for a damaged file.
+        InputError: it is missing, is no regular file or folder, or is damaged (`verify_digest`).
+        PermissionError: it exists, but may not be read. Many readers would report it as damaged.
     """
     if not path.exists():
         raise InputError(f"{path}: {what} is not there. {hint}")

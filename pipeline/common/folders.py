@@ -16,8 +16,8 @@ def atomic_folder(path: Path, mark: str | None = None) -> Iterator[Path]:
     """Yield a temporary folder next to `path`, which takes the place of `path` if the block succeeds.
 
     Args:
-        mark: a file that every such folder holds. An existing folder without it is refused, unless it is
-            empty. None: the caller has checked what would be replaced.
+        mark: a file that every such folder contains. An existing folder without it is refused, unless it is
+            empty. None: the caller has checked that the folder may be replaced.
     """
     if mark and path.exists() and not (path / mark).exists() and not _is_empty(path):
         raise InputError(f"{path}: already exists and has no {mark}. Give a folder that is empty or new.")

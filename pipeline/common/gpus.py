@@ -1,6 +1,6 @@
 """The GPU of a job: each job on a machine has its own, even if several Snakemakes run.
 
-A slot is a name that a process holds until it ends, so that a killed job leaves none taken.
+A slot is a name that a process holds until it ends, so a killed job frees its slot.
 """
 
 import errno
@@ -25,8 +25,8 @@ _slots: list[socket.socket] = []  # the kernel closes them when the process ends
 def take_gpu(count: int) -> None:
     """Make one GPU that no other job on this machine uses visible to this process; none if `count` is 0.
 
-    To be called before CUDA is first used. Where no GPU is in reach, a warning says so, and the job computes
-    on the CPU.
+    Call it before CUDA is first used. If no GPU is available, a warning is logged and the job uses the
+    CPU.
     """
     if count == 0:
         if visible_devices():
@@ -59,8 +59,8 @@ def gpu_message(error: BaseException) -> str:
 def take_slot() -> None:
     """Take the first free GPU, waiting until there is one, and hide all others from this process.
 
-    Jobs share the devices of CUDA_VISIBLE_DEVICES, if it is set. If it names one device, the job has it
-    already: a cluster's queue assigned it, and may call it 0 in several jobs.
+    Jobs share the devices of CUDA_VISIBLE_DEVICES, if it is set. If it names one device, a
+    cluster's queue has assigned it to this job, and may call it 0 in several jobs.
     """
     devices = visible_devices()
     if not devices or (VISIBLE in os.environ and len(devices) == 1):
@@ -81,7 +81,7 @@ def visible_devices() -> list[str]:
 
 
 def _parse_devices(text: str) -> list[str]:
-    """Devices in a list, up to the first invalid name, where CUDA stops reading too."""
+    """The devices of a list, up to the first invalid name, as CUDA reads it."""
     devices: list[str] = []
     for name in map(str.strip, text.split(",")):
         if not re.fullmatch(r"\d+|(GPU|MIG)-\S+", name):
@@ -103,7 +103,7 @@ def _first_free(devices: list[str]) -> str:
 
 
 def _claim(name: str) -> bool:
-    """Whether the slot of a device is now this process's.
+    """Try to take the slot of a device for this process; return whether it succeeded.
 
     A name in Linux' abstract namespace of sockets belongs to one process at a time, of whichever user. There
     is no file to clean up: the kernel frees it with the process, after SIGKILL too.

@@ -1,7 +1,7 @@
-"""HDF5 files: written whole or not at all, also on a full disk, and read only where all is their own.
+"""HDF5 files: written completely or not at all, even on a full disk, and read without external links.
 
 When a write fails, HDF5 ends the process by a segmentation fault, at the latest when Python ends. So HDF5
-writes into a file object that never fails: what the disk does not take stays in memory, and the failure is
+writes into a file object that never fails: bytes that cannot be written stay in memory, and the error is
 raised after HDF5 has closed the file.
 """
 
@@ -38,12 +38,12 @@ class _Disk:
         self._pages: dict[int, bytearray] = {}
 
     def check(self) -> None:
-        """Raise the failure, if there was one."""
+        """Raise the error of a failed write, if any."""
         if self.failure:
             raise self.failure
 
     def close(self) -> None:
-        """Close the file, cut to the size that HDF5 uses, and raise the failure if there was one."""
+        """Truncate the file to the size that HDF5 uses, close it, and raise the error of a failed write."""
         with self._file:
             self.check()
             os.ftruncate(self._descriptor, self._size)
@@ -148,7 +148,7 @@ def create_hdf5(path: Path, size: int = 0, **options: Any) -> Iterator[WritableF
     """Create an HDF5 file, which takes the place of `path` if the block succeeds.
 
     Args:
-        size: bytes that it takes at least; a disk without them fails at once.
+        size: its minimum size in bytes; a disk with less space fails at once.
         options: of `h5py.File`.
     """
     with atomic_write(path) as temporary:
@@ -176,13 +176,13 @@ def update_hdf5(path: Path, **options: Any) -> WritableFile:
 
 
 def dataset_mistake(file: h5py.File, name: str) -> str:
-    """Why the content of a dataset is not to be believed or cannot be read; empty if it is sound.
+    """Why the content of a dataset cannot be read or trusted; empty if it can.
 
-    It must lie in the file, whose digest tells of changes, be written whole, by filters that are here, and be
-    about as large as it declares.
+    It must be in the file itself, whose digest detects changes. It must be completely written, with filters
+    that are installed, and about as large as it declares.
 
     Raises:
-        KeyError: there is nothing of the name.
+        KeyError: there is no object of that name.
     """
     if file.get(name, getlink=True) is None:
         raise KeyError(f"there is no {name}")
@@ -225,7 +225,7 @@ def _lacking_filter(dataset: h5py.Dataset) -> str:
 
 
 def _is_unwritten(dataset: h5py.Dataset) -> bool:
-    """Whether there are rows that were never written, in whose place HDF5 gives a fill value."""
+    """Whether some rows were never written; HDF5 returns a fill value for them."""
     if dataset.chunks is None:
         return not dataset.id.get_storage_size()
     sides = zip(dataset.shape, dataset.chunks, strict=True)

@@ -1,7 +1,7 @@
-"""HTTP requests that end, whatever the server does.
+"""HTTP requests with a limit on their total time.
 
-The time limits of `requests` are for each byte: a server that sends one every half second, or `100 Continue`
-for ever, holds a client as long as it likes. Here a thread closes the connection when the time is up.
+The time limits of `requests` are for each byte: a server that sends one byte every half second, or `100
+Continue` for ever, can hold a client for ever. Here a thread closes the connection when the time is up.
 """
 
 import contextlib
@@ -47,7 +47,7 @@ class TimeLimit:
             self._connections.clear()
 
     def add(self, connection: socket.socket) -> None:
-        """Watch a connection too."""
+        """Watch another connection."""
         with self._lock:
             # A duplicate, because TLS detaches the original socket.
             self._connections.append(connection.dup())
@@ -70,10 +70,10 @@ class TimeLimit:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[TimeLimit]:
-    """A limit for the requests of this thread in the block, by a `LimitedSession`.
+    """Limit the total time of the requests that this thread makes in the block with a `LimitedSession`.
 
     Raises:
-        TooSlow: the time was up, whatever else the block raised or did not notice.
+        TooSlow: the time was up, even if the block raised another error or none.
     """
     limit = TimeLimit(seconds)
     _current.limit = limit
@@ -152,12 +152,12 @@ class LimitedSession(requests.Session):
             self.mount(scheme, _Adapter())
 
     def resolve_redirects(self, *arguments: Any, **options: Any) -> Iterator[Any]:
-        """Nothing: `requests` would read the body of a redirect, however long it is."""
+        """Follow no redirects: `requests` would read a redirect's body, however long it is."""
         return iter(())
 
 
 def address(url: str) -> SplitResult | None:
-    """The parts of a URL; None if it is no address at all, such as `http://[::1` or one of port 99999999."""
+    """The parts of a URL; None if it is not valid, such as `http://[::1` or a URL with port 99999999."""
     try:
         parts = urlsplit(url)
         _ = parts.port

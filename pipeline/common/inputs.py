@@ -1,7 +1,7 @@
 """A user's files that a stage reads: regular files that do not change until the stage has ended.
 
 Snakemake takes an output that is newer than its input for up to date. A file that is edited while a stage
-reads it would leave old data in the output, and nothing would make it again.
+reads it would leave old data in the output, and no later run would replace it.
 """
 
 import stat
@@ -29,7 +29,7 @@ def watch_inputs() -> Iterator[None]:
 
 
 def note_input(path: Path) -> None:
-    """Note a file as it is before it is read."""
+    """Record a file's state before it is read."""
     if _identities is not None and (identity := _identity(path)):
         _identities.setdefault(path.absolute(), identity)
 
@@ -45,7 +45,7 @@ def check_inputs() -> None:
 
 
 def forget_inputs(folder: Path) -> None:
-    """No longer note the files of a folder of the stage's own, which has read back what it wrote."""
+    """Forget the files of a folder that the stage itself wrote and read back."""
     identities = {} if _identities is None else _identities
     for path in [path for path in identities if path.is_relative_to(folder.absolute())]:
         del identities[path]

@@ -15,10 +15,10 @@ from pipeline.common.inputs import regular_file
 def open_locked(path: Path, wait: bool = False) -> Iterator[BinaryIO]:
     """Open `path` for reading and writing under an exclusive lock; it is created if missing.
 
-    The lock goes with the process, so one that was killed holds none.
+    The lock ends with its process, so a killed process holds none.
 
     Args:
-        wait: until another process lets go of it; False: an error instead.
+        wait: wait until another process releases the lock; False: raise an error instead.
 
     Raises:
         InputError: another process has it.

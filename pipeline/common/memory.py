@@ -1,7 +1,7 @@
 """Memory that a training step frees is kept for the next step.
 
-glibc returns each large block to the system when it is freed. A step frees and takes the same blocks again,
-and the system fills every page of them with zeros.
+glibc returns each large block to the system when it is freed. A step frees and allocates the same blocks
+again, and the system fills every page of them with zeros.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ NEVER_TRIM = -1
 
 
 def keep_freed_memory(keep: bool = True) -> None:
-    """Keep what is freed for what is taken next, or return it as glibc does; does nothing without glibc."""
+    """Keep freed memory for later allocations, or return it to the system; does nothing without glibc."""
     if sys.platform != "linux" or not hasattr(library := ctypes.CDLL(None), "mallopt"):
         return
     values = {M_TRIM_THRESHOLD: NEVER_TRIM, M_MMAP_MAX: 0} if keep else DEFAULTS

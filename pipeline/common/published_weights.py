@@ -28,7 +28,7 @@ def check_hub_weights(name: str) -> None:
     """Fetch a model's weights from the hub or its cache, and compare their digest where one is known.
 
     Raises:
-        InputError: they are others.
+        InputError: their digest is not the known one.
     """
     if name not in WEIGHTS:
         return

@@ -7,7 +7,7 @@ DAY = 86_400.0  # seconds; services count quotas by the day, and a longer delay 
 
 
 def retry_after_seconds(header: str) -> float:
-    """Seconds that the header asks for (a number or an HTTP date), at most a day; 0 for anything else."""
+    """Seconds that a Retry-After header (a number or an HTTP date) requests, at most a day; otherwise 0."""
     if header.isdecimal():
         return min(float(header), DAY)
     try:

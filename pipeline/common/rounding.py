@@ -1,4 +1,4 @@
-"""One rounding of percentages for tables, claims and pages, so that they never differ by a tenth."""
+"""How percentages are rounded in tables, claims and pages, so that they never differ by a tenth."""
 
 from decimal import ROUND_HALF_UP, Decimal
 

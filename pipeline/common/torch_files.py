@@ -1,4 +1,4 @@
-"""Files of torch.save, written completely or not at all. Damaged files are refused. Digests of weights."""
+"""Files of torch.save: written completely or not at all, and refused if damaged; digests of weights."""
 
 import hashlib
 import pickle
@@ -38,10 +38,10 @@ def write_torch(content: Mapping[str, object], path: Path) -> None:
 def read_torch(path: Path, what: str, hint: str, device: "torch.device | str" = "cpu") -> dict[str, Any]:
     """The dictionary in a file of torch.save: only numbers, text and containers, never code.
 
-    The file is a ZIP archive. torch does not compare the checksums of its members; this does.
+    The file is a ZIP archive. torch does not compare the checksums of its members, but this function does.
 
     Raises:
-        InputError: `what` is damaged or no such file; the message ends with the `hint` at what to do.
+        InputError: the file (`what`) is damaged or of another kind; the message ends with `hint`.
     """
     verify_digest(path)
     try:

@@ -36,7 +36,7 @@ def read_yaml_files(paths: Iterable[Path], heading: str, kind: type = dict) -> d
 
 
 def yaml_mistakes(path: Path, kind: type = dict) -> list[str]:
-    """What is wrong with a YAML file, one line each, which begins with its path.
+    """The mistakes of a YAML file, one per line, each beginning with the file's path.
 
     The file is missing, not regular, not UTF-8, not YAML, empty, of another kind, or too large or deep. Or a
     key is repeated in a block, where YAML would silently keep the last value.
@@ -45,7 +45,7 @@ def yaml_mistakes(path: Path, kind: type = dict) -> list[str]:
 
 
 def yaml_text_mistake(text: str) -> str:
-    """What is wrong with a text in YAML; empty if it is sound, or no YAML at all, as a plain text may be."""
+    """The mistake in a text of YAML; empty if it is valid, or a plain text that is not YAML."""
     try:
         return next(_mistakes_of(_checked_node(text)), "")
     except yaml.YAMLError:
@@ -80,7 +80,7 @@ def _checked_node(text: str) -> yaml.Node | None:
     """The nodes of a document.
 
     Raises:
-        ValueError: it is too deep or too large, or an anchor stands in itself. YAMLError: it is no YAML.
+        ValueError: it is too deep or too large, or an anchor contains itself. YAMLError: it is not YAML.
     """
     depth = 0
     for event in yaml.parse(text, _LOADER):
@@ -94,7 +94,7 @@ def _checked_node(text: str) -> yaml.Node | None:
 
 
 def _expanded_size(node: yaml.Node | None, sizes: dict[int, int]) -> int:
-    """Values that a document stands for once its aliases are written out."""
+    """Number of values in a document after its aliases are expanded."""
     if id(node) not in sizes:
         sizes[id(node)] = -1  # being counted
         inner = node.value if isinstance(node, yaml.SequenceNode | yaml.MappingNode) else []
@@ -106,7 +106,7 @@ def _expanded_size(node: yaml.Node | None, sizes: dict[int, int]) -> int:
 
 
 def _mistakes_of(node: yaml.Node | None, where: str = "") -> Iterator[str]:
-    """Keys that stand twice in a block."""
+    """Keys that occur twice in a block."""
     if isinstance(node, yaml.SequenceNode):
         for place, item in enumerate(node.value):
             yield from _mistakes_of(item, f"{where}{place}.")
