@@ -19,8 +19,8 @@ def added_translations(own: pd.DataFrame, translations: pd.DataFrame, enough: in
     """The translations that are added to a language's own captions of training images.
 
     An image with n captions of its own gets the translations of its first `enough` - n English captions, in
-    the order of the English caption table; one with `enough` or more gets none. An English caption whose
-    translation was left out is passed over.
+    the order of the English caption table; an image with `enough` or more gets none. An English caption
+    whose translation was left out is skipped.
 
     Args:
         own: sentence table of the language's own captions. translations: of its translations from English.

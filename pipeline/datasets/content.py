@@ -29,7 +29,7 @@ def is_archive(name: str) -> bool:
 def kind_mistake(name: str, head: bytes, content_type: str = "") -> str:
     """The problem with a file that begins with `head`; empty if none is found.
 
-    Servers send a page with status 200 where a login is asked for or a file has moved.
+    Servers may send a page with status 200 if a login is required or a file has moved.
     """
     if name.lower().endswith((".html", ".htm")):
         return ""

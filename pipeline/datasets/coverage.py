@@ -25,7 +25,7 @@ class Coverage(NamedTuple):
     """What a user's own captions cover.
 
     counts: images with captions that count as the data set's own (`original_captions`).
-    left_out: by language, the number of captions that do not count, and of all.
+    left_out: by language, the number of captions that do not count, and the number of all captions.
     repeats: by language, the number of captions that repeat an earlier caption of their image.
     """
 
@@ -41,7 +41,7 @@ def coverage(data: Dataset, image_list: Path | None) -> Coverage:
         data: a data set of source custom.
 
     Raises:
-        InputError: a file cannot be read as what it should be, or no caption of a language is its own.
+        InputError: a file cannot be read, or a language has no original captions.
     """
     source, settings = source_named(data.source), SplitSettings.of(data.source, data.as_values())
     assert source.read_split and data.captions, "as source custom has"
@@ -84,7 +84,7 @@ def doubts(dataset: str, counts: Coverage) -> Iterator[str]:
 
 
 def gaps(dataset: str, counts: Counts, languages: Sequence[str]) -> Iterator[str]:
-    """A line for each language and split without captions, which says what to do.
+    """One line per language and split without captions, with what to do.
 
     Args:
         dataset: its name in the configuration. languages: those that an experiment trains on human captions;

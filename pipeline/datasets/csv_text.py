@@ -22,7 +22,7 @@ def csv_text(path: Path, what: str, mend: str, with_nul: bool = False) -> str:
         with_nul: NUL bytes are let through, for a reader that reports them with other mistakes.
 
     Raises:
-        InputError: it is not there, is another kind of file, not UTF-8, or holds NUL bytes.
+        InputError: the file is missing, of another kind, not UTF-8, or contains NUL bytes.
     """
     content = require_file(path, what, mend).read_bytes()
     if kind := file_kind(content):

@@ -1,7 +1,7 @@
 """Text that was damaged on its way: escaped for pages, or read in a wrong character set.
 
 HTML's references in captions are read as the characters that they stand for: `&apos;` would be the word
-"apos". What is lost cannot be mended: such captions stay as they are, and are counted with an example.
+"apos". Lost characters cannot be restored: such captions are left unchanged, and counted with an example.
 """
 
 import logging
@@ -64,7 +64,7 @@ def mended_text(text: str) -> str:
 
 
 def damage(text: str, code: str) -> str:
-    """The kind of damage in a text in a language; empty if there is none to see."""
+    """The kind of damage in a text in a language; empty if none is visible."""
     if wrong := impossible(text):
         return f"the character U+{ord(wrong[0]):04X}"
     if misread_letters(text, code):

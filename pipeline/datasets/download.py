@@ -60,8 +60,8 @@ def download_file(
     Args:
         urls: http, https or file URLs, tried in this order, after the URL of an incomplete earlier download.
         file: HOST/PATH, its place in a mirror and its name in `lock`.
-        digest: expected SHA-256, hexadecimal; or "first use": what came first is expected from then on.
-        size: expected size in bytes; None: what the server says.
+        digest: expected SHA-256, hexadecimal; or "first use": the first download's digest is expected later.
+        size: expected size in bytes; None: the size that the server reports.
         mirror: folder or http URL, laid out as HOST/PATH; nothing else is then asked.
         lock: where digests of first use are recorded; None: they are logged.
 
@@ -132,7 +132,7 @@ def _complete_from_first(
     lock: Path | None,
     patience: Patience,
 ) -> str:
-    """Complete the part from one URL after the other; return its digest."""
+    """Complete the partial file from one URL after another; return its digest."""
     answers = []
     for url in urls:
         try:

@@ -20,7 +20,7 @@ def record(lock: Path, file: str, digest: str) -> None:
     """Add a digest; safe for downloads that end at the same time.
 
     Raises:
-        InputError: another digest has come into the lock file meanwhile.
+        InputError: the lock file has got another digest of the file in the meantime.
     """
     with open_locked(lock, wait=True):
         digests = _read(lock)

@@ -1,6 +1,6 @@
-"""The table of languages: all that the project knows of each.
+"""The table of languages: everything that the project knows about each.
 
-A language that is written with spaces needs no row: Moses splits it, and what is not known of it is not
+A language that is written with spaces needs no row: Moses splits it, and unknown properties are not
 checked.
 """
 
@@ -129,7 +129,7 @@ LANGUAGES = {row.code: row for row in _ROWS}
 
 @cache
 def language(code: str) -> Language:
-    """The row of a language, or what holds for those without one."""
+    """The row of a language, or the defaults for a language without a row."""
     return LANGUAGES.get(code, Language(code))
 
 
@@ -158,7 +158,7 @@ _WRONG_CODES = {
 
 
 def unknown_code(code: str) -> str:
-    """The message for a code that ISO 639-1 does not have; empty for one that it has."""
+    """The message for a code that is not in ISO 639-1; empty for a valid code."""
     if code in CODES:
         return ""
     hint = f", did you mean {_WRONG_CODES[code]!r}?" if code in _WRONG_CODES else ""

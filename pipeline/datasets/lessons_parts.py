@@ -75,7 +75,7 @@ def source_part(
 
 
 def caption_part(sentences: pd.DataFrame, part: str, language: str, origin: str = "human") -> pd.DataFrame:
-    """A part of a data set's captions: those that people translated, or those that they wrote independently.
+    """A part of a data set's captions: either human translations or independently written captions.
 
     Args:
         sentences: sentence table of one language. origin: who or what wrote its own captions.

@@ -39,7 +39,7 @@ class PartialDownload:
         return os.fstat(self.file.fileno()).st_size
 
     def begin(self, origin: Origin) -> None:
-        """Start over. Emptied first: bytes of one origin never stand under the note of another."""
+        """Start over. The file is emptied first, so its bytes never belong to another recorded origin."""
         self.clear()
         with atomic_write(self.note) as temporary:
             temporary.write_text(json.dumps(origin._asdict()), encoding="utf-8")

@@ -26,7 +26,7 @@ _UNREADABLE = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFi
 class PublishedFiles:
     """A folder of published files, laid out as HOST/PATH of their URLs.
 
-    Readers note mistakes and go on; `check` raises them together.
+    Readers collect mistakes and continue; `check` raises them together.
     """
 
     def __init__(self, folder: Path):

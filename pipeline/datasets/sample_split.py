@@ -34,18 +34,18 @@ def sampled_split(images: Collection[str], test: int, val: int, seed: int) -> Sp
 
 
 def predefined_split(lists: Mapping[str, Path], images: Collection[str]) -> Split:
-    """Test and validation images that lists give, and no others.
+    """The test and validation images of the user's lists.
 
-    A list has one image a line, or is a CSV file with a column `image`; of one with a column `split`
-    too (such as split.csv of another run) only the rows of that split count. An image is named by its
+    A list has one image per line, or is a CSV file with a column `image`. If it also has a column `split`
+    (such as split.csv of another run), only the rows of that split count. An image is named by its
     id, its file, or the number at the end of its id (MSCOCO: 9 is COCO_train2014_000000000009).
 
     Args:
-        lists: for `test` and `val` a file each.
+        lists: one file for `test` and one for `val`.
         images: ids of the images that may be in a list.
 
     Raises:
-        InputError: lists every image that is not among `images` or comes twice, and every unreadable file.
+        InputError: lists every image that is repeated or not in `images`, and every unreadable file.
     """
     image_of = {image: image for image in images}
     image_of.update({_name(image.rpartition("_")[2]): image for image in images})

@@ -51,7 +51,7 @@ def caption_sample(part: pd.DataFrame, each: int, seed: int) -> pd.DataFrame:
         part: sentence table of one language.
 
     Raises:
-        InputError: an image has fewer captions than asked for, or none is asked for.
+        InputError: an image has fewer captions than requested, or fewer than one is requested.
     """
     if each < 1:
         raise InputError(f"captions-per-image: found {each}, expected a whole number, 1 or more.")
@@ -81,15 +81,15 @@ def _generator(seed: int, *names: str) -> np.random.Generator:
 def halves(split: Mapping[str, str], seed: int, language: str | None = None) -> dict[str, str]:
     """Each training image's half, `first` or `second`, sampled with a seed (Section 5.3).
 
-    Of an odd number of images the first half has one less. The order of `split` does not matter.
+    If the number of images is odd, the first half has one image less. The order of `split` does not matter.
 
     Args:
-        language: None: the same halves for all languages, which is what "overlap" and "disjoint" mean. As in
-            the public code: a language's own, each shuffled for itself, so that two languages' first halves
-            share about half of their images, and a first and a second half as many.
+        language: None: the same halves for all languages, as "overlap" and "disjoint" require. A language:
+            separate halves for it, as in the public code, so that any half of one language shares about
+            half of its images with each half of another.
 
     Raises:
-        InputError: there are fewer than four training images, so that a half has no two to tell apart.
+        InputError: there are fewer than four training images, but each half needs two.
     """
     images = sorted(image for image, name in split.items() if name == "train")
     raise_together(

@@ -24,7 +24,7 @@ def select(
         source_languages: values of `source_language`, "" for independent captions; None: the rule above.
 
     Raises:
-        InputError: a column's value that was asked for is in no row.
+        InputError: a requested value of a column is in no row.
     """
     of_origins = _rows(sentences, "origin", origins)
     if source_languages is not None:

@@ -171,7 +171,7 @@ class Dataset(Sparse):
             yield ": test_images and val_images go together; give both or neither"
 
     def _of_translations(self) -> Iterator[str]:
-        """Languages that are translated from English have no captions of their own; English has."""
+        """Translated languages have no original captions, and need original English captions."""
         codes = self.translated_languages
         for code in sorted(set(codes) & set(self.languages)):
             yield f".translated_languages: {code!r} is among its languages too; name it in one of them"

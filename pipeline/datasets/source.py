@@ -29,7 +29,7 @@ class Inputs(NamedTuple):
 
 
 class DataOnRequest(NamedTuple):
-    """Data that their owners give on request, which the split is read from.
+    """Data available only on request, from which the split is read.
 
     key: of `sources`, which has their path. name: in workflow/sources.csv. files: glob pattern of
     the files that are read. languages: those whose captions are read from these data as well.
@@ -81,9 +81,9 @@ class Source(Generic[S, C, P]):
         parallel_files: pattern of the files with human translations to measure translators with, where they
             are not in the caption tables.
         human_translations: whether there are any, in these files or in the caption tables.
-        on_request: what its owners give on request; None if all is public.
+        on_request: data available only on request; None if all data are public.
         flickr_names: whether photographs are named as in Flickr8k and Multi30K.
-        terms: for the model card, of what workflow/sources.csv does not list.
+        terms: for the model card, the terms of data that workflow/sources.csv does not list.
         read_split, read_captions: None if stages of its own write both. read_part: None if `parts` is empty.
             Of a part: its name, then its language.
     """
@@ -112,7 +112,7 @@ class Source(Generic[S, C, P]):
 
     @property
     def keys(self) -> set[str]:
-        """Keys of `datasets.*` that it may have, besides those of every data set."""
+        """Keys of `datasets.*` that this source may have, besides the keys of every data set."""
         classes = (*self.split_settings, self.caption_settings)
         return {*self.needs, *(key for each in classes for key in each.model_fields)}
 

@@ -29,7 +29,7 @@ class SourceSettings:
         """The settings of a command line's JSON.
 
         Raises:
-            InputError: it is no JSON object, or keys are missing, unknown or wrong; all are listed.
+            InputError: not a JSON object, or keys are missing, unknown or wrong; all mistakes are listed.
         """
         try:
             values = json_value(text)
@@ -61,7 +61,7 @@ class SplitSettings(SourceSettings):
 
 
 class CaptionSettings(SourceSettings):
-    """What captions depend on, besides the split."""
+    """Settings that captions depend on, besides the split."""
 
     @staticmethod
     def classes(source: AnySource) -> Sequence[type[Block]]:
@@ -69,7 +69,7 @@ class CaptionSettings(SourceSettings):
 
 
 class PartSettings(SourceSettings):
-    """What a part of *Lessons* depends on, besides the split."""
+    """Settings that a part of *Lessons* depends on, besides the split."""
 
     @staticmethod
     def classes(source: AnySource) -> Sequence[type[Block]]:

@@ -1,6 +1,6 @@
 """The split: a file that assigns every image of a data set to train, val or test.
 
-It depends on no language: one more that is configured changes nothing in it.
+It does not depend on the languages: configuring another language does not change it.
 """
 
 import csv
@@ -48,7 +48,7 @@ def listed_images(path: Path) -> list[str]:
     """The column `image` of a CSV file.
 
     Raises:
-        InputError: it is no such file; lists every row that has no image.
+        InputError: not a CSV file with that column; lists every row without an image.
     """
     rows = list(csv_rows(path, "the list of images", "Give a CSV file with a column `image`."))
     _, header = rows[0] if rows else (1, [])

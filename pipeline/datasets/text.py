@@ -29,7 +29,7 @@ def published_text(folder: Path, language: str, splits: Sequence[Path]) -> pd.Da
     """Sentence table of Multi30K's captions in a language, all as split `train`.
 
     Left out are captions of every image that any of the splits has for validation or testing: word vectors
-    that were trained on them would know what is to be found. Images of no split stay.
+    that were trained on them would have seen the queries. Images of no split are kept.
 
     Args:
         folder: sources, laid out as HOST/PATH.

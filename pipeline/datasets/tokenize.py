@@ -162,7 +162,7 @@ def _sudachi(language: str) -> Tokenizer:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """A text in pieces of at most `_LONGEST` characters, cut behind full stops or blanks if there are any."""
+    """A text in chunks of at most `_LONGEST` characters, split after full stops or blanks if possible."""
     while len(text) > _LONGEST:
         cut = max(text.rfind(mark, 0, _LONGEST) for mark in "。 ") + 1 or _LONGEST
         yield text[:cut]
@@ -187,7 +187,7 @@ def _nfkc(caption: str) -> str:
 
 
 class TokenizerKind(NamedTuple):
-    """A way to split captions: what makes a language's tokeniser, and the packages that it uses."""
+    """A way to split captions: the function that returns a language's tokeniser, and the packages it uses."""
 
     make: Callable[[str], Tokenizer]
     packages: tuple[str, ...]

@@ -39,10 +39,10 @@ class Patience(NamedTuple):
     """Retry limits; all but `attempts` in seconds.
 
     Attributes:
-        attempts: how many in a row may bring nothing new.
+        attempts: how many attempts in a row may make no progress.
         first, longest: wait after the first failure, which doubles with each, and its bound.
-        retry_after: bound of the wait that a server may ask for.
-        timeout: without an answer or a byte.
+        retry_after: longest wait that a server may request.
+        timeout: longest time without an answer or a byte.
         slowest: bytes per second that a transfer must reach on average, after twice `timeout`.
     """
 
@@ -80,7 +80,7 @@ class Answer(NamedTuple):
 
 
 class _UnknownTotal(Progress):
-    """Progress towards a total that the server has not said."""
+    """Progress towards a total that the server has not reported."""
 
     def _line(self, now: float) -> str:
         rate = (self.done - self.initial) / max(now - self.started, 1e-9)
@@ -92,11 +92,11 @@ def fetch(url: str, part: PartialDownload, name: str, size: int | None, patience
 
     Args:
         name: the file's published name, which tells its kind.
-        size: bytes it must have; None: what the server says.
+        size: its size in bytes; None: the size that the server reports.
 
     Raises:
-        PermanentError: not from this URL; the part is kept where it may still be the beginning of the file.
-        InputError: the disk has no room for it.
+        PermanentError: this URL does not provide the file; the part is kept if it may be its beginning.
+        InputError: the disk has too little space for it.
     """
     best_size, failures = part.size if part.origin.url == url else 0, 0
     while True:

@@ -67,7 +67,7 @@ def unpack(archive: Sequence[Path], output: Path) -> int:
     """Unpack the photographs of ZIP and tar archives as `output/{published file name}`; return how many.
 
     Folders of the archives are ignored, so no member can leave `output`. The folder appears whole or not
-    at all. A call that was killed is gone on with, unless an archive has changed since.
+    at all. A killed call is resumed, unless an archive has changed since.
 
     Args:
         archive: .zip, .tar, .tar.gz, .tar.bz2, .tar.xz.
@@ -75,8 +75,8 @@ def unpack(archive: Sequence[Path], output: Path) -> int:
 
     Raises:
         InputError: an archive is damaged, unpacks to more than photographs would or than the disk holds,
-            has no photographs, links in place of them, or two of one name; `output` is something else than
-            a folder of photographs.
+            has no photographs, links instead of them, or two of one name; `output` exists and is not a
+            folder of photographs.
     """
     for path in archive:
         require_file(path, "the archive of photographs", "Download it, or give another path.")
@@ -142,7 +142,7 @@ def _partial_folder(archives: Sequence[Path], output: Path) -> Iterator[Path]:
 
 
 def _check_room(archives: Sequence[Path], folder: Path) -> None:
-    """Refuse, before anything is written, what is known not to fit. A tar archive tells its size late."""
+    """Check the free space before anything is written; a tar archive's size is known only later."""
     total = 0
     for archive in archives:
         if _is_zip(archive):
@@ -246,7 +246,7 @@ def _is_own_photograph(path: str) -> bool:
 
 
 def _zip_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
-    """Give the photographs, each with the bytes there are in all and up to it."""
+    """Yield the photographs, each with the total bytes and the bytes up to it."""
     with zipfile.ZipFile(archive) as file:
         members = [
             member
@@ -273,8 +273,8 @@ def _zip_time(member: zipfile.ZipInfo) -> int:
 class _Forward:
     """A decompressed tar, read once from its beginning to its end.
 
-    The module `tarfile` takes an archive that breaks off between two members, or a spoilt header after the
-    first, for the end of the archive; `is_complete` tells.
+    The module `tarfile` takes a truncation between two members, or a damaged header after the first, for
+    the end of the archive; `is_complete` detects this.
     """
 
     def __init__(self, file: IO[bytes], archive: Path):
@@ -305,9 +305,9 @@ class _Forward:
 
 
 def _tar_members(archive: Path) -> Iterator[tuple[int, int, Member]]:
-    """Give the photographs, each with the bytes of the archive and those read of it up to here.
+    """Yield the photographs, each with the archive's size in bytes and the bytes read so far.
 
-    Those read are always fewer: the last are read ahead, and many photographs may still be in them.
+    The bytes read are always fewer: the last block is read ahead and may contain many photographs.
     """
     total = archive.stat().st_size
     with open(archive, "rb") as raw, _decompressor(raw) as file:

@@ -31,7 +31,7 @@ def source_named(name: str) -> AnySource:
     """A source by its name in the configuration.
 
     Raises:
-        InputError: there is none of this name.
+        InputError: there is no source of this name.
     """
     if name not in names():
         raise InputError(f"source: found {name!r}, expected {', '.join(names())}.")

@@ -89,7 +89,7 @@ def own_predefined(path: Path, image_list: Path | None = None) -> Split:
     """The split of a user's file, whose images are named as in a table of captions: `a.jpg` is the image a.
 
     Raises:
-        InputError: as `read_split` and `limit_to_list`, if two names are of one image, or a split has none.
+        InputError: as `read_split` and `limit_to_list`, if two names refer to one image, or a split is empty.
     """
     split_of_names = read_split(path)
     split = {image_name(image): name for image, name in split_of_names.items()}
@@ -207,7 +207,7 @@ def _field_mistakes(row: Row) -> Iterator[str]:
 
 
 def _raw_mistakes(read: Row) -> Iterator[str]:
-    """What an editor or a broken copy left in the fields as they stand in the file."""
+    """Mistakes that an editor or a broken copy left in the fields as written in the file."""
     if any("\0" in value for value in read.values()):
         yield "a NUL byte; the file may be UTF-16 or damaged, save it as CSV in UTF-8"
     place = list(read).index("language")
@@ -233,7 +233,7 @@ class PredefinedSplit(Block):
 
 
 class TableSplit(Block):
-    """A table of captions, whose column `split` counts, and the seed of the sample if it has none."""
+    """A table of captions with a column `split`, or the seed of a sampled split if it has no such column."""
 
     captions: PathText
     split_seed: Seed = 0

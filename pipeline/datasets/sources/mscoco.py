@@ -117,7 +117,8 @@ def _rows(
     """Captions in a language, in the order of its files.
 
     Args:
-        image_of: number of an image -> its id. whole: these are all images, so that another is a mistake.
+        image_of: number of an image -> its id. whole: whether these are all images; then another number is a
+            mistake.
     """
     if language != "zh":
         for name, content in _contents(files, language):

@@ -120,7 +120,7 @@ def _paths(task: int, kind: str, split: str, language: str) -> Iterator[str]:
 
 
 def _text(files: PublishedFiles, path: str, images: list[str]) -> dict[str, str]:
-    """The captions of a text by image; none, and a mistake noted, if its lines do not fit its images."""
+    """The captions of a text by image; empty, with a mistake recorded, if lines and images do not match."""
     lines = files.lines(path)
     if lines and len(lines) != len(images):
         files.mistakes.append(f"{path}: found {len(lines)} lines; its list has {len(images)} images")
