@@ -1,6 +1,6 @@
-"""The demo's translation part: in every language what one English caption of each picture says.
+"""The demo's translation part: one English caption of each picture in every language.
 
-As Multi30K's translation part, which has one of the five English captions in four languages.
+Like Multi30K's translation part, which has one of the five English captions in four languages.
 """
 
 from pipeline.common.errors import raise_together
@@ -13,7 +13,7 @@ SOURCE = "en"
 
 
 def translated_captions(dataset: str, language: str, seed: int, scenes: int) -> list[Caption]:
-    """Captions in one language; English and what is always translated say what the demo's captions say.
+    """Captions in one language; English and always-translated languages repeat the demo's captions.
 
     Raises:
         InputError: the data set is not known, the scenes are too few, or there is no grammar of the language.

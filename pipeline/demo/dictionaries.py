@@ -12,7 +12,7 @@ Pairs = list[tuple[str, str]]
 
 
 def write_demo_dictionary(language: str, output: Path) -> None:
-    """Write the dictionary of English and another language: one lower-cased pair of single words a line.
+    """Write the dictionary of English and another language: one lower-cased pair of single words per line.
 
     Args:
         language: ISO 639-1 code of a language that has a grammar.

@@ -39,7 +39,7 @@ def draw_scene_image(scene: Scene, random: Random) -> Image.Image:
 
 @dataclass(frozen=True)
 class _Box:
-    """Where one object stands: centre across, foot, longer side; in pixels."""
+    """Place of one object in pixels: horizontal centre, foot, longer side."""
 
     group: Group
     x: float
@@ -48,7 +48,7 @@ class _Box:
 
 
 def _layout(scene: Scene, random: Random) -> list[_Box]:
-    """Ground objects side by side in their order, one pair perhaps in depth; what flies, above."""
+    """Objects on the ground side by side in order, perhaps one pair in depth; flying objects above."""
     ground = _order(scene)
     boxes = _row([group for group in ground if not group.flies], 205, random)
     boxes += _row([group for group in ground if group.flies], 96, random)

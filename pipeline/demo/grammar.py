@@ -2,8 +2,8 @@
 
 A language file (`data/languages/XX.yaml`, format in `data/README.md`) holds words with their inflected forms
 and templates with slots. A form is keyed by features ("pl dat"); the engine looks up the form whose features
-are all asked for, the most specific one first. What a feature means is the file's own business, so a language
-with other categories (a dual, an adjective after its noun) is another file and no code.
+are all requested, the most specific form first. The meaning of a feature is defined only by the file, so a
+language with other categories (a dual, an adjective after its noun) needs another file, but no code.
 """
 
 import re
@@ -34,7 +34,7 @@ _KEYS: dict[str, type] = {
 
 @dataclass(frozen=True)
 class Word:
-    """One synonym of a concept: its forms, the features it asks of its neighbours, further fields."""
+    """One synonym of a concept: its forms, the features it requires of its neighbours, further fields."""
 
     forms: dict[Features, str]
     features: Features
@@ -52,7 +52,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Phrase:
-    """A noun phrase: its words inflect together, for what is asked of it and what noun and number bring."""
+    """A noun phrase: its words inflect together, by requested features and those of noun and number."""
 
     words: dict[str, Word]
     pattern: str
@@ -85,7 +85,7 @@ class Language:
     dictionary: list[str]  # kinds of word that enter bilingual dictionaries as they are
 
     def caption(self, plan: Plan, random: Random) -> str:
-        """Say a plan. Synonyms and template are drawn; nothing of the plan is left unsaid."""
+        """A caption of the whole plan, with random synonyms and a random template."""
         fillers: dict[str, Word | Phrase] = {**self.words}
         fillers |= {slot: self._phrase(mention, random) for slot, mention in plan.mentions.items()}
         fillers |= {slot: random.choice(self.lexicon[slot][key]) for slot, key in plan.words.items()}
@@ -145,7 +145,7 @@ def language(code: str) -> Language:
 
 
 def read_language(path: Path) -> Language:
-    """Read and check a language file; raises one `InputError` that lists all that is wrong or missing."""
+    """Read and check a language file; raises one `InputError` that lists everything wrong or missing."""
     require_file(path, "the demo's grammar of this language", "Write it as data/README.md tells.")
     raw = read_yaml(path)
     wrong = [
@@ -254,7 +254,7 @@ def _mistakes(language: Language) -> Iterator[str]:
 
 
 def _inflection_mistakes(language: Language) -> Iterator[str]:
-    """Say every word in every place that a template gives it, beside every kind of neighbour."""
+    """Mistakes of every word in every slot of a template, next to every kind of neighbour."""
     lexicon, mentions = language.lexicon, list(_named_mentions(language))
     fillers: dict[str, Sequence[NamedWord]] = {
         **{name: [(f"word {name!r}", word)] for name, word in language.words.items()},
@@ -291,12 +291,12 @@ def _named_words(kind: str, entries: dict[str, list[Word]]) -> list[tuple[str, W
 
 
 def _distinct_words(words: Sequence[tuple[str, Sayable]]) -> list[tuple[str, Sayable]]:
-    """One word of each set of features: the other words would ask their neighbours for the same forms."""
+    """One word per set of features: words with equal features need the same forms of their neighbours."""
     return list({word.features: (name, word) for name, word in words}.values())
 
 
 def _named_mentions(language: Language) -> Iterator[NamedWord]:
-    """Every noun in every number, and every attribute beside every kind of noun, in all their patterns."""
+    """Every noun in every number, and every attribute with every kind of noun, in all patterns."""
     lexicon, things = language.lexicon, concepts().objects
     numbers = _named_words("number", lexicon["number"])
     for kind, synonyms in lexicon["noun"].items():

@@ -1,4 +1,4 @@
-"""The pictures of a demo data set, and which is for training, validation or testing."""
+"""The pictures of a demo data set, and their split into training, validation and test images."""
 
 import logging
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def draw_demo(
 
     Args:
         dataset: the demo data set, multi30k or mscoco.
-        images_out: folder for the JPEG images. A folder of an earlier run is replaced, another one refused.
+        images_out: folder for the JPEG images. A folder of an earlier run is replaced, any other is refused.
         split: CSV to write: columns image and split.
         seed: equal seeds give equal bytes.
         scenes: number of images, over all three splits.

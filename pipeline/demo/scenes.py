@@ -1,4 +1,4 @@
-"""Scenes: what is in a picture and how it stands to each other. Language-neutral, drawn from a seed."""
+"""Language-neutral scenes: the objects of a picture and their relations, sampled with a seed."""
 
 from dataclasses import dataclass
 from random import Random
@@ -23,7 +23,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Scene:
-    """A background and one to three groups; `relation` is that of the first group to the second."""
+    """A background and one to three groups; `relation` is from the first group to the second."""
 
     background: str
     groups: tuple[Group, ...]
@@ -31,7 +31,7 @@ class Scene:
 
     @property
     def relation_holds_for_third(self) -> bool:
-        """Whether the first group stands to the third as it does to the second."""
+        """Whether the first group has the same relation to the third group as to the second."""
         return self.relation in ("left_of", "right_of", "above") and not self.groups[-1].flies
 
 

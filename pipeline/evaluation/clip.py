@@ -60,7 +60,7 @@ class FrozenClip:
         model: a folder, or a name on the Hugging Face hub.
 
     Raises:
-        InputError: the model is missing, has not two towers, or lacks some of its weights.
+        InputError: the model is missing, does not have two towers, or lacks some of its weights.
     """
 
     def __init__(self, model: str, device: torch.device):

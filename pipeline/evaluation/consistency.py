@@ -1,9 +1,8 @@
 """Evaluate with queries and their translations: cross-lingual consistency, CLC (SMALR, Section 3.4).
 
-A sentence's score for an image is made of L scores, the sentence's own and those of its translations into the
-model's other languages: their mean (`average`, CLC-A), or what a small network makes of them (`learned`,
-CLC-C), which is trained on the validation split. A translation that is not there counts as the mean of those
-that are.
+A sentence's score for an image combines L scores: its own and those of its translations into the model's
+other languages. They are averaged (`average`, CLC-A), or combined by a small network that is trained on the
+validation split (`learned`, CLC-C). A missing translation counts as the mean of the existing ones.
 
 Sizes in comments: B sentences, n images, L languages, e size of an embedding.
 """
@@ -247,8 +246,8 @@ def translated_tokens(captions: pd.DataFrame, steps: Sequence[pd.DataFrame]) -> 
 def translation_rows(captions: pd.DataFrame, translations: pd.DataFrame) -> np.ndarray:
     """For each caption the row of its translation, -1 where there is none.
 
-    Translations of an image stand in the order of its captions; those that gave none are in the report, whose
-    (image, caption) the table's `attrs` hold as `left_out`.
+    Translations of an image are in the order of its captions. Captions without a translation are in the
+    report; `left_out` of the table's `attrs` holds their (image, caption).
 
     Raises:
         InputError: an image has more translations than captions, or fewer.

@@ -107,7 +107,7 @@ def write_evaluation(
     ranks: Path,
     **details: object,
 ) -> None:
-    """Write what was found of each language, as `described` gives it, with where it comes from."""
+    """Write the results of each language (`recalls_and_counts`) with the settings behind them."""
     all_ranks = pd.concat([table.assign(language=query) for query, (_, table) in results.items()])
     _write_ranks(all_ranks, ranks)
     result = {
@@ -209,7 +209,7 @@ def _translated_corpus(
     sentences: Sequence[Path],
     queries: Mapping[str, pd.DataFrame],
 ) -> Corpus:
-    """The corpus of translated test captions, by source language; those without a translation are unknown.
+    """The corpus of translated test captions, by source language; a missing translation has no words.
 
     Each source language has the gallery of its own captions, whatever the model reads.
     """
@@ -247,9 +247,9 @@ def check_choice_of_epoch(
     vocabularies: Mapping[str, Vocabulary],
     features: Path,
 ) -> None:
-    """Check that validation mR is still what training selected its epoch by, whatever the recall code.
+    """Check that validation mR is still the value by which training selected its epoch.
 
-    Such a change reruns evaluation only, so evaluation computes the kept epoch's validation mR again.
+    An edit of the recall code reruns only evaluation, so evaluation computes validation mR again.
     """
     corpus = evaluation_corpus(originals, vocabularies, record.settings, "val")
     add_features(corpus, features, record.settings.features)

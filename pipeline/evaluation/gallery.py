@@ -25,7 +25,7 @@ def gallery_of(image: NDArray[np.int64]) -> Gallery:
     corpus of a monolingual model does not, so they are candidates for neither.
 
     Args:
-        image: (B,) row of each of the language's sentences' image among the corpus' images.
+        image: (B,) for each sentence of the language, the row of its image among the corpus' images.
     """
     rows, image_of = np.unique(image, return_inverse=True)
     return Gallery(rows, image_of)

@@ -1,7 +1,7 @@
 """Ranks of the correct answers, in both directions, from tiles of the similarity matrix.
 
-Nearer means a larger similarity. Ties must not flatter: rank = 1 + number of strictly nearer candidates +
-number of equally near candidates with smaller indices.
+Nearer means a larger similarity. Ties must not improve ranks: rank = 1 + number of strictly nearer
+candidates + number of equally near candidates with smaller indices.
 
 A tile serves both directions: its rows are queries among images, its columns queries among sentences. The
 similarity of a query to its correct answer must be known before anything is counted, so tiles that hold
@@ -70,7 +70,7 @@ def both_ranks(
 
 
 class _Tiles:
-    """The similarity matrix (B, n), computed one tile at a time; the last are padded to the same shape."""
+    """The similarity matrix (B, n), computed in tiles; the last tiles are padded to the same shape."""
 
     def __init__(self, images: Tensor, sentences: Tensor, similarity: Similarity):
         self.shape = len(sentences), len(images)
@@ -137,9 +137,9 @@ def _correct_similarities(tiles: _Tiles, image_of: Tensor) -> Tensor:
 
 
 def _best_sentences(sentences: _Queries, images: int) -> _Queries:
-    """Each image as a query: its nearest own sentence, the first of equally near sentences.
+    """Each image as a query, whose answer is the nearest of its sentences, the first in case of ties.
 
-    An image without sentences has an answer that nothing is nearer than.
+    An image without sentences has an infinite similarity to its answer, so nothing ranks before it.
     """
     correct, image_of = sentences.correct, sentences.answers
     best = correct.new_full((images,), -torch.inf).scatter_reduce(0, image_of, correct, "amax")

@@ -35,7 +35,7 @@ class EvaluateSettings(Block):
 
 
 class ConsistencySettings(EvaluateSettings):
-    """The same of an evaluation with queries and their translations; `learned` has a network."""
+    """Settings of an evaluation with queries and their translations; only `learned` has a network."""
 
     kind: Literal["average", "learned"]
     network: Consistency | None = None

@@ -36,8 +36,8 @@ class Backbone:
         mean, std: of red, green and blue, of pixels in 0..1.
         weights_sha256: digest of the weights in use, see `weights_digest`.
         precision: what the network multiplies in, "float32" or "bfloat16".
-        shift, scale: mean and std for pixels in 0..255, (3,) on the device: made once, because a copy to a
-            GPU waits for the work under way there.
+        shift, scale: mean and std for pixels in 0..255, (3,) on the device: computed once, because a copy to
+            a GPU waits for its current work.
         pixels: (batch * crops, 3, crop, crop) float32, channels last: the one shape that the network sees.
     """
 
@@ -69,7 +69,7 @@ class Backbone:
             images: up to `batch` resized images (3, height, width) uint8, of any sizes, in main memory.
 
         Returns:
-            (images, dimension) float32 on the device, whose work may still be under way.
+            (images, dimension) float32 on the device, perhaps still being computed.
         """
         pixels_of_images = [self._normalise(image.to(self.device, non_blocking=True)) for image in images]
         if self.crop_evaluation == "dense":
@@ -83,7 +83,7 @@ class Backbone:
         return by_image.mean(1)
 
     def _from_map(self, image: Tensor) -> Tensor:
-        """Approximately the same from one pass over the whole image, and one over its mirror: (dimension)."""
+        """Approximate features (dimension), from one pass over the whole image and one over its mirror."""
         pixels = image[None]
         if has_mirror(self.crops):
             pixels = torch.cat([pixels, pixels.flip(3)])
@@ -112,8 +112,8 @@ def load_backbone(
         batch: images in one pass. compiled: `torch.compile` on a GPU; on a CPU nothing is compiled.
 
     Raises:
-        InputError: the backbone or its weights are not to be had or do not fit, the features have not the
-            dimension that the settings ask for, or the hardware has no bfloat16.
+        InputError: the backbone or its weights are unavailable or do not fit, the features do not have the
+            dimension of the settings, or the hardware has no bfloat16.
     """
     precision = precision_on(device, settings.precision)
     model = _pretrained_network(settings).eval().requires_grad_(False)
@@ -226,7 +226,7 @@ def _fast(model: Any, pixels: Tensor, precision: str, compiled: bool) -> Network
 def round_weights(model: nn.Module) -> None:
     """Round to bfloat16, once, the weights that autocast would round in every pass; batch norms stay.
 
-    Layers that first work out other weights of theirs, in float32, are not among these.
+    Layers that compute their effective weights first, in float32, are left out.
     """
     for module in model.modules():
         if type(module) in (nn.Conv2d, nn.Linear):
@@ -237,7 +237,7 @@ def compiled_network(model: nn.Module, pixels: Tensor) -> Network:
     """The network compiled for the one shape that it sees.
 
     Raises:
-        InputError: the machine lacks what compiling takes, such as a C compiler.
+        InputError: the machine lacks something needed to compile, such as a C compiler.
     """
     network: Network = torch.compile(model, dynamic=False)
     try:
@@ -324,7 +324,7 @@ def hub_model(backbone: str) -> Any:
 
 
 def weights_file(weights: str) -> Path:
-    """The file that a `weights` setting other than "timm" names; raises `InputError` where there is none."""
+    """The file that a `weights` setting other than "timm" names; raises `InputError` if there is none."""
     if not weights.startswith("package:"):
         path = require_file(Path(weights), "the weights file", 'Give another path, or "timm" to download.')
         check_digest_in_name(path)

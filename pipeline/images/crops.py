@@ -43,7 +43,7 @@ class UnreadableImage(Exception):
 
 
 def read_image(path: Path | BinaryIO) -> Image.Image:
-    """Decode a file, by its path or open for reading, to an RGB image turned upright by its EXIF orientation.
+    """Decode a file (a path or an open file) to an RGB image, rotated by its EXIF orientation.
 
     Transparent parts are shown on white, as on a page; the image's `info` then has the key `ON_WHITE`.
 
@@ -97,7 +97,7 @@ def _open_image(path: Path | BinaryIO) -> Image.Image:
 
 
 def _without_metadata(path: Path | BinaryIO) -> BinaryIO | None:
-    """A PNG without all that its picture does not depend on; None of other kinds of files."""
+    """A PNG file without metadata that its picture does not depend on; None for other kinds of files."""
     with open(path, "rb") if isinstance(path, Path) else io.BytesIO(_content(path)) as file:
         if file.read(len(_PNG)) != _PNG:
             return None
@@ -129,7 +129,7 @@ def _upright(image: Image.Image) -> Image.Image:
 
 
 def _check_size(width: int, height: int) -> None:
-    """Before anything is decoded: what a header declares is what a decoder allocates."""
+    """Check the declared size before decoding: a decoder allocates what the header declares."""
     if max(width, height) > LONGEST or width * height > MOST:
         raise ValueError(
             f"found {width} x {height} pixels, expected at most {LONGEST:,} a side and {MOST:,} in all"
@@ -198,9 +198,9 @@ def views(pixels: Tensor, crop: int, crops: int) -> list[Tensor]:
 
 
 def window_weights(size: tuple[int, int], cells: tuple[int, int], crop: int, crops: int) -> Tensor:
-    """How much each cell of a feature map counts in the mean over the windows.
+    """Weight of each cell of a feature map in the mean over the windows.
 
-    A window averages the cells that it covers, those at its border by the part that lies in it.
+    A window averages the cells that it covers; cells at its border count by the part inside.
 
     Args:
         size: height and width of the image in pixels. cells: height and width of its feature map.

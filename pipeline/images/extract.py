@@ -1,7 +1,8 @@
 """Extraction: every photograph of a list through the backbone.
 
-Reader (threads that decode and resize), mapper (the network), writer (a thread) and logger stand apart; the
-time that the mapper waits for each is logged at the end. Memory does not grow with the number of images.
+Reader (threads that decode and resize), mapper (the network), writer (a thread) and logger are separate. The
+time that the mapper waits for each of them is logged at the end. Memory does not grow with the number of
+images.
 """
 
 import logging
@@ -57,7 +58,7 @@ class Clock:
         self.seconds[what] += time.perf_counter() - start
 
     def shares(self, *things: str) -> str:
-        """What part of their sum each took."""
+        """Share of each in their sum."""
         whole = max(sum(self.seconds[what] for what in things), 1e-9)
         return ", ".join(f"{100 * self.seconds[what] / whole:.1f}% {what}" for what in things)
 
@@ -143,19 +144,19 @@ def extract(
 ) -> None:
     """Extract features of `paths` (image id to file) into the store `output`.
 
-    The store is made at `partial` and moved to `output` when it is whole: a killed run goes on from there.
-    It begins with what the finished store `earlier` has of the same images, made with the same settings,
-    weights, libraries and code.
+    The store is written at `partial` and moved to `output` when it is complete: a killed run resumes from
+    `partial`. It starts with rows of the finished store `earlier`, if it has the same images and was made
+    with the same settings, weights, libraries and code.
 
     Args:
         failed: CSV of the images that do not decode, with the reason; the store has no features of them.
         workers: threads that decode and resize.
         failures_allowed: how many images may fail.
-        gpu_missed: a GPU was asked for and not found, so the time that the run takes is said as a warning.
+        gpu_missed: a GPU was requested but not found, so the estimated time is logged as a warning.
         code: digest of the code of this stage.
 
     Raises:
-        InputError: more images failed than allowed. The others stay in `partial`, next to the list.
+        InputError: more images failed than allowed. Features of the others are kept in `partial`.
     """
     attributes = {**attributes_of(backbone, settings), "code": code}
     names = list(paths)
@@ -205,10 +206,10 @@ def attributes_of(backbone: Backbone, settings: ExtractionSettings) -> dict[str,
 
 
 class _Extraction:
-    """One run over what a store still lacks.
+    """One run over the images that a store still lacks.
 
-    Batches are cut the same way in every run, so that a resumed run rounds as an undisturbed one does; single
-    images that lack in the midst of what is done make batches of their own.
+    Every run forms the same batches, so that a resumed run rounds like an uninterrupted one. Single missing
+    images between finished ones form separate batches.
     """
 
     def __init__(
@@ -320,9 +321,9 @@ class _Extraction:
 
 
 def _on_its_way(features: Tensor) -> Callable[[], np.ndarray]:
-    """Begin to copy features into main memory; the returned function waits only for them.
+    """Start copying features into main memory; the returned function waits only for this copy.
 
-    A plain copy would stand in a GPU's queue behind the next batch, and leave the GPU idle when it returns.
+    A plain copy would queue behind the next batch on a GPU, and leave the GPU idle when it returns.
     """
     if features.device.type != "cuda":
         return features.numpy

@@ -35,16 +35,16 @@ def write_image_list(
 ) -> None:
     """Write the file of each image, found anywhere below the folders: columns image and path, sorted.
 
-    A file belongs to the id that its name without ending is.
+    A file belongs to the id that equals its name without ending.
 
     Args:
-        flickr_names: whether it may also belong to the id before the first underscore of its name: Flickr8k
-            names `1000268201_693b08cb0e.jpg` what Flickr30K names `1000268201.jpg`.
+        flickr_names: whether a file may also belong to the id before the first underscore of its name:
+            Flickr8k's `1000268201_693b08cb0e.jpg` is Flickr30K's `1000268201.jpg`.
         hint: how to obtain the images; printed if some are missing.
-        output: the list (CSV); where images are missing, all of them are listed in `missing.csv` beside it.
+        output: the list (CSV); missing images are listed in `missing.csv` next to it.
 
     Raises:
-        InputError: a folder is not there, or images have no file or several; names the first 8.
+        InputError: a folder is missing, or images have no file or several; names the first 8 images.
     """
     raise_together(
         [f"{folder}: not a folder" for folder in folders if not folder.is_dir()],
@@ -84,7 +84,7 @@ def _files_of(folders: Sequence[Path], images: Sequence[str], flickr_names: bool
 
 
 def _alike(folders: Sequence[Path], images: Iterable[str]) -> dict[str, str]:
-    """Of images without a file, the file that looks as if it were theirs, and what to do about it."""
+    """For images without a file: a file that may be meant, and what to do about it."""
     image_of = {_as_seen(image): image for image in images}
     alike = {}
     for folder, name in _files_below(folders):
@@ -101,13 +101,13 @@ def _alike(folders: Sequence[Path], images: Iterable[str]) -> dict[str, str]:
 
 
 def _as_seen(name: str) -> str:
-    """A name as people compare it, without what they hardly see."""
+    """A name as people see it: without differences that are hard to see."""
     plain = unicodedata.normalize("NFKC", name)
     return "".join(c for c in plain if unicodedata.category(c) not in ("Cf", "Zs", "Cc")).casefold()
 
 
 def _files_below(folders: Iterable[Path]) -> Iterator[tuple[str, str]]:
-    """Folder and name of every file below some folders; one walk, no look at the files themselves.
+    """Folder and name of every file below some folders, in one walk that reads no file.
 
     Linked folders are walked too, each once.
     """

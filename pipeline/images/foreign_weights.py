@@ -1,4 +1,4 @@
-"""Weights of another library than timm: with its names and shapes, among whatever else a training saved."""
+"""Weights from other libraries than timm: their names and shapes, and other content that a training saved."""
 
 import difflib
 import logging
@@ -26,7 +26,7 @@ def weights_in(content: Any) -> Weights:
     """The weights of a file: tensors by name, which a training may have saved among other things.
 
     Raises:
-        ValueError: there are none, or several sets of them.
+        ValueError: the file has no weights, or several sets of weights.
     """
     if not isinstance(content, Mapping):
         raise ValueError(f"found {type(content).__name__}, expected tensors by name")
@@ -48,10 +48,10 @@ def weights_in(content: Any) -> Weights:
 
 
 def with_own_names(state: Weights, network: Mapping[str, Tensor], is_head: Callable[[str], bool]) -> Weights:
-    """Tensors under a network's own names, where those of other names agree in order, kind and shape.
+    """Tensors renamed to a network's own names, if they agree in order, kind and shape.
 
-    A fully connected layer may be a convolution there, and a scale have other axes. Where they do not agree,
-    the tensors are as given.
+    In the file, a fully connected layer may be a convolution, and a scale may have other axes. If the tensors
+    do not agree, they are returned unchanged.
     """
     theirs = [name for name in state if name not in network and not name.endswith(_BATCH_COUNT)]
     ours = [name for name in network if name not in state and not name.endswith(_BATCH_COUNT)]
@@ -76,14 +76,14 @@ def _kind(name: str) -> str:
 
 
 def agree_with_torchvision(model: Any, backbone: str, state: Weights, new: Weights) -> None:
-    """Have a network compute what torchvision's of the same weights does; other libraries' are not known.
+    """Make a network compute the same as torchvision's with these weights; other libraries are not known.
 
     Args:
         model: the network, with its classifier. state: the weights under the names in their file. new: under
             the names of `model`.
 
     Raises:
-        InputError: it computes something else.
+        InputError: its output differs from torchvision's.
     """
     name, theirs = _torchvision_network(backbone, state)
     if theirs is None:

@@ -28,13 +28,13 @@ def import_features(features: Path, split: Path, settings: ImportSettings, outpu
 def import_store(source: Path, images: list[str], settings: ImportSettings, output: Path) -> None:
     """Write the features of `images` from `source` to the store `output`.
 
-    The source's attributes are kept as `source_...`. Its backbone may carry a remark in brackets: one named
-    "resnet50 (stride on the 1x1 convolution)" is a "resnet50". A source that names none is taken for one of
-    the configured backbone, with a warning.
+    The source's attributes are kept as `source_...`. Its backbone may have a remark in brackets: "resnet50
+    (stride on the 1x1 convolution)" is a "resnet50". If the source names no backbone, the configured one is
+    assumed, with a warning.
 
     Raises:
-        InputError: `source` is no whole store, is not what the settings ask for, lacks images, or holds
-            values that are not finite.
+        InputError: `source` is incomplete, does not match the settings, lacks images, or has values that are
+            not finite.
     """
     ids, features, attributes = read_store(source)
     backbone = _text(attributes.get("backbone"))

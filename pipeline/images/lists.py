@@ -43,7 +43,7 @@ def _is_line(row: Sequence[str]) -> bool:
 
 
 def identity(path: Path) -> tuple[int, int]:
-    """Size in bytes and time of change in nanoseconds of a file; zeros for one that is not there."""
+    """Size in bytes and modification time in nanoseconds of a file; zeros if it is missing."""
     try:
         status = path.stat()
     except OSError:
@@ -52,7 +52,7 @@ def identity(path: Path) -> tuple[int, int]:
 
 
 def photographs_digest(image_list: Path) -> str:
-    """Digest of the files of a list and their identities as they are now; empty while there is no list.
+    """Digest of the files of a list and their present identities; empty if there is no list yet.
 
     It changes when a photograph is overwritten, which does not change its folder's modification time.
     """

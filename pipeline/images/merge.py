@@ -1,4 +1,4 @@
-"""The stores of shards as one store, checked to be whole."""
+"""Merging the stores of all shards into one store, which is checked to be complete."""
 
 import csv
 import os
@@ -64,7 +64,7 @@ def merge(
 
     Args:
         failed: lists of failed images (CSV), one per shard. failed_output: all of them.
-        keep: another name for the same file, which stays when `output` is deleted (`extract`, `earlier`).
+        keep: a hard link to the same file, which remains if `output` is deleted (`extract`, `earlier`).
 
     Raises:
         InputError: the shards were made differently, are unfinished, lack images or have others, or more

@@ -1,8 +1,8 @@
-"""The feature store while it is being made, safe from a kill at any moment.
+"""The feature store of a running extraction, which may be killed at any moment.
 
-All space is allocated when the file is created, under another name. From then on only the numbers inside
-change, never what says where they lie: a kill leaves a file that opens. A row is one chunk with a checksum,
-so a row that was cut short damages no other. Rows are written before the mask says that they are there.
+All space is allocated when the file is created, under another name. From then on only numbers change, never
+the file's structure, so a killed process leaves a file that can be opened. A row is one chunk with a
+checksum, so an incomplete row damages no other. The mask marks a row as done after the row is written.
 """
 
 import errno
@@ -89,14 +89,14 @@ def open_partial(
     dimension: int,
     earlier: Path | None = None,
 ) -> Iterator[PartialStore]:
-    """Open the store of an unfinished extraction: go on if it has these attributes, or else start over.
+    """Open the store of an unfinished extraction: resume it if it has these attributes, or start over.
 
-    A store of other attributes is moved aside, and gone on from when the settings are set back.
+    A store with other attributes is moved aside, and resumed when the settings are set back.
 
     Args:
-        files: (len(images), 2) int64 that change when an image's file does (size and time of its change).
-        earlier: a finished store, perhaps not there; a new one begins with its rows of these images, if its
-            attributes are these, too. It is only read.
+        files: (len(images), 2) int64, size and modification time of each image's file.
+        earlier: path of a finished store, which need not exist and is only read; a new store starts with
+            its rows of these images if it has the same attributes.
 
     Raises:
         InputError: another process is writing it, or its disk has too little room.
@@ -174,7 +174,7 @@ def create(
 
 
 def copy_rows(source: PartialStore, target: PartialStore) -> None:
-    """Copy what is done in `source` of the images of `target`."""
+    """Copy finished rows of the images of `target` from `source`."""
     place = {image: row for row, image in enumerate(image_ids(target.file))}
     ids = image_ids(source.file)
     old, new = source.file["file"][...], target.file["file"][...]
@@ -192,7 +192,7 @@ def image_ids(file: h5py.File) -> list[str]:
 
 
 def finish(store: PartialStore, path: Path, output: Path) -> None:
-    """Mark what is pending as failed, and move the store to `output`."""
+    """Mark pending rows as failed, and move the store to `output`."""
     store.mark(store.done == PENDING, FAILED)
     store.file.close()
     with open(path, "rb") as file:
@@ -223,7 +223,7 @@ def _plain(value: object) -> object:
 
 
 def _open_store(path: Path) -> WritableFile | None:
-    """The store, locked for writing; `None` where there is none."""
+    """The store, locked for writing; None if there is none."""
     if not path.exists():
         return None
     try:
@@ -249,7 +249,7 @@ def _put_away(path: Path, why: str) -> None:
 
 @contextmanager
 def _finished_store(path: Path | None, attributes: Mapping[str, object]) -> Iterator[h5py.File | None]:
-    """A finished store that was made with these attributes; `None` where there is none."""
+    """A finished store with these attributes; None if there is none."""
     if path is None or not path.exists():
         yield None
         return

@@ -43,7 +43,7 @@ _FEATURES = "file of precomputed features, or null: they are extracted"
 
 
 class FeatureSet(Sparse):
-    """What a further set of features has otherwise than `images`, over which it is merged."""
+    """Settings in which a further set of features differs from `images`, into which they are merged."""
 
     nulls: ClassVar[frozenset[str]] = frozenset(("features",))
 
@@ -99,7 +99,7 @@ class Images(Block):
     )
 
     def feature_sets(self) -> "dict[str | None, Images]":
-        """Settings of every feature set: `None` is the main one, others are by name, merged over it.
+        """Settings of every feature set by name, merged into those of the main set, whose name is None.
 
         Precomputed features belong only to the set that names them.
         """
@@ -178,7 +178,7 @@ class ExtractionSettings(Block):
 
 
 class ImportSettings(Block):
-    """What imported features must be; None accepts what the file says."""
+    """Required properties of imported features; None accepts the file's value."""
 
     backbone: Text | None = Field(default=None, description=_BACKBONE)
     dimension: Count | None = Field(default=None, description=_DIMENSION)

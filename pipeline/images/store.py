@@ -1,6 +1,6 @@
 """The feature store: one HDF5 file with `features` (N, D) float32, `image` (N,) ids, and attributes.
 
-The attributes say how the features were made; a reader refuses features that were made otherwise.
+The attributes say how the features were made; a reader refuses a store with other attributes than it expects.
 A store that was extracted here also has the mask `done` (N,): images that failed have a row, but no features.
 """
 
@@ -32,7 +32,7 @@ def write_features(
 
 
 def read_features(path: Path, images: list[str], expected: Mapping[str, object]) -> np.ndarray:
-    """Read the features of some images, in the order asked for.
+    """Read the features of some images, in their order.
 
     Args:
         images: ids; an id may come more than once.
@@ -42,8 +42,8 @@ def read_features(path: Path, images: list[str], expected: Mapping[str, object])
         (len(images), D) float32.
 
     Raises:
-        InputError: the file is no whole store, was made otherwise than expected, lacks images, or holds
-            values that are not finite.
+        InputError: the file is incomplete, has other attributes than expected, lacks images, or has values
+            that are not finite.
     """
     ids, features, attributes = read_store(path)
     mistakes = [
@@ -92,7 +92,7 @@ def failed_images(path: Path) -> set[str]:
 
 @contextmanager
 def open_store(path: Path) -> Iterator[h5py.File]:
-    """An open store, to read; raises `InputError` where a file is no whole store."""
+    """A store opened for reading; raises `InputError` if the file is not a complete store."""
     require_file(
         path, "the feature store", "Run `python -m pipeline extract-features`, or give another file."
     )
@@ -148,7 +148,7 @@ def rows_of(path: Path, ids: list[str], features: np.ndarray, images: list[str])
 
 
 def check_rows(path: Path, images: Sequence[str], rows: np.ndarray) -> None:
-    """Raise `InputError` where rows are no features of their images: not finite, or one number throughout."""
+    """Raise `InputError` for rows that cannot be features: not finite, or a single repeated number."""
     finite = np.isfinite(rows).all(axis=1)
     invalid = [image for image, sound in zip(images, finite, strict=True) if not sound]
     if invalid:
