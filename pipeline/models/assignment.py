@@ -30,7 +30,7 @@ class Assignment(nn.Module):
 
     Args:
         features: dimension of a FastText vector. entries: E. size: d.
-        languages: those with a scoring layer of their own; none: one layer scores the words of all.
+        languages: languages with separate scoring layers; empty: one layer scores the words of all.
     """
 
     def __init__(self, features: int, entries: int, size: int, languages: Sequence[str] = ()):
@@ -111,7 +111,7 @@ class Assignment(nn.Module):
 
 
 def explored_ranks(words: int, best: int, probability: float) -> Tensor:
-    """Which of its best entries each word takes, (U,): 0, or with some probability a random one."""
+    """The rank (U,) of the entry that each word takes: 0, or with some probability a random rank."""
     explores = torch.rand(words) < probability
     return torch.where(explores, torch.randint(best, (words,)), 0)
 
@@ -120,7 +120,7 @@ def choice_weights(scores: Tensor, place: Tensor, gradient: str) -> Tensor:
     """Weight of each of a word's best entries, (U, M), with the gradient for its score.
 
     Args:
-        scores: (U, M) of the best entries. place: (U,) of the one that is taken. gradient: see `Exploration`.
+        scores: (U, M) of the best entries. place: (U,) rank of the chosen entry. gradient: see `Exploration`.
     """
     shares = scores.softmax(1)
     one_hot = F.one_hot(place, scores.shape[1]).to(scores.dtype)

@@ -1,6 +1,6 @@
 """A universal embedding that maps rare words of other languages to English words (SMALR, Section 4).
 
-Such a word has no row in its language's table: it is read with the English word's vector and linear layer.
+A mapped word has no row in its language's table; it uses the English word's vector and linear layer.
 
 Sizes in comments: M words of each of L languages, d universal size.
 """
@@ -20,8 +20,7 @@ from pipeline.models.universal import UniversalEmbedding, english_rows, own_vect
 class DictionaryEmbedding(UniversalEmbedding):
     """Words of every language in one space, some of them mapped to English words.
 
-    A language has the English rows of its words without a vector of their own, whose ids follow those of the
-    others.
+    For words without their own vector, a language has the rows of the English words; their ids come last.
     """
 
     def __init__(self, settings: EmbeddingSettings, sizes: Sizes):

@@ -58,7 +58,7 @@ class HybridWords(LanguageWords):
 class HybridEmbedding(TableEmbedding):
     """Words of every language in one d-dimensional space, most of them through shared entries.
 
-    The settings: `hybrid.frequent_dim`, numbers of an own vector; `masking`, with which there is a MASK
+    The settings: `hybrid.frequent_dim`, dimension of an own vector; `masking`, which adds a MASK
     (`pipeline.models.losses.masking`), one vector for all languages.
     """
 
@@ -156,7 +156,7 @@ def _check_rows(rows: Mapping[str, WordRows], vocabularies: Vocabularies, own_wo
 
 
 def _firsts(sizes: Sequence[int], device: torch.device) -> Tensor:
-    """Where each of several parts of some sizes begins if they follow one another, (L, 1)."""
+    """Start (L, 1) of each of L consecutive blocks, from their sizes."""
     ends = torch.tensor(sizes).cumsum(0)
     return to_device((ends - torch.tensor(sizes))[:, None], device)
 

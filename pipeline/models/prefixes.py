@@ -23,11 +23,11 @@ sigmoid_backward, tanh_backward = torch.ops.aten.sigmoid_backward, torch.ops.ate
 
 @dataclass
 class PrefixTree:
-    """The distinct prefixes of some sentences: those of one word first, then those of two, and so on.
+    """The distinct prefixes of some sentences: prefixes of one word first, then of two words, and so on.
 
-    words: (N,) the last word of each, 0 to U - 1. parents: (N,) the prefix without its last word; 0 if
-    nothing is left. levels: how many have 1, 2, ... words. sentences: (B,) which of them is the whole
-    sentence.
+    words: (N,) last word of each prefix, 0 to U - 1. parents: (N,) the prefix without its last word; 0 if
+    that is empty. levels: number of prefixes of 1, 2, ... words. sentences: (B,) the prefix that is the
+    whole sentence.
     """
 
     words: Tensor
@@ -37,7 +37,7 @@ class PrefixTree:
 
 
 def prefix_tree(rows: Tensor, lengths: Tensor) -> PrefixTree:
-    """The prefixes of sentences of `lengths` (B,) words, which are given one sentence after another, (N,)."""
+    """The prefixes of sentences of `lengths` (B,) words; `rows` are their words, sentence by sentence."""
     longest = int(lengths.max())
     is_word = np.arange(longest) < lengths.numpy()[:, None]
     words = np.full(is_word.shape, -1)

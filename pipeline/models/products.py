@@ -2,7 +2,7 @@
 
 PyTorch's own `@` uses MKL, which reaches only half the speed of AMD processors (86 against 190 GFLOP/s with
 AVX-512; benchmarks/README.md). PyTorch exposes oneDNN's product only through an operator of its compiler,
-which is used here.
+which this module uses.
 """
 
 from typing import Any

@@ -1,8 +1,8 @@
 """What an embedding and an encoder are: the parts of a model that `pipeline.registry` names.
 
-A part is built from sizes, with random weights. What its data give, word vectors and assignments of words,
-are its values: tensors named as in its state, which are copied in afterwards. So one `build`
-(`pipeline.models.build`) makes a model to train, to load and to count.
+A part is built from sizes, with random weights. Its values from data, word vectors and assignments of words,
+are tensors named as in its state, which are copied in afterwards. So one `build` (`pipeline.models.build`)
+serves training, loading and counting.
 """
 
 from abc import abstractmethod
@@ -27,7 +27,7 @@ SettingsT = TypeVar("SettingsT", contravariant=True)
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of a model that its data decide.
+    """Sizes of a model that depend on its data.
 
     words: ids of each language's words, padding's included. vector: numbers of a word's vector. features: D,
     numbers of an image's features. shared: vectors that all languages share, padding's included: entries of a
@@ -91,7 +91,7 @@ class _Buildable(Protocol[SettingsT]):
     @staticmethod
     @abstractmethod
     def values(settings: SettingsT, vocabularies: Vocabularies, pretrained: Path | None) -> Values:
-        """What the data give before the first step, named and shaped as in the part's state.
+        """Values from data before the first step, with names and shapes of the part's state.
 
         Args:
             pretrained: output of the part's own pretraining, if it has any.
@@ -104,10 +104,10 @@ class _Buildable(Protocol[SettingsT]):
 
     @abstractmethod
     def copy_values(self, values: Values) -> None:
-        """Copy what the data give into the part."""
+        """Copy values from data into the part."""
 
     def pad_to(self, longest: Mapping[str, int]) -> None:
-        """Learn how many words each language's longest training sentence has, if anything depends on it."""
+        """Set the number of words of each language's longest training sentence, if it matters."""
         return
 
     @abstractmethod

@@ -68,7 +68,7 @@ def recurrent_layer(size: int, model: Model) -> Recurrent:
 
 @torch.no_grad()
 def _begin_as_tensorflow(layer: Recurrent) -> None:
-    """Glorot uniform kernels, zero biases but 1 where a gate lets the state through (TensorFlow 1.2).
+    """Glorot uniform kernels, and zero biases except 1 for gates of the state (TensorFlow 1.2).
 
     There, a kernel is one matrix for word and state together: for all gates of an LSTM (LSTMCell, forget_bias
     1); for a GRU, one for the two gates (initial bias 1) and a separate one for the candidate state

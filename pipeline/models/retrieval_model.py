@@ -1,4 +1,4 @@
-"""What every model of image-sentence retrieval is, whatever it reads sentences from."""
+"""The base class of all models of image-sentence retrieval."""
 
 from collections.abc import Mapping
 
@@ -10,8 +10,8 @@ from pipeline.models.protocols import Encoder
 class RetrievalModel(nn.Module, Encoder):
     """Image-sentence retrieval in one or more languages.
 
-    branches: of sentences, by language, or one that is `shared`. losses: layers of losses that have any, for
-    training only.
+    branches: sentence branches by language, or a single branch `shared`. losses: layers of losses, only for
+    training.
     """
 
     branches: nn.ModuleDict

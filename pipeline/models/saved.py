@@ -23,9 +23,9 @@ class ModelRecord:
 
     settings: of the training. vocabularies: digest of each language's words.
     epoch: the best epoch, from 1. validation: mR of each language on the validation split at that epoch.
-    training_captions: captions that it was trained on, of each language by origin.
-    training_translations: those of them that are translations added to the data set's own, of each pair of
-    languages (`en-de`) by origin.
+    training_captions: number of captions that it was trained on, for each language by origin.
+    training_translations: how many of them are added translations, for each pair of languages (`en-de`) by
+    origin.
     training_steps: batches of the whole training, without pretraining. training_groups: images of each group
     that a batch draws from equally; a single group where images are not grouped.
     """

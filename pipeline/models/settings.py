@@ -142,7 +142,7 @@ class Neighborhood(Block):
 
 
 class ClassifierWeight(Block):
-    """The language classifier (LC), as a training on one data set has it."""
+    """The language classifier (LC), with its weight for one data set."""
 
     weight: Weight = Field(default=1.0e-6, description="weight of the language classifier's loss")
     weight_applied: Literal["once", "twice"] = Field(
@@ -377,7 +377,7 @@ class ModelSettings(EmbeddingSettings, ChosenLosses):
 
 
 class SavedSettings(RunSettings, ModelSettings):
-    """What a model file records of a training; readers need no more than these keys of its settings."""
+    """The settings of a training that a model file records: the keys that its readers need."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -1,4 +1,4 @@
-"""Numbers of trainable parameters, of models that are at hand or that are only sizes.
+"""Numbers of trainable parameters, of models in memory or from sizes only.
 
 Padding's row of a word table is no parameter, unless it is trained.
 """
@@ -36,7 +36,7 @@ def count_model(model: RetrievalModel, settings: ModelSettings) -> Counts:
 
 
 def count(settings: ModelSettings, words: Mapping[str, int], shared: int = 0) -> Counts:
-    """The parameters of a model that is not there.
+    """The parameters of a model, from its sizes only.
 
     Args:
         settings: of a training. words: size of each language's vocabulary, without padding.

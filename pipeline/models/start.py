@@ -19,7 +19,7 @@ def start_model(
         pretrained: output of the embedding's own pretraining, if it has any. features: D.
 
     Raises:
-        InputError: the vocabularies or what was pretrained do not fit the settings.
+        InputError: the vocabularies or the pretrained weights do not fit the settings.
     """
     kind = encoder(settings)
     values = kind.values(settings, vocabularies, pretrained)

@@ -91,7 +91,7 @@ class TableEmbedding(nn.Module, Embedding):
 
 
 class UniversalEmbedding(TableEmbedding):
-    """A vector of its own for each word of every language.
+    """A separate vector for each word of every language.
 
     The `model` settings: universal, d; universal_layers, `separate` for each language or one `shared` by all;
     universal_mean, what a sentence's mean is taken over: its `words`, or as in the authors' code the row
@@ -151,7 +151,7 @@ class UniversalEmbedding(TableEmbedding):
     def pad_to(self, longest: Mapping[str, int]) -> None:
         """Pad a language's means to the words of its longest training sentence, if padding counts in them.
 
-        A longer sentence, which training never saw, is its own row.
+        A longer sentence, which does not occur in training, is not padded.
         """
         if self.padded:
             self.padded_to.copy_(torch.tensor([longest[language] for language in self.languages]))
@@ -184,8 +184,8 @@ class UniversalEmbedding(TableEmbedding):
 def read_words(embedding: TableEmbedding, sentences: Mapping[str, Sentences]) -> Words:
     """The words of sentences. A frozen sentence vector is the only word of its sentence.
 
-    On a CPU, each distinct word of a language is computed once; a GPU would be waited for to count them, and
-    computes each word wherever it occurs.
+    On a CPU, each distinct word of a language is computed once. A GPU computes every occurrence, since the
+    CPU would wait for it to count the distinct words.
     """
     counts = {language: len(batch.lengths) for language, batch in sentences.items()}
     lengths = torch.cat([batch.lengths for batch in sentences.values()])
@@ -238,7 +238,7 @@ def pretrained_layers(settings: EmbeddingSettings, tables: Values, path: Path | 
     """Weights of the linear layers that read the tables, if they were pretrained.
 
     Raises:
-        InputError: they are of other languages or sizes.
+        InputError: they have other languages or sizes.
     """
     if path is None:
         return {}

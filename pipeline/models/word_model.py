@@ -6,7 +6,8 @@
 | PARALLEL-EmbN | several   | separate          |
 | MULE          | several   | shared            |
 
-With the encoder `vse` they are VSE and order embeddings, PARALLEL-SYM and -ASYM, and the models of *Lessons*.
+With the encoder `vse` the models are VSE and order embeddings, PARALLEL-SYM and -ASYM, and the models of
+*Lessons*.
 """
 
 from collections.abc import Mapping
@@ -87,7 +88,7 @@ class WordModel(RetrievalModel):
         return self.universal.count() | branches
 
     def _comparable(self, vectors: Tensor) -> Tensor:
-        """Vectors of which no number is negative, for order embeddings."""
+        """Vectors without negative numbers, as order embeddings need."""
         return vectors.abs() if self.similarity == "order" else vectors
 
     def _embed(self, branch: nn.Module, sentences: Mapping[str, Sentences]) -> Embedded:

@@ -18,7 +18,7 @@ from pipeline.models.settings import Liwe
 class LiweLoss(Loss[Liwe]):
     """Captions against images, and captions of two languages.
 
-    Each is the mean, over languages or pairs of languages, of what a batch's hinges come to. The settings
+    Each is the mean over languages, or pairs of languages, of a batch's annealed hinges. The settings
     `liwe`: margin, image_base, caption_base.
     """
 

@@ -58,7 +58,7 @@ BlockT = TypeVar("BlockT", bound=Block)
 
 
 class Loss(Protocol[BlockT]):
-    """A loss: NAMELoss of losses/NAME.py, for the experiments that have its block of settings, NAME.
+    """A loss: NAMELoss in losses/NAME.py, for experiments with a block of settings NAME.
 
     Args:
         block: its settings. settings: those of the model.
@@ -71,7 +71,7 @@ class Loss(Protocol[BlockT]):
         self.block, self.settings = block, settings
 
     def layers(self) -> nn.Module | None:
-        """Weights of its own, initialised at random. A training has them as `model.losses[NAME]`."""
+        """Layers of the loss, with random weights; a training has them as `model.losses[NAME]`."""
         return None
 
     @abstractmethod
@@ -79,7 +79,7 @@ class Loss(Protocol[BlockT]):
         """Weighted terms by name, which are added to the loss and to the curves."""
 
     def after_epoch(self, model: RetrievalModel) -> None:
-        """Change what the next epoch is measured by; called again if it was interrupted."""
+        """Update reference values for the next epoch; called again if validation was interrupted."""
         return
 
 

@@ -37,7 +37,7 @@ class MaskingLoss(Loss[Masking]):
     """
 
     def layers(self) -> nn.Module:
-        """The layers that predict what is masked, [S_i, S_j] (2d) to (S_i', S_j') (2d), one per embedding."""
+        """The layers that predict masked content, [S_i, S_j] (2d) to (S_i', S_j') (2d), one per embedding."""
         model = self.settings.model
         sizes = {"universal": 2 * model.universal_dim, "multimodal": 2 * model.multimodal_dim}
         return nn.ModuleDict({key: linear(size, size) for key, size in sizes.items()})
@@ -94,11 +94,12 @@ def reconstruction_loss(
     """Equation 2: the mean over sentence pairs, averaged over pairs of languages.
 
     An image's k-th sentence in one language is paired with its k-th in the other; the language with fewer
-    repeats them. Languages without a common image form no pair; the loss of a batch without pairs is zero.
+    sentences repeats them. Languages without a common image form no pair. A batch without pairs has
+    loss zero.
 
-    All pairs' distances come from inner products of what single sentences give: S_i^m + S_i' = P_i + Q_j, P
-    of the sentence itself and Q of its partner, needs only |P_i + Q_j|^2 and (P_i + Q_j) S_i. Memory is
-    N L^2 numbers where the pairs themselves would have N L^2 d.
+    All pairs' distances are computed from inner products of single sentences: S_i^m + S_i' = P_i + Q_j, P
+    from the sentence itself and Q from its partner, needs only |P_i + Q_j|^2 and (P_i + Q_j) S_i. This takes
+    N L^2 numbers of memory instead of N L^2 d.
 
     Args:
         masked, unmasked: embeddings of all languages' sentences. segments: the rows of each language.
@@ -117,8 +118,8 @@ def reconstruction_loss(
 def _pairs(segments: tuple[Segment, ...], device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Rows (N, L) of sentences by image and number, and weights (2, N, L, L) of their distances.
 
-    The first half of the weights is of row i as the first sentence of a pair, which the earlier language
-    provides, the second half of row i as the second. Where a language lacks an image, its row is arbitrary.
+    The first half of the weights is for row i as the first sentence of a pair, from the earlier language; the
+    second half is for row i as the second sentence. Where a language lacks an image, its row is arbitrary.
     Two languages form as many pairs for an image as the one with more sentences has, regardless of any third
     language.
     """

@@ -60,8 +60,8 @@ def ranking_terms(images: Slotted, languages: Sequence[Slotted], ranking: Rankin
 def ranking_loss(similarity: Tensor, matches: Tensor, margin: float, hinge: str) -> Tensor:
     """Sum of the hinges of all matching pairs, in both directions (*Lessons*, Section 3).
 
-    A pair's negatives are all that its caption does not belong to, and all captions that do not belong to
-    its image.
+    A pair's negatives are all images that do not match its caption, and all captions that do not match its
+    image.
 
     Args:
         similarity: (B, n). matches: (B, n), true where caption and image belong together.

@@ -3,8 +3,8 @@
 A loss compares anchors with candidates many times: the sentences of each language with images and with those
 of other languages. Comparisons of equal shape are one batched product of matrices with one top-k, and what is
 selected in all comparisons becomes hinges together: a GPU would wait longer for the launches of many small
-operators than for their numbers. Which rows are compared depends only on which images have sentences; it is
-planned once for all batches that are alike in this.
+operators than for their numbers. Which rows are compared depends only on which images have sentences,
+so one plan serves all batches that are alike in this.
 
 Sizes in comments: N embeddings, G comparisons of equal shape, R anchors, C candidates, k hardest negatives, M
 positives that form triplets.
@@ -46,7 +46,7 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Anchors with their positives among candidates, all others of which are negatives.
+    """Anchors with their positives among candidates; all other candidates are negatives.
 
     anchors: (R,) rows of the embeddings. candidates: (C,) rows. positives: (R, per_image) places
     of the anchors' positives among the candidates. every_positive: each positive forms triplets; otherwise
