@@ -1,7 +1,7 @@
 """Command lines of stages: `python -m pipeline STAGE ...`, from the table and the functions that it names.
 
 A function's parameters are the options, its docstring's `Args:` explain them. Both are read from the source,
-so that help, a wrong argument and edited code are answered before anything large is imported.
+so that help and messages about arguments or edited code need no large import.
 """
 
 import argparse
@@ -54,10 +54,10 @@ def main(stages: Mapping[str, Stage], program: str, about: str) -> int:
 
 
 def exit_status(work: Callable[[], None]) -> int:
-    """What a program exits with after some work.
+    """The exit status of a program after some work.
 
-    1 and one message for input, a disk, memory or a limit of the system that a user can mend; 128 and its
-    number for a signal.
+    1, with one message, for an error that a user can fix (input, disk, memory, a limit of the system); 128
+    plus its number for a signal.
     """
     try:
         with raise_on_signal():
@@ -116,7 +116,7 @@ def run(stage: Stage, program: str, words: Sequence[str]) -> None:
     """Run one stage with the rest of a command line.
 
     Raises:
-        InputError: its code is no longer that of the digest in `--code`.
+        InputError: the digest of its code is not the one in `--code`.
     """
     options = parameters(stage.function)
     values = vars(parser_of(stage, program, options).parse_args(words))
@@ -245,7 +245,7 @@ class _NamedFiles(_Once):
 
 
 def json_list(text: str) -> list[object]:
-    """A JSON list; raises argparse's error with what was found instead."""
+    """Parse a JSON list; argparse's error shows what was found instead."""
     expected = 'a list, such as [1, "b"]'
     try:
         value = json_value(text)
@@ -322,5 +322,5 @@ class _Names(dict[str, Any]):
 
 
 def _original_name(node: ast.ImportFrom, name: str) -> str | None:
-    """What a name is called where it is imported from; None if it is not imported."""
+    """The name in its own module of a name that a statement imports; None if it does not import it."""
     return next((alias.name for alias in node.names if name == (alias.asname or alias.name)), None)

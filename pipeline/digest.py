@@ -41,7 +41,7 @@ def digest(stage: Stage | str, parts: tuple[str, ...] | None = None, whole: bool
     """Digest of all modules of this project that a stage imports, directly or not.
 
     Args:
-        parts: modules that it imports by name for some arguments only; None: those that it has for any
+        parts: modules that it imports by name only for some arguments; None: the modules for any arguments
             (`Stage.parts`).
         whole: with the modules of `Stage.outside`.
     """
@@ -85,7 +85,7 @@ def save_code(file: Path) -> None:
 
 
 def plan_with(file: Path) -> None:
-    """Compute further digests from the code that `save_code` wrote down; if it wrote none, from the files."""
+    """Compute later digests from the code that `save_code` stored; without it, from the files."""
     if file.exists():
         codes = json.loads(file.read_text(encoding="utf-8"))
         _plan_codes.update({module: Code(text, tuple(imports)) for module, (text, imports) in codes.items()})
@@ -170,7 +170,7 @@ def _is_message(node: ast.AST) -> bool:
 
 
 def _own_modules(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """The modules of this project that a statement imports; a package's names are taken for modules too."""
+    """The modules of this project that a statement imports; names in a package may be modules, too."""
     names = [name.name for name in node.names]
     if isinstance(node, ast.ImportFrom):
         names = [node.module or "", *(f"{node.module}.{name}" for name in names)]

@@ -44,7 +44,7 @@ class HasEncoder(Protocol):
 
 
 class Encoded(Protocol):
-    """Settings of a model, however much of them."""
+    """Any settings that name an encoder."""
 
     @property
     def model(self) -> HasEncoder: ...
@@ -79,7 +79,7 @@ def encoder(settings: Encoded) -> str:
 
 
 def trainer(settings: Encoded) -> str | None:
-    """What changes an experiment's run; None for the usual one."""
+    """The function that changes an experiment's run; None for the usual run."""
     return TRAINERS.get(settings.model.encoder)
 
 
@@ -104,7 +104,7 @@ def of_any_model() -> tuple[str, ...]:
 
 
 def of_translation(provider: str, borrowed: bool = False) -> tuple[str, ...]:
-    """Modules of a provider of translations; of `files`, those that borrow the translations of other data."""
+    """Modules of a provider of translations; `borrowed`: `files` uses the translations of other data."""
     if provider == "files":
         return BORROWED_TRANSLATIONS if borrowed else ()
     return TRANSLATORS.get(provider, SERVICES)

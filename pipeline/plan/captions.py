@@ -174,7 +174,7 @@ def _matching(paths: Iterable[str], pattern: str) -> list[str]:
 def requested_of_split(plan: Plan, dataset: str) -> list[str]:
     """Data on request that a split is read from: COCO-CN, whose images MSCOCO is tested with.
 
-    A folder is followed by the files that are read, whose change does not change its own time.
+    After a folder come its files that are read, since their changes do not change the folder's time.
     """
     on_request = plan.source(dataset).on_request
     if not on_request:

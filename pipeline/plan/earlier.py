@@ -1,10 +1,10 @@
 """Outputs of jobs that run again, kept until the new outputs are complete.
 
 Snakemake 9 deletes the outputs of a job before it starts and when it fails, and records the new inputs and
-settings of a failed job as if it had finished. A missing file from which later results were made, or one
-without a record, is no reason for it to run the job: the next call would find nothing to do, and the old
-results would pass for new. Hence outputs of failed jobs are restored, and marked as incomplete, so that the
-next call makes them again (`rerun-incomplete` in the profiles).
+settings of a failed job as if it had finished. If such an output is missing but later results exist,
+Snakemake does not run the job again: the old results would pass for new ones. Hence outputs of failed jobs
+are restored and marked as incomplete, so that the next call reruns their jobs (`rerun-incomplete` in the
+profiles).
 """
 
 import contextlib
@@ -44,7 +44,7 @@ def forget_earlier() -> None:
 
 
 def _link(path: Path, other: Path) -> None:
-    """Make `other` the same file, or a folder of the same files; copies on a disk without links."""
+    """Hard link a file, or the files of a folder, to `other`; copy them on a disk without links."""
     other.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(OSError):
         if path.is_dir():

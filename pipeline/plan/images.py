@@ -55,7 +55,7 @@ def weights_file(plan: Plan, suffix: str) -> list[str]:
 
 
 def shards(plan: Plan, dataset: str, suffix: str) -> list[str]:
-    """Stores of the shards of a data set's features; of finished features, those they were merged from."""
+    """Stores of the shards that a data set's features are merged from."""
     files, count = plan.data(dataset), str(plan.settings.images.shards)
     shard_list = Path(files.shard_list(suffix))
     if shard_list.exists() and Path(files.features(suffix)).exists():
@@ -71,7 +71,7 @@ def failed_of_shards(plan: Plan, dataset: str, suffix: str) -> list[str]:
 
 
 def photographs(plan: Plan, dataset: str) -> str:
-    """Digest of the size and time of the photographs as they are now: another if one was overwritten."""
+    """Digest of the photographs' present sizes and times, which changes if one is overwritten."""
     return photographs_digest(Path(plan.data(dataset).images))
 
 

@@ -42,7 +42,7 @@ def claim_evaluations(plan: Plan) -> list[str]:
 
 
 def claim_ranks(plan: Plan) -> list[str]:
-    """Ranks of the same evaluations."""
+    """Ranks of the evaluations that `claims` reads."""
     return ranks_of(contents.evaluations(plan))
 
 
@@ -209,7 +209,7 @@ def comparison_to_publish(plan: Plan, place: str, table: str) -> str:
 
 
 def published_beside(plan: Plan, place: str, file: str) -> list[str]:
-    """Files that are published in the same folder before one: with the report, everything that it shows."""
+    """Files published in the same folder before a file: before the report, everything that it shows."""
     if file != "report.html":
         return []
     path = plan.results.of_scale if place else plan.results.latest

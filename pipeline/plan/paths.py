@@ -260,7 +260,7 @@ class ModelFiles:
 class AssignmentFiles:
     """Files of an assignment of words to the latent vocabulary (SMALR), which experiments share.
 
-    digest: of its settings but the seed (`assignment_settings`).
+    digest: digest of its settings without the seed (`assignment_settings`).
     """
 
     scale: str
@@ -305,5 +305,5 @@ class Results:
 
     @property
     def places(self) -> str:
-        """A regular expression of the folders below results/ that have a result: the scale's, and none."""
+        """A regular expression of folders with results, relative to results/: the scale's, or empty."""
         return f"(?:{self.scale}/)?"

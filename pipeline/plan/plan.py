@@ -26,8 +26,8 @@ class Plan:
     """The configuration and what surrounds it.
 
     settings: the whole configuration. folder: config/. sources: rows of workflow/sources.csv by file.
-    targets: those of the command, whose needs a refusal names together. in_bucket: all files are in a bucket
-    (profiles/kubernetes), so that none of the user's is read before its job.
+    targets: targets of the command; a refusal lists the needs of all of them. in_bucket: all files are in a
+    bucket (profiles/kubernetes), so the user's files are read only by jobs.
     """
 
     settings: Configuration
@@ -80,7 +80,7 @@ def published_sources(path: Path) -> dict[str, dict[str, str]]:
     """Rows of workflow/sources.csv by file.
 
     Raises:
-        InputError: lists rows without a value for each column, and files that stand in two rows.
+        InputError: lists rows without a value for each column, and files in two rows.
     """
     rows = csv_rows(path, "the table of published files", "Copy it from the project again.")
     _, columns = next(rows, (0, []))
@@ -134,10 +134,13 @@ def _as_list(paths: str | Sequence[str]) -> Sequence[str]:
 
 
 def files_in(folder: str, pattern: str = "*") -> list[str]:
-    """Files in a folder, whose own time stays when a file is overwritten; empty if it is no folder."""
+    """The files of a folder; empty if it is not a folder.
+
+    Jobs depend on them, since overwriting a file does not change its folder's time.
+    """
     return sorted(str(path) for path in Path(folder).glob(pattern) if path.is_file())
 
 
 def either(names: Iterable[str]) -> str:
-    """A regular expression of the names; one that matches nothing if there are none."""
+    """A regular expression that matches the names; without names it matches nothing."""
     return "|".join(map(re.escape, names)) or "(?!)"

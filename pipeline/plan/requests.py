@@ -114,6 +114,6 @@ def _translations_to_configure(plan: Plan, pairs: Iterable[DatasetPair]) -> list
 
 
 def archives_at(path: str) -> list[str]:
-    """The archive at a path, or those at the top of a folder; empty for a folder of images."""
+    """The archive at a path, or the archives directly in a folder; empty for a folder of images."""
     archives = [path] if os.path.isfile(path) else sorted(map(str, Path(path).iterdir()))
     return [name for name in archives if is_archive(name) and os.path.isfile(name)]

@@ -70,7 +70,7 @@ def _jobs_of(plan: Plan, path: str) -> set[str]:
 
 
 def _files_behind(plan: Plan, evaluation: Evaluation) -> list[str]:
-    """An evaluation and what it and its model's training read."""
+    """An evaluation and the files that it and its model's training read."""
     model = plan, evaluation.model.dataset, evaluation.model.experiment
     queries = evaluation.queries
     read = [

@@ -26,7 +26,7 @@ def figure_settings(plan: Plan, number: str) -> str:
 
 
 def drawing_settings(plan: Plan, number: str) -> str:
-    """What the drawing of a figure depends on besides its points."""
+    """Settings that the drawing of a figure depends on besides its points."""
     settings = _settings(plan, number)
     return ScalingAxes(figure=settings.figure, across=settings.across, area=settings.area).as_json()
 
@@ -76,7 +76,7 @@ def figure_evaluations(plan: Plan, number: str) -> list[str]:
 
 
 def figure_ranks(plan: Plan, number: str) -> list[str]:
-    """Ranks of the same evaluations."""
+    """Ranks of the evaluations of a figure's points."""
     return ranks_of(_evaluations(plan, number))
 
 
@@ -103,7 +103,7 @@ def counted_words(plan: Plan) -> list[str]:
 
 
 def counted_characters(plan: Plan) -> list[str]:
-    """Characters of the words of the same languages."""
+    """Spelled words of the languages whose vocabularies are counted."""
     dataset = _counted_dataset(plan)
     languages = plan.datasets[dataset].every_language
     return [plan.data(dataset).characters(CAPTIONS, language) for language in languages]

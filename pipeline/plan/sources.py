@@ -123,7 +123,7 @@ def image_folders(plan: Plan, dataset: str) -> list[str]:
 
 
 def _check_only_archives(dataset: str, images: str, archive: str) -> None:
-    """Refuse photographs in a folder of archives: it would not be clear which of them are meant."""
+    """Refuse a folder with both photographs and archives: it is unclear which are to be used."""
     below = os.walk(images) if os.path.isdir(images) else ()
     files = (os.path.join(folder, name) for folder, _, names in below for name in names)
     loose = next((name for name in files if is_photograph(name)), None)

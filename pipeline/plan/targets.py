@@ -1,4 +1,4 @@
-"""Targets of the command below results/: which there are, which are mistakes, and warnings about them."""
+"""Targets of the command in results/: which exist, which are mistakes, and warnings about them."""
 
 import os
 import re
@@ -47,7 +47,7 @@ def check_targets(plan: Plan, rules: Iterable[str]) -> None:
 
 
 def _mistake(plan: Plan, target: str, rules: list[str]) -> str:
-    """What is wrong with a target; empty for a good one."""
+    """The mistake in a target; empty for a valid target."""
     inside = os.path.relpath(target) if os.path.isabs(target) else target
     if wrong := _comparison_mistake(plan, inside):
         return f"{target}: {wrong}"
@@ -70,7 +70,7 @@ def _known_results(plan: Plan) -> list[str]:
 
 
 def _comparison_mistake(plan: Plan, target: str) -> str:
-    """What is wrong with a target of results/compare; empty for a good one and for others."""
+    """The mistake in a target of results/compare; empty for valid targets and all others."""
     match = re.fullmatch(rf"results/(?:{plan.scale}/)?compare/(.+)[.]csv", target)
     if not match:
         return ""

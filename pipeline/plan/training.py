@@ -91,8 +91,8 @@ def _first_with_assignment(plan: Plan, dataset: str, digest: str) -> str:
         if configuration.assignment_settings(settings, dataset, name, 0).experiment == digest:
             return name
     raise InputError(
-        f"no experiment on {dataset} has the assignment {digest}: it is of other settings. Ask for a model, "
-        f"such as {plan.model(dataset, 'smalr', 0).model}, which asks for its assignment"
+        f"no experiment on {dataset} has the assignment {digest}: it belongs to other settings. "
+        f"Request a model such as {plan.model(dataset, 'smalr', 0).model}, which requests its assignment"
     )
 
 

@@ -33,8 +33,8 @@ INPUT_OPTIONS = {
 class Translation:
     """The translation of a data set's captions, or of its queries, from one language into another.
 
-    queries: validation and test captions, each with the caption that it translates; otherwise all captions.
-    before: the pair by which queries were translated into `source`; None for captions as they are.
+    queries: whether it translates validation and test captions as queries, each linked to its caption;
+    otherwise all captions. before: the pair that translated the queries into `source`; None for originals.
     """
 
     plan: Plan
@@ -205,10 +205,10 @@ def query_tables(plan: Plan, dataset: str, pairs: Iterable[str]) -> list[str]:
 def dictionary(plan: Plan, dataset: str, source: str, target: str) -> str:
     """The bilingual dictionary of a pair that has English on one side.
 
-    The user's, or the demo's, which has the words of its grammar, or MUSE's.
+    The user's dictionary, the demo's (the words of its grammar), or MUSE's.
 
     Raises:
-        InputError: there is none; the message says what to do.
+        InputError: there is no dictionary; the message says what to do.
     """
     if "en" not in (source, target):
         pair = f"{source}-{target}"
@@ -251,7 +251,7 @@ def _demo_dictionary(other: str) -> str:
 
 @dataclass(frozen=True)
 class Measurement:
-    """The quality of a pair's translations against human translations; nothing if a data set has none."""
+    """The quality of a pair's translations, measured against human translations if the data set has any."""
 
     translation: Translation
 

@@ -52,7 +52,7 @@ def fasttext_vectors(plan: Plan, dataset: str, language: str) -> list[str]:
 def _has_training_captions(plan: Plan, dataset: str, language: str) -> bool:
     """Whether a language has captions to train on besides translations that an experiment adds.
 
-    Captions in a bucket are not read for it: a language without any is refused by its job.
+    Captions in a bucket are not read here: the job refuses a language without captions.
     """
     data = plan.datasets[dataset]
     if data.source != "custom" or language not in data.languages or plan.in_bucket:
@@ -100,7 +100,7 @@ def mapped_to_english(
 
 
 def english_options(inputs: Inputs) -> list[str]:
-    """Arguments that name the same files."""
+    """Arguments for the files that a reduction to English words reads."""
     return input_arguments(inputs, {"english": "--english", "dictionary": "--dictionaries"})
 
 
@@ -137,7 +137,7 @@ def bert_model(plan: Plan, dataset: str) -> str:
 
 
 def bert_files(plan: Plan, dataset: str) -> list[str]:
-    """What is read of the BERT: the folder that a rule makes, or the user's files; none from the hub."""
+    """Files of the BERT: the folder that a rule writes, or the user's files; none for a model on the hub."""
     model = bert_model(plan, dataset)
     return [model] if plan.settings.bert.model == "pretrain" else files_in(model)
 

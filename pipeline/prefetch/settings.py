@@ -13,7 +13,7 @@ class MarianModel(Block):
 
 
 class HubModels(Block):
-    """Names of models, by what they are for."""
+    """Names of models by their purpose."""
 
     backbones: list[str] = Field(default=[], description="names of timm")
     bert: str | None = Field(default=None, description="name on the hub")
