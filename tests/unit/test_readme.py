@@ -43,10 +43,3 @@ def test_the_version_is_the_same_everywhere() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
     assert newest and citation["version"] == newest[1] == version
-
-
-@pytest.mark.parametrize("page", ["README.md", "SECURITY.md", "CONTRIBUTING.md"])
-def test_the_code_that_a_page_names_is_there(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    named = re.findall(r"`((?:pipeline|search|workflow|tests|config|profiles|docs)/[\w/.-]+)`", text)
-    assert [path for path in named if not (ROOT / path).exists() and path != "workflow/sources.lock"] == []
