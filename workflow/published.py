@@ -258,11 +258,10 @@ def _comparison(folder: Path, table: str, dataset: str) -> pd.DataFrame:
     numbers = _read(folder / run / "comparison" / f"{name}.csv")
     numbers = numbers[(numbers["dataset"] == dataset) & (numbers["metric"] == "mR")]
     names = numbers[["section", "group", "method", "training_data"]].astype(object).fillna("").map(str)
-    section = names["section"].map(lambda text: f"({text}) " if text else "")
     methods = names[["group", "method", "training_data"]].agg(
         lambda row: ", ".join(filter(None, row)), axis=1
     )
-    return numbers.assign(method=section + methods)
+    return numbers.assign(method=(names["section"] + " " + methods).str.strip())
 
 
 def _recall(rows: pd.DataFrame, language: str) -> str:
@@ -285,8 +284,10 @@ def _difference(row: object) -> str:
 
 
 def _names(table: pd.DataFrame) -> str:
+    """The two experiments, without the language of models of one language each."""
+    row = table.iloc[0]
     first, second = (
-        re.sub(r"/original$| \(original\)$", "", str(table[name].iloc[0]))
+        re.sub(rf"(?:-{row['language']})?(?: original)?$", "", str(row[name]))
         for name in ("first_name", "second_name")
     )
     return f"{first} - {second}"

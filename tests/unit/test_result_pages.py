@@ -13,16 +13,16 @@ from workflow import published
 
 COMPARISON = """\
 table,section,row,group,method,training_data,dataset,language,metric,measured,std,paper,experiment
-table2,a,1,,EmbN,,multi30k,en,mR,50.750000,0.700000,66.5,embn
-table2,a,1,,EmbN,,multi30k,fr,mR,31.550000,,66.0,embn
-table2,a,1,,EmbN,,multi30k,fr,i2s_R@1,20.000000,,,embn
-table2,d,2,,MULE EmbN - Full,,multi30k,fr,mR,37.849999,0.300000,72.5,mule-full
-table2,d,2,,MULE EmbN - Full,,mscoco,en,mR,99.000000,0.300000,72.5,mule-full
+table2,(a),1,,EmbN,,multi30k,en,mR,50.750000,0.700000,66.5,embn
+table2,(a),1,,EmbN,,multi30k,fr,mR,31.550000,,66.0,embn
+table2,(a),1,,EmbN,,multi30k,fr,i2s_R@1,20.000000,,,embn
+table2,(d),2,,MULE EmbN - Full,,multi30k,fr,mR,37.849999,0.300000,72.5,mule-full
+table2,(d),2,,MULE EmbN - Full,,mscoco,en,mR,99.000000,0.300000,72.5,mule-full
 """
 COMPARED = """\
 dataset,language,metric,seeds,first_name,second_name,difference,low,high
-multi30k,en,mR,0 1 2,mule-full,embn,-0.250000,-1.200000,0.700000
-multi30k,fr,mR,0 1 2,mule-full,embn,6.300000,4.700000,7.900000
+multi30k,en,mR,0 1 2,mule-full original,embn-en original,-0.250000,-1.200000,0.700000
+multi30k,fr,mR,0 1 2,mule-full original,embn-fr original,6.300000,4.700000,7.900000
 """
 CLAIMS = """\
 id,claim,verdict,comparisons
