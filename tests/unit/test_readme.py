@@ -25,10 +25,9 @@ def test_no_commit_date_or_machine_is_named(page: str) -> None:
     assert not commits + re.findall(r"\b20\d\d-\d\d-\d\d\b|Intel|AMD|Xeon|EPYC", text)
 
 
-def test_results_have_a_place_that_a_script_can_fill() -> None:
-    (place,) = re.findall(r"^<!-- results: [^\n]+ -->\n(.*?)^<!-- /results -->$", README, re.M | re.S)
-    rows = [line.count("|") for line in place.splitlines() if line]
-    assert len(rows) >= 4 and len(set(rows)) == 1
+def test_its_results_are_filled_from_a_run() -> None:
+    """`make results-pages` fills them, and a test of these pages compares them with the run."""
+    assert re.search(r"^<!-- gain [^\n]+ -->$", README, re.M)
 
 
 def test_its_make_targets_exist() -> None:
