@@ -70,7 +70,7 @@ def test_tables_and_figures_are_configured(page: Path) -> None:
 
 
 @each_page
-def test_files_in_the_text_exist(page: Path) -> None:
+def test_files_and_folders_in_the_text_exist(page: Path) -> None:
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
-    named = re.findall(rf"(?<![\w/.-])((?:{FOLDERS})/[\w./-]*\.[a-z]+)\b(?!/)", text)
+    named = re.findall(rf"(?<=[` ])(?:{FOLDERS})/[\w./-]+(?=[`\s])", text)
     assert [path for path in named if path not in EXAMPLES and not (ROOT / path).exists()] == []
