@@ -11,7 +11,7 @@ from search.stages import STAGES as SEARCH_STAGES
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("[!.]*/*.md")])
-FOLDERS = "pipeline|search|workflow|config|tests|benchmarks|profiles|envs|docs"
+FOLDERS = "pipeline|search|workflow|config|tests|benchmarks|profiles|envs|docs|results/published"
 EXAMPLES = {"profiles/mine/profile.yaml", "workflow/sources.lock"}  # files that the reader or a run writes
 
 each_page = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
@@ -64,7 +64,7 @@ def test_tables_and_figures_are_configured(page: Path) -> None:
     names = "\n".join([*map(str, files), *(path.read_text(encoding="utf-8") for path in files)])
     text = prose_and_commands(page)
     names += "\n".join(re.findall(r"^  [\w-]+:", text, re.M))
-    for target in re.findall(r"\bresults/([a-z\d/+-]+)\.(?:csv|html|svg)", text):
+    for target in re.findall(r"\bresults/(?!published/)([a-z\d/+-]+)\.(?:csv|html|svg)", text):
         for name in re.sub(r"-row[\d+]+$", "", target.split("/")[-1]).split("-vs-"):
             assert re.search(rf"\b{re.escape(name)}\b", names), target
 
