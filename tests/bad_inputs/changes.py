@@ -1,4 +1,4 @@
-"""Changes of the finished project that a row of cases.yaml names: what a line of text cannot describe."""
+"""Changes of the finished project that a row of cases/ names: what a line of text cannot describe."""
 
 import csv
 import gzip

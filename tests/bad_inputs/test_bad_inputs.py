@@ -1,4 +1,19 @@
-"""Every bad input of cases.yaml ends in one message, and costs nothing that was finished."""
+"""Every bad input of cases/ ends in one message, and costs nothing that was finished.
+
+Each file of cases/ holds one kind, a bad input a row:
+
+    do: what is changed in the finished project of base.py, one operation after the other:
+        write, append {FILE: TEXT}; edit {FILE: [OLD, NEW]}; hex {FILE: BYTES}; remove [FILE];
+        config {...}, laid over small.yaml; make [NAME], a function of changes.py
+    run: the command; its first word may stand for a longer one (LONG), words in capitals for folders (PLACES)
+    says: what its one message must hold; lacks: what it must not
+    exit: its status, 1 where left out; absent: files that it may not write
+    limit: bytes that the command may have, FSIZE of a file, AS of memory besides what it has
+    env: its environment; in: its folder
+    batch: rows of one batch are changed and run together, because they are reported together
+
+Unless a row changes it itself, every byte of results/, work/ and mine/ survives.
+"""
 
 import json
 import multiprocessing
@@ -22,9 +37,13 @@ from pipeline.settings import merge
 
 pytestmark = pytest.mark.integration
 
-CASES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("utf-8"))
+KINDS: dict[str, list[dict[str, Any]]] = {
+    path.stem: yaml.safe_load(path.read_text("utf-8"))
+    for path in sorted(Path(__file__).with_name("cases").glob("*.yaml"))
+}
+CASES = [case for rows in KINDS.values() for case in rows]
 TOKENS = "work/demo/shapes/tokens"
-# What words in capitals of cases.yaml stand for.
+# What words in capitals of a row stand for.
 PLACES = {
     "TOKENS": TOKENS,
     "MODEL": str(EXPERIMENT / "model.pt"),
@@ -134,7 +153,8 @@ def batches() -> list[list[dict[str, Any]]]:
 
 
 def test_the_table_is_sound() -> None:
-    assert len(CASES) >= 150
+    assert len(CASES) >= 591
+    assert {path.suffix for path in Path(__file__).with_name("cases").iterdir()} == {".yaml"}
     assert len({case["name"] for case in CASES}) == len(CASES)
     used = {name for case in CASES for step in case.get("do", []) for name in step.get("make", [])}
     assert used == set(CHANGES)
