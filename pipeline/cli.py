@@ -222,7 +222,7 @@ def _or_none(read: Callable[[str], object]) -> Callable[[str], object]:
 
 
 class _Once(argparse.Action):
-    """The value of an option that is given once; of several argparse would keep the last without a word."""
+    """An option that may be given only once; argparse would silently keep the last value."""
 
     def __call__(
         self, parser: ArgumentParser, namespace: Namespace, values: object, option: str | None = None
@@ -322,5 +322,5 @@ class _Names(dict[str, Any]):
 
 
 def _original_name(node: ast.ImportFrom, name: str) -> str | None:
-    """The name in its own module of a name that a statement imports; None if it does not import it."""
+    """The original name of a name that a statement imports; None if it does not import the name."""
     return next((alias.name for alias in node.names if name == (alias.asname or alias.name)), None)

@@ -71,7 +71,7 @@ class Code(NamedTuple):
     imports: tuple[str, ...]
 
 
-# The code that a run began with. Each job of a queue reads the workflow again and needs it.
+# The code at the start of a run. Each job in a queue reads the workflow again and needs this code.
 _plan_codes: dict[str, Code] = {}
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from pipeline import registry
 
-# Training uses the recall code only to select the epoch. Evaluation checks that and refuses a model whose
-# choice was made by other recall code, so an edit there reruns evaluation and no training.
+# Training uses the recall code only to select the epoch. Evaluation checks the selection and refuses a model
+# that other recall code would have selected differently, so an edit there reruns evaluation and no training.
 CHOICE_OF_EPOCH = frozenset(
     {"pipeline.evaluation.ranks", "pipeline.evaluation.recall", "pipeline.evaluation.evaluate"}
 )
@@ -25,7 +25,7 @@ def language_row(code: str) -> str:
 
 
 def no_parts(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """The parts of a stage that imports all its code itself."""
+    """The parts of a stage whose code is all imported statically."""
     return ()
 
 
@@ -71,7 +71,7 @@ def _any_model_and_language(arguments: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _any_training(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """All models and losses, for those who count parameters: some losses have weights of their own."""
+    """All models and losses, for stages that count parameters: some losses have weights."""
     return registry.of_any_training()
 
 
@@ -85,11 +85,11 @@ class Stage(NamedTuple):
         group: its heading in the overview.
         torch: whether it imports PyTorch.
         gpu: whether it can use a GPU; it then has the option `--gpus`.
-        idle_threads_sleep: whether PyTorch's idle threads on a CPU sleep. Beside other busy threads, one that
-            spins takes the time of the one that it waits for.
+        idle_threads_sleep: whether PyTorch's idle threads on a CPU sleep. If other threads are busy, a
+        thread that spins takes time from the thread that it waits for.
         parts: the modules that it imports by name for some arguments only (`pipeline.registry`), and rows of
             the table of languages.
-        outside: modules that it imports, but that do not count for whether it is to run again.
+        outside: modules that it imports, but whose changes do not rerun it.
     """
 
     name: str
@@ -130,7 +130,7 @@ _TABLE = (
     Stage(
         "write-demo-dictionary",
         "pipeline.demo.dictionaries:write_demo_dictionary",
-        "write a bilingual dictionary of the demo's words, English and another language",
+        "write a bilingual dictionary of the demo's words, between English and another language",
         _DEMO,
     ),
     Stage(
@@ -330,7 +330,7 @@ _TABLE = (
     Stage(
         "count-steps",
         "pipeline.training.steps:count_steps",
-        "count the steps of an experiment's epoch, for experiments that take as many",
+        "count the steps of an experiment's epoch, for experiments with as many steps",
         _TRAINING,
         torch=True,
     ),
@@ -413,7 +413,7 @@ _TABLE = (
     Stage(
         "judge-claims",
         "pipeline.tables.claims:judge_claims",
-        "judge the papers' claims by our numbers",
+        "judge the papers' claims by this project's numbers",
         _TABLES,
     ),
     Stage(
@@ -455,7 +455,7 @@ _TABLE = (
     Stage(
         "publish",
         "pipeline.tables.publish:publish",
-        "copy finished tables to where they replace earlier ones",
+        "copy finished tables over earlier ones",
         _TABLES,
     ),
     Stage(

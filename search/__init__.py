@@ -1,4 +1,4 @@
-"""A trained model in use: embeddings, an index of photographs and sentences, a page to search them.
+"""Use of a trained model: embeddings, an index of photographs and sentences, a page to search them.
 
 from search import load, open_index
 model = load("bundle")

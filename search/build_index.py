@@ -270,7 +270,7 @@ def _rows(features: h5py.Dataset, rows: NDArray[np.int64]) -> NDArray[np.float32
 
 
 def _check_features(store: Path, expected: Mapping[str, object]) -> None:
-    """Raise `InputError` if features differ in a known way from the features that the model was trained on.
+    """Raise `InputError` if features are known to differ from the features that the model was trained on.
 
     Their precision may differ.
     """
@@ -288,7 +288,7 @@ def _check_features(store: Path, expected: Mapping[str, object]) -> None:
 
 
 def _agree(first: object, second: object) -> bool:
-    """Whether values are equal, or equal without a remark in brackets behind one of them."""
+    """Whether values are equal, ignoring a remark in brackets at the end of either."""
     if first == second or not (isinstance(first, str) and isinstance(second, str)):
         return bool(first == second)
     return second == first.partition(" (")[0] or first == second.partition(" (")[0]

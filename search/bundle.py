@@ -42,7 +42,7 @@ BACKBONE_KEYS = (
     "precision", "crop_evaluation", "dimension",
 )  # fmt: skip
 
-UNNAMED = "none named"  # backbone, as import-features writes it if neither file nor settings name one
+UNNAMED = "none named"  # name of an unknown backbone, as import-features writes it
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _warn_of_tokenizers(tokenizers: Mapping[str, Mapping[str, str]]) -> None:
         versions_here = tokenizer_versions(language)
         if versions_here != versions:
             log.warning(
-                "%s: tokenised by %s, here by %s; words that are tokenised differently are unknown",
+                "%s: tokenised by %s, here by %s; words that are tokenised differently will be unknown",
                 language,
                 " ".join(f"{name} {version}" for name, version in versions.items()),
                 " ".join(f"{name} {version}" for name, version in versions_here.items()),

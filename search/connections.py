@@ -12,9 +12,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pipeline.common.errors import InputError
 
-PATIENCE = 15.0  # seconds that a client may take for its next request, or to read an answer
-SLOWEST = 20_000  # bytes a second at which a request must come, after these
-MOST_WAITING = 200  # clients that are waited for; with another, the one waited for longest is left
+PATIENCE = 15.0  # seconds that a client may take to send its next request, or to read an answer
+SLOWEST = 20_000  # bytes per second at which a request must arrive after these seconds
+MOST_WAITING = 200  # clients that the server waits for; one more closes the oldest of these connections
 
 _REASONS = {
     errno.EADDRINUSE: "another program listens there. End it, or give another --port",
@@ -24,10 +24,10 @@ _REASONS = {
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """A socket that has an address to itself, at which it does not listen yet.
+    """A socket bound to an address that no other program uses; it does not listen yet.
 
     Raises:
-        InputError: the address is taken, or cannot be had.
+        InputError: the address is in use or cannot be used.
     """
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -80,7 +80,7 @@ class Connection(H11Protocol):
 
     @property
     def _client_is_awaited(self) -> bool:
-        """Whether the next thing to happen is the client's: to ask, to send more, or to read."""
+        """Whether the server waits for the client to ask, to send more, or to read."""
         asking = self.cycle is None or self.cycle.response_complete or self.cycle.more_body
         return not self.transport.is_closing() and (asking or self.flow.write_paused)
 

@@ -1,4 +1,4 @@
-"""Contents of an index: photographs or images with features, and the sentences that describe them."""
+"""The contents of an index: photographs or images with features, and the sentences that describe them."""
 
 import logging
 import os
@@ -59,7 +59,7 @@ def photographs_in(folder: Path) -> Photographs:
 def photographs_listed(
     images: Sequence[str], files: Mapping[str, Path | None], folder: Path | None
 ) -> Photographs:
-    """Images with features, and the files that a list or a folder has of them."""
+    """Images with features, and their files in a list or a folder."""
     if folder is None:
         parents = [path.resolve().parent for path in files.values() if path]
         folder = Path(os.path.commonpath(parents)) if parents else None
@@ -73,7 +73,7 @@ def photographs_of_features(images: Sequence[str], folder: Path) -> Photographs:
         InputError: lists every image with several photographs of its name.
     """
     paths = photographs_in(folder).paths
-    files = image_ids(images, paths, f"{folder}: several photographs of one name. {RENAME}")
+    files = image_ids(images, paths, f"{folder}: several photographs with one name. {RENAME}")
     log.info("%d of the %d images with features have a photograph", len(files), len(images))
     return photographs_listed(list(files), {image: paths[file] for image, file in files.items()}, folder)
 
@@ -82,7 +82,7 @@ def images_of_split(images: Iterable[str], names: Iterable[str], split: str) -> 
     """The images that a split names, in their order; raises `InputError` if it names none of them."""
     images, names = list(images), list(names)
     selected = set(
-        image_ids(names, images, f"--split {split}: several images of one name. {RENAME}").values()
+        image_ids(names, images, f"--split {split}: several images with one name. {RENAME}").values()
     )
     if not selected:
         raise InputError(
@@ -114,15 +114,15 @@ def sentences_of(
     table = pd.concat([read_captions(path) for path in tables])
     if origins is not None:
         table = _original(table, origins, ", ".join(map(str, tables)))
-    heading = "Several indexed images of one name in the captions. " + RENAME
+    heading = "Several indexed images with one name in the captions. " + RENAME
     id_of = image_ids(table["image"].unique(), images, heading)
     without_image = int((~table["image"].isin(id_of.keys())).sum())
     if without_image:
-        log.info("%d of %d sentences are of images that are not indexed", without_image, len(table))
+        log.info("%d of %d sentences belong to images that are not indexed", without_image, len(table))
     if indexed_only:
         table = table[table["image"].isin(id_of.keys())]
         if table.empty:
-            raise InputError(f"{', '.join(map(str, tables))}: no sentence is of an image that is indexed.")
+            raise InputError(f"{', '.join(map(str, tables))}: no sentence belongs to an indexed image.")
     return [(id_of.get(row.image, row.image), row.language, row.caption) for row in table.itertuples()]
 
 
@@ -181,11 +181,11 @@ def _folders_agree(name: str, image: str) -> bool:
 
 
 def _left_out(path: Path, root: Path) -> str:
-    """Why a file below a folder is no photograph of it; empty if it is one."""
+    """Why a file below a folder is left out; empty if it is a photograph."""
     if not is_photograph(path.name):
         return path.suffix.lower() or "without an ending"
     if not _is_file(path) or not path.resolve().is_relative_to(root):
-        return "links that lead nowhere or out of the folder"
+        return "broken links, or links out of the folder"
     try:
         str(path.relative_to(root)).encode()
     except UnicodeEncodeError:

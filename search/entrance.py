@@ -1,4 +1,4 @@
-"""What a request to the page passes first: its prefix, its host or token, and the headers of its answer."""
+"""Checks of every request to the page: its prefix, its host or token, and the headers of its answer."""
 
 import hmac
 import re
@@ -24,7 +24,7 @@ HEADERS = {
 
 
 class Entrance:
-    """An application, and what a request passes before it.
+    """An application behind the checks of its requests.
 
     Args:
         token: what a request must carry; None: it must be to this machine by its own name.
@@ -57,8 +57,8 @@ class Entrance:
         if self.token is None:
             return _other_host(request)
         if request.scope["path"] == "/" and _equal(query.get("token", ""), self.token):
-            # Out of the address at once, so that it is neither shared nor kept in a history. The address and
-            # the cookie's path are relative: a proxy may show the page below a path.
+            # The token is removed from the address at once, so that it is neither shared nor kept in a
+            # history. The address and the cookie's path are relative: a proxy may show the page below a path.
             parameters = [(key, value) for key, value in query.multi_items() if key != "token"]
             response = RedirectResponse(f"?{urlencode(parameters)}", 303)
             response.set_cookie(COOKIE, self.token, path=None, httponly=True, samesite="strict")
@@ -70,12 +70,12 @@ class Entrance:
 
 
 def _other_host(request: Request) -> Response | None:
-    """The refusal of a request to another name, as a page elsewhere may cause it (DNS rebinding)."""
+    """The refusal of a request to another host name, which a page elsewhere may cause (DNS rebinding)."""
     host = request.headers.get("host", "")
     if host.partition(":")[0] in LOCAL_HOSTS:
         return None
     text = (
-        f"Without a token, only requests to {' or '.join(LOCAL_HOSTS)} are answered; this one is to "
+        f"Without a token, only requests to {' or '.join(LOCAL_HOSTS)} are answered; this request is to "
         f"{host[:100]!r}. For a proxy of another name, start the page with --token-file."
     )
     return JSONResponse({"error": text}, 400)

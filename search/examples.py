@@ -1,4 +1,4 @@
-"""What the page's first screen shows of an index: what its images are, some of them, and queries to try."""
+"""The page's first screen: the kind of images in an index, some of them, and queries to try."""
 
 import random
 import re

@@ -1,7 +1,7 @@
 """The base of all settings: a block of keys, each with a type, a default, a meaning and its checks.
 
-A field's `description` says what the key means, with its unit. What a message expects of a value is said by
-its type (`Count`: a whole number, 1 or more); of a choice or a list, by its description.
+A field's `description` says what the key means, with its unit. Messages take the expected value from its
+type (`Count`: a whole number, 1 or more), or for a choice or a list from its description.
 """
 
 import datetime
@@ -60,7 +60,7 @@ class Expected:
 
 
 class Contradictions(ValueError):
-    """Keys of a block that are each valid and do not fit each other, as `Block.contradictions` gives them."""
+    """Keys of a block that are each valid but do not fit together, as `Block.contradictions` gives them."""
 
     def __init__(self, lines: Sequence[str]):
         super().__init__(*lines)
@@ -131,7 +131,7 @@ class Block(BaseModel):
 
 
 class Sparse(Block):
-    """A block whose keys may be left out, but are null only where `nulls` names them."""
+    """A block whose keys may be left out; only the keys in `nulls` may be null."""
 
     nulls: ClassVar[frozenset[str]] = frozenset()
 
@@ -142,7 +142,7 @@ class Sparse(Block):
 
 
 def not_null(value: T) -> T:
-    """Raise an error if a value is null, of a key that may be left out, but not be null."""
+    """Raise an error if the value is null; its key may be left out, but not be null."""
     if value is None:
         raise PydanticCustomError("null", "null is no value of this key")
     return value

@@ -10,7 +10,7 @@ BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
 
 
 def is_visible(text: str) -> bool:
-    """Whether a text has something to see: blanks without width and marks of byte order have not."""
+    """Whether a text has a visible character; zero-width spaces and byte-order marks are invisible."""
     return any(unicodedata.category(one) not in _INVISIBLE and one not in BLANK_LETTERS for one in text)
 
 

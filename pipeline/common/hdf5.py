@@ -101,7 +101,7 @@ class _Disk:
             page[inner : inner + end - begin] = content[begin:end]
 
     def _pieces(self, size: int) -> Iterator[tuple[int, int, bytes]]:
-        """Where each piece of the next `size` bytes begins and ends among them, and what it holds now."""
+        """Start, end and present content of each piece of the next `size` bytes."""
         if not self._pages and not self.failure:
             yield 0, size, self._on_disk(self._place, size)
             return
@@ -202,8 +202,8 @@ def dataset_mistake(file: h5py.File, name: str) -> str:
     size = dataset.id.get_storage_size()
     if dataset.nbytes > max_unpacked(size):
         return (
-            f"{name}: declares {dataset.nbytes:,} bytes and holds {size:,}, which is never so (over {RATIO} "
-            "to 1). Make or fetch the file again"
+            f"{name}: declares {dataset.nbytes:,} bytes and holds {size:,}, more than {RATIO} to 1, as in "
+            f"no real file. Make or fetch the file again"
         )
     if dataset.size and _is_unwritten(dataset):
         return f"{name}: not all of its rows were ever written. Make the file again"

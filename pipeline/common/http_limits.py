@@ -35,11 +35,11 @@ class TimeLimit:
         threading.Thread(target=self._watch, daemon=True).start()
 
     def extend(self, seconds: float) -> None:
-        """Allow more time, for what has come."""
+        """Allow more time, because data have arrived."""
         self._seconds += seconds
 
     def end(self) -> None:
-        """Watch no longer; the connection may be used again."""
+        """Stop watching; the connections may be used again."""
         self._end.set()
         with self._lock:
             for connection in self._connections:

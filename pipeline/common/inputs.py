@@ -1,6 +1,6 @@
 """A user's files that a stage reads: regular files that do not change until the stage has ended.
 
-Snakemake takes an output that is newer than its input for up to date. A file that is edited while a stage
+Snakemake considers an output that is newer than its input up to date. A file that is edited while a stage
 reads it would leave old data in the output, and no later run would replace it.
 """
 

@@ -47,7 +47,7 @@ def read_torch(path: Path, what: str, hint: str, device: "torch.device | str" = 
     try:
         with zipfile.ZipFile(path) as archive:
             if member := archive.testzip():
-                raise zipfile.BadZipFile(f"the checksum of its part {member} does not hold")
+                raise zipfile.BadZipFile(f"the checksum of its part {member} does not match")
         content = torch.load(path, map_location=device, weights_only=True)
     except _ERRORS_OF_DAMAGE as error:
         if disk_message(error):
@@ -70,6 +70,6 @@ def weights_digest(model: torch.nn.Module) -> str:
 def short_reason(error: BaseException) -> str:
     """What went wrong, in few words, without PyTorch's advice to load files that may run code."""
     if isinstance(error, pickle.UnpicklingError):
-        return "it holds other objects than numbers and texts"
+        return "it contains objects other than numbers and texts"
     first = str(error).strip().partition("\n")[0].rstrip(".")
     return first[:200] or type(error).__name__

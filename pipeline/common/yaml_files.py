@@ -1,4 +1,4 @@
-"""YAML files that people write: one reader, which soon ends in the content or in a message."""
+"""YAML files that people write: one reader, which always ends soon, with the content or a message."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

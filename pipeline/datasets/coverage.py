@@ -78,8 +78,8 @@ def doubts(dataset: str, counts: Coverage) -> Iterator[str]:
     for language, count in counts.repeats.items():
         yield (
             f"datasets.{dataset}: {language}: captions that repeat an earlier one of the same image: "
-            f"{count}; each copy counts in training and among the candidates, which lowers recalls. Remove "
-            "them unless they are meant"
+            f"{count}; each copy counts in training and among the candidates, which lowers recalls. "
+            f"Remove them unless they are intended"
         )
 
 

@@ -38,7 +38,7 @@ def mended_captions(captions: Sequence[Caption]) -> list[Caption]:
     visible = [caption for caption in clean if is_visible(caption.caption)]
     if len(visible) < len(clean):
         log.warning(
-            "%d of %d captions show nothing and are left out",
+            "%d of %d captions have no visible character and are left out",
             len(clean) - len(visible),
             len(clean),
         )

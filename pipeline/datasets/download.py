@@ -62,7 +62,7 @@ def download_file(
         file: HOST/PATH, its place in a mirror and its name in `lock`.
         digest: expected SHA-256, hexadecimal; or "first use": the first download's digest is expected later.
         size: expected size in bytes; None: the size that the server reports.
-        mirror: folder or http URL, laid out as HOST/PATH; nothing else is then asked.
+        mirror: folder or http URL, laid out as HOST/PATH; the URLs are then not used.
         lock: where digests of first use are recorded; None: they are logged.
 
     Raises:
@@ -156,7 +156,7 @@ def _complete_from_first(
 def _verified_digest(
     part: PartialDownload, file: str, expected: str, size: int | None, lock: Path | None
 ) -> str:
-    """Digest of a complete part. One that is not the file is emptied: no beginning of it is worth keeping."""
+    """The digest of a complete partial download; with a wrong digest, it is emptied."""
     found_size, digest = part.size, sha256(part.path)
     mistakes = []
     with open(part.path, "rb") as content:

@@ -24,6 +24,6 @@ def flickr8k_split(files: PublishedFiles) -> Split:
         path = f"{FLICKR8K}/flickr8k{name}.txt"
         for line in files.lines(path):
             if (image := image_id(line)) in split:
-                files.mistakes.append(f"{path}: image {image} stands in a list already ({split[image]})")
+                files.mistakes.append(f"{path}: image {image} is in a list already ({split[image]})")
             split[image] = name
     return split

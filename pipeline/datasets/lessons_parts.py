@@ -31,7 +31,7 @@ def read_caption_part(
         part: the part to extract.
         language: ISO 639-1 code.
         output: sentence table to write.
-        settings: the source, if it has the part apart from its captions, such as {"source": "multi30k"}.
+        settings: the source, if it publishes the part separately, such as {"source": "multi30k"}.
         sources: folder of published files, laid out as HOST/PATH.
         split: output of `split`, for a source that is published.
         sentences: sentence table of the data set, if the part is among its captions.
@@ -42,7 +42,7 @@ def read_caption_part(
             language, or a file is missing or wrong.
     """
     if (settings is None) == (sentences is None):
-        raise InputError("read-caption-part: give --settings or --sentences; one of them.")
+        raise InputError("read-caption-part: give either --settings or --sentences.")
     if settings is None:
         assert sentences is not None, "one of them"
         table = caption_part(read_sentences(sentences), part, language, origin)
@@ -55,7 +55,7 @@ def read_caption_part(
 def source_part(
     settings: PartSettings, inputs: Inputs, part: str, language: str, split: Split | None
 ) -> pd.DataFrame:
-    """Sentence table of a part that a source has apart from its captions.
+    """Sentence table of a part that a source publishes separately.
 
     Raises:
         InputError: it has no such part, or needs a split; or what its reader raises.
@@ -63,8 +63,8 @@ def source_part(
     source = source_named(settings.source)
     if part not in source.parts or source.read_part is None:
         raise InputError(
-            f"read-caption-part: source {settings.source} has no {part} part apart from its captions; "
-            "give --sentences."
+            f"read-caption-part: source {settings.source} does not publish the {part} part separately; "
+            f"give --sentences."
         )
     if source.part_files and split is None:
         raise InputError(f"read-caption-part: --split is missing, which source {settings.source} needs.")

@@ -18,7 +18,7 @@ def count_origins(captions: pd.DataFrame, split: str, images: Collection[str]) -
 def count_by_pair(
     translations: Sequence[pd.DataFrame], split: str, images: Collection[str]
 ) -> dict[str, Origins]:
-    """The same for translations, by language pair `SOURCE-TARGET`."""
+    """Number of translations of the images by origin, for each language pair `SOURCE-TARGET`."""
     if not translations:
         return {}
     pairs = pd.concat(translations).groupby(["source_language", "language"])

@@ -51,7 +51,8 @@ class PublishedFiles:
     def members(self, container: Path, names: Collection[str]) -> dict[str, bytes]:
         """Contents of the files with these names, at any depth of a folder or a ZIP or tar archive.
 
-        Nothing is unpacked. Of several files of a name the first counts, and the others are mistakes.
+        Nothing is unpacked. If several files have the same name, the first counts, and the others are
+        mistakes.
         """
         contents: dict[str, bytes] = {}
         try:
@@ -79,7 +80,7 @@ class PublishedFiles:
 
 
 def _kind(container: Path) -> str:
-    """What a file is that was given for an archive, with what to do; empty if that is not known."""
+    """The kind of a file given in place of an archive, and what to do; empty if it is unknown."""
     if not container.is_file():
         return ""
     with open(container, "rb") as file:

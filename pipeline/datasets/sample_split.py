@@ -65,14 +65,14 @@ def predefined_split(lists: Mapping[str, Path], images: Collection[str]) -> Spli
                 again.append(image)
             split[image] = name
         if again:
-            mistakes.append(f"{path}: {len(again)} images stand in the lists already: {first_few(again)}")
+            mistakes.append(f"{path}: {len(again)} images are in the lists already: {first_few(again)}")
     raise_together(mistakes, "The lists of test and validation images cannot be used:")
     return split
 
 
 def _listed_names(path: Path, split: str, mistakes: list[str]) -> list[str]:
     try:
-        lines = csv_text(path, "the list of images", "Give one image a line, or a CSV file.").splitlines()
+        lines = csv_text(path, "the list of images", "Give one image per line, or a CSV file.").splitlines()
     except InputError as error:
         mistakes.append(str(error))
         return []

@@ -128,7 +128,9 @@ class Dataset(Sparse):
             "all images alike"
         ),
     )
-    max_caption_length: Count = Field(default=40, description="tokens that are kept of a caption")
+    max_caption_length: Count = Field(
+        default=40, description="tokens of a caption that are kept; the rest is left out"
+    )
 
     @property
     def every_language(self) -> list[str]:

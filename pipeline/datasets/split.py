@@ -101,7 +101,7 @@ def _split_mistakes(header: list[str], rows: list[list[str]], lines: list[int]) 
     if not rows:
         return ["it names no image"]
     wrong = {
-        "has not an image and a split": [len(row) != 2 or not row[0] for row in rows],
+        "lacks an image or a split": [len(row) != 2 or not row[0] for row in rows],
         "split is not train, val or test": [row[1:2] not in [[name] for name in SPLITS] for row in rows],
         "a quotation mark is not closed and takes in the next rows": [
             any("\n" in field for field in row) for row in rows
@@ -119,7 +119,7 @@ def _split_mistakes(header: list[str], rows: list[list[str]], lines: list[int]) 
     again = [image for image, count in images.items() if count > 1]
     return [
         *mistakes,
-        *([f"{len(again)} images stand in it more than once: {first_few(again)}"] if again else []),
+        *([f"{len(again)} images are in it more than once: {first_few(again)}"] if again else []),
     ]
 
 

@@ -85,7 +85,7 @@ def _mistakes(table: pd.DataFrame, columns: list[str]) -> list[str]:
     splits = table.groupby("image", sort=False)["split"].nunique()
     several = splits.index[splits > 1]
     if len(several):
-        mistakes.append(f"{len(several)} images stand in more than one split, first {several[0]!r}")
+        mistakes.append(f"{len(several)} images are in more than one split, first {several[0]!r}")
     return mistakes
 
 

@@ -1,4 +1,4 @@
-"""Published captions of Multi30K as training text for word vectors, without those of held-out images."""
+"""Published captions of Multi30K as training text for word vectors, without captions of held-out images."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -36,7 +36,7 @@ log = logging.getLogger("pipeline")
 Tokenizer = Callable[[str], list[str]]
 
 _TURKISH = str.maketrans("Iİ", "ıi")  # lower() would give I a dot, and İ a second one
-# Stand inside words, also of the published text: soft hyphens, blanks of no width, marks of direction.
+# Characters inside words, also in the published text: soft hyphens, zero-width spaces, direction marks.
 _INVISIBLE = str.maketrans(
     dict.fromkeys(
         "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
@@ -108,7 +108,7 @@ def tokenizer(language: str) -> Tokenizer:
         own = [row.code for row in LANGUAGES.values() if row.tokenizer and not row.spaced]
         raise InputError(
             f"There is no tokeniser for {language!r}, which is written without spaces; "
-            f"of these there are tokenisers for {', '.join(sorted(own))}."
+            f"of such languages there are tokenisers for {', '.join(sorted(own))}."
         )
     split = TOKENIZERS[row_of(language).tokenizer].make(language)
     return lambda caption: [token for token in split(caption) if any(map(str.isalnum, token))]
@@ -117,7 +117,7 @@ def tokenizer(language: str) -> Tokenizer:
 def moses(language: str) -> Tokenizer:
     """Multi30K's preprocessing: lower case, Moses punctuation normalisation, Moses tokeniser.
 
-    Accents are joined with their letters first (NFC), because Moses splits words at accents of their own.
+    Accents are joined with their letters first (NFC), because Moses splits words at separate accents.
     """
     from sacremoses import MosesPunctNormalizer, MosesTokenizer
     from sacremoses.corpus import NonbreakingPrefixes
@@ -144,8 +144,9 @@ def _jieba(language: str) -> Tokenizer:
 
     jieba.setLogLevel(logging.WARNING)
     words = jieba.Tokenizer()
-    # It keeps its prefix dictionary in the temporary folder, under a name that anyone on the machine may have
-    # put a file to, and executes what it reads there (marshal): a folder that only this process uses instead.
+    # It keeps its prefix dictionary in the temporary folder, under a name at which anyone on the machine may
+    # have put a file, and executes what it reads there (marshal): a folder that only this process uses
+    # instead.
     with tempfile.TemporaryDirectory() as folder:
         words.tmp_dir = folder
         words.initialize()

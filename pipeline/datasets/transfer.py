@@ -104,8 +104,8 @@ def fetch(url: str, part: PartialDownload, name: str, size: int | None, patience
             _attempt(url, part, name, size, patience)
             return
         except (TemporaryError, TooSlow) as trouble:
-            # A server that starts over each time makes progress only when it gets further than before. One
-            # that sends a few bytes would never end.
+            # A server that starts over each time makes progress only when it gets further than before;
+            # otherwise a server that sends a few bytes each time would be asked for ever.
             failures = 1 if part.size > best_size and isinstance(trouble, TemporaryError) else failures + 1
             best_size = max(best_size, part.size)
             if failures >= patience.attempts:
@@ -149,9 +149,9 @@ def _append(part: PartialDownload, pieces: Iterator[bytes], total: int | None) -
     size = part.size
     if total is not None and size > total:
         part.clear()
-        raise PermanentError(f"more came than the {total} bytes expected")
+        raise PermanentError(f"received more than the expected {total} bytes")
     if total is not None and size < total:
-        raise TemporaryError(f"the transfer broke off: {size} of {total} bytes came")
+        raise TemporaryError(f"the transfer broke off after {size} of {total} bytes")
 
 
 def _check_room(part: PartialDownload, total: int | None) -> None:
@@ -221,7 +221,7 @@ def _follow_redirects(
         response.close()
         redirects.append(response)
         if address(target) is None:
-            raise PermanentError(f"{response.url} redirects to what is no address")
+            raise PermanentError(f"{response.url} redirects to an invalid address")
         url = urljoin(response.url, target)
     raise PermanentError(f"{redirects[0].url} redirects more than {_REDIRECTS} times")
 

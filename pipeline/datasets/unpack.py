@@ -75,7 +75,7 @@ def unpack(archive: Sequence[Path], output: Path) -> int:
 
     Raises:
         InputError: an archive is damaged, unpacks to more than photographs would or than the disk holds,
-            has no photographs, links instead of them, or two of one name; `output` exists and is not a
+            has no photographs, links instead of photographs, or two of one name; `output` exists and is not a
             folder of photographs.
     """
     for path in archive:
@@ -107,8 +107,8 @@ def _check_replaceable(output: Path) -> None:
     if others or not output.is_dir():
         content = f"a folder with {', '.join(sorted(others)[:3])}" if others else "a file"
         raise InputError(
-            f"{output}: found {content}, which unpacking would replace; expected a new folder, or one of "
-            "photographs alone. Give another path, or move it."
+            f"{output}: found {content}, which unpacking would replace; expected a new folder, or a "
+            f"folder with only photographs. Give another path, or move it."
         )
 
 
@@ -158,7 +158,7 @@ def _check_ratio(archive: Path, size: int) -> None:
     if size > max_unpacked(archive.stat().st_size):
         raise InputError(
             f"{archive}: its {archive.stat().st_size:,} bytes unpack to {size:,} or more; photographs "
-            f"never do (over {RATIO} to 1). Download it again from its publisher."
+            f"never unpack to over {RATIO} times their size. Download it again from its publisher."
         )
 
 
@@ -204,8 +204,9 @@ def _write_photograph(member: Member, path: Path) -> None:
         size = target.tell()
     if size != member.size:
         raise EOFError(f"{member.path} has {size} bytes, not {member.size}")
-    # Extraction knows a file by its size and time. Unpacked again it is the same photograph, and another
-    # one of the same size and time in the archive is not: the nanoseconds are derived from its content.
+    # Extraction knows a file by its size and time. A photograph that is unpacked again must be the same, and
+    # a different one with the same size and time in the archive must not: the nanoseconds are derived from
+    # its content.
     time = member.time * 10**9 + digest % 10**9
     os.utime(temporary, ns=(time, time))
     os.replace(temporary, path)
@@ -223,7 +224,7 @@ def _is_same(member: Member, path: Path) -> bool:
 
 @contextmanager
 def _blame_archive(archive: Path) -> Iterator[None]:
-    """Say of what goes wrong in reading an archive that it is the archive's fault."""
+    """Turn errors in reading an archive into an `InputError` that blames the archive."""
     try:
         yield
     except _ERRORS_OF_DAMAGE as error:

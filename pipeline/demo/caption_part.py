@@ -24,7 +24,7 @@ def translated_captions(dataset: str, language: str, seed: int, scenes: int) -> 
     for index, (image, scene) in enumerate(scenes_of(dataset, seed, scenes).items()):
         plan = draw_plan(scene, stream(dataset, seed, index, SOURCE, "plan", 0))
         words = stream(dataset, seed, index, language)
-        words.randint(1, 1)  # the captions' random stream starts with the number of captions
+        words.randint(1, 1)  # random numbers as for captions, which begin by drawing how many there are
         caption = grammar(language).caption(plan, words)
         source = "" if language == SOURCE else SOURCE
         captions.append(Caption(image, splits[index], language, caption, "human", source))

@@ -1,4 +1,4 @@
-"""The two demo data sets: what their pictures show and which split each is in, from a seed; no language."""
+"""The two demo data sets: what their pictures show and the split of each, from a seed; without language."""
 
 from functools import cache
 from random import Random
@@ -18,7 +18,7 @@ def data_sets() -> dict[str, dict[str, Any]]:
 
 
 def captions_wanted(dataset: str, language: str) -> dict[str, Any]:
-    """What a data set has of a language's captions; of a language that it does not name, what others have."""
+    """How a data set's captions in a language are made; languages that it does not name share one rule."""
     captions: dict[str, Any] = data_sets()[dataset]["languages"].get(language, _file()["others"])
     return captions
 

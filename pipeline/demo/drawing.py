@@ -103,7 +103,7 @@ def _font() -> ImageFont.FreeTypeFont:
 
 @cache
 def _sprite(group: Group) -> Image.Image:
-    """The RGBA picture of one object of a group, cut to its edges."""
+    """The RGBA picture of one object of a group, cropped to its edges."""
     kind = concepts().objects[group.kind]
     paint = concepts().colours.get(group.colour)
     if group.activity:
@@ -122,7 +122,7 @@ def _glyph(code: str) -> Image.Image:
 
 
 def _recolour(sprite: Image.Image, paint: Colour | None, main: int | None = None) -> Image.Image:
-    """Turn the `main` hue, or that which covers most of the sprite, to another colour; shades are kept."""
+    """Turn the `main` hue, or the hue that covers most of the sprite, to another colour; shades are kept."""
     if paint is None:
         return sprite
     hue, saturation, value = np.moveaxis(np.asarray(sprite.convert("RGB").convert("HSV"), dtype=int), 2, 0)

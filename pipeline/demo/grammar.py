@@ -52,7 +52,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Phrase:
-    """A noun phrase: its words inflect together, by requested features and those of noun and number."""
+    """A noun phrase: its words inflect together, by requested features and those of its noun and number."""
 
     words: dict[str, Word]
     pattern: str
@@ -205,7 +205,8 @@ class _Reader:
         wrong = [form for form in forms if not isinstance(form, str)]
         if wrong:
             self.mistakes.append(
-                f"{where}: {wrong[0]!r} is not text; YAML reads on, yes, no so: put it in quotes"
+                f"{where}: {wrong[0]!r} is not text, because YAML reads on, yes and no as true or false: "
+                f"put it in quotes"
             )
         return not wrong
 

@@ -195,7 +195,9 @@ def _learn(
     """Train the network; its losses."""
     triplets, matching = model_record.settings.triplets, model_record.settings.matching
     if not (triplets and matching):
-        raise InputError("A network is trained as the model was, by `matching`, which this one is not.")
+        raise InputError(
+            "The network is trained with the loss `matching`, with which this model was not trained."
+        )
     scores = [queries.query_scores(language) for language in queries.languages]
     return fit(combiner, scores, network, triplets, matching)
 
@@ -264,9 +266,9 @@ def translation_rows(captions: pd.DataFrame, translations: pd.DataFrame) -> np.n
     if set(of_captions) != set(places):
         differing = sorted({str(image) for image, _ in set(of_captions) ^ set(places)})
         raise InputError(
-            f"{translations.attrs['path']}: {len(differing)} images have other numbers of translations than "
-            f"of captions, such as {', '.join(differing[:3])}, so it cannot be told which is of which. "
-            "Translate again, or choose another provider for this pair (translation.pairs)."
+            f"{translations.attrs['path']}: {len(differing)} images do not have as many translations as "
+            f"captions, such as {', '.join(differing[:3])}, so it is unknown which translates which. "
+            f"Translate again, or choose another provider for this pair (translation.pairs)."
         )
     place = np.full(len(captions), -1)
     place[with_translation] = answers.get_indexer(places)

@@ -79,7 +79,7 @@ def _leave_out(corpus: Corpus, images: set[str], features: Path) -> None:
     if not corpus.images:
         raise InputError(
             f"{features}: all {len(keep)} images of a split failed to decode when it was made; failed.csv "
-            "beside it has the reasons. Replace the files, then run the same command again."
+            f"next to it has the reasons. Replace the files, then run the same command again."
         )
     log.warning(
         "%s: %d images of this split failed there and are left out, with %d captions",

@@ -106,9 +106,9 @@ class _Queries:
     def count(self, similarity: Tensor, queries: slice, candidates: slice) -> None:
         """Add the candidates of a tile (queries, candidates) that rank before the correct answers."""
         correct, places = self.correct[queries, None], self.on_host[queries]
-        if candidates.stop <= places.min():  # all stand earlier
+        if candidates.stop <= places.min():  # all correct answers are earlier
             is_nearer = similarity >= correct
-        elif candidates.start > places.max():  # all stand later
+        elif candidates.start > places.max():  # all correct answers are later
             is_nearer = similarity > correct
         else:
             place = torch.arange(candidates.start, candidates.stop, device=correct.device)

@@ -18,8 +18,8 @@ def recall_at_k(ranks: Tensor, k: int) -> float:
 def recalls(ranks: Mapping[str, Tensor]) -> dict[str, float]:
     """The six recalls and their mean, mR, in percent, from the ranks of `both_ranks`.
 
-    Image to sentence counts a hit when any of the image's sentences is among the K nearest; sentence to
-    image when its one image is. Recalls are not rounded before the mean.
+    From image to sentence, a hit is any of the image's sentences among the K nearest; from sentence to
+    image, the sentence's only image. Recalls are not rounded before the mean.
     """
     return _with_mean(
         {f"{direction}_R@{k}": recall_at_k(ranks[direction], k) for direction in ("i2s", "s2i") for k in KS}

@@ -38,7 +38,7 @@ class Backbone:
         precision: what the network multiplies in, "float32" or "bfloat16".
         shift, scale: mean and std for pixels in 0..255, (3,) on the device: computed once, because a copy to
             a GPU waits for its current work.
-        pixels: (batch * crops, 3, crop, crop) float32, channels last: the one shape that the network sees.
+        pixels: (batch * crops, 3, crop, crop) float32, channels last: the only shape that the network sees.
     """
 
     network: Network
@@ -130,8 +130,8 @@ def load_backbone(
     shape = (batch * settings.crops, 3, settings.crop, settings.crop)
     pixels = torch.zeros(shape, device=device).contiguous(memory_format=torch.channels_last)
     dimension = _dimension(model, pixels, settings)
-    # One shape from here on, worth a search for its fastest algorithms. Not in float32, where the fastest of
-    # the moment may be one that rounds more.
+    # One shape from here on, worth a search for its fastest algorithms. Not in float32, where the fastest
+    # algorithm may round more and change from run to run.
     torch.backends.cudnn.benchmark = settings.crop_evaluation == "exact" and precision == "bfloat16"
     if settings.crop_evaluation == "dense":
         _check_pools_last(model, settings.backbone, pixels[:1])
@@ -234,7 +234,7 @@ def round_weights(model: nn.Module) -> None:
 
 
 def compiled_network(model: nn.Module, pixels: Tensor) -> Network:
-    """The network compiled for the one shape that it sees.
+    """The network compiled for the only shape that it sees.
 
     Raises:
         InputError: the machine lacks something needed to compile, such as a C compiler.
@@ -349,8 +349,8 @@ def _read_weights(path: Path) -> Weights:
         return weights_in(torch.load(path, map_location="cpu", weights_only=True))
     except Exception as error:  # torch, pickle and safetensors each raise their own
         raise InputError(
-            f"{path}: not a readable weights file: {short_reason(error)}. Expected a state dict, of numbers "
-            "by their names alone (.pth, .safetensors)."
+            f"{path}: not a readable weights file: {short_reason(error)}. Expected a state dict with only "
+            f"names and numbers (.pth, .safetensors)."
         ) from error
 
 

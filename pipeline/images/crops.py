@@ -24,7 +24,7 @@ LONGEST, MOST = 30_000, 178_956_970
 
 ON_WHITE = "on white"  # key of an image's `info` where parts of it were transparent
 
-_TURNS = {  # by the orientation that EXIF tells
+_TURNS = {  # by EXIF's orientation
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
     4: Image.Transpose.FLIP_TOP_BOTTOM,
@@ -64,7 +64,7 @@ def read_image(path: Path | BinaryIO) -> Image.Image:
     except UnreadableImage:
         raise
     except MemoryError:
-        raise UnreadableImage("decoding it takes more memory than there is") from None
+        raise UnreadableImage("decoding it takes more memory than is available") from None
     except Exception as error:  # decoders raise whatever a broken file leads them into
         raise UnreadableImage(f"{type(error).__name__}: {error}") from error
 
@@ -97,7 +97,7 @@ def _open_image(path: Path | BinaryIO) -> Image.Image:
 
 
 def _without_metadata(path: Path | BinaryIO) -> BinaryIO | None:
-    """A PNG file without metadata that its picture does not depend on; None for other kinds of files."""
+    """A PNG file with only the metadata that its picture depends on; None for other kinds of files."""
     with open(path, "rb") if isinstance(path, Path) else io.BytesIO(_content(path)) as file:
         if file.read(len(_PNG)) != _PNG:
             return None

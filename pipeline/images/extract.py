@@ -248,7 +248,7 @@ class _Extraction:
         if to_do:
             waits = self.mapper.shares("waiting for images", "in the network", "waiting for the disk")
             share_writing = self.writer.seconds["writing"] / max(time.monotonic() - start, 1e-9)
-            log.info("time: %s; beside it, %.1f%% writing", waits, 100 * share_writing)
+            log.info("time: %s; in parallel, %.1f%% writing", waits, 100 * share_writing)
         return self.reasons
 
     def _missing(self) -> list[Batch]:

@@ -1,4 +1,4 @@
-"""Which file is whose image: the list that extraction works through."""
+"""The list of each image's file, from which features are extracted."""
 
 import os
 import unicodedata
@@ -75,7 +75,7 @@ def _files_of(folders: Sequence[Path], images: Sequence[str], flickr_names: bool
         if not is_photograph(name):
             continue
         path = os.path.join(folder, name)
-        stem = unicodedata.normalize("NFC", without_ending(name))  # macOS writes accents apart from letters
+        stem = unicodedata.normalize("NFC", without_ending(name))  # macOS separates accents from letters
         if stem in image_of:
             whole[image_of[stem]].append(path)
         elif flickr_names and (begin := stem.partition("_")[0]) in image_of:
@@ -91,11 +91,11 @@ def _alike(folders: Sequence[Path], images: Iterable[str]) -> dict[str, str]:
         path = os.path.join(folder, name)
         if not is_photograph(name):
             if image := image_of.get(_as_seen(os.path.splitext(name)[0])):
-                alike[image] = f"{printable_name(path)}, a kind that is not read; save it as JPEG or PNG"
+                alike[image] = f"{printable_name(path)}, a format that is not read; save it as JPEG or PNG"
         elif image := image_of.get(_as_seen(without_ending(name))):
             alike[image] = (
-                f"{printable_name(path)}, whose name has other capital letters, blanks or characters that "
-                "cannot be seen; rename it"
+                f"{printable_name(path)}, whose name differs in capital letters, blanks or invisible "
+                f"characters; rename it"
             )
     return alike
 

@@ -41,7 +41,8 @@ def import_store(source: Path, images: list[str], settings: ImportSettings, outp
     name = backbone or settings.backbone or "none named"
     if not backbone:
         log.warning(
-            "%s: has no attribute `backbone`; assumed to be of %r, the configured one (images.backbone). "
+            "%s: has no attribute `backbone`; it is assumed to be %r, the configured backbone "
+            "(images.backbone). "
             "To be sure, name the network in the file: file.attrs['backbone'] = %r",
             source, settings.backbone, settings.backbone,
         )  # fmt: skip

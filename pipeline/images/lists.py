@@ -1,4 +1,4 @@
-"""Lists of images as CSV: which file is whose, which failed, which belong to a shard."""
+"""Lists of images as CSV: the file of each image, images that failed, images of a shard."""
 
 import csv
 import hashlib
@@ -77,7 +77,7 @@ class Shard(NamedTuple):
         return cls(int(number), int(total))
 
     def of(self, images: Sequence[str]) -> list[str]:
-        """Its images: neighbours in the list; shards differ in size by one image at most."""
+        """Its images, which are consecutive in the list; shards differ in size by one image at most."""
         begin, end = ((self.number - offset) * len(images) // self.total for offset in (1, 0))
         return list(images[begin:end])
 
@@ -106,6 +106,7 @@ def check_failures(rows: Sequence[tuple[str, str, str]], most: int, count: int, 
     lines = "".join(f"\n  - {path}: {reason}" for _, path, reason in rows[:MAX_SHOWN])
     first = f"first {MAX_SHOWN}, " if len(rows) > MAX_SHOWN else ""
     raise InputError(
-        f"{len(rows)} of {count} images cannot be decoded, {most} may; replace the files and run again "
+        f"{len(rows)} of {count} images cannot be decoded, at most {most} may fail; replace the files and "
+        f"run again "
         f"(the other images are kept), or raise images.max_failed_fraction ({first}all in {output}):{lines}"
     )

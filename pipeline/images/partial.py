@@ -241,7 +241,7 @@ def _open_store(path: Path) -> WritableFile | None:
 
 
 def _put_away(path: Path, why: str) -> None:
-    """Keep what cannot be read: after an error of the disk it may be whole."""
+    """Keep a file that cannot be read: after a disk error, it may be intact."""
     copy = path.with_name(f"{path.name}.unreadable")
     log.warning("%s: starting over, it is not a feature store (%s); kept as %s", path, why, copy.name)
     os.replace(path, copy)
@@ -274,14 +274,14 @@ def _open_locked(path: Path) -> WritableFile:
 
 
 def _forget_damaged(store: PartialStore, files: np.ndarray) -> None:
-    """Make rows pending again that are damaged, have failed, or whose image file is another now."""
+    """Make rows pending again that are damaged, have failed, or whose image file has changed."""
     sound = np.zeros(len(store.done), bool)
     for rows, _ in store.blocks():
         sound[rows] = True
     is_other = (store.file["file"][...] != files).any(1)
     if count := int((is_other & (store.done == DONE)).sum()):
         log.info(
-            "%d photographs have another size or time than when they were read, and are read again", count
+            "%d photographs have changed in size or time since they were read, and are read again", count
         )
     store.mark(~sound | is_other, PENDING)
     store.file["file"][...] = files

@@ -43,7 +43,7 @@ _FEATURES = "file of precomputed features, or null: they are extracted"
 
 
 class FeatureSet(Sparse):
-    """Settings in which a further set of features differs from `images`, into which they are merged."""
+    """Settings in which a further set of features differs from the block `images`."""
 
     nulls: ClassVar[frozenset[str]] = frozenset(("features",))
 
@@ -84,8 +84,8 @@ class Images(Block):
         Annotated[
             FeatureSet | None,
             Expected(
-                "settings that differ from those of images, or null: unavailable, experiments that use it "
-                "are left out"
+                "settings that differ from those of images; null: the set is unavailable, and experiments "
+                "that use it are left out"
             ),
         ],
     ] = Field(
@@ -199,5 +199,5 @@ def expected_attributes(settings: FeatureSettings | Mapping[str, object]) -> dic
 
 
 def weights_name(weights: str) -> str:
-    """Weights as an attribute names them: a file goes by its name, wherever it lies."""
+    """Weights as an attribute names them: a file by its name without folder."""
     return weights if weights.startswith("package:") else Path(weights).name

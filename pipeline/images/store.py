@@ -63,7 +63,7 @@ def read_store(path: Path) -> tuple[list[str], np.ndarray, dict[str, object]]:
         features, images = file["features"][...], store_images(file)
         attributes = dict(file.attrs)
     if repeats := [image for image, count in Counter(images).items() if count > 1]:
-        raise InputError(f"{path}: {_first(repeats)} stand in it more than once; expected each image once.")
+        raise InputError(f"{path}: {_first(repeats)} are in it more than once; expected each image once.")
     return images, features, attributes
 
 
@@ -161,8 +161,8 @@ def check_rows(path: Path, images: Sequence[str], rows: np.ndarray) -> None:
     ]
     raise_together(
         mistakes,
-        f"{path}: {len(mistakes)} of {len(images)} images have no features, as where a photograph did not "
-        "decode; make them again, or leave these images out (images.list):",
+        f"{path}: {len(mistakes)} of {len(images)} images have no features, for example because a "
+        f"photograph did not decode; make them again, or leave these images out (images.list):",
     )
 
 

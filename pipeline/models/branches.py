@@ -43,7 +43,7 @@ class RecurrentBranch(nn.Module):
         return on_cpu and isinstance(self.recurrent, nn.LSTM | nn.GRU)
 
     def from_prefix_tree(self, words: Words) -> Tensor:
-        """The same from distinct words."""
+        """Unit vectors (B, e) of sentences from their distinct words."""
         tree = prefixes.prefix_tree(words.rows, words.lengths)
         if isinstance(self.recurrent, nn.LSTM):
             states = prefixes.last_states(self.recurrent, words.vectors, tree)

@@ -27,7 +27,7 @@ SettingsT = TypeVar("SettingsT", contravariant=True)
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of a model that depend on its data.
+    """Sizes of a model that depend on the data.
 
     words: ids of each language's words, padding's included. vector: numbers of a word's vector. features: D,
     numbers of an image's features. shared: vectors that all languages share, padding's included: entries of a
@@ -107,7 +107,7 @@ class _Buildable(Protocol[SettingsT]):
         """Copy values from data into the part."""
 
     def pad_to(self, longest: Mapping[str, int]) -> None:
-        """Set the number of words of each language's longest training sentence, if it matters."""
+        """Set the length of each language's longest training sentence, for embeddings that pad to it."""
         return
 
     @abstractmethod

@@ -87,8 +87,8 @@ class Model(UniversalModel):
     recurrent_init: Literal["pytorch", "tensorflow"] = Field(
         default="tensorflow",
         description=(
-            "initial weights of the recurrent layer: pytorch (uniform), or tensorflow (Glorot, gates begin "
-            "open) as in the authors' code"
+            "initial weights of the recurrent layer: pytorch (uniform), or tensorflow (Glorot, forget "
+            "gates open initially) as in the authors' code"
         ),
     )
     hidden_size: Count = Field(default=1024, description="units of the recurrent layer")
@@ -163,7 +163,8 @@ class Classifier(ClassifierWeight):
     weights: dict[Annotated[Literal["multi30k", "mscoco"], Expected("multi30k or mscoco")], Weight] = Field(
         default={},
         description=(
-            "another weight on the data set that stands for one of the paper's, such as {mscoco: 1.0e-5}"
+            "other weights for data sets, by the paper's data set that they stand for, such as "
+            "{mscoco: 1.0e-5}"
         ),
     )
 
@@ -237,7 +238,7 @@ class Liwe(Block):
     learning_rate_decay_after: Count = Field(
         default=10_000, description="steps after which the learning rate drops"
     )
-    learning_rate_decay: Factor = Field(default=0.1, description="factor of the learning rate then")
+    learning_rate_decay: Factor = Field(default=0.1, description="factor by which the learning rate drops")
     validate_every: Count = Field(default=500, description="steps between two validations")
 
 
@@ -284,7 +285,7 @@ class Exploration(Block):
         default=1.0,
         description=(
             "temperature of the softmax at the end of pretraining, to which it falls from 1 by the same "
-            "factor in each step: the lower, the more a word is its best entry"
+            "factor in each step; the lower, the closer a word's vector is to its best entry"
         ),
     )
     score_scale: Literal["none", "unit"] = Field(
@@ -345,7 +346,7 @@ class RunSettings(Block):
     languages: list[LanguageCode]
     caption_origins: Origins
     max_caption_length: Count | None = Field(
-        default=None, description="tokens that are kept of a caption; null: all"
+        default=None, description="tokens of a caption that are kept; null: all"
     )
 
 
@@ -368,7 +369,7 @@ class ModelSettings(EmbeddingSettings, ChosenLosses):
     triplets: Triplets | None = None
 
     def contradictions(self) -> Iterator[str]:
-        """Losses that take each other's place."""
+        """Losses that exclude each other."""
         if self.matching and self.ranking:
             yield ".ranking: it takes the place of matching; set one of them"
         for key in ("matching", "neighborhood"):

@@ -1,4 +1,4 @@
-"""Numbers of trainable parameters, of models in memory or from sizes only.
+"""Counts of trainable parameters, of models in memory or from sizes only.
 
 Padding's row of a word table is no parameter, unless it is trained.
 """
@@ -26,8 +26,8 @@ def count_model(model: RetrievalModel, settings: ModelSettings) -> Counts:
 
     Returns:
         words: vectors of words, of a language each. entries: the latent vocabulary, with MASK. layers: from
-        word vectors into the universal embedding. sentences, images: what embeds them. classifier: of
-        languages, if a loss uses it. losses: layers of losses, which no saved model has.
+        word vectors into the universal embedding. sentences, images: the branches that embed them.
+        classifier: of languages, if a loss uses it. losses: layers of losses, which no saved model has.
     """
     with torch.device("meta"):
         layers = [layer for loss in losses(settings).values() if (layer := loss.layers())]

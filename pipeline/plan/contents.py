@@ -52,6 +52,6 @@ def datasets(plan: Plan) -> list[str]:
 
 
 def papers(plan: Plan) -> list[str]:
-    """Papers of whose tables the report has any."""
+    """Papers that the report has tables of."""
     of_tables = {plan.tables[name].paper for name in tables(plan)}
     return [name for name in PAPERS if name in of_tables]

@@ -1,4 +1,4 @@
-"""What every job follows from: the configuration, and where things are published."""
+"""The configuration and its surroundings, which determine every job."""
 
 import json
 import re

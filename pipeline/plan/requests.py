@@ -15,13 +15,13 @@ FLICKR30K = "flickr30k"  # key of `sources` for photographs that are available o
 
 
 def _on_request(plan: Plan) -> dict[str, str]:
-    """Data that are given only on request: name in workflow/sources.csv, by key of `sources`."""
+    """Data available only on request: their names in workflow/sources.csv, by their key of `sources`."""
     data_on_request = (plan.source(name).on_request for name in plan.datasets)
     return {FLICKR30K: "on-request/flickr30k", **{data.key: data.name for data in data_on_request if data}}
 
 
 def needs_photographs(plan: Plan, dataset: str) -> bool:
-    """Whether a table's features are extracted from a data set's photographs, or `context` reads these."""
+    """Whether a table's features are extracted from a data set's photographs, or `context` reads them."""
     if plan.settings.context:
         return True
     experiments = plan.settings.experiments_on(dataset)

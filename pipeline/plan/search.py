@@ -54,7 +54,7 @@ def searchable_models(plan: Plan) -> dict[str, list[str]]:
     return folders
 
 
-# Frozen multilingual CLIPs, which stand next to the tables, by the names of their files.
+# Frozen multilingual CLIPs, whose recalls are shown next to the tables.
 
 
 def clips(plan: Plan) -> dict[str, str]:

@@ -70,7 +70,7 @@ def _patterns_by_language(settings: Configuration) -> Iterable[str]:
 
 
 def _needs_dictionaries(settings: Configuration) -> bool:
-    """Whether MUSE's dictionaries are downloaded: to align word vectors or to translate."""
+    """Whether MUSE's dictionaries are downloaded, to align word vectors or to translate."""
     translation = settings.translation
     providers = [translation.default, *translation.pairs.values()]
     translates = any(provider and provider.provider == "dictionary" for provider in providers)
@@ -129,8 +129,9 @@ def _check_only_archives(dataset: str, images: str, archive: str) -> None:
     loose = next((name for name in files if is_photograph(name)), None)
     if loose:
         raise InputError(
-            f"datasets.{dataset}.images: {images} has archives, such as {archive}, and photographs beside "
-            f"them, such as {loose}. Move either out of the folder, or name the archive or the photographs' "
+            f"datasets.{dataset}.images: {images} has archives, such as {archive}, and next to them "
+            f"photographs, such as {loose}. Move either out of the folder, or name the archive or the "
+            f"photographs' "
             "folder"
         )
 

@@ -84,7 +84,7 @@ def _comparison_mistake(plan: Plan, target: str) -> str:
 
 
 def target_warnings(plan: Plan, user: Mapping[str, object]) -> list[str]:
-    """What the user configures and some rows of the tables of the command ignore.
+    """Warnings about user settings that some rows of the command's tables ignore.
 
     Args:
         user: the configuration that the user gave.

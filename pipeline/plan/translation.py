@@ -67,8 +67,7 @@ class Translation:
         default = self.plan.settings.translation.default
         if default is None or default.provider == "files":
             raise InputError(
-                f"translation.default: queries from {self.pair} need translations of their own; "
-                "name a provider"
+                f"translation.default: queries need their own translations for {self.pair}; name a provider"
             )
         return default
 
@@ -152,7 +151,7 @@ class Translation:
 
     @property
     def services(self) -> int:
-        """The number of web services that are asked."""
+        """The number of web services that are used."""
         return 1 if self.kind == "web" else 0
 
     @property

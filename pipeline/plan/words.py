@@ -90,7 +90,7 @@ def english_dictionary(plan: Plan, dataset: str, language: str) -> str:
 def mapped_to_english(
     plan: Plan, dataset: str, captions: str, reduction: str, language: str
 ) -> dict[str, str]:
-    """What maps a language's words to English words, by name; empty for English and other reductions."""
+    """Files that map a language's words to English words, by name; empty for English and other reductions."""
     if language == "en" or not reduction.startswith("dictionary"):
         return {}
     return {

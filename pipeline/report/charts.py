@@ -13,7 +13,7 @@ LEFT, TOP, BOTTOM = 28, 8, 18
 
 
 def curves(lines: Mapping[str, Sequence[pd.Series]], highest: float, title: str) -> Markup:
-    """A panel of curves, one colour a language and one line a seed.
+    """A panel of curves: one colour per language, one line per seed.
 
     Args:
         lines: for each language and seed percentages by validation (the index, from 1).

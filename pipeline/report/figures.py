@@ -24,7 +24,7 @@ from pipeline.report.settings import RetrievedSettings
 
 log = logging.getLogger("pipeline")
 
-OF_EACH = 3  # images that most languages rank first, and as many other images
+OF_EACH = 3  # images that most languages get right, and as many others
 NEAREST = 4  # images shown for a sentence
 SIDE = 240  # pixels of a thumbnail's longer side
 QUALITY = 80  # quality of a thumbnail's JPEG
@@ -115,7 +115,7 @@ def _data_uri(path: Path) -> str:
 
 
 def _texts(originals: pd.DataFrame, images: Sequence[str]) -> list[str]:
-    """Test captions of some images in the order of the corpus: by image, an image's as they stand."""
+    """Test captions of some images in the order of the corpus: by image, in the order of their table."""
     test = originals[(originals["split"] == "test") & originals["image"].isin(images)].sort_values(
         "image", kind="stable"
     )

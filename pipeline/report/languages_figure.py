@@ -18,10 +18,10 @@ COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7")
 
 
 def draw_languages(comparison: Path, output: Path) -> None:
-    """Write Figure 3 from what `tabulate` made of its rows: a panel a direction, a group of bars a language.
+    """Write Figure 3 from the output of `tabulate`: a panel per direction, a group of bars per language.
 
-    A bar is the mean of the seeds, with the 95% interval of the comparison. Rows of a section, those as
-    published code, are not drawn.
+    A bar is the mean of the seeds, with the 95% interval of the comparison. Rows in a section (those that
+    follow the published code) are not drawn.
 
     Args:
         comparison: output of `tabulate`, one number per line: section, method, language, metric, measured,

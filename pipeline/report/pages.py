@@ -41,7 +41,7 @@ def write_page(
 
 
 def difference(value: float | None) -> str:
-    """A signed number to the tenth; one that would be zero but is not has more digits, to show its sign."""
+    """A signed number to the tenth; with more digits if it would be rounded to zero, to show its sign."""
     if value is None:
         return "–"
     text = tenths(value, sign=True)
@@ -58,7 +58,7 @@ def language_attributes(code: str) -> Markup:
 
 
 def main_of(page: Path) -> str:
-    """What stands within <main> of a page of ours, to be shown in another."""
+    """The content of <main> of one of our pages, to be shown in another page."""
     require_file(page, "the page", "Make it first.")
     match = re.search(r"<main>(.*)</main>", page.read_text(encoding="utf-8"), re.DOTALL)
     if not match:

@@ -49,7 +49,7 @@ POINT_HEADS = {
     "interval": "95% interval",
 }
 
-# Larger files were checked when they were downloaded, and are not read again for the report.
+# Larger files were checked when they were downloaded and are not read again for the report.
 READ_AGAIN = 64 << 20  # bytes
 
 # A benchmark's name tells its job: {experiment}-{seed}-train.tsv, or the stage and then its wildcards.
@@ -166,7 +166,7 @@ def _points(path: Path, settings: ReportSettings) -> list[list[str]]:
 
 
 def natural(name: str) -> list[object]:
-    """Sort key: table2 before table10, numbered tables before others, this paper's before another's."""
+    """Sort key: table2 before table10, numbered tables before others, MULE's before another paper's."""
     return [
         "/" in name,
         not name.startswith("table"),
@@ -223,12 +223,12 @@ def _scales(scales: Mapping[str, Mapping[str, Dataset]]) -> Iterator[tuple[str, 
 
 
 def _demote_headings(body: str) -> str:
-    """A page's headings one level lower, for it stands under a heading of another page."""
+    """A page's headings one level lower, because it is shown under a heading of another page."""
     return re.sub(r"(</?h)2>", r"\g<1>3>", body)
 
 
 def _claims(claims: Path | None, comparisons: Path | None) -> Iterator[dict[str, Any]]:
-    """The claims of each paper, with its `name` and `paper`, as it is printed."""
+    """The claims of each paper, with the paper's `name` and `paper`, its printed name."""
     if claims is None or comparisons is None:
         return
     rows = _read(claims)
@@ -317,7 +317,7 @@ def _context(path: Path | None, settings: ReportSettings) -> list[list[str]]:
 
 
 def _sources(files: Sequence[str], table: Path, folder: Path) -> Iterator[dict[str, Any]]:
-    """The published files of this scale by data set, with what lies where they are fetched to."""
+    """The published files of this scale by data set, and whether each has been downloaded."""
     with open(
         require_file(table, "the table of sources", "It is part of the project."), encoding="utf-8"
     ) as file:
@@ -347,9 +347,9 @@ def _state(path: Path, row: Mapping[str, str]) -> str:
 
 
 def _run_times(folder: Path, of_report: Sequence[str]) -> dict[str, object]:
-    """Seconds and memory of the jobs that this report is made of, and their sums by stage.
+    """Seconds and memory of the jobs behind this report, and their sums by stage.
 
-    of_report: their benchmark files below the folder, without ending, nor the number of a shard.
+    of_report: their benchmark files below the folder, without ending and number of a shard.
     """
     jobs, names = [], set(of_report)
     for path in sorted(folder.rglob("*.tsv")):

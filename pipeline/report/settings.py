@@ -18,7 +18,9 @@ class ReportSettings(Block):
     caption_origins: dict[str, Origins]
     stands_for: dict[str, str]
     left_out: dict[str, list[str]] = Field(description="rows that are not filled, by table")
-    missing: list[str] = Field(description="tables that could be made and are not in the report")
+    missing: list[str] = Field(
+        description="tables that this configuration could fill but the report does not have"
+    )
     scales: dict[str, dict[str, Dataset]]
     files: list[str] = Field(default=[], description="published files behind the report")
     jobs: list[str] = Field(default=[], description="benchmark files of the jobs behind the report")

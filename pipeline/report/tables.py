@@ -1,4 +1,4 @@
-"""A paper's table as a reader knows it, with the paper's number next to each of ours."""
+"""A paper's table in the paper's layout, with the paper's number next to each of ours."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ METRICS = {
     **{f"s2i_R@{k}": f"S→I R@{k}" for k in (1, 5, 10)},
 }
 
-# Captions of the tables that are counts, not evaluations.
+# Captions of the tables of counts, which no evaluation fills.
 CAPTIONS = {
     "table1": "Images and descriptions of each data set by split and language.",
     "lessons/table1": "Overlap of the languages' vocabularies.",
@@ -34,7 +34,7 @@ CAPTIONS = {
 
 
 def of_comparison(name: str, path: Path, settings: ReportSettings) -> dict[str, Any]:
-    """What a page shows of results/comparison/{name}.csv: recalls as the paper prints them, or lines.
+    """What a page shows of results/comparison/{name}.csv: recalls in the paper's layout, or a list of lines.
 
     Args:
         name: of the table, such as table2. settings: `tables`, `caption_origins`, `scale`; `stands_for`,
@@ -90,7 +90,7 @@ def _recalls(numbers: pd.DataFrame, settings: ReportSettings, table: Table) -> d
             highest = max((value for value in shown_as if value is not None), default=None)
             for cell, value in zip(cells, shown_as, strict=True):
                 cell[mark] = value is not None and value == highest
-    # A group stands above its rows, as the paper prints it.
+    # A group is printed above its rows, as in the paper.
     shown_above = ("section", "group") if any(row["group"] for row in rows) else ()
     return {
         "grouped": bool(shown_above),
@@ -112,7 +112,7 @@ def _recalls(numbers: pd.DataFrame, settings: ReportSettings, table: Table) -> d
 
 
 def _place(dataset: str, language: str, settings: ReportSettings, table: Table) -> tuple[int, int]:
-    """Where a column stands: as the table lists data sets and languages, means over languages behind."""
+    """Sort key of a column: in the table's order of data sets and languages, means over languages last."""
     column = settings.stands_for.get(dataset, dataset)
     column = column if column in table.columns else dataset
     languages = list(table.columns.get(column, []))
@@ -121,7 +121,7 @@ def _place(dataset: str, language: str, settings: ReportSettings, table: Table) 
 
 
 def _candidates(columns: Sequence[Mapping[str, Any]]) -> str:
-    """How many images and sentences are retrieved from, languages with as many of both together."""
+    """Numbers of candidate images and sentences; languages with equal numbers are listed together."""
     alike: dict[tuple[str, int, int], list[str]] = {}
     for column in columns:
         key = column["dataset"], int(column["images"]), int(column["sentences"])
@@ -145,7 +145,7 @@ def _column_label(
     columns: Sequence[tuple[str, str, str]],
     settings: ReportSettings,
 ) -> str:
-    """What a narrow screen says before a number, which has no header over it there."""
+    """The label before a number on a narrow screen, where columns have no headers."""
     several = len({name for name, _, _ in columns}) > 1
     name = [printed_name(dataset, settings)] if several else []
     only_mean = {metric for _, _, metric in columns} == {"mR"}
@@ -177,7 +177,7 @@ def _row(numbers: pd.DataFrame, columns: Sequence[tuple[str, str, str]]) -> dict
 
 
 def _mark_groups(rows: Sequence[dict[str, Any]]) -> None:
-    """Say of each row what stands above it, and whether it extends the last row, as `+ c2c` does."""
+    """Mark each row with the group above it, and with whether it extends the last row, as `+ c2c` does."""
     section, name = "", ""
     for row in rows:
         follows = row["section"] == section and row["group"] == name
@@ -187,7 +187,7 @@ def _mark_groups(rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _text_of(numbers: pd.DataFrame, head: str) -> str:
-    """What a row's lines say in a column; some are empty, as `translations` where a number has none."""
+    """The text in a column of a row's lines; empty if they have none, such as `translations`."""
     texts = numbers[head].dropna() if head in numbers else []
     return str(next(iter(texts), ""))
 
@@ -214,7 +214,7 @@ def _columns(
 def _plots(
     means: pd.DataFrame, rows: Sequence[Mapping[str, Any]], settings: ReportSettings
 ) -> list[dict[str, Any]]:
-    """For each data set and language the rows' mR with their intervals and chance, on one axis a data set."""
+    """For each data set and language the rows' mR with intervals and chance, on one axis per data set."""
     label = {row["number"]: _label(row) for row in rows}
     plots = []
     for (dataset, language), column in means.groupby(["dataset", "language"], sort=False):

@@ -1,6 +1,6 @@
 """The files and keys of a command line, checked here because Snakemake would print a traceback.
 
-profiles/default/profile.yaml calls `check` as Snakemake reads it, which is first of all.
+profiles/default/profile.yaml calls `check` when Snakemake reads it, before anything else.
 """
 
 import os
@@ -20,7 +20,7 @@ _FILES, _VALUES = ("--configfile", "--configfiles"), ("--config", "-C")  # optio
 
 
 def check(arguments: Sequence[str]) -> None:
-    """End with one message where a file after --configfile or a value after --config cannot be read."""
+    """End with one message if a file after --configfile or a value after --config cannot be read."""
     arguments = [part for argument in arguments for part in _split_option(argument)]
     files, values = _after(arguments, *_FILES), _after(arguments, *_VALUES)
     mistakes = [mistake for name in files for mistake in _file_mistakes(name)]
@@ -41,12 +41,12 @@ def _split_option(argument: str) -> Sequence[str]:
 
 
 def _given_twice(arguments: Sequence[str]) -> Iterator[str]:
-    """Options whose earlier values Snakemake would drop without a word."""
+    """Options that are given twice, where Snakemake would silently drop the earlier values."""
     for options in (_FILES, _VALUES):
         count = sum(argument.partition("=")[0] in options for argument in arguments)
         if count > 1:
             yield (
-                f"{options[0]}: given {count} times, of which Snakemake reads the last alone; give it once, "
+                f"{options[0]}: given {count} times, of which Snakemake reads only the last; give it once, "
                 "followed by everything that it should read"
             )
 
@@ -74,7 +74,7 @@ def _no_cache() -> Iterator[str]:
             pass
     except (OSError, RuntimeError) as error:  # RuntimeError: the user has no home folder
         reason = getattr(error, "strerror", None) or error
-        yield f"{folder}: cannot be written ({reason}). Set XDG_CACHE_HOME to a folder that can"
+        yield f"{folder}: cannot be written ({reason}). Set XDG_CACHE_HOME to a writable folder"
 
 
 def _after(arguments: Sequence[str], *options: str) -> list[str]:

@@ -93,7 +93,7 @@ class Configuration(LearningBlocks):
     _blocks: dict[str, LearningBlocks] = PrivateAttr(default_factory=dict)
 
     def model_copy(self, *, update: Mapping[str, object] | None = None, deep: bool = False) -> Self:
-        """A copy with some blocks replaced, which remembers nothing that was made of the others."""
+        """A copy with some blocks replaced, without the cached results of the original."""
         copy = super().model_copy(update=update, deep=deep)
         copy._experiments, copy._blocks = {}, {}
         return copy
@@ -109,7 +109,7 @@ class Configuration(LearningBlocks):
 
     @property
     def stand_ins(self) -> dict[str, str]:
-        """The data set of this scale for each data set of the papers, and for each of the user's own."""
+        """The data set of this scale for each data set of the papers; a user's stand for themselves."""
         return {self.stands_for(dataset): dataset for dataset in self.datasets}
 
     def experiments_on(self, dataset: str) -> dict[str, DatasetExperiment]:

@@ -1,4 +1,4 @@
-"""Contradictions of a configuration whose values are each valid; here are those between blocks."""
+"""Contradictions between blocks of a configuration whose values are each valid."""
 
 import re
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def _of_datasets(settings: Configuration) -> Iterator[str]:
 
 
 def _captions_counted_twice(settings: Configuration) -> Iterator[str]:
-    """Published translations are trained on beside a data set's own captions, so they must be others."""
+    """Published translations are trained on together with a data set's own captions, so they must differ."""
     translation = settings.translation
     into = {f"pairs.{pair}": (pair[3:], provider) for pair, provider in translation.pairs.items()}
     codes = {pair[3:] for pair in translation.pairs if pair[:2] == "en"}
@@ -78,7 +78,7 @@ def _captions_counted_twice(settings: Configuration) -> Iterator[str]:
 
 
 def _of_context(models: list[str]) -> Iterator[str]:
-    """Models of context are told apart by their names."""
+    """Models of `context` must have different names."""
     first: dict[str, str] = {}
     for place, model in enumerate(models):
         name = context_name(model)
@@ -90,7 +90,7 @@ def _of_context(models: list[str]) -> Iterator[str]:
 
 
 def _of_experiment(settings: Configuration, name: str, experiment: Experiment) -> Iterator[str]:
-    """An experiment fits the blocks of the configuration, with what it overrides of them."""
+    """An experiment fits the blocks of the configuration, after its overrides."""
     where, blocks, sets = f"experiments.{name}", settings.blocks_of(name, experiment), settings.images.sets
     if experiment.features is not None and experiment.features not in sets:
         suggestion = did_you_mean(experiment.features, list(sets))
@@ -116,7 +116,7 @@ def _of_experiment(settings: Configuration, name: str, experiment: Experiment) -
 
 
 def _of_steps(settings: Configuration, where: str, model: Model, experiment: Experiment) -> Iterator[str]:
-    """Steps are those of a single model whose training counts epochs."""
+    """`steps_of` names an experiment with a single model whose training counts epochs."""
     name = experiment.steps_of
     if name is None:
         return
@@ -159,7 +159,7 @@ def _of_vectors(where: str, model: Model, experiment: Experiment) -> Iterator[st
 
 
 def _of_encoder(where: str, model: Model, experiment: Experiment) -> Iterator[str]:
-    """LIWE and VSE have no universal embedding; order embeddings are compared by the ranking loss alone."""
+    """LIWE and VSE have no universal embedding; order embeddings need the ranking loss."""
     if model.similarity == "order" and not experiment.ranking:
         yield f"{where}: similarity order is for the ranking loss; set ranking: true"
     if (model.encoder == "liwe") != (experiment.vectors == "characters"):
@@ -171,7 +171,7 @@ def _of_encoder(where: str, model: Model, experiment: Experiment) -> Iterator[st
             yield f"{where}: encoder vse reads words one by one; set settings.model.recurrent: gru (or lstm)"
         for key in ("neighborhood", "classifier", "pretraining"):
             if getattr(experiment, key):
-                yield f"{where}.{key}: encoder vse has no universal embedding to train by it"
+                yield f"{where}.{key}: not available with encoder vse, which has no universal embedding"
 
 
 def _of_liwe(where: str, model: Model, experiment: Experiment) -> Iterator[str]:
@@ -186,12 +186,12 @@ def _of_liwe(where: str, model: Model, experiment: Experiment) -> Iterator[str]:
 
 
 def _taken_names(settings: Configuration) -> Iterator[str]:
-    """No name is that of another result, of rows of a table, of a folder of the work, or of another model."""
+    """Names that belong to another result, to rows of a table, to a folder of work/ or to another model."""
     for name in settings.tables:
         if name in {*OTHER_TABLES, *_OTHER_RESULTS} or name.partition("/")[0] in _RESULT_FOLDERS:
             yield f"tables.{name}: the name of another result; give the table another"
         if re.search(r"-row\d+([+]\d+)*$", name):
-            yield f"tables.{name}: a name that ends so stands for rows of a table; give the table another"
+            yield f"tables.{name}: a name with this ending stands for rows of a table; give the table another"
     for name in sorted(_WORK_FOLDERS & set(settings.datasets)):
         yield f"datasets.{name}: the name of a folder of work/{{scale}}; give the data set another"
     singles = one_for_each(settings)
@@ -228,7 +228,7 @@ class RowChecks:
         self.names = {*settings.experiments, *(name for of in self.on_column.values() for name in of)}
 
     def mistakes(self, where: str, table: Table, row: Row) -> Iterator[str]:
-        """What does not fit of a row."""
+        """The mistakes of a row."""
         name = row.experiment
         if name not in self.names:
             yield f"{where}.experiment: no experiment {name!r}{did_you_mean(name, list(self.names))}"
@@ -247,9 +247,9 @@ class RowChecks:
         return of_each and code in CODES and name not in self.experiments
 
     def _alone(self, table: Table, name: str) -> bool:
-        """Whether an experiment's models have one language.
+        """Whether each model of an experiment has one language.
 
-        That a data set has but one language of a paper's model is no mistake in the paper's table.
+        In a paper's table it is no mistake that a data set has only one language of the paper's model.
         """
         single = name in self.experiments and self.experiments[name].one_per_language
         models = [self.on_column[column].get(name) for column in table.columns if column in self.on_column]

@@ -48,7 +48,7 @@ class LearningBlocks(Losses):
 
 
 class Overrides(LossOverrides):
-    """Keys of `LearningBlocks` that an experiment changes: those that are set; the others mean nothing."""
+    """Keys of `LearningBlocks` that an experiment changes; only the keys that are set count."""
 
     is_whole: ClassVar[bool] = False
 
@@ -172,7 +172,7 @@ class Experiment(ExperimentKeys):
                 yield f".settings.{key}: has no effect with a selection (its key is `lessons`); leave it out"
 
     def _of_embedding(self) -> Iterator[str]:
-        """The hybrid embedding is begun by its own pretraining; MASK is one of its entries."""
+        """The hybrid embedding has its own pretraining; MASK is one of its entries."""
         if self.embedding == "universal":
             if self.masking:
                 yield ".masking: the universal embedding has no MASK; set embedding: hybrid"
@@ -183,9 +183,9 @@ class Experiment(ExperimentKeys):
             yield ".vectors: found 'bert'; embedding hybrid reads vectors of words"
 
     def _of_vectors(self) -> Iterator[str]:
-        """There are no sentence vectors of translations; a smaller vocabulary is of FastText's vectors."""
+        """Sentence vectors need human captions; smaller vocabularies need FastText's vectors."""
         if self.vectors == "bert" and self.captions != "human":
-            yield f".captions: found {self.captions!r}; vectors bert are of human captions alone"
+            yield f".captions: found {self.captions!r}; vectors bert exist only for human captions"
         reduction = self.reduction or ""
         if reduction and self.vectors != "fasttext":
             yield f".reduction: found {reduction!r} with vectors {self.vectors}, not fasttext"

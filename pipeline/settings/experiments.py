@@ -8,7 +8,7 @@ from pipeline.tables.settings import Table
 # Tables that are not in config/tables; each is a file of results/ with a comparison.
 OTHER_TABLES = ("table1", "parameters", "lessons/table1", "smalr/parameters")
 
-# Figures that are drawn from points of their own, a CSV file each; `report` names them as it names tables.
+# Figures that are drawn from a CSV file of points; `report` names them like tables.
 POINTS = ("smalr/figure1b", "smalr/figure3")
 
 
@@ -46,10 +46,10 @@ def left_out(settings: Configuration) -> dict[str, str]:
 
 
 def table_named(settings: Configuration, name: str) -> Table:
-    """A table by its name; `table2-row7+11` is table2 with only rows 7 and 11.
+    """The table with a name; `table2-row7+11` is table2 with only rows 7 and 11.
 
     Raises:
-        InputError: the table has no such row, or the name has one twice.
+        InputError: the table has no such row, or the name repeats one.
     """
     base, _, numbers = name.partition("-row")
     if name in settings.tables or not numbers:

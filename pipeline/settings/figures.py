@@ -18,7 +18,7 @@ def figure_settings(settings: Configuration, folder: Path, number: str) -> Scali
         folder: the folder config/. number: 1b or 3.
 
     Raises:
-        InputError: points name experiments that there are not; every one is listed.
+        InputError: points name unknown experiments; all of them are listed.
     """
     path = folder / "figures" / "smalr.yaml"
     figure = Figure.from_values(read(path).get(number), f"{path}: {number}: has mistakes:")
@@ -42,7 +42,7 @@ def _unknown(settings: Configuration, figure: Figure, number: str) -> Iterator[s
 
 
 def _points(settings: Configuration, figure: Figure) -> Iterator[Point]:
-    """The points of each data set at hand; a model that lacks one of the languages makes none."""
+    """The points of each configured data set; a model that lacks one of the languages has none."""
     lacking = left_out(settings)
     for column, languages in figure.languages.items():
         dataset = settings.stand_ins.get(column)

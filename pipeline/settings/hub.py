@@ -11,7 +11,7 @@ from pipeline.translation.settings import MarianProvider
 
 
 def context_name(model: str) -> str:
-    """What files of a model of `context` are called: a folder's own name, `OWNER--NAME` on the hub."""
+    """The name of a model of `context` in file names: its folder's name, or `OWNER--NAME` on the hub."""
     folder = model.startswith((".", "/")) or Path(model).is_dir()
     return re.sub(r"[^A-Za-z0-9._-]", "-", Path(model).name if folder else model.replace("/", "--"))
 

@@ -96,7 +96,7 @@ def _expand(path: str) -> str:
 
 
 def _without_value(path: str) -> list[str]:
-    """What is wrong with the environment variables of a path as it is written.
+    """The mistake in the environment variables of a path as it is written.
 
     An empty one would turn `$DATA/f.h5` into `/f.h5`, and `$FEATURES` into no features at all.
     """
@@ -110,11 +110,11 @@ def _without_value(path: str) -> list[str]:
 def check_paths(settings: Configuration, usual: Sources) -> None:
     """Check that every configured path exists, whether the target needs it or not.
 
-    Snakemake itself takes a missing input for no reason to complain where an older result made of it exists.
+    Snakemake itself accepts a missing input if an older result that was made of it exists.
 
     Args:
         settings: as `load` gives them; paths in them start from the working directory.
-        usual: the sources of the scale. What must be asked for may be missing where these say that it lies.
+        usual: the sources of the scale. Data on request may be missing at these paths.
 
     Raises:
         InputError: paths are missing or name something else; every one is listed with its key.
@@ -138,7 +138,7 @@ def check_paths(settings: Configuration, usual: Sources) -> None:
 
 
 def _other_than(kind: str, path: str) -> str:
-    """What a path of the wrong type is, and what was expected; empty if its type is right."""
+    """The type of a path and the expected type; empty if the type is right."""
     if not os.path.exists(path):
         if os.path.islink(path):
             return f"a link that leads nowhere, to {os.readlink(path)}; expected {kind}"
@@ -154,7 +154,7 @@ def _other_than(kind: str, path: str) -> str:
 
 
 def _blocks(settings: Configuration) -> Iterator[tuple[str, Block, dict[str, str]]]:
-    """Every block with paths, where it stands, and what its keys must name."""
+    """Every block with paths, its place, and what its keys must name."""
     yield "sources", settings.sources, _KINDS["sources"]
     yield "images", settings.images, _KINDS["images"]
     yield "translation", settings.translation, _KINDS["translation"]
@@ -198,7 +198,7 @@ def _marian_models(translation: Translation) -> Iterator[tuple[str, str]]:
 
 
 def _elsewhere(key: str, value: str) -> bool:
-    """Whether a value names what lies on a server, in a package or on the Hugging Face hub."""
+    """Whether a value names something on a server, in a package or on the Hugging Face hub."""
     if key == "mirror":
         return value.startswith(("http://", "https://"))
     if key == "weights":

@@ -1,8 +1,8 @@
-"""The configuration files: read, merged and validated as a whole.
+"""The configuration files, which are read, merged and validated as a whole.
 
 Order: config/experiments.yaml and config/tables/*.yaml, then config/scales/{scale}.yaml, which may change an
-experiment, then what the user gives (config/config.yaml, --configfile, --config). A key that none of them
-has, has the default of its class.
+experiment, then what the user gives (config/config.yaml, --configfile, --config). All other keys have the
+defaults of their classes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,8 +21,8 @@ from pipeline.settings.paths import with_paths_expanded
 
 HEADING = "The configuration has mistakes:"
 
-# What makes a data set the paper's own, besides its languages. Where its photographs lie does not matter, and
-# of MSCOCO, whose sample is lost, every sample of the size is as good.
+# Keys that make a data set the paper's own, besides its languages. The place of its photographs does not
+# matter, nor, for MSCOCO, whose sample is lost, which images of that number are sampled.
 _OF_THE_DATA = ("source", "captions", "split", "sample_size", "test_images", "val_images", "stands_for")
 
 
@@ -32,8 +32,8 @@ def load(user: Mapping[str, Any], folder: Path) -> Configuration:
     Unknown keys and wrong values are reported first, then keys that contradict each other, then paths.
 
     Args:
-        user: what the user gives; at least `scale`. Snakemake's --config hands over numbers as texts, and
-            YAML takes 1e-4 for one: a text is a number where a number belongs, and nowhere else.
+        user: what the user gives; at least `scale`. Snakemake's --config passes numbers as texts, and YAML
+        reads 1e-4 as a text: a text is converted where a number belongs, and nowhere else.
         folder: the folder config/.
     """
     scale = user.get("scale")
@@ -53,7 +53,7 @@ def load(user: Mapping[str, Any], folder: Path) -> Configuration:
 
 
 def usual_sources(scale: Scale, folder: Path) -> Sources:
-    """Where a scale itself says that files lie."""
+    """The paths of files that a scale itself configures."""
     return Sources.from_values(read(folder / "scales" / f"{scale}.yaml").get("sources", {}), HEADING)
 
 

@@ -141,8 +141,8 @@ def pretraining_settings(settings: Configuration, dataset: str, name: str, seed:
 def assignment_settings(settings: Configuration, dataset: str, name: str, seed: int) -> AssignSettings:
     """What the assignment of words to the latent vocabulary depends on, and nothing else.
 
-    Its `experiment` is a digest of all that decides the assignment but the seed, so that experiments with the
-    same assignment share it.
+    Its `experiment` is a digest of all settings that determine the assignment, without the seed, so that
+    experiments with the same assignment share it.
     """
     experiment, blocks = _experiment(settings, dataset, name)
     values = {
@@ -174,7 +174,7 @@ def selecting(settings: Configuration, dataset: str) -> list[str]:
 
 
 def evaluation_settings(settings: Configuration, dataset: str, name: str, seed: int) -> EvaluateSettings:
-    """What an evaluation depends on besides its model: what it records of what came before the training."""
+    """What an evaluation depends on besides its model: settings of earlier stages, which it records."""
     return EvaluateSettings(**_evaluation_values(settings, dataset, name, seed))
 
 
@@ -203,7 +203,7 @@ def _preparation(settings: Configuration, dataset: str, name: str, seed: int) ->
 def consistency_settings(
     settings: Configuration, dataset: str, name: str, seed: int, kind: Literal["average", "learned"]
 ) -> ConsistencySettings:
-    """The same of an evaluation with queries and their translations."""
+    """What an evaluation with queries and their translations depends on besides its model."""
     return ConsistencySettings(
         **_evaluation_values(settings, dataset, name, seed),
         kind=kind,
@@ -279,7 +279,7 @@ def table_settings(settings: Configuration, name: str) -> TableSettings:
 
 
 def _translated_columns(settings: Configuration, dataset: str, table: Table) -> dict[str, str]:
-    """Who made the captions of a table's columns of languages that are all translated."""
+    """Who made the captions in a table's columns whose languages are all translated."""
     columns = table.columns.get(settings.stands_for(dataset), [])
     return {code: origin for code, origin in translated_origins(settings, dataset).items() if code in columns}
 
@@ -329,7 +329,7 @@ def report_settings(settings: Configuration, folder: Path) -> ReportSettings:
     """The part of the configuration that the report shows.
 
     Args:
-        folder: the folder config/, of whose scales the report tells too.
+        folder: the folder config/, whose scales the report describes too.
     """
     scales = {
         name: {
@@ -388,7 +388,7 @@ def _experiment(settings: Configuration, dataset: str, name: str) -> tuple[Datas
 
 
 def _classifier_weight(classifier: Classifier, stands_for: str) -> ClassifierWeight:
-    """The weight that a data set of the paper has, in the place of all data sets' weights."""
+    """The weight for one data set of the paper, instead of the weights of all."""
     weights = {str(dataset): weight for dataset, weight in classifier.weights.items()}
     weight = weights.get(stands_for, classifier.weight)
     return _part(ClassifierWeight, classifier.model_copy(update={"weight": weight}))
@@ -404,7 +404,7 @@ def _part(kind: type[B], block: Block) -> B:
 
 
 def _schedule(blocks: LearningBlocks, epochs: int, learning_rate: float) -> PretrainSchedule:
-    """How batches are drawn and computed in a pretraining as in the training, and how long it lasts."""
+    """How batches of a pretraining are drawn and computed, as in the training, and how long it lasts."""
     batches = {key: getattr(blocks.training, key) for key in Batches.model_fields}
     return PretrainSchedule(**batches, epochs=epochs, learning_rate=learning_rate)
 

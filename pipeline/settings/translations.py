@@ -121,7 +121,7 @@ def consistency_pairs(settings: Configuration, dataset: str, name: str) -> list[
 
 
 def via_english(settings: Configuration, dataset: str, pair: str) -> bool:
-    """Whether queries are translated into English first: no provider of the pair itself can be asked.
+    """Whether queries are translated into English first, because no provider translates the pair itself.
 
     Dictionaries have English on one side, and published translations exist for one pair.
     """
@@ -145,12 +145,12 @@ def needs_query_translation(settings: Configuration, dataset: str, pair: str) ->
 
 
 def provider_of(settings: Configuration, pair: str) -> Provider | None:
-    """The provider that translates a pair; None if nobody is named."""
+    """The provider that translates a pair; None if the configuration names none."""
     return settings.translation.provider_of(pair)
 
 
 def missing_providers(settings: Configuration, pairs_of_datasets: Iterable[DatasetPair]) -> str:
-    """What to tell a user of pairs without a provider, each pair once; empty if all have one."""
+    """A message about pairs without a provider, each pair once; empty if all have one."""
     datasets: dict[str, list[str]] = {}
     for dataset, pair in _to_translate(settings, pairs_of_datasets):
         if provider_of(settings, pair) is None:
@@ -172,7 +172,7 @@ def missing_providers(settings: Configuration, pairs_of_datasets: Iterable[Datas
 
 
 def unlisted_languages(settings: Configuration, pairs_of_datasets: Iterable[DatasetPair]) -> str:
-    """What to tell a user of services that are not known to translate a language; empty if there are none."""
+    """A message about services that are not known to translate a language; empty if there are none."""
     languages: dict[str, list[str]] = {}
     for _, pair in _to_translate(settings, pairs_of_datasets):
         key = f"pairs.{pair}" if pair in settings.translation.pairs else "default"
@@ -184,7 +184,7 @@ def unlisted_languages(settings: Configuration, pairs_of_datasets: Iterable[Data
             unlisted := unlisted_message(provider.provider, dict.fromkeys(codes), provider.codes or {})
         ):
             lines.append(f"  - translation.{key}: {unlisted}")
-    return "\n".join(["Translations that are needed cannot be asked for:", *lines]) if lines else ""
+    return "\n".join(["Translations that are needed cannot be requested:", *lines]) if lines else ""
 
 
 def _to_translate(settings: Configuration, pairs_of_datasets: Iterable[DatasetPair]) -> Iterator[DatasetPair]:

@@ -1,4 +1,4 @@
-"""What a user sets and some rows of a table do not take; told before the table is made."""
+"""Warnings about user settings that some rows of a table ignore, printed before the table is made."""
 
 import json
 from collections import defaultdict
@@ -14,10 +14,10 @@ MAX_SHOWN = 6  # experiments named in a warning
 
 
 def doubts(settings: Configuration, user: Mapping[str, Any], table: str) -> list[str]:
-    """Warnings: keys that have another value in some rows, and languages that an experiment goes without.
+    """Warnings about keys that have another value in some rows, and about languages that an experiment lacks.
 
-    A value that the user gave an experiment is meant so. A list of languages counts only where a data set has
-    captions of its own; other languages are left out of the model, and of its row.
+    A value that the user set for an experiment is intended. A list of languages counts only where a data set
+    has its own captions; other languages are left out of the model and its row.
 
     Args:
         settings: the whole configuration. user: what the user gave. table: its name, as

@@ -1,4 +1,4 @@
-"""Columns of means over languages: HA, of those with human captions, and A, of all (SMALR, "Metrics")."""
+"""Columns of means over languages: HA, of languages with human captions, and A, of all (SMALR, "Metrics")."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -15,8 +15,8 @@ ALL_OF_PAPER = ["en", "de", "fr", "cs", "zh", "ja", "ar", "af", "ko", "ru"]
 def columns_of_rows(settings: TableSettings) -> Iterator[tuple[str, list[Cell]]]:
     """The columns of each row: name, and the cells that a number is the mean of.
 
-    A place of one language has one cell. After a row's languages of a data set come its averages, where the
-    table has such: HA where the row has every language with human captions, A where it has every column.
+    A place of one language has one cell. After a row's languages of a data set come its averages, if the
+    table has any: HA where the row has every language with human captions, A where it has every column.
     """
     of_row = groupby(cells(settings), key=lambda cell: (cell.row.row, cell.dataset))
     for (_, dataset), group in of_row:
@@ -40,6 +40,6 @@ def _languages_of_averages(settings: TableSettings, dataset: str, cell: Cell) ->
 
 
 def as_in_paper(name: str, column: Sequence[Cell]) -> bool:
-    """Whether a column is over the languages that the paper's column of its name is over."""
+    """Whether a column averages the same languages as the paper's column of its name."""
     languages = {HUMAN: HUMAN_OF_PAPER.get(column[0].paper_dataset, []), ALL: ALL_OF_PAPER}.get(name, [name])
     return {cell.language for cell in column} == set(languages)

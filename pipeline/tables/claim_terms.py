@@ -62,9 +62,9 @@ class Comparison:
     """`greater` above the best of `than` in one metric.
 
     dataset: of the paper. language: "" where each term names its own.
-    within: where given, the two are alike up to so many points instead. at_most: where given, `greater` is
-    above by no more than so many. not_below: where given, `greater` is no more than so many points below,
-    whether or not it is above. by: the paper's difference.
+    within: if set, the two differ by at most so many points instead. at_most: if set, `greater` is above by
+    at most so many. not_below: if set, `greater` is at most so many points below, or above. by: the paper's
+    difference.
     """
 
     greater: str
@@ -84,7 +84,7 @@ class Comparison:
 
     @property
     def of_no_difference(self) -> bool:
-        """Whether the claim is that there is no difference, or none in one direction: p does not test it."""
+        """Whether the claim is that there is no difference, or none in one direction: p tests neither."""
         return self.within is not None or self.not_below is not None
 
     def as_claimed(self, difference: float) -> bool:

@@ -1,4 +1,4 @@
-"""Claims about the size of the data, judged on our own counts of it (`data.count_captions`, counts.csv).
+"""Claims about the size of the data, judged by our own counts (`data.count_captions`, counts.csv).
 
 A row of the counts has the images of a split that are captioned in exactly some languages, and one of these
 languages with its descriptions of them.
@@ -43,7 +43,7 @@ def _share_alone(counts: pd.DataFrame, language: str) -> float:
 
 
 def _share_own(counts: pd.DataFrame, language: str) -> float:
-    """A language's own descriptions, in percent of these and one translation of each English one."""
+    """A language's own descriptions, in percent of these plus one translation of each English description."""
     own, of_english = (_descriptions(_in(counts, code)) for code in (language, "en"))
     return 100 * own / (own + of_english)
 
@@ -85,7 +85,7 @@ def judge_count(statement: Mapping[str, Any], counts: pd.DataFrame) -> Row:
 
 
 def count_mistakes(where: str, statement: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with a statement about a count."""
+    """The mistakes in a statement about a count."""
     wrong = (set(statement) - set(COUNT)) | ({"count", "in"} - set(statement))
     if wrong:
         yield f"{where}: keys unknown or missing: {', '.join(sorted(map(str, wrong)))}"

@@ -1,4 +1,4 @@
-"""What a paper claims, judged on our own numbers: config/claims/*.yaml says what each claim compares."""
+"""A paper's claims, judged by our own numbers: config/claims/*.yaml says what each claim compares."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -40,7 +40,7 @@ Row = dict[str, Any]
 
 
 class Untestable(Exception):
-    """Why a comparison cannot be made from the evaluations that there are."""
+    """The reason why a comparison cannot be made from the evaluations."""
 
 
 def judge_claims(
@@ -119,7 +119,7 @@ class _Judge:
         return row | _verdict(claim, lines, [*elsewhere, *claim.get("left_out", [])], seeds), lines
 
     def _lines(self, claim: Row) -> tuple[list[Row], list[str], list[str]]:
-        """The comparisons, the reasons why some say nothing at this scale, and why some cannot be made."""
+        """The comparisons, and the reasons why some are meaningless at this scale or cannot be made."""
         lines, elsewhere, never = [], [], []
         for comparison in [*comparisons(claim), *claim.get("counts", [])]:
             of_recalls = isinstance(comparison, Comparison)
@@ -134,7 +134,7 @@ class _Judge:
         return lines, elsewhere, never
 
     def _not_here(self, comparison: Comparison) -> str:
-        """Why a comparison says nothing at this scale; empty if it says something."""
+        """Why a comparison is meaningless at this scale; empty if it is meaningful."""
         if comparison.dataset not in self.settings.datasets:
             return f"no data set of this configuration stands for {comparison.dataset}"
         dataset = self.settings.datasets[comparison.dataset]
@@ -149,11 +149,12 @@ class _Judge:
         if reason := self._not_human_here(comparison, sides):
             return reason
         if comparison.of_size and not self._of_papers_data(comparison.dataset):
-            return "how near two are is a claim about size, and sizes are compared on the paper's data alone"
+            return "how close two numbers are is a claim about size, and sizes are compared only on the "
+            "paper's data"
         return ""
 
     def _of_papers_data(self, dataset: str) -> bool:
-        """Whether what stands for a data set of the paper is that data set, split and languages included."""
+        """Whether the data set that stands for one of the paper's is the same, split and languages too."""
         return self.settings.datasets[dataset] in self.settings.papers_data
 
     def _not_human_here(self, comparison: Comparison, sides: Sequence[Sequence[Mapping[str, str]]]) -> str:
@@ -173,7 +174,7 @@ class _Judge:
         return f"{dataset} has no human captions in {', '.join(lacking)}" if lacking else ""
 
     def _not_counted_here(self, statement: Mapping[str, Any]) -> str:
-        """Why a count says nothing at this scale; empty if it says something."""
+        """Why a count is meaningless at this scale; empty if it is meaningful."""
         if statement["in"] not in self.settings.datasets:
             return f"no data set of this configuration stands for {statement['in']}"
         if not self._of_papers_data(statement["in"]):
@@ -183,7 +184,7 @@ class _Judge:
     def _count_line(self, statement: Mapping[str, Any]) -> Row:
         """Our count next to the claimed count."""
         if self.counts is None:
-            raise Untestable("the data are counted where table1 is among the tables that `report` names")
+            raise Untestable("the data are counted if `report` names table1")
         dataset = self.settings.datasets[statement["in"]]
         line = judge_count(statement, self.counts[self.counts["dataset"] == statement["in"]])
         metric = {"language": statement.get("language", ""), "metric": statement["count"]}
@@ -306,7 +307,7 @@ def _verdict(claim: Row, lines: Sequence[Row], elsewhere: Sequence[str], seeds: 
 
 
 def _on_translations(table: pd.DataFrame) -> list[str]:
-    """What of some comparisons rests on other captions than the paper's."""
+    """Remarks about comparisons that rest on other captions than the paper's."""
     if "word_by_word" not in table:  # counts of captions
         return []
     literal, languages = table["word_by_word"].eq("yes").sum(), table["not_human"].fillna("").unique()

@@ -40,9 +40,9 @@ def compare(first: Sequence[Path], second: Sequence[Path], output: Path, metric:
         first: outputs of `evaluate` of one system, with every seed.
         second: outputs of `evaluate` of the other system, with every seed.
         output: CSV to write, one line per language: `first_name` and `second_name` are the experiments with
-            their queries; `difference` is first less second, in percentage points; `p_holm` is p
-            corrected for the number of languages; `unequal_steps` and `unequal_groups` are what else
-            differs between the trainings of both.
+            their queries; `difference` is first minus second, in percentage points; `p_holm` is p
+            corrected for the number of languages; `unequal_steps` and `unequal_groups` are further
+            differences between the trainings.
         metric: mR, i2s_R@1, ..., s2i_R@10.
 
     Raises:
@@ -101,7 +101,7 @@ def _mistakes(seeds: set[tuple[int, ...]], languages: Sequence[str], metric: str
 
 
 def _elsewhere(paths: Sequence[Path]) -> Iterator[str]:
-    """Of several data sets or scales: images named alike, or as many of them, are not the same images."""
+    """The message for several data sets or scales, whose images are not the same whatever their names."""
     evaluations = [read_evaluation(path) for path in paths]
     kinds = {
         "data sets": {content["dataset"] for content in evaluations},

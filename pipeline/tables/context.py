@@ -1,4 +1,4 @@
-"""results/context.csv: frozen models of others, next to the tables and never in them (docs/search.md)."""
+"""results/context.csv: frozen models by others, next to the tables and never in them (docs/search.md)."""
 
 from collections.abc import Sequence
 from pathlib import Path

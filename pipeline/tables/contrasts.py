@@ -38,11 +38,11 @@ def contrast(terms: Sequence[Term], metric: str, level: float = 0.95) -> Contras
     """A sum of weighted recalls, each the mean over seeds, with a t interval over test images and seeds.
 
     The variance is that of the mean over images plus that of the mean over seeds, with the degrees of freedom
-    of Satterthwaite (1946). Images and seeds are crossed, so that what neither explains counts in both: with
-    seeds that differ little the interval is a little too wide. Seeds are paired: what a seed does to all
+    of Satterthwaite (1946). Images and seeds are crossed, so variance that neither explains counts in both:
+    with seeds that differ little the interval is a little too wide. Seeds are paired: what a seed does to all
     terms alike cancels. With one seed the interval is over images only, and does not tell seeds apart.
 
-    Of a single image nothing is known: the interval has no end, and p is 1.
+    With a single image, the interval is infinite and p is 1.
 
     Args:
         level: confidence of the interval.
@@ -63,7 +63,7 @@ def contrast(terms: Sequence[Term], metric: str, level: float = 0.95) -> Contras
 
 
 def _cells(terms: Sequence[Term], metric: str) -> tuple[Array, Array]:
-    """For each image and seed the seed's sum plus what the image changes in it to first order, and the sums.
+    """For each image and seed, the seed's sum plus the image's first-order effect on it; and the sums.
 
     Returns:
         cells: (images, seeds), whose mean over images is a seed's sum. sums: (seeds,).
@@ -80,7 +80,7 @@ def _cells(terms: Sequence[Term], metric: str) -> tuple[Array, Array]:
 
 
 def holm(p: Array) -> Array:
-    """p of several tests of one family, corrected for their number (Holm 1979); NaN is no test, and stays.
+    """p of a family of tests, corrected for their number (Holm 1979); NaN stands for no test and stays.
 
     Args:
         p: (tests,) uncorrected.
@@ -94,7 +94,7 @@ def holm(p: Array) -> Array:
 
 
 def _deviations(hits: pd.DataFrame, metric: str) -> pd.Series:
-    """What each image changes in a metric to first order, in percent; the sum is 0."""
+    """Each image's first-order effect on a metric, in percent; the sum is 0."""
     changes = []
     for recall in RECALLS if metric == "mR" else (metric,):
         hit, queries = hits[recall].to_numpy(), hits[recall.split("_")[0]].to_numpy()

@@ -1,4 +1,4 @@
-"""What the tables that count a data set's text share: lines with the paper's numbers, and files."""
+"""Code that the tables of counts share: lines with the paper's numbers, and files."""
 
 from collections.abc import Sequence
 from pathlib import Path

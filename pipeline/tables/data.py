@@ -28,8 +28,8 @@ def count_captions(
 ) -> None:
     """Write Table 1, its numbers next to the paper's (one per line), and counts by split and language.
 
-    Counted are a data set's own captions (captions/select.py), no translations; in Table 1 those of the split
-    train.
+    Only a data set's own captions count (`datasets/select.py`), no translations; in Table 1, captions of the
+    split train.
 
     Args:
         settings: JSON: `scale` and, in `datasets`, for each data set of the paper `dataset`, the data set of

@@ -22,18 +22,18 @@ REQUIRED_KEYS = {
 # Keys that all seeds of an experiment share.
 COMMON = ("settings", "vocabularies")
 OTHER_CANDIDATES = (
-    "Numbers of one data set and language can be compared among the same candidates alone. Make the "
+    "Numbers of one data set and language can be compared only among the same candidates. Make the "
     "evaluations again: snakemake --forcerun evaluate. If they still differ, so do the images that failed in "
     "their feature sets:"
 )
 OTHER_SETTINGS = (
-    "The seeds of one experiment must have the same settings. Train it again with every seed (`pretraining`, "
-    "`assignment` and `selection`, which an evaluation is given: evaluate it again), or leave some seeds out:"
+    "The seeds of one experiment must have the same settings. Train it again with every seed (if only "
+    "`pretraining`, `assignment` or `selection` differ, evaluate it again), or leave some seeds out:"
 )
 
 
 def read_evaluation(path: Path) -> dict[str, Any]:
-    """What `evaluate` wrote; raises `InputError` where a file is missing or is none of it."""
+    """An output of `evaluate`; raises `InputError` if the file is missing or something else."""
     require_file(path, "the evaluation", "Run `python -m pipeline evaluate`.")
     try:
         content: dict[str, Any] = dict(json_value(path.read_bytes()))
@@ -53,7 +53,7 @@ class Evaluations:
 
     Args:
         paths: JSON files; each names its file of ranks in the same folder.
-        seeds: those over which a number is averaged.
+        seeds: the seeds over which a number is averaged.
 
     Raises:
         InputError: two evaluations of one data set and language have different numbers of candidates, two
@@ -92,7 +92,7 @@ class Evaluations:
     def origins(self, key: Key, language: str) -> dict[str, set[str]]:
         """Who made the translations that a number depends on, by pair of languages, over all seeds.
 
-        Those that the model was trained on, and those of a translated query from its language.
+        Translations that the model was trained on, and translations of queries.
         """
         origins_of: dict[str, set[str]] = {}
         for seed in self.seeds:
@@ -106,7 +106,7 @@ class Evaluations:
         return origins_of
 
     def sampling(self, key: Key) -> tuple[str, str]:
-        """Steps of a training, the fewest and the most where seeds differ, and its groups of images."""
+        """Steps of a training (the fewest and the most if seeds differ), and its groups of images."""
         contents = [self._contents[key, seed][1] for seed in self.seeds]
         steps = {content["training_steps"] for content in contents}
         groups = {len(content["training_groups"]) for content in contents}
@@ -143,13 +143,15 @@ class Evaluations:
         if by_language is None:
             if sha256(require_file(path, "the file of ranks", "Run its `evaluate`.")) != digest:
                 raise InputError(
-                    f"{path}: not the ranks of the evaluation beside it. Run its `evaluate` again."
+                    f"{path}: does not match the evaluation in the same folder. Run its `evaluate` again."
                 )
             table = pd.read_csv(path, compression="gzip", dtype={"image": str}, keep_default_na=False)
             by_language = {str(name): part for name, part in table.groupby("language")}
             self._ranks[path, digest] = by_language
         if language not in by_language:
-            raise InputError(f"{path}: has no ranks of {language!r}, unlike the evaluation beside it.")
+            raise InputError(
+                f"{path}: has no ranks of {language!r}, unlike the evaluation in the same folder."
+            )
         return by_language[language]
 
 

@@ -28,15 +28,15 @@ def measure_vocabulary_overlap(
     """Write Table 1 with the vocabulary sizes of Section 4, and its numbers one per line.
 
     A word is a token between spaces, punctuation included, that occurs at least `minimum_count` times in a
-    language's files. The table has a row a portion and language: the Jaccard coefficients |A and B| / |A or
-    B| with the languages from itself on, its number of words, and of its portion the sum (`total`) and size
-    of the union.
+    language's files. The table has a row for each portion and language: the Jaccard coefficients |A and B| /
+    |A or B| with itself and the following languages, its number of words, and the sum (`total`) and size of
+    the union of its portion's vocabularies.
 
     Args:
         translation: each language's published training tokens of the translation portion, in one file or
-            several. A .csv file is a sentence table, of which the training split counts. Its tokens have no
-            punctuation, so that the numbers are not the paper's even on the same text.
-        comparable: the same of the comparable portion.
+            several. A .csv file is a sentence table, whose training split counts. Its tokens have no
+            punctuation, so the numbers differ from the paper's even on the same text.
+        comparable: each language's files of the comparable portion.
         papers: the papers' own numbers, columns as in pipeline/tables/papers.csv.
         table: CSV to write, as the paper prints it.
         comparison: CSV to write, one number per line.
@@ -91,7 +91,7 @@ def _vocabulary(language: str, paths: Sequence[Path], minimum_count: int, mistak
             )
     frequent = {word for word, count in counts.items() if count >= minimum_count}
     if counts and not frequent:
-        mistakes.append(f"{language}: no word of its files is seen {minimum_count} times")
+        mistakes.append(f"{language}: no word in its files occurs {minimum_count} times")
     return frequent
 
 

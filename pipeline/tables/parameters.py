@@ -1,4 +1,4 @@
-"""Parameters of the models at the papers' sizes (MULE, "Parameter Comparison"), counted on the models.
+"""Parameters of the models at the papers' sizes (MULE, "Parameter Comparison"), counted on actual models.
 
 Word tables are left out, as in the paper's sums: they grow with the vocabulary in every model.
 """
@@ -76,7 +76,7 @@ def lines_of_models(model: Model) -> Iterator[Row]:
         "model": "MULE EmbN",
         "counted": f"one sentence branch and {len(LANGUAGES)} linear layers",
         "parameters": of_mule["sentences"] + of_mule["layers"],
-        "note": "The paper's 13.6M takes its 1.7M for each linear layer; counted, MULE is smaller still.",
+        "note": "The paper's 13.6M uses its 1.7M for each linear layer; by our count, MULE is even smaller.",
     }
     yield {
         "model": "ML BERT",

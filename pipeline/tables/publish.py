@@ -21,7 +21,7 @@ def publish(files: Sequence[Path], outputs: Sequence[Path]) -> None:
     """
     if len(files) != len(outputs):
         raise InputError(
-            f"publish: found {len(files)} --files and {len(outputs)} --outputs, expected as many"
+            f"publish: found {len(files)} --files and {len(outputs)} --outputs, expected equal numbers"
         )
     with ExitStack() as stack:
         for path, output in zip(files, outputs, strict=True):

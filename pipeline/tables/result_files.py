@@ -1,4 +1,4 @@
-"""Results that are read back: texts as they were written, also `007`, `1.10` and `NA`."""
+"""Result files, read with texts as they were written, including `007`, `1.10` and `NA`."""
 
 from pathlib import Path
 

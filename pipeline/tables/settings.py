@@ -29,7 +29,7 @@ class Row(Sparse):
         description="a key of experiments, or `{experiment}-{language}` of one that is one_per_language"
     )
     queries: Queries | None = Field(
-        default=None, description="original (the default), or translated into the model's language"
+        default=None, description="original (the default), or translated (into the model's language)"
     )
     consistency: Literal["average", "learned"] | None = Field(
         default=None,
@@ -44,7 +44,7 @@ class Row(Sparse):
 
     def contradictions(self) -> Iterator[str]:
         if self.consistency and self.queries:
-            yield ": leave `queries` out, consistency asks original ones"
+            yield ": leave `queries` out, consistency uses original queries"
 
 
 class Table(Sparse):
@@ -78,13 +78,13 @@ class Table(Sparse):
     )
 
     def contradictions(self) -> Iterator[str]:
-        """A row is known by its number, and has no columns but its table's."""
+        """Two rows share a number, or a row has a column that its table lacks."""
         first: dict[int, int] = {}
         for place, row in enumerate(self.with_added_rows().rows):
             if first.setdefault(row.row, place) != place:
                 yield (
-                    f".rows.{place}.row: found {row.row}, which is the number of rows.{first[row.row]} too; "
-                    "give each row a number of its own"
+                    f".rows.{place}.row: found {row.row}, which is also the number of "
+                    f"rows.{first[row.row]}; give each row its own number"
                 )
             yield from (f".rows.{place}.columns{line}" for line in self._unknown_columns(row.columns or {}))
 
@@ -93,7 +93,7 @@ class Table(Sparse):
             if column not in self.columns:
                 yield f": no column {column!r} in the table{did_you_mean(column, list(self.columns))}"
             for code in sorted(set(languages) - set(self.columns.get(column, languages))):
-                yield f".{column}: the table has no language {code!r} of it"
+                yield f".{column}: the table has no language {code!r} of this column"
 
     def with_added_rows(self) -> "Table":
         """The table with the rows of `add_rows` after its own."""
@@ -135,7 +135,7 @@ class ClaimSettings(Block):
 
 
 class Point(Block):
-    """A point of a figure of size and recall: the languages of its mR, and the models that answer in them."""
+    """A point of a figure of size and recall: the languages of its mR, and the models evaluated in them."""
 
     dataset: str
     series: str

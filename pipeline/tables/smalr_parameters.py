@@ -70,14 +70,15 @@ def comparison_lines(
     """Each number of the comparison.
 
     Args:
-        words: of each language, without padding. characters: that words are spelled in.
+        words: number of words of each language, without padding. characters: number of characters that words
+        are spelled in.
     """
     languages, model = list(words), settings.model
     ten = count(ModelSettings(languages=languages, model=model, classifier=ClassifierWeight()), words)
     # A classifier of one language has nothing to distinguish.
     one = sum(count(ModelSettings(languages=["en"], model=model), {"en": words["en"]}).values())
     whole = sum(ten.values())
-    yield _row("MULE, one language", "English alone: table, linear layer, both branches", MILLIONS, one / 1e6)
+    yield _row("MULE, one language", "only English: table, linear layer, both branches", MILLIONS, one / 1e6)
     yield _row(
         "MULE, ten languages",
         "ten tables and linear layers, both branches, classifier",
@@ -110,13 +111,13 @@ def comparison_lines(
 
 
 def hybrid(settings: SmalrParameterSettings, words: Mapping[str, int], of_mule: int) -> Iterator[Row]:
-    """What LA, HEM and SMALR have, and SMALR with CLC-C at test time.
+    """Parameters of LA, HEM and SMALR, and of SMALR with CLC-C at test time.
 
-    The number of entries in use is known only after pretraining. Counted are the most that can be in use, and
-    how many SMALR may have to reach the numbers of parameters in the text.
+    The number of entries in use is known only after pretraining. So lines have the maximum number of
+    entries, and the numbers at which SMALR has as many parameters as the text says.
 
     Args:
-        words: of each language, without padding. of_mule: MULE's parameters.
+        words: number of words of each language, without padding. of_mule: MULE's parameters.
     """
     for name, of in settings.hybrid.items():
         assert of.hybrid
@@ -124,9 +125,9 @@ def hybrid(settings: SmalrParameterSettings, words: Mapping[str, int], of_mule: 
         entries, method = min(latent, of.hybrid.latent_entries), HYBRID[name]
         most, without = sum(count(of, words, entries).values()), count(of, words)
         fewest = sum(without.values())
-        what = f"all that training changes, with {entries:,} entries, the most that {latent:,} words can take"
+        what = f"all trainable parameters, with {entries:,} entries, the most that {latent:,} words can take"
         yield _row(
-            f"{method}, ten languages", what, MILLIONS, most / 1e6, "entries that no word takes are dropped"
+            f"{method}, ten languages", what, MILLIONS, most / 1e6, "entries that no word uses are dropped"
         )
         what = f"{', '.join(part for part, number in without.items() if number)}; no entry but MASK"
         yield _row(f"{method}, ten languages: without entries", what, MILLIONS, fewest / 1e6)

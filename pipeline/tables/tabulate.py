@@ -46,9 +46,9 @@ def tabulate(
     For each number, the comparison has its 95% interval (`statistics.intervals`), the numbers of candidate
     images and sentences and the chance level, its place in its column from the highest, the paper's place
     among the same rows, and on the paper's own data the difference: on others, only the order can be
-    compared. If the paper has numbers for a column, both places are among the rows with such a
-    number; a mean over other languages than the paper's has none next to it (`averaged` names them).
-    Where a row uses translations, both name their provider (`translation_columns`).
+    compared. If the paper has numbers for a column, both places are among the rows with such a number. A
+    mean over other languages than the paper's has no paper's number (`averaged` names its languages). If a
+    row uses translations, both files name their provider (`translation_columns`).
 
     Args:
         settings: JSON: `scale`, `seeds` and `table`, as in config/tables. `papers_data`: data sets that are
@@ -82,7 +82,7 @@ def tabulate(
 
 
 def _lines(settings: TableSettings, evaluations: Evaluations, paper: Mapping[Key, str]) -> Iterator[Row]:
-    """One line for each place and metric; `missing` names evaluations that it needs but lacks."""
+    """A line for each evaluated language and metric; `missing` names evaluations that it needs but lacks."""
     for language, column in columns_of_rows(settings):
         cell, keys = column[0], [((c.dataset, c.experiment, c.queries), c.language) for c in column]
         missing = [name for key, code in keys for name in evaluations.missing(key, code)]
@@ -139,7 +139,7 @@ def _origins(evaluations: Evaluations, keys: Sequence[Place]) -> dict[str, set[s
 
 
 def _experiment(column: Sequence[Cell]) -> str:
-    """The experiment of some cells; of models of one language each, the name that they share."""
+    """The experiment of some cells; for models of one language each, their common name."""
     names = {cell.experiment for cell in column}
     return column[0].row.experiment if len(names) > 1 else names.pop()
 
@@ -187,7 +187,7 @@ def _printed_table(numbers: pd.DataFrame, settings: TableSettings) -> pd.DataFra
 
 
 def printed_metrics(table: Table) -> list[str]:
-    """The recalls that a table prints, of those that its comparison has."""
+    """The recalls that a table prints, a part of those in its comparison."""
     if isinstance(table.metrics, list):
         return [*table.metrics]
     return list(METRICS) if table.metrics == "all" else ["mR"]

@@ -117,7 +117,7 @@ def _write(
 def word_features(
     vocabularies: Mapping[str, Vocabulary], normalization: str, device: torch.device
 ) -> dict[str, Tensor]:
-    """For each language what the scoring layer reads of its words, (V + 1, 300)."""
+    """Input of the scoring layer for each language's words, (V + 1, 300)."""
     return {
         language: scoring_inputs(torch.from_numpy(vocabulary.vectors), normalization).to(device)
         for language, vocabulary in vocabularies.items()
@@ -194,9 +194,10 @@ def hand_over_losses(
     settings: AssignSettings,
     progress: float,
 ) -> HandOver:
-    """What pretraining has learned, and what of it is left where a word is its best entry only.
+    """Losses that show what pretraining has learned, and how much of it is left with one entry per word.
 
-    With `gradient: softmax` a word is trained as a mixture of M entries; HEM and LA begin with the best one.
+    With `gradient: softmax` a word is trained as a mixture of M entries; HEM and LA start from its best
+    entry.
 
     Args:
         progress: fraction of the pretraining that is done.

@@ -42,7 +42,7 @@ class Sampler:
         settings: `training` settings: epoch_unit, batch_images, sentences_per_image, repeat_captions,
             images_in_batch.
         seed: the experiment's seed.
-        steps: batches of an epoch, where they are those of another experiment.
+        steps: batches of an epoch, if it has as many as another experiment's.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Sampler:
 
 @dataclass
 class _Stream:
-    """What a group contributes to the batches of an epoch.
+    """A group's contribution to the batches of an epoch.
 
     images: (steps, share) rows. language, rows: where sentences are drawn, their language and rows.
     """
@@ -166,7 +166,7 @@ class _Captions:
         """Rows (n, per_image) of sentences, drawn without replacement if an image has enough.
 
         Args:
-            required: (n,) for each image a sentence of its own that must be among them; -1 for none.
+            required: (n,) for each image the row of a sentence that must be among them; -1 for none.
         """
         count = self.count[images]
         width = max(int(count.max()), self.per_image)
@@ -193,8 +193,8 @@ def language_groups(
 ) -> list[Rows]:
     """Rows of images that are sampled equally often (MULE: English only, English-Japanese, English-Chinese).
 
-    An image belongs to the largest groups of which it has every language; images in no group form another
-    one.
+    An image belongs to the largest groups of which it has every language; images in no group form a further
+    group.
 
     Args:
         images: the training images.

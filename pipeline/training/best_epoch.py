@@ -24,7 +24,7 @@ from pipeline.words.vocabulary import Vocabulary
 
 log = logging.getLogger("pipeline")
 
-OTHER_DEVICE = 1.0  # mR by which two devices may differ; rounding changes far less
+OTHER_DEVICE = 1.0  # points of mR by which two devices may differ; rounding changes far less
 
 
 def validate(model: RetrievalModel, validation: Corpus) -> Validation:
@@ -42,7 +42,7 @@ def row(mean: float, recalls: Mapping[str, float]) -> dict[str, float]:
 
 @dataclass
 class BestModel:
-    """What is written of a finished run.
+    """The best model of a run, and what its files record.
 
     captions, translations, groups: as `ModelRecord` has them.
     """
@@ -88,7 +88,7 @@ def recalls_on_cpu(
     The model stays there. A GPU rounds otherwise, which can move a query by a rank.
 
     Raises:
-        InputError: the two differ by more than that can.
+        InputError: the two differ by more than rounding explains.
     """
     cpu = torch.device("cpu")
     recalls = mean_recalls(model.to(cpu), validation.to(cpu))

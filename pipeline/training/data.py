@@ -1,4 +1,4 @@
-"""The files of a training, and what is read from them."""
+"""The files of a training, and the data read from them."""
 
 import hashlib
 import json
@@ -39,10 +39,10 @@ class Inputs:
     """Files of one experiment.
 
     sentences: sentence tables with the data set's own captions. translations: those with translations.
-    words: one vocabulary a language. features: image features, None for pretraining.
-    pretrained: weights of the universal embedding's layers, None where LP is off; of an embedding of another
-    kind, what its own pretraining made. steps: output of `count-steps`, where an epoch has as many steps as
-    that of another experiment.
+    words: one vocabulary per language. features: image features, None for pretraining.
+    pretrained: weights of the universal embedding's layers, None where LP is off; for another embedding, the
+    output of its pretraining. steps: output of `count-steps`, if an epoch has as many steps as another
+    experiment's.
     """
 
     sentences: Sequence[Path]
@@ -101,7 +101,7 @@ def pretraining_data(inputs: Inputs, settings: PretrainSettings | AssignSettings
 
 
 def training_data(inputs: Inputs, settings: CountedSettings) -> TrainingData:
-    """Read what a training needs; checks what its evaluation will need, hours before it does."""
+    """Read what a training needs; checks what its evaluation will need hours later."""
     if inputs.features is None:
         raise InputError("Training needs image features; give --features.")
     vocabularies = read_vocabularies(inputs.words, settings.languages)
@@ -174,7 +174,7 @@ def _training_corpus(
 
 
 def _with_known_words(captions: LanguageCorpus, language: str) -> LanguageCorpus:
-    """The sentences that have a word at all: one without has no direction, and its gradient no bound."""
+    """The sentences with a known word: others have no direction, and their gradient has no bound."""
     has_word = (captions.ids[:, 0] != 0).numpy()
     if has_word.all():
         return captions

@@ -1,7 +1,7 @@
 """What every training does around its loop.
 
 A training that an earlier job finished is restored. Otherwise it is set up reproducibly, reads its files,
-runs, writes its outputs, and keeps them in case that Snakemake deletes them.
+runs, writes its outputs, and keeps links to them in case Snakemake deletes them.
 """
 
 import logging
@@ -43,7 +43,7 @@ def run_job(
     start: Callable[[torch.device], RunAndWriter[BatchT]],
     precision: str = "float32",
 ) -> None:
-    """Run a training to its end, unless an earlier job did.
+    """Run a training to its end, or restore it if an earlier job finished it.
 
     Args:
         start: reads the data and builds the model on a device.

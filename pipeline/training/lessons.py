@@ -82,7 +82,7 @@ def train_lessons(
         curves: CSV to write, one row per validation. During training, the rows so far are in a file next to
             it.
         output: model to write.
-        pairs: captions of which pairs are formed, if not those of `--sentences`.
+        pairs: captions that pairs are formed of, if not the captions of `--sentences`.
 
     Raises:
         InputError: the inputs do not fit one another, or there is nothing to train on.
@@ -154,8 +154,8 @@ def _steps_before_division(settings: LessonsSettings, steps: int) -> int | None:
     passes: int | None = settings.lessons.divide_learning_rate_every
     if passes and len(settings.languages) > 1:
         raise InputError(
-            "lessons.divide_learning_rate_every counts passes, after which models of one language alone are "
-            f"validated; found {passes} with {', '.join(settings.languages)}; set it to null"
+            "lessons.divide_learning_rate_every counts passes, after which only models of one language "
+            "are validated; found {passes} with {', '.join(settings.languages)}; set it to null"
         )
     return passes and passes * steps
 
@@ -178,8 +178,8 @@ def step_loss(
 ) -> Tensor:
     """The ranking loss of a step (*Lessons*, Section 3): its task follows from the type of `rows`.
 
-    What belongs together are places of the batch: another caption of the same image is a negative, as are its
-    other captions' images.
+    Only equal places in the batch match: another caption of the same image is a negative, and so is another
+    copy of the image.
 
     Args:
         captions: of all languages, one after another, with the row of each one's image.
@@ -220,7 +220,7 @@ def captions_and_sampler(
     """The concatenated training captions of all languages, and the sampler of their rows.
 
     Args:
-        paired: whose captions are paired, instead of the corpus' own. settings: `c2c`, `lessons`, `seed`.
+        paired: corpus whose captions form the pairs, instead of `corpus`. settings: `c2c`, `lessons`, `seed`.
     """
     by_language = list(corpus.languages.values())
     firsts = _firsts(by_language)
@@ -253,7 +253,7 @@ def _size(captions: LanguageCorpus) -> int:
 
 
 def _firsts(by_language: Sequence[LanguageCorpus]) -> list[int]:
-    """The row of each part's first caption, where they stand one after another."""
+    """The row of each part's first caption when the parts are concatenated."""
     return [sum(map(_size, by_language[:place])) for place in range(len(by_language))]
 
 

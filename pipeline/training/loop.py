@@ -46,7 +46,7 @@ class Batches(Protocol[BatchT_co]):
 
 @dataclass(frozen=True)
 class Moment:
-    """When a step is: its number in the whole run, from 0, and the fraction of the run before it."""
+    """A step's place in the run: its number from 0, and the fraction of the run before it."""
 
     step: int
     progress: float
@@ -127,7 +127,7 @@ class Run(Generic[BatchT]):
         """Run to the last epoch, from the checkpoint if there is one.
 
         Args:
-            checkpoint: file to save the state in, again and again.
+            checkpoint: file to save the state in repeatedly.
             fingerprint: digest of settings, inputs and code; a checkpoint with another one is not resumed.
 
         Raises:
@@ -199,7 +199,7 @@ class Run(Generic[BatchT]):
             raise self._interruption(end.number, epoch, self.batches.steps) from None
 
     def _interruption(self, number: int, epoch: int, step: int) -> Interrupted:
-        return Interrupted(number, f"{self.checkpoint} is of epoch {epoch + 1}, step {step}.")
+        return Interrupted(number, f"{self.checkpoint} is from epoch {epoch + 1}, step {step}.")
 
     def _save(self, epoch: int, step: int, sums: dict[str, Tensor]) -> None:
         state = {

@@ -1,6 +1,6 @@
 """Monitoring of a running training: curves so far, TensorBoard events, warnings.
 
-None of it changes a result.
+It never changes a result.
 """
 
 import itertools
@@ -23,7 +23,7 @@ RISES = 3  # consecutive epochs of rising loss that cause a warning
 
 
 def partial_curves(curves: Path) -> Path:
-    """Path of the curves of an unfinished training, beside those of the finished one."""
+    """Path of an unfinished training's curves, next to the path of the finished curves."""
     return curves.with_name(f"{curves.stem}-partial{curves.suffix}")
 
 
@@ -87,7 +87,7 @@ class Monitor:
 
 
 def warning_of(losses: Sequence[float]) -> str:
-    """What is wrong with the losses of the epochs so far; empty if nothing is."""
+    """A warning about the losses of the epochs so far; empty if they look right."""
     hint = "lower training.learning_rate, or set training.max_grad_norm (2.0, say)"
     if not math.isfinite(losses[-1]):
         return f"the loss is {losses[-1]}, not a finite number: {hint}"

@@ -60,8 +60,8 @@ def training_step(
 def batch_segments(batch: Batch) -> tuple[Segment, ...]:
     """Each language's rows of the embeddings of a batch, one language after another.
 
-    Batches in which the same images have sentences have the same parts, so that what is planned for one of
-    them serves all.
+    Batches in which the same images have sentences have equal segments, so one plan (`losses/triplets.py`)
+    serves them all.
     """
     return _parts(
         tuple((slots.tobytes(), batch.per_image[language]) for language, slots in batch.slots.items())

@@ -22,7 +22,7 @@ def set_precision(precision: str, device: torch.device) -> None:
     """
     if device.type == "cpu" and precision != "float32":
         raise InputError(
-            f"training.precision: found {precision!r}, which needs a GPU, and there is none here; set float32"
+            f"training.precision: found {precision!r}, which needs a GPU, but none is available; set float32"
         )
     matmul = "tf32" if precision == "tf32" else "ieee"
     _products(matmul, "ieee" if precision == "float32" else "tf32")
@@ -45,7 +45,7 @@ def exact_products() -> Iterator[None]:
 
 
 def _products(matmul: str, recurrent: str) -> None:
-    # The older switches first: PyTorch refuses to read them where they contradict the newer ones.
+    # The older switches first: PyTorch refuses to read them if they contradict the newer switches.
     _CUDA.allow_tf32, _CUDNN.allow_tf32 = matmul == "tf32", recurrent == "tf32"
     _CUDA.fp32_precision = matmul
     _CUDNN.rnn.fp32_precision = recurrent  # TF32 by default

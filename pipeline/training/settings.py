@@ -53,7 +53,8 @@ class Batches(Resources):
         default=2, description="sentences of each image in a batch, for each language"
     )
     repeat_captions: bool = Field(
-        default=False, description="whether an image with fewer captions than a batch has of it repeats them"
+        default=False,
+        description="whether an image with fewer captions repeats them to reach sentences_per_image",
     )
     images_in_batch: Literal["distinct", "sampled_by_sentence"] = Field(
         default="distinct", description="distinct, or sampled_by_sentence as in the authors' code"
@@ -137,8 +138,8 @@ class TaskTraining(Block):
     ] = Field(
         default=None,
         description=(
-            "models of one language: the learning rate is divided by ten after every so many passes (15 in "
-            "the public code), or null: constant; models of several languages keep theirs"
+            "passes after which the learning rate of a model of one language is divided by ten (15 in the "
+            "public code), or null: constant; models of several languages have a constant learning rate"
         ),
     )
     max_grad_norm: Annotated[float, Field(gt=0), Expected("gradients are clipped to this norm, above 0")] = (
@@ -154,8 +155,8 @@ class TaskTraining(Block):
     validated_by_fives: Annotated[list[LanguageCode], Unique] = Field(
         default=[],
         description=(
-            "languages whose validation takes five consecutive captions for those of one image, however many "
-            "it has, as the public code does in what it calls en and de"
+            "languages whose validation assumes that five consecutive captions belong to one image, as "
+            "the public code does for the languages that it calls en and de"
         ),
     )
 
@@ -210,7 +211,7 @@ class Lessons(TaskTraining, SelectionRules):
 
 
 class DataSettings(RunSettings):
-    """What pretraining, assignment and training depend on alike."""
+    """What pretraining, assignment and training all depend on."""
 
     captions: Captions
     groups: list[list[LanguageCode]]
@@ -232,7 +233,7 @@ class PretrainSettings(DataSettings, EmbeddingSettings):
 
 
 class FrequentWords(Block):
-    """The sizes of a hybrid embedding that its assignment depends on; as in `Hybrid`."""
+    """The sizes of a hybrid embedding that its assignment depends on, as in `Hybrid`."""
 
     frequent_words: int
     latent_entries: Count

@@ -1,4 +1,4 @@
-"""Steps of an epoch, for experiments that are trained for as many as another one (`steps_of`)."""
+"""Steps of an epoch, for experiments that are trained for as many as another (`steps_of`)."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ def count_steps(
     output: Path,
     translations: Sequence[Path] = (),
 ) -> None:
-    """Write the steps of an epoch of an experiment, which is not trained for it.
+    """Write the steps of an epoch of an experiment, without training it.
 
     Args:
         settings: JSON: what the number depends on besides its files, as `snakemake -np` prints it.

@@ -1,7 +1,7 @@
-"""Validation as in the public code of *Lessons*: five consecutive captions count as one image's.
+"""Validation as in the public code of *Lessons*: five captions in a row are taken for one image's.
 
-With five captions per image, they are. With one, only every fifth image is a query, and four of five captions
-are matched to an image that is not their own.
+With five captions per image, they do. With one caption per image, only every fifth image is a query, and
+four of five captions are matched to a wrong image.
 """
 
 import torch

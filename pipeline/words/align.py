@@ -36,8 +36,8 @@ def align_vectors(words: Path, english: Path, dictionaries: Sequence[Path], outp
     pairs = word_pairs(foreign, native, dictionaries)
     if not len(pairs):
         raise InputError(
-            f"{', '.join(map(str, dictionaries))}: no pair of a word of {words} and one of {english}, so "
-            "that vectors cannot be aligned. Give a dictionary of the captions' languages."
+            f"{', '.join(map(str, dictionaries))}: they have no pair of a word in {words} and a word in "
+            f"{english}, so vectors cannot be aligned. Give a dictionary of the captions' languages."
         )
     source, target = foreign.vectors[pairs[:, 0]], native.vectors[pairs[:, 1]]
     rotation = procrustes(source, target)

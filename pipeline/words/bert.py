@@ -90,7 +90,7 @@ def wordpiece(captions: Sequence[str], vocabulary: int) -> BertTokenizer:
     tokenizer = Tokenizer(WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = BertNormalizer(lowercase=False, strip_accents=False)
     tokenizer.pre_tokenizer = BertPreTokenizer()
-    # The trainer numbers letters inside of words at random and breaks ties by number; so they are given.
+    # The trainer numbers letters inside words at random and breaks ties by number, so they are given to it.
     texts = map(tokenizer.normalizer.normalize_str, captions)  # which sets Chinese characters apart
     words = {word for text in texts for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(text)}
     inside = sorted({f"##{letter}" for word in words for letter in word[1:]})

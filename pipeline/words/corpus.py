@@ -56,12 +56,12 @@ class LanguageCorpus:
         return part
 
     def at(self, keep: NDArray[np.bool_]) -> "LanguageCorpus":
-        """The sentences that are kept, (B,)."""
+        """The sentences at the places where a mask (B,) is true."""
         vectors = None if self.vectors is None else self.vectors[keep]
         return LanguageCorpus(self.ids[keep], self.lengths[keep], self.image[keep], vectors)
 
     def to(self, device: torch.device) -> "LanguageCorpus":
-        """The same sentences for another device, which has only frozen vectors."""
+        """The same sentences with frozen vectors, if any, on another device."""
         vectors = None if self.vectors is None else self.vectors.to(device)
         return LanguageCorpus(self.ids, self.lengths, self.image, vectors)
 
@@ -88,7 +88,7 @@ def encode(
 ) -> LanguageCorpus:
     """Encode one language's sentence table. A sentence without any known word is encoded as padding.
 
-    It is not left out: a query that the model knows nothing of must still count in the recalls.
+    It is not left out: a query without a known word must still count in the recalls.
 
     Args:
         sentences: columns image, caption and tokens; every image must be in `images`.

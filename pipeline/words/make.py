@@ -33,7 +33,7 @@ def build_vocabulary(
         sentences: sentence table with the language's own captions.
         caption_origin: origin of the data set's own captions.
         translations: translations into the language.
-        captions: which of both are trained on.
+        captions: which of these captions are trained on.
         settings: JSON: vectors, dimension, tokens, seed, casing, ...
         vectors_file: published vectors as text (.vec, .vec.gz), or a FastText model (.bin), which has a
             vector for every word; without it, vectors are trained on the training captions.

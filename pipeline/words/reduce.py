@@ -42,7 +42,7 @@ def reduce_vocabulary(
         sentences: sentence table with the language's own captions.
         caption_origin: origin of the data set's own captions.
         translations: translations into the language.
-        captions: which of both are trained on.
+        captions: which of these captions are trained on.
         words: output of `build-vocabulary` for the language.
         reduction: frequency-5, pca-50, dictionary-5, ...
         english: for dictionary-N: output of `build-vocabulary` for English.
@@ -68,7 +68,7 @@ def write_reduced(
         sentences: tokens of the captions that are trained on. english, dictionaries: only for dictionary-T.
 
     Raises:
-        InputError: nothing is left, or the vectors have fewer numbers than they are to be reduced to.
+        InputError: no word is left, or the vectors have fewer dimensions than requested.
     """
     kind, _, amount = reduction.partition("-")
     if kind not in KINDS or not amount.isdecimal() or int(amount) < 1:
@@ -106,8 +106,8 @@ def frequent(whole: Vocabulary, count: Counter[str], least: int) -> Vocabulary:
 def with_smaller_vectors(whole: Vocabulary, size: int) -> Vocabulary:
     """The same words, their vectors projected on the first `size` principal components.
 
-    The mean is taken off, as in any PCA; padding stays zeros. V words lie in V - 1 directions at most: a
-    small vocabulary has zeros in the others, which loses nothing and is logged.
+    The mean is subtracted, as in any PCA; padding stays zero. V words span at most V - 1 directions: a small
+    vocabulary has zeros in the others, which loses nothing and is logged.
     """
     vectors = whole.vectors[1:].astype(np.float64)
     if size > vectors.shape[1]:
@@ -126,7 +126,8 @@ def _project(vectors: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     deviations = vectors - vectors.mean(0)
     _, _, directions = np.linalg.svd(deviations, full_matrices=False)
     directions = directions[:size]
-    # The sign of a direction is free: its largest number is positive, on every machine.
+    # A direction's sign is arbitrary, so its largest number is made positive, to be the same on every
+    # machine.
     largest = np.abs(directions).argmax(1)
     signs = np.sign(directions[np.arange(size), largest])
     return np.asarray(deviations @ (directions * signs[:, None]).T)
@@ -139,10 +140,10 @@ def mapped_to_english(
     english: Vocabulary,
     candidates: dict[str, list[str]],
 ) -> Vocabulary:
-    """The same words, rare words mapped to English: these come last and have no vectors of their own.
+    """The same words, with rare words mapped to English: rare words come last and have no vectors.
 
-    A rare word becomes the first of its translations that the English vocabulary has; one without any keeps
-    its own vector.
+    A rare word becomes the first of its translations that the English vocabulary has; a rare word without
+    any keeps its vector.
 
     Args:
         candidates: English translations of each word, the best first.

@@ -1,8 +1,8 @@
 """The data of an experiment of *Lessons*: its captions, and the joint vocabulary of its languages.
 
-A word stands in the table where it is seen often enough in the training captions of one of the languages
-(Sections 3 and 4); every other is UNK, and <start> and <end> stand around each caption. All this is written
-into the captions' tokens, so that the files say what a model was shown.
+A word is in the table if it occurs often enough in the training captions of one of the languages (Sections 3
+and 4); all others are UNK, and each caption is enclosed in <start> and <end>. All this is written into the
+captions' tokens, so the files show what a model reads.
 """
 
 import logging
@@ -33,8 +33,8 @@ class SelectedCaptions:
 
     texts: sentence tables whose training and validation captions are taken, all together. tested_on: the
     table of the test captions. halves: CSV of columns image, half; None: all training images.
-    half: the half whose training captions are taken. pair_texts: those whose training captions of all images
-    form the pairs of captions; None: the selected captions do.
+    half: the half whose training captions are taken. pair_texts: tables whose training captions of all
+    images form the pairs of captions; None: the selected captions do.
     """
 
     texts: Sequence[Path]
@@ -71,11 +71,11 @@ def write_selection(
 ) -> None:
     """Write `{language}.csv` and `{language}.h5` of each language into an existing folder.
 
-    And `pairs-{language}.csv`, if it has texts of its own to form pairs from, as in the public code.
+    Also `pairs-{language}.csv`, if pairs are formed from other texts, as in the public code.
 
     Args:
-        minimum_count: times that a word is seen in a language's training captions, at least.
-        dimension: size of a word vector; the vectors themselves are begun at random by the training.
+        minimum_count: minimum number of occurrences of a word in a language's training captions.
+        dimension: size of a word vector; training initialises the vectors at random.
 
     Raises:
         InputError: lists every language without training captions, or with captions of fewer than two images.
@@ -129,7 +129,7 @@ def write_words(language: str, words: Sequence[str], dimension: int, path: Path)
 def _selected_captions(language: str, texts_of_language: SelectedCaptions) -> pd.DataFrame:
     """Training and validation captions of a language's texts, and the test captions of one.
 
-    All count as the language's own, also those that people translated: their source language is left out.
+    All count as the language's own captions, even human translations: their source language is left out.
     """
     texts = pd.concat([read_sentences(path) for path in texts_of_language.texts], ignore_index=True)
     texts = texts[texts["split"] != "test"]

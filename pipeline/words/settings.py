@@ -44,7 +44,7 @@ class Words(Block):
 
 
 class WordSettings(Words):
-    """What word vectors depend on; what `words` does not have is not in the configuration.
+    """What word vectors depend on: the block `words`, and keys that are not in the configuration.
 
     A stage that is run by hand trains vectors: it has no file unless it is given one.
     """

@@ -1,8 +1,8 @@
 """The spelling of a language's words, for models that read characters (LIWE, Wehrmann et al. 2019).
 
-A vocabulary file as of word vectors, so that sentences are read the same way: the numbers of a word are the
-code points of its characters, 0 after its end. A word that no training caption has is there as well: such a
-model can read it.
+A vocabulary file like that of word vectors, so that sentences are read the same way: the numbers of a word
+are the code points of its characters, 0 after its end. It includes words that no training caption has,
+because such a model can read them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ def encode_characters(
         sentences: sentence table with the language's own captions.
         caption_origin: origin of the data set's own captions.
         translations: translations into the language.
-        captions: which of both are trained on.
+        captions: which of these captions are trained on.
         max_word_length: characters that are kept of a word.
         output: vocabulary to write (HDF5).
     """

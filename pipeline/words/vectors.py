@@ -24,7 +24,7 @@ from pipeline.words.settings import WordSettings
 
 log = logging.getLogger("pipeline")
 
-_ODD = 3  # rows of the words that may be no vectors, or a hundredth of them
+_ODD = 3  # malformed rows that are tolerated, or a hundredth of the rows
 _WORD, _NUMBER = 4096, 64  # characters that a word and a number of a row may have
 
 Vectors = dict[str, np.ndarray]  # word -> (dimension,) float32
@@ -107,7 +107,7 @@ def read_model(path: Path, dimension: int) -> FastText:
 def _check_whole(path: Path) -> None:
     """Raise `ValueError` or `struct.error` unless a FastText model has the size that its parts say.
 
-    FastText itself reads on behind the end of a file that was cut, until all memory is taken.
+    FastText itself reads on beyond the end of a truncated file until memory is exhausted.
     """
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         # Magic number, version, 12 integers and a double of settings; then the dictionary's sizes.
@@ -123,7 +123,7 @@ def _check_whole(path: Path) -> None:
             rows, columns = struct.unpack_from("<?qq", content, place)[1:]
             place += struct.calcsize("<?qq") + 4 * rows * columns
         if place != len(content):
-            raise ValueError(f"{len(content):,} bytes; its parts take {place:,}")
+            raise ValueError(f"it has {len(content):,} bytes; its parts take {place:,}")
 
 
 def write_model(model: FastText, path: Path) -> None:
@@ -144,8 +144,8 @@ def word_vectors(model: FastText, words: list[str]) -> Vectors:
 def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vectors:
     """Vectors of the lower-cased words from a file in FastText's text format (`.vec` or `.vec.gz`).
 
-    The file is read as a stream, and only the rows of the words are kept. Published files have a few rows
-    that are none, such as of words with blanks: they are left out with a warning.
+    The file is read as a stream, and only the rows of the words are kept. Published files have a few
+    malformed rows, such as those of words with blanks; they are left out with a warning.
 
     Raises:
         InputError: the file is cut short, not in the format, of another dimension, or many rows are odd.
@@ -175,10 +175,15 @@ def read_vectors(path: Path, words: list[str], settings: WordSettings) -> Vector
             f"{path}: cannot be read to its end: {error}. Download it again, from its publisher."
         ) from None
     if len(odd) > max(_ODD, len(vectors) // 100) or not vectors:
-        raise_together(odd, f"{path}: {len(odd)} rows of the words are no vectors; download it again:")
+        raise_together(
+            odd, f"{path}: {len(odd)} rows of the captions' words are not vectors; download it again:"
+        )
     if odd:
         log.warning(
-            "%s: %d rows of the words are no vectors and are left out, first %s", path, len(odd), odd[0]
+            "%s: %d rows of the captions' words are not vectors and are left out, first %s",
+            path,
+            len(odd),
+            odd[0],
         )
     return vectors
 
@@ -208,7 +213,7 @@ def _rows(path: Path, dimension: int) -> Iterator[tuple[int, str, str]]:
 
 
 def _vector(numbers: str, dimension: int) -> NDArray[np.float32]:
-    """The numbers of a row; raises `ValueError` if they are none, or not as many."""
+    """The numbers of a row; raises `ValueError` if they are malformed or too few or many."""
     vector = np.array(numbers.split(), dtype=np.float32)
     if vector.shape != (dimension,) or not np.isfinite(vector).all():
         raise ValueError(f"found {len(vector)} numbers, expected {dimension} finite ones")

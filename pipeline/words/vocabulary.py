@@ -29,8 +29,8 @@ class Vocabulary:
         words: V + 1 words; index 0 is padding, the empty string.
         vectors: (V + 1, dimension) float32; row 0 is zeros.
         unit: what an entry is, a `word` of the tokens or a whole `caption`.
-        english: (M,) rows of English words that the last M words are read as, which have no vectors of their
-            own (`reduce.py`); None if every word has a vector.
+        english: (M,) rows of the English words that replace the last M words, which have no vectors
+        (`reduce.py`); None if every word has a vector.
     """
 
     language: str
@@ -68,7 +68,7 @@ def vocabulary(language: str, words: list[str], vectors: dict[str, np.ndarray]) 
     if not with_vector:
         raise InputError(
             f"None of the {len(words)} words of the training captions has a vector. "
-            "Are the vectors of the captions' language?"
+            "Are the vectors in the captions' language?"
         )
     rows = np.stack([vectors[word] for word in with_vector]).astype(np.float32)
     return Vocabulary(language, [PADDING, *with_vector], np.vstack([np.zeros_like(rows[:1]), rows]))
@@ -118,7 +118,7 @@ def _mistakes(words: list[str], vectors: np.ndarray) -> list[str]:
     if len(words) < 2 or words[0] != PADDING or vectors[0].any():
         mistakes.append("row 0: expected the empty string and zeros (padding), and words after it")
     if len(set(words)) < len(words):
-        mistakes.append(f"words: {len(words) - len(set(words))} stand twice")
+        mistakes.append(f"words: {len(words) - len(set(words))} are repeated")
     if not np.isfinite(vectors).all():
         mistakes.append("vectors: some are not finite numbers")
     return mistakes

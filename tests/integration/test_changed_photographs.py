@@ -44,7 +44,7 @@ def test_a_photograph_overwritten_in_place_is_extracted_again(tmp_path: Path, sh
     logs = "".join(
         path.read_text() for path in (tmp_path / "work/logs/demo/multi30k").glob("extract-features-*.log")
     )
-    assert "1 photographs have another size or time" in logs
+    assert "1 photographs have changed in size or time" in logs
     assert sum(map(int, re.findall(r"resuming after (\d+) images", logs))) == len(images) - 1
 
     status = files[7].stat()

@@ -74,7 +74,7 @@ def test_a_table_outlasts_a_definition_that_cannot_be_and_a_broken_stage(project
     project.configure(scale="demo", tables={"mine": {**TABLE, "rows": [*ROWS, *ROWS]}})
     status, said = tabulate(project)
     assert status == 1
-    assert "tables.mine.rows.1.row: found 1, which is the number of rows.0 too" in said
+    assert "tables.mine.rows.1.row: found 1, which is also the number of rows.0" in said
     project.configure(scale="demo", tables={"mine": TABLE})
     project.edit("pipeline/tables/tabulate.py", "numbers = _with_places(", "numbers = _with_places(1 / 0, ")
     assert tabulate(project)[0] == 1

@@ -58,7 +58,7 @@ def test_training_saves_the_step_under_way_and_goes_on_from_it(
     whole = train_weights(inputs, experiment, tmp_path / "whole")
     with monkeypatch.context() as patch:
         patch.setattr(loop.Run, "_step", WithSignal(loop.Run._step, at=6))
-        with pytest.raises(Interrupted, match=r"checkpoint\.pt is of epoch 2, step 2\. Run") as end:
+        with pytest.raises(Interrupted, match=r"checkpoint\.pt is from epoch 2, step 2\. Run") as end:
             train_weights(inputs, experiment, tmp_path / "ended")
     assert end.value.number == signal.SIGTERM
     saved = torch.load(tmp_path / "ended" / "checkpoint.pt", weights_only=True)
@@ -153,5 +153,5 @@ def test_a_job_ended_with_its_shell_by_a_queue_has_saved_when_it_is_gone(
     saved = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
     last = log.read_text().splitlines()[-1]
     assert last.startswith("ended by SIGTERM.")
-    assert f"is of epoch {saved['epoch'] + 1}, step {saved['step']}." in last
+    assert f"is from epoch {saved['epoch'] + 1}, step {saved['step']}." in last
     assert not list(tmp_path.glob(".*.part"))

@@ -78,7 +78,7 @@ def test_a_cancelled_training_saves_its_step_before_slurm_kills_it(project: Proj
         subprocess.run(["scancel", "--state=RUNNING", "--user=root"], check=True)
         said = running.communicate(timeout=300)[0]
     assert running.returncode == 1, said
-    ended = re.search(r"ended by SIGTERM\. .* is of epoch (\d+), step (\d+)\.", log.read_text())
+    ended = re.search(r"ended by SIGTERM\. .* is from epoch (\d+), step (\d+)\.", log.read_text())
     assert ended, log.read_text()
     saved = torch.load(checkpoint, weights_only=True)
     assert (saved["epoch"] + 1, saved["step"]) == (int(ended[1]), int(ended[2]))

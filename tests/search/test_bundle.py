@@ -302,7 +302,7 @@ def test_a_split_and_captions_may_name_images_otherwise(tmp_path: Path) -> None:
         InputError, match="ja: found captions of origin google; its original captions are of human"
     ):
         sentences_of([table], ["a"], origins={})
-    with pytest.raises(InputError, match="no sentence is of an image that is indexed"):
+    with pytest.raises(InputError, match="no sentence belongs to an indexed image"):
         sentences_of([table], ["b"], indexed_only=True)
     assert sentences_of([], ["a"], True, {}) == []
 

@@ -79,7 +79,7 @@ def test_without_a_token_only_this_machine_is_answered_by_its_name(open_page: in
         answer = asked(open_page, "/api/indexes", {"Host": host})
         assert answer.status == 400
         assert answer.json["error"].startswith("Without a token, only requests to 127.0.0.1 or localhost are")
-        assert f"this one is to {host!r}. For a proxy" in answer.json["error"]
+        assert f"this request is to {host!r}. For a proxy" in answer.json["error"]
 
 
 def test_every_answer_has_the_headers(open_page: int, closed_page: int) -> None:

@@ -59,5 +59,5 @@ def test_what_is_left_out_of_a_folder_is_counted(tmp_path: Path, caplog: pytest.
     (tmp_path / "gone.png").symlink_to(tmp_path / "nothing.png")
     with caplog.at_level(logging.WARNING, "pipeline"):
         assert list(photographs_in(tmp_path).paths) == ["a.JFIF", "b.tif"]
-    for part in ("2 .heic", "1 without an ending", "1 names that are not UTF-8", "1 links that lead nowhere"):
+    for part in ("2 .heic", "1 without an ending", "1 names that are not UTF-8", "1 broken links"):
         assert part in caplog.text

@@ -183,7 +183,9 @@ def test_ranks_of_another_evaluation_are_refused(tmp_path: Path) -> None:
     """As where evaluations are copied into one folder, or a job is killed between its two files."""
     paths = write_evaluations(tmp_path, RECALLS)
     (tmp_path / "0-ranks.csv.gz").write_bytes((tmp_path / "1-ranks.csv.gz").read_bytes())
-    with pytest.raises(InputError, match=r"0-ranks[.]csv[.]gz: not the ranks of the evaluation beside it"):
+    with pytest.raises(
+        InputError, match=r"0-ranks[.]csv[.]gz: does not match the evaluation in the same folder"
+    ):
         comparison(tmp_path, paths[:2], paths[2:4])
 
 
@@ -191,7 +193,9 @@ def test_two_evaluations_that_name_one_file_of_ranks_are_refused(tmp_path: Path)
     paths = write_evaluations(tmp_path, RECALLS)
     other = {**json.loads(paths[1].read_text()), "ranks": "0-ranks.csv.gz"}
     paths[1].write_text(json.dumps(other))
-    with pytest.raises(InputError, match=r"0-ranks[.]csv[.]gz: not the ranks of the evaluation beside it"):
+    with pytest.raises(
+        InputError, match=r"0-ranks[.]csv[.]gz: does not match the evaluation in the same folder"
+    ):
         comparison(tmp_path, paths[:2], paths[2:4])
 
 

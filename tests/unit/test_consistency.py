@@ -195,7 +195,9 @@ def test_translations_of_translations() -> None:
 
 def test_other_numbers_of_translations_are_told() -> None:
     english = table([("1", "a dog", "a dog"), ("2", "cat", "cat"), ("2", "tom", "tom")])
-    with pytest.raises(InputError, match=r"de-en.csv: 1 images have other numbers .* such as 1,"):
+    with pytest.raises(
+        InputError, match=r"de-en.csv: 1 images do not have as many translations as captions, such as 1,"
+    ):
         translation_rows(GERMAN, english)
 
 

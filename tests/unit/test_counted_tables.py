@@ -191,7 +191,7 @@ def test_files_that_cannot_be_counted_are_told_together(tmp_path: Path) -> None:
     for part in (
         "latin: cannot be read",
         "empty: has no tokens in empty",
-        "rare: no word of its files is seen 4 times",
+        "rare: no word in its files occurs 4 times",
         "none: cannot be read",
         "no.csv: the caption table is not there",
     ):

@@ -113,7 +113,7 @@ def test_captions_over_several_lines_are_counted_in_a_warning(
     rows = 'a,en,"A dog,\nrunning"\nb,en,"A cat\r\n"\nc,en,"A\n\n12"" plate"\nd,en,A bird\n'
     with caplog.at_level("WARNING"):
         captions, _ = read_own(write(tmp_path / "own.csv", f"image,language,caption\n{rows}"))
-    assert "2 captions go over several lines" in caplog.text
+    assert "2 captions span several lines" in caplog.text
     assert [caption.caption for caption in captions] == ["A dog, running", "A cat", 'A 12" plate', "A bird"]
 
 
@@ -243,4 +243,4 @@ def test_a_given_split_has_every_part_and_an_image_once(tmp_path: Path) -> None:
     with pytest.raises(InputError) as mistakes:
         own_predefined(split)
     assert "no image is in the split test" in str(mistakes.value)
-    assert "1 images stand in it under more than one name" in str(mistakes.value)
+    assert "1 images are in it under more than one name" in str(mistakes.value)

@@ -421,7 +421,7 @@ def test_a_url_that_fails_leaves_the_part_of_another(web: Web) -> None:
         (
             Trouble(length="", content=CONTENT + b"."),
             len(CONTENT),
-            f"more came than the {len(CONTENT)} bytes",
+            f"received more than the expected {len(CONTENT)} bytes",
         ),
         (
             Trouble(length="", content=CONTENT[:-1]),

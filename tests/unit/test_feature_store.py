@@ -133,7 +133,7 @@ def test_imported_features_of_another_kind_are_refused(store: Path, tmp_path: Pa
 
 def test_an_image_stored_twice_is_refused(tmp_path: Path) -> None:
     write_features(tmp_path / "f.h5", ["a", "b", "a"], FEATURES, {})
-    with pytest.raises(InputError, match=r"1 images \(a\) stand in it more than once"):
+    with pytest.raises(InputError, match=r"1 images \(a\) are in it more than once"):
         import_store(tmp_path / "f.h5", ["a"], ImportSettings(), tmp_path / "out.h5")
 
 

@@ -90,7 +90,7 @@ def test_translations_are_not_taken_for_chinese_captions(sources: Path) -> None:
 def test_an_image_in_two_lists_is_named(sources: Path) -> None:
     with open(sources / FOLDER / "flickr8ktest.txt", "a") as file:
         file.write("11_aa\n")
-    with pytest.raises(InputError, match=r"flickr8ktest\.txt: image 11 stands in a list already \(train\)"):
+    with pytest.raises(InputError, match=r"flickr8ktest\.txt: image 11 is in a list already \(train\)"):
         split_of(sources)
 
 
@@ -109,8 +109,8 @@ def test_all_mistakes_of_a_languages_files_are_listed(sources: Path) -> None:
     for part in (
         "zhmtest.captions.txt: line 6: cannot be read: 'no caption here'",
         "zhc.caption.txt: line 21: cannot be read",
-        "zhg.caption.txt: line 21: caption 4 a second time",
-        "zhb.caption.txt: 1 images of the split have not 5 captions, first 11 (4)",
+        "zhg.caption.txt: line 21: caption 4 is repeated",
+        "zhb.caption.txt: 1 images of the split do not have 5 captions, first 11 (4)",
     ):
         assert part in str(caught.value)
     (sources / JAPANESE).unlink()

@@ -196,11 +196,11 @@ def test_all_mistakes_of_all_files_are_listed(sources: Path) -> None:
         read_images(sources, folder)
     for part in (
         "annotations_trainval2014.zip: holds no captions_train2014.json",
-        "captions_val2014.json: 2 captions have not id, caption and image_id of a known image, first",
+        "captions_val2014.json: 2 captions lack an id, a caption or the image_id of a known image, first",
         "yjcaptions26k.zip: cannot be read",
         "coco-cn: holds no imageid.manually-translated-caption.txt",
         "human-written-caption.txt: 1 lines cannot be read, first line 2: 'no caption'",
-        "1 lines are not of MSCOCO 2014, first line 3: COCO_val2014_000000000099",
+        "1 lines name images that are not in MSCOCO 2014, first line 3: COCO_val2014_000000000099",
     ):
         assert part in str(caught.value)
 
@@ -236,7 +236,7 @@ def test_captions_that_are_none_are_named_in_their_language_too(sources: Path) -
     contents = _annotations(sources / ENGLISH)
     contents["annotations/captions_val2014.json"]["annotations"] += [{"image_id": 42, "id": 901}]
     _rewrite(sources / ENGLISH, contents)
-    with pytest.raises(InputError, match=r"captions_val2014.json: 1 captions have not id, caption"):
+    with pytest.raises(InputError, match=r"captions_val2014.json: 1 captions lack an id, a caption"):
         caption_table(mscoco_captions(sources, None, "en", {NINE: "train"}))
 
 
@@ -266,7 +266,7 @@ def test_what_is_no_json_no_utf8_or_lacks_keys_is_told_together(sources: Path) -
     with pytest.raises(InputError) as caught:
         read_images(sources, folder)
     for part in (
-        "captions_val2014.json: `images` have not all an id and a file_name",
+        "captions_val2014.json: some of its `images` lack an id or a file_name",
         "not JSON",
         "human-written-caption.txt: line 1: the byte 0xb9 is not UTF-8",
         "manually-translated-caption.txt: line 1: the byte 0xb9 is not UTF-8",
@@ -343,8 +343,8 @@ def test_all_mistakes_of_both_lists_are_told(tmp_path: Path) -> None:
     for part in (
         "test.txt: 2 of its 4 test images are not among the 4",
         "31, COCO_val2014_000000000025",
-        f"test.txt: 1 images stand in the lists already: {ELIGIBLE[0]}",
-        f"val.txt: 1 images stand in the lists already: {ELIGIBLE[0]}",
+        f"test.txt: 1 images are in the lists already: {ELIGIBLE[0]}",
+        f"val.txt: 1 images are in the lists already: {ELIGIBLE[0]}",
     ):
         assert part in str(caught.value)
     val.write_text("\n")
@@ -438,9 +438,9 @@ def test_all_that_is_wrong_with_a_split_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_split(path)
     for part in (
-        "has not an image and a split: 2 rows, first in line 5",
+        "lacks an image or a split: 2 rows, first in line 5",
         "split is not train, val or test: 2 rows, first in line 3",
-        "1 images stand in it more than once: a",
+        "1 images are in it more than once: a",
     ):
         assert part in str(caught.value)
     for content, message in (("", "expected image, split"), ("image,split\n", "names no image")):

@@ -338,8 +338,8 @@ def test_a_row_number_that_is_given_twice_names_both_rows() -> None:
     rows = [{"row": row, "method": "m", "experiment": "embn"} for row in (1, 2, 1, 3, 2)]
     with pytest.raises(InputError) as caught:
         load(tables={"mine": {"columns": {"multi30k": ["en"]}, "rows": rows}})
-    assert "tables.mine.rows.2.row: found 1, which is the number of rows.0 too" in str(caught.value)
-    assert "tables.mine.rows.4.row: found 2, which is the number of rows.1 too" in str(caught.value)
+    assert "tables.mine.rows.2.row: found 1, which is also the number of rows.0" in str(caught.value)
+    assert "tables.mine.rows.4.row: found 2, which is also the number of rows.1" in str(caught.value)
     assert str(caught.value).count("\n") == 2
 
 
@@ -615,7 +615,9 @@ def test_encoders_and_losses_that_do_not_fit_are_said_together() -> None:
     told = str(raised.value)
     assert "experiments.a: similarity order is for the ranking loss; set ranking: true" in told
     assert "experiments.b: encoder vse reads words one by one; set settings.model.recurrent: gru" in told
-    assert "experiments.c.neighborhood: encoder vse has no universal embedding" in told
+    assert (
+        "experiments.c.neighborhood: not available with encoder vse, which has no universal embedding" in told
+    )
     assert "experiments.d.vectors: found 'muse', which word_vectors scratch does not read" in told
 
 
@@ -628,7 +630,7 @@ def test_rows_are_added_to_a_table_without_repeating_it() -> None:
     assert table == usual.model_copy(update={"rows": [*usual.rows, table.rows[-1]]})
     assert user == {"table2": {"add_rows": [mine]}}
     assert table.rows[-1].as_values() == mine
-    with pytest.raises(InputError, match=r"found 1, which is the number of rows\.0 too"):
+    with pytest.raises(InputError, match=r"found 1, which is also the number of rows\.0"):
         load(tables={"table2": {"add_rows": [{**mine, "row": 1}]}})
     with pytest.raises(InputError, match=r"tables.table2\.add_rows\.0: 'experiment' is missing"):
         load(tables={"table2": {"add_rows": [{"row": 20, "method": "mine"}]}})

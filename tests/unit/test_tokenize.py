@@ -125,7 +125,9 @@ def test_a_language_without_captions_or_tokeniser_is_named() -> None:
     captions = caption_table([("1", "train", x, "a", "human", "") for x in ("en", "de", "th")])
     with pytest.raises(InputError, match=r"no captions in 'fr'; the table has de, en, th"):
         tokenize(captions, "fr")
-    with pytest.raises(InputError, match=r"no tokeniser for 'th'.*of these there are tokenisers for ja, zh"):
+    with pytest.raises(
+        InputError, match=r"no tokeniser for 'th'.*of such languages there are tokenisers for ja, zh"
+    ):
         tokenize(captions, "th")
 
 

@@ -87,14 +87,14 @@ def test_one_row_of_each_word_is_kept(
         (
             ["cat 1", "dog 1"],
             "",
-            "2 rows of the words are no vectors.*\\n.*line 2: found 1 numbers, expected 2",
+            "2 rows of the captions' words are not vectors.*\\n.*line 2: found 1 numbers, expected 2",
         ),
-        (["dog 1 x"], "", "1 rows of the words are no vectors.*\\n.*line 2: could not convert"),
+        (["dog 1 x"], "", "1 rows of the captions' words are not vectors.*\\n.*line 2: could not convert"),
         (["dog 1 nan"], "", "\\n.*finite"),
         (
             ["beach 1 1", *(f"{word} 1" for word in ("dog", "cat", "Dog", "Cat"))],
             "",
-            "4 rows of the words are",
+            "4 rows of the captions' words are",
         ),
     ],
 )
@@ -109,7 +109,7 @@ def test_few_odd_rows_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixt
     with caplog.at_level("WARNING", "pipeline"):
         vectors = read_vectors(_file(tmp_path / "x.vec", rows), WORDS, WordSettings(dimension=2))
     assert {word: vector.tolist() for word, vector in vectors.items()} == {"dog": [2, 2], "beach": [9, 9]}
-    assert "2 rows of the words are no vectors and are left out, first line 2" in caplog.text
+    assert "2 rows of the captions' words are not vectors and are left out, first line 2" in caplog.text
 
 
 def test_a_file_that_is_cut_short_is_an_error(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_file_that_is_cut_short_is_an_error(tmp_path: Path) -> None:
         (["", "a"], np.zeros((2, 2)), "found float64"),
         (["a", "b"], np.zeros((2, 2), np.float32), "row 0"),
         (["", "a"], np.ones((2, 2), np.float32), "row 0"),
-        (["", "a", "a"], np.zeros((3, 2), np.float32), "1 stand twice"),
+        (["", "a", "a"], np.zeros((3, 2), np.float32), "1 are repeated"),
         (["", "a"], np.array([[0], [np.nan]], np.float32), "not finite"),
     ],
 )

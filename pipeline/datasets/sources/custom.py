@@ -69,7 +69,7 @@ def read_own(path: Path) -> tuple[list[Caption], bool]:
         mistakes["it has a header but no captions; expected at least one row"] = []
     raise_together(map(_message, mistakes.items()), f"{path}: not a table of captions:")
     if several := sum(row["lines"] != "1" for row in rows):
-        log.warning("%s: %d captions go over several lines; each is read as one line", path, several)
+        log.warning("%s: %d captions span several lines; each is read as one line", path, several)
     return [Caption(*(row[column] for column in COLUMNS)) for row in rows], "split" in columns
 
 
@@ -95,13 +95,13 @@ def own_predefined(path: Path, image_list: Path | None = None) -> Split:
     split = {image_name(image): name for image, name in split_of_names.items()}
     mistakes = [f"no image is in the split {name}" for name in SPLITS if name not in split.values()]
     if len(split) < len(split_of_names):
-        mistakes.append(f"{len(split_of_names) - len(split)} images stand in it under more than one name")
+        mistakes.append(f"{len(split_of_names) - len(split)} images are in it under more than one name")
     raise_together(mistakes, f"{path}: not a split of images:")
     return {image: split[image] for image in limit_to_list(split, image_list)}
 
 
 def own_captions_in(path: Path, language: str, split: Mapping[str, str]) -> list[Caption]:
-    """Captions of a table in one language, of the images of a split.
+    """A table's captions in one language of the images of a split.
 
     Raises:
         InputError: as `read_own`, or there are none in the language, or of the split's images.

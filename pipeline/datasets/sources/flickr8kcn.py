@@ -80,13 +80,13 @@ def _captions(files: PublishedFiles, text: _Text, split: Mapping[str, str]) -> _
             continue
         of_image = captions.get(image_id(match["file"]), {})  # images outside the split are not kept
         if int(match["number"]) in of_image:
-            files.mistakes.append(f"{text.path}: line {number}: caption {match['number']} a second time")
+            files.mistakes.append(f"{text.path}: line {number}: caption {match['number']} is repeated")
         of_image[int(match["number"])] = match["caption"]
     fewer = [image for image, texts in captions.items() if len(texts) != _CAPTIONS_PER_IMAGE]
     if lines and fewer:
         files.mistakes.append(
-            f"{text.path}: {len(fewer)} images of the split have not "
-            f"{_CAPTIONS_PER_IMAGE} captions, first {fewer[0]} ({len(captions[fewer[0]])})"
+            f"{text.path}: {len(fewer)} images of the split do not have {_CAPTIONS_PER_IMAGE} captions, "
+            f"first {fewer[0]} ({len(captions[fewer[0]])})"
         )
     return captions
 

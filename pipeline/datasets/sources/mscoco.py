@@ -43,7 +43,7 @@ Row = tuple[str, str, int, str]  # image, source language, number, caption
 
 
 class Images(NamedTuple):
-    """Images with captions, sorted, and those with captions written independently in all three languages."""
+    """Sorted images with captions, and the images with independent captions in all three languages."""
 
     with_captions: list[str]
     in_all: set[str]
@@ -117,8 +117,8 @@ def _rows(
     """Captions in a language, in the order of its files.
 
     Args:
-        image_of: number of an image -> its id. whole: whether these are all images; then another number is a
-            mistake.
+        image_of: number of an image -> its id. whole: whether these are all images, so that any other number
+        is a mistake.
     """
     if language != "zh":
         for name, content in _contents(files, language):
@@ -157,7 +157,7 @@ def _images(files: PublishedFiles, name: str, content: dict[str, Any]) -> dict[i
     try:
         names = {image["id"]: image["file_name"].rpartition(".")[0] for image in content.get("images", [])}
     except (TypeError, KeyError, AttributeError) as error:
-        files.mistakes.append(f"{name}: `images` have not all an id and a file_name: {error!r}")
+        files.mistakes.append(f"{name}: some of its `images` lack an id or a file_name: {error!r}")
         return {}
     other = [f"{number} ({image})" for number, image in names.items() if _number(image) != number]
     if other:
@@ -189,7 +189,7 @@ def _annotation_rows(
             wrong.append(annotation)
     if wrong and image_of:
         files.mistakes.append(
-            f"{name}: {len(wrong)} captions have not id, caption and image_id of a known image, "
+            f"{name}: {len(wrong)} captions lack an id, a caption or the image_id of a known image, "
             f"first {str(wrong[0])[:120]}"
         )
 
@@ -215,7 +215,9 @@ def _chinese_rows(
     if unread:
         files.mistakes.append(f"{name}: {len(unread)} lines cannot be read, first {unread[0]}")
     if unknown:
-        files.mistakes.append(f"{name}: {len(unknown)} lines are not of MSCOCO 2014, first {unknown[0]}")
+        files.mistakes.append(
+            f"{name}: {len(unknown)} lines name images that are not in MSCOCO 2014, first {unknown[0]}"
+        )
 
 
 class PredefinedSplit(Block):

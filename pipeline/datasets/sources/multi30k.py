@@ -25,7 +25,7 @@ _INDEPENDENT = {"train": "train", "val": "val", "test": "test_2016"}  # task 2
 _TASKS = {"en": 2, "de": 2, "fr": 1, "cs": 1}
 _CAPTIONS_PER_IMAGE = 5  # languages of task 2
 
-# Of the parts that *Lessons* trains on (Section 4) this text is read, lower-cased, normalised and tokenised,
+# Text of the parts that *Lessons* trains on (Section 4): lower-cased, normalised and tokenised,
 # punctuation included.
 _PART_LANGUAGES = {TRANSLATION: ("en", "de", "fr", "cs"), COMPARABLE: ("en", "de")}
 

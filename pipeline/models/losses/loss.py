@@ -47,7 +47,7 @@ class Step:
     progress: float
 
     def images_and_captions(self) -> tuple[Slotted, list[Slotted]]:
-        """The batch's images, and each language's captions: what has the same slot belongs together."""
+        """The batch's images, and each language's captions; equal slots mark a caption and its image."""
         slots = [torch.from_numpy(segment.slots) for segment in self.segments]
         captions = self.multimodal.split([len(places) for places in slots])
         images = Slotted(self.images, torch.arange(len(self.images)))

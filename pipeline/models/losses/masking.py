@@ -67,8 +67,8 @@ class MaskingLoss(Loss[Masking]):
 def frozen_statistics(model: nn.Module) -> Iterator[None]:
     """Batch norms leave their running statistics as they are: evaluation never sees a masked sentence.
 
-    Otherwise more than half of what a sentence branch with batch norm (`recurrent: mean`) is evaluated with
-    would be statistics of masked sentences, and only in models with MCLM.
+    Otherwise, and only in models with MCLM, masked sentences would provide more than half of the statistics
+    that a sentence branch with batch norm (`recurrent: mean`) is evaluated with.
     """
     norms = [layer for layer in model.modules() if isinstance(layer, nn.BatchNorm1d)]
     momenta = [norm.momentum for norm in norms]

@@ -2,9 +2,9 @@
 
 A loss compares anchors with candidates many times: the sentences of each language with images and with those
 of other languages. Comparisons of equal shape are one batched product of matrices with one top-k, and what is
-selected in all comparisons becomes hinges together: a GPU would wait longer for the launches of many small
-operators than for their numbers. Which rows are compared depends only on which images have sentences,
-so one plan serves all batches that are alike in this.
+selected in all comparisons becomes hinges together: launching many small operators would take a GPU longer
+than computing them. Which rows are compared depends only on which images have sentences, so one plan serves
+all batches that are alike in this.
 
 Sizes in comments: N embeddings, G comparisons of equal shape, R anchors, C candidates, k hardest negatives, M
 positives that form triplets.
@@ -65,7 +65,7 @@ class Comparison:
         return self.positives.size if self.every_positive else len(self.anchors)
 
     def shift(self, rows: int) -> "Comparison":
-        """The same comparison in embeddings that are some rows further down."""
+        """The same comparison, with all rows increased by a number."""
         return replace(self, anchors=self.anchors + rows, candidates=self.candidates + rows)
 
 

@@ -1,4 +1,4 @@
-"""The regulariser against forgetting the pretrained word vectors (MULE, "Implementation Details")."""
+"""The penalty on word vectors that move from their pretrained values (MULE, "Implementation Details")."""
 
 from pipeline.models.losses.loss import Loss, Step, Terms
 from pipeline.models.retrieval_model import RetrievalModel
