@@ -304,7 +304,7 @@ def test_a_stage_is_a_function_a_line_and_a_rule(finished_project: Project) -> N
 
 
 def test_another_scale_leaves_this_one_alone(finished_project: Project) -> None:
-    said = follow(finished_project, "Another scale beside this one")
+    said = follow(finished_project, "Use another scale")
     assert "work/flickr8k/multi30k" in said
     assert "work/demo/multi30k" not in said
 
