@@ -9,38 +9,9 @@ import re
 from pipeline.common.characters import impossible
 from pipeline.common.escapes import escape_in, unescape
 from pipeline.datasets.damaged_text import misread_letters
+from pipeline.translation.notices import notice
 
 _LENGTH, _GROWTH = 200, 10  # an answer has at most so many characters, and so many for each of the caption
-_MIN_CAPITALS = 12  # capital letters from which an answer in capitals is a notice
-
-# Sentences of services that no caption says: the user must act. What a caption says too is no notice.
-_STOPPING = (
-    r"mymemory warning",
-    r"\bquota\b|kontingent|配额|额度",
-    r"rate[ -]?limit|\blimit (?:has been |was )?(?:exceeded|reached)",
-    r"exceeded (?:your|the|its)\b.{0,30}\blimit",
-    r"too many requests|请求频率",
-    r"\b(?:api|auth)[ _-]?key",
-    r"(?:free|available) translations|next available in",
-    r"upgrade your (?:plan|account)|please (?:upgrade|subscribe)",
-    r"(?:invalid|unsupported) (?:\w+ ){0,3}(?:language|pair|key|e-?mail|request|parameter|token|credentials)",
-    r"is an invalid|\blangpair\b|select two distinct|no query specified|query length",
-    r"unauthori[sz]ed",
-)
-# Sentences of services that a caption might say: the caption is left without a translation.
-_NOTICES = (
-    r"access denied|\bcaptcha\b|unusual traffic",
-    r"please (?:try again|contact support|log ?in|sign ?in)",
-    r"(?:unknown|missing) (?:\w+ ){0,3}(?:language|pair|key|request|parameter|token|provider)",
-    r"internal (?:server )?error|\bserver error|bad gateway|gateway time-?out",
-    r"(?:service|temporarily) (?:is )?(?:temporarily )?unavailable",
-    r"language.{0,20} not supported",
-    r"translation (?:failed|error|not found|unavailable|not available)",
-    r"(?:error|status)(?: code)?\s*[:=]?\s*[45]\d\d\b|\berror\s*:|\btraceback\b",
-    r"request (?:timed out|failed)|something went wrong|an error occurred|クォータ",
-)
-_STOP = re.compile("|".join(_STOPPING), re.IGNORECASE)
-_NOTICE = re.compile("|".join((*_STOPPING, *_NOTICES)), re.IGNORECASE)
 _NUMBER = re.compile(r"\W?\d+\s*[.)\]．）、:](?!\d)|#\d+\b|\(?\d+\s+[-–—]\s|[\u2460-\u249b]|[-*•·‣▪]\s")
 _LOST_LETTER = re.compile(r"\w\?\w|\?\?")
 
@@ -48,12 +19,6 @@ _LOST_LETTER = re.compile(r"\w\?\w|\?\?")
 def unescape_answer(line: str, answer: str) -> str:
     """The answer to a caption without the HTML references of a service that escapes its answers, once."""
     return answer if escape_in(line) else " ".join(unescape(answer).split())
-
-
-def stopping_notice(text: str, answer: str) -> str:
-    """What in the answer to a text says that the service translates nothing now; empty if nothing does."""
-    match = _STOP.search(answer)
-    return "" if match is None or _STOP.search(text) else match[0]
 
 
 def fault(line: str, answer: str, target: str) -> str:
@@ -64,7 +29,7 @@ def fault(line: str, answer: str, target: str) -> str:
         or _wrong_charset(line, answer, target)
         or _reference(line, answer)
         or _added_number(line, answer)
-        or _notice(line, answer)
+        or _notice(line, answer, target)
     )
 
 
@@ -106,15 +71,6 @@ def _added_number(line: str, answer: str) -> str:
     return f"it begins with {match[0]!r}, as an item of a list"
 
 
-def _notice(line: str, answer: str) -> str:
-    if (match := _NOTICE.search(answer)) and not _NOTICE.search(line):
-        return f"{answer[:120]!r}: a notice of the service ({match[0]!r})"
-    capitals = [letter for letter in answer if letter.isupper()]
-    if (
-        len(capitals) >= _MIN_CAPITALS
-        and answer.isupper()
-        and not line.isupper()
-        and line.lower() != line.upper()
-    ):
-        return f"{answer[:120]!r}: all in capitals, as notices are"
-    return ""
+def _notice(line: str, answer: str, target: str) -> str:
+    reason = notice(line, answer, target)
+    return f"{answer[:120]!r}: {reason}" if reason else ""

@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from urllib.parse import quote_plus
 
 from pipeline.common.progress import duration
-from pipeline.translation.answers import fault, stopping_notice, unescape_answer
+from pipeline.translation.answers import fault, unescape_answer
 from pipeline.translation.cache import Cache, Model
 from pipeline.translation.cached_translator import EngineStopped, StoreAnswers
+from pipeline.translation.notices import stopping_notice
 from pipeline.translation.services import SERVICES, Service, ServiceClient
 from pipeline.translation.session import ServiceUnavailable, TextRefused
 from pipeline.translation.settings import Limits, ServiceProvider
